@@ -1,0 +1,53 @@
+//! Access control: AccessControlRequest [28], AccessControlResponse [29] (Z39.50-2003 §3.2.5).
+
+use std::fmt;
+
+use rasn::prelude::*;
+
+use super::{DiagRec, External, OtherInformation, ReferenceId};
+use crate::optional::OptionalChoice;
+use crate::types::OctetString;
+
+/// A challenge from the server.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+pub struct AccessControlRequest {
+    pub reference_id: Option<ReferenceId>,
+    pub security_challenge: SecurityChallenge,
+    pub other_info: Option<OtherInformation>,
+}
+
+/// The challenge itself.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+#[rasn(choice)]
+pub enum SecurityChallenge {
+    #[rasn(tag(37))]
+    SimpleForm(OctetString),
+    #[rasn(tag(explicit(0)))]
+    ExternallyDefined(External),
+}
+
+/// The client's answer to a challenge, or its refusal.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+pub struct AccessControlResponse {
+    pub reference_id: Option<ReferenceId>,
+    pub security_challenge_response: OptionalChoice<SecurityChallengeResponse>,
+    #[rasn(tag(223))]
+    pub diagnostic: Option<DiagRec>,
+    pub other_info: Option<OtherInformation>,
+}
+
+/// The answer itself; never shown by Debug.
+#[derive(AsnType, Decode, Encode, Clone, PartialEq)]
+#[rasn(choice)]
+pub enum SecurityChallengeResponse {
+    #[rasn(tag(38))]
+    SimpleForm(OctetString),
+    #[rasn(tag(explicit(0)))]
+    ExternallyDefined(External),
+}
+
+impl fmt::Debug for SecurityChallengeResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecurityChallengeResponse(<redacted>)")
+    }
+}

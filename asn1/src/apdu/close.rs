@@ -1,0 +1,45 @@
+//! Close [48]: the end of a session, from either side (Z39.50-2003 §3.2.11).
+
+use rasn::prelude::*;
+
+use super::{External, OtherInformation, ReferenceId};
+use crate::oid::Oid;
+use crate::types::{InternationalString, named_integer};
+
+/// The end of a session; the other side answers with its own.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+pub struct Close {
+    pub reference_id: Option<ReferenceId>,
+    pub close_reason: CloseReason,
+    #[rasn(tag(3))]
+    pub diagnostic_information: Option<InternationalString>,
+    #[rasn(tag(4))]
+    pub resource_report_format: Option<Oid>,
+    #[rasn(tag(explicit(5)))]
+    pub resource_report: Option<External>,
+    pub other_info: Option<OtherInformation>,
+}
+
+impl Close {
+    /// A Close with its reason and, for the other side's log, a word on it.
+    pub fn new(close_reason: CloseReason, diagnostic_information: Option<&str>) -> Self {
+        Self {
+            reference_id: None,
+            close_reason,
+            diagnostic_information: diagnostic_information.map(InternationalString::from),
+            resource_report_format: None,
+            resource_report: None,
+            other_info: None,
+        }
+    }
+}
+
+named_integer!(
+    /// Why a session ends.
+    CloseReason[211] {
+        FINISHED = 0 "finished", SHUTDOWN = 1 "shutdown", SYSTEM_PROBLEM = 2 "systemProblem",
+        COST_LIMIT = 3 "costLimit", RESOURCES = 4 "resources", SECURITY_VIOLATION = 5 "securityViolation",
+        PROTOCOL_ERROR = 6 "protocolError", LACK_OF_ACTIVITY = 7 "lackOfActivity",
+        PEER_ABORT = 8 "peerAbort", UNSPECIFIED = 9 "unspecified",
+    }
+);

@@ -1,0 +1,59 @@
+//! Delete: DeleteResultSetRequest [26], DeleteResultSetResponse [27] (Z39.50-2003 §3.2.4).
+
+use rasn::prelude::*;
+
+use super::{OtherInformation, ReferenceId, ResultSetId};
+use crate::types::{InternationalString, named_integer};
+
+/// A request to delete result sets.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+pub struct DeleteResultSetRequest {
+    pub reference_id: Option<ReferenceId>,
+    #[rasn(tag(32))]
+    pub delete_function: DeleteFunction,
+    /// The sets, when the function is `list`.
+    pub result_set_list: Option<Vec<ResultSetId>>,
+    pub other_info: Option<OtherInformation>,
+}
+
+/// What became of the request, set by set.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+pub struct DeleteResultSetResponse {
+    pub reference_id: Option<ReferenceId>,
+    #[rasn(tag(0))]
+    pub delete_operation_status: DeleteSetStatus,
+    #[rasn(tag(1))]
+    pub delete_list_statuses: Option<Vec<ListStatus>>,
+    #[rasn(tag(34))]
+    pub number_not_deleted: Option<i64>,
+    #[rasn(tag(35))]
+    pub bulk_statuses: Option<Vec<ListStatus>>,
+    #[rasn(tag(36))]
+    pub delete_message: Option<InternationalString>,
+    pub other_info: Option<OtherInformation>,
+}
+
+/// What became of one result set.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+pub struct ListStatus {
+    pub id: ResultSetId,
+    pub status: DeleteSetStatus,
+}
+
+named_integer!(
+    /// Which sets to delete.
+    DeleteFunction { LIST = 0 "list", ALL = 1 "all" }
+);
+
+named_integer!(
+    /// Why a set was deleted or not (Z39.50-2003 §3.2.4.1.3).
+    DeleteSetStatus[33] {
+        SUCCESS = 0 "success", RESULT_SET_DID_NOT_EXIST = 1 "resultSetDidNotExist",
+        PREVIOUSLY_DELETED_BY_TARGET = 2 "previouslyDeletedByTarget",
+        SYSTEM_PROBLEM_AT_TARGET = 3 "systemProblemAtTarget", ACCESS_NOT_ALLOWED = 4 "accessNotAllowed",
+        RESOURCE_CONTROL_AT_ORIGIN = 5 "resourceControlAtOrigin", RESOURCE_CONTROL_AT_TARGET = 6 "resourceControlAtTarget",
+        BULK_DELETE_NOT_SUPPORTED = 7 "bulkDeleteNotSupported",
+        NOT_ALL_REQUESTED_RESULT_SETS_DELETED = 8 "notAllRsltSetsDeletedOnBulkDlte",
+        NOT_ALL_RESULT_SETS_DELETED = 9 "notAllRequestedResultSetsDeleted", RESULT_SET_IN_USE = 10 "resultSetInUse",
+    }
+);

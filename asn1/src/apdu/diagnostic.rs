@@ -1,0 +1,99 @@
+//! Diagnostics: the default format and any other, `DiagRec` (Z39.50-2003 §4.1, Appendix DIAG).
+
+use std::borrow::Cow;
+use std::fmt;
+
+use rasn::prelude::*;
+
+use super::External;
+use crate::bib1::diagnostics;
+use crate::oid::{BIB_1_DIAGNOSTICS, Oid};
+use crate::types::{InternationalString, VisibleString};
+
+/// A diagnostic of any format.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+#[rasn(choice)]
+pub enum DiagRec {
+    DefaultFormat(DefaultDiagFormat),
+    ExternallyDefined(External),
+}
+
+/// A condition of a diagnostic set, with what it is about.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+pub struct DefaultDiagFormat {
+    pub diagnostic_set_id: Oid,
+    pub condition: i64,
+    pub addinfo: AddInfo,
+}
+
+/// What a diagnostic is about, in the string type of version 2 or of version 3.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+#[rasn(choice)]
+pub enum AddInfo {
+    V2Addinfo(VisibleString),
+    V3Addinfo(InternationalString),
+}
+
+impl AddInfo {
+    /// The octets, whichever type they came in.
+    pub fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::V2Addinfo(text) => text.as_bytes(),
+            Self::V3Addinfo(text) => text.as_bytes(),
+        }
+    }
+
+    /// The text, with U+FFFD in place of what is not UTF-8.
+    pub fn to_string_lossy(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(self.as_bytes())
+    }
+}
+
+impl DefaultDiagFormat {
+    /// A Bib-1 condition. `addinfo` travels as `v2Addinfo`, which peers of every version read.
+    pub fn bib1(condition: i64, addinfo: impl Into<VisibleString>) -> Self {
+        Self {
+            diagnostic_set_id: BIB_1_DIAGNOSTICS,
+            condition,
+            addinfo: AddInfo::V2Addinfo(addinfo.into()),
+        }
+    }
+
+    /// What a Bib-1 condition means, in plain words; `None` for another set or an unassigned code.
+    pub fn message(&self) -> Option<&'static str> {
+        (self.diagnostic_set_id == BIB_1_DIAGNOSTICS)
+            .then(|| diagnostics::message(self.condition))
+            .flatten()
+    }
+}
+
+impl fmt::Display for DefaultDiagFormat {
+    /// `diagnostic 235 (database does not exist): nosuchdb`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "diagnostic {}", self.condition)?;
+        match self.message() {
+            Some(message) => write!(f, " ({message})")?,
+            None if self.diagnostic_set_id == BIB_1_DIAGNOSTICS => {}
+            None => write!(f, " of set {}", self.diagnostic_set_id)?,
+        }
+        match self.addinfo.to_string_lossy() {
+            addinfo if addinfo.is_empty() => Ok(()),
+            addinfo => write!(f, ": {addinfo}"),
+        }
+    }
+}
+
+impl fmt::Display for DiagRec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DefaultFormat(diagnostic) => diagnostic.fmt(f),
+            Self::ExternallyDefined(External {
+                direct_reference: Some(format),
+                ..
+            }) => {
+                write!(f, "a diagnostic in format {format:?}")
+            }
+            Self::ExternallyDefined(_) => f.write_str("a diagnostic in a format without a name"),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Extended services: ExtendedServicesRequest [46], ExtendedServicesResponse [47] (Z39.50-2003 §3.2.9).
+
+use rasn::prelude::*;
+
+use super::{DiagRec, ElementSetName, External, IntUnit, OtherInformation, ReferenceId};
+use crate::oid::Oid;
+use crate::types::{InternationalString, named_integer};
+
+/// A request to create, delete or modify a task package.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+pub struct ExtendedServicesRequest {
+    pub reference_id: Option<ReferenceId>,
+    #[rasn(tag(3))]
+    pub function: ExtendedServicesFunction,
+    #[rasn(tag(4))]
+    pub package_type: Oid,
+    #[rasn(tag(5))]
+    pub package_name: Option<InternationalString>,
+    #[rasn(tag(6))]
+    pub user_id: Option<InternationalString>,
+    #[rasn(tag(7))]
+    pub retention_time: Option<IntUnit>,
+    #[rasn(tag(8))]
+    pub permissions: Option<Vec<Permission>>,
+    #[rasn(tag(9))]
+    pub description: Option<InternationalString>,
+    #[rasn(tag(10))]
+    pub task_specific_parameters: Option<External>,
+    #[rasn(tag(11))]
+    pub wait_action: WaitAction,
+    pub elements: Option<ElementSetName>,
+    pub other_info: Option<OtherInformation>,
+}
+
+named_integer!(
+    /// What to do with the task package.
+    ExtendedServicesFunction { CREATE = 1 "create", DELETE = 2 "delete", MODIFY = 3 "modify" }
+);
+
+named_integer!(
+    /// Whether the server is to answer when the task is done, or at once.
+    WaitAction {
+        WAIT = 1 "wait", WAIT_IF_POSSIBLE = 2 "waitIfPossible", DONT_WAIT = 3 "dontWait",
+        DONT_RETURN_PACKAGE = 4 "dontReturnPackage",
+    }
+);
+
+/// What a user may do with a task package.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+pub struct Permission {
+    #[rasn(tag(1))]
+    pub user_id: Option<InternationalString>,
+    #[rasn(tag(2))]
+    pub allowable_functions: Vec<AllowableFunction>,
+}
+
+named_integer!(
+    /// One thing a user may do with a task package.
+    AllowableFunction {
+        DELETE = 1 "delete", MODIFY_CONTENTS = 2 "modifyContents", MODIFY_PERMISSIONS = 3 "modifyPermissions",
+        PRESENT = 4 "present", INVOKE = 5 "invoke",
+    }
+);
+
+/// What became of the task.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+pub struct ExtendedServicesResponse {
+    pub reference_id: Option<ReferenceId>,
+    #[rasn(tag(3))]
+    pub operation_status: OperationStatus,
+    #[rasn(tag(4))]
+    pub diagnostics: Option<Vec<DiagRec>>,
+    #[rasn(tag(5))]
+    pub task_package: Option<External>,
+    pub other_info: Option<OtherInformation>,
+}
+
+named_integer!(
+    /// Whether the task was done or taken on.
+    OperationStatus { DONE = 1 "done", ACCEPTED = 2 "accepted", FAILURE = 3 "failure" }
+);

@@ -1,0 +1,191 @@
+//! Init: InitializeRequest [20], InitializeResponse [21] (Z39.50-2003 §3.2.1).
+
+use std::fmt;
+
+use rasn::prelude::*;
+
+use super::{External, OtherInformation, ReferenceId};
+use crate::optional::Unknown;
+use crate::types::{Bits, InternationalString, VisibleString};
+
+/// What the client offers to open the session.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+pub struct InitializeRequest {
+    pub reference_id: Option<ReferenceId>,
+    pub protocol_version: ProtocolVersion,
+    pub options: Options,
+    /// Octets; 0 means no limit.
+    #[rasn(tag(5))]
+    pub preferred_message_size: i64,
+    /// Octets; 0 means no limit.
+    #[rasn(tag(6))]
+    pub exceptional_record_size: i64,
+    #[rasn(tag(explicit(7)))]
+    pub id_authentication: Option<IdAuthentication>,
+    #[rasn(tag(110))]
+    pub implementation_id: Option<InternationalString>,
+    #[rasn(tag(111))]
+    pub implementation_name: Option<InternationalString>,
+    #[rasn(tag(112))]
+    pub implementation_version: Option<InternationalString>,
+    #[rasn(tag(explicit(11)))]
+    pub user_information_field: Option<External>,
+    pub other_info: Option<OtherInformation>,
+    pub unknown: Unknown,
+}
+
+/// What the server grants; `result` tells whether the session is open.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+pub struct InitializeResponse {
+    pub reference_id: Option<ReferenceId>,
+    pub protocol_version: ProtocolVersion,
+    pub options: Options,
+    /// Octets; 0 means no limit.
+    #[rasn(tag(5))]
+    pub preferred_message_size: i64,
+    /// Octets; 0 means no limit.
+    #[rasn(tag(6))]
+    pub exceptional_record_size: i64,
+    #[rasn(tag(12))]
+    pub result: bool,
+    #[rasn(tag(110))]
+    pub implementation_id: Option<InternationalString>,
+    #[rasn(tag(111))]
+    pub implementation_name: Option<InternationalString>,
+    #[rasn(tag(112))]
+    pub implementation_version: Option<InternationalString>,
+    #[rasn(tag(explicit(11)))]
+    pub user_information_field: Option<External>,
+    pub other_info: Option<OtherInformation>,
+    pub unknown: Unknown,
+}
+
+/// Who the client is; never shown by Debug.
+#[derive(AsnType, Decode, Encode, Clone, PartialEq)]
+#[rasn(choice)]
+pub enum IdAuthentication {
+    /// Free text, by custom `user/password`.
+    Open(VisibleString),
+    IdPass(IdPass),
+    Anonymous,
+    Other(External),
+}
+
+impl fmt::Debug for IdAuthentication {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Open(_) => "Open(<redacted>)",
+            Self::IdPass(_) => "IdPass(<redacted>)",
+            Self::Anonymous => "Anonymous",
+            Self::Other(_) => "Other(<redacted>)",
+        })
+    }
+}
+
+/// Group, user and password; never shown by Debug.
+#[derive(AsnType, Decode, Encode, Clone, PartialEq, Default)]
+pub struct IdPass {
+    #[rasn(tag(0))]
+    pub group_id: Option<InternationalString>,
+    #[rasn(tag(1))]
+    pub user_id: Option<InternationalString>,
+    #[rasn(tag(2))]
+    pub password: Option<InternationalString>,
+}
+
+impl fmt::Debug for IdPass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IdPass(<redacted>)")
+    }
+}
+
+/// The protocol versions a side speaks; bit 0 is version 1.
+#[derive(AsnType, Decode, Encode, Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[rasn(delegate, tag(context, 3))]
+pub struct ProtocolVersion(pub Bits);
+
+impl ProtocolVersion {
+    /// Versions 1, 2 and 3.
+    pub const UP_TO_3: Self = Self(Bits::of(&[0, 1, 2]));
+    /// Versions 1 and 2.
+    pub const UP_TO_2: Self = Self(Bits::of(&[0, 1]));
+    /// Version 1 alone.
+    pub const ONLY_1: Self = Self(Bits::of(&[0]));
+
+    /// The versions both sides speak.
+    pub fn intersection(self, other: Self) -> Self {
+        Self(self.0.intersection(other.0))
+    }
+
+    /// The highest version named, 1 to 3; versions 1 and 2 are the same protocol. `None` if none is.
+    pub fn highest(self) -> Option<u8> {
+        self.0
+            .positions()
+            .filter(|&position| position < 3)
+            .last()
+            .map(|position| position + 1)
+    }
+}
+
+/// The services and features a side offers or grants (Z39.50-2003 §3.2.1.1.4).
+#[derive(AsnType, Decode, Encode, Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[rasn(delegate, tag(context, 4))]
+pub struct Options(pub Bits);
+
+macro_rules! options {
+    ($($constant:ident = $bit:literal $name:literal),* $(,)?) => {
+        impl Options {
+            $(
+                #[doc = concat!("`", $name, "`")]
+                pub const $constant: Self = Self(Bits::of(&[$bit]));
+            )*
+
+            /// The standard's names of the options that are set, in bit order; a bit it does not name is left out.
+            pub fn names(self) -> impl Iterator<Item = &'static str> {
+                [$((Self::$constant, $name)),*]
+                    .into_iter()
+                    .filter(move |(option, _)| self.contains(*option))
+                    .map(|(_, name)| name)
+            }
+        }
+    };
+}
+
+options! {
+    SEARCH = 0 "search", PRESENT = 1 "present", DELETE = 2 "delSet", RESOURCE_REPORT = 3 "resourceReport",
+    TRIGGER_RESOURCE_CONTROL = 4 "triggerResourceCtrl", RESOURCE_CONTROL = 5 "resourceCtrl",
+    ACCESS_CONTROL = 6 "accessCtrl", SCAN = 7 "scan", SORT = 8 "sort",
+    EXTENDED_SERVICES = 10 "extendedServices", SEGMENTATION_1 = 11 "level-1Segmentation",
+    SEGMENTATION_2 = 12 "level-2Segmentation", CONCURRENT_OPERATIONS = 13 "concurrentOperations",
+    NAMED_RESULT_SETS = 14 "namedResultSets", ENCAPSULATION = 15 "encapsulation",
+    RESULT_COUNT = 16 "resultCount", NEGOTIATION_MODEL = 17 "negotiationModel",
+    DUPLICATE_DETECTION = 18 "duplicateDetection", QUERY_TYPE_104 = 19 "queryType104",
+    PQES_CORRECTION = 20 "pQESCorrection", STRING_SCHEMA = 21 "stringSchema",
+}
+
+impl Options {
+    /// Whether every option of `other` is set.
+    pub fn contains(self, other: Self) -> bool {
+        other
+            .0
+            .positions()
+            .all(|position| self.0.contains(position))
+    }
+
+    /// The options set in either.
+    pub fn union(self, other: Self) -> Self {
+        Self(other.0.positions().fold(self.0, Bits::with))
+    }
+
+    /// The options set in both.
+    pub fn intersection(self, other: Self) -> Self {
+        Self(self.0.intersection(other.0))
+    }
+}
+
+impl std::ops::BitOr for Options {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        self.union(other)
+    }
+}

@@ -1,0 +1,166 @@
+//! The APDUs of Z39.50-2003 §4.1, a file for each service; types, fields and variants bear the standard's
+//! names and stand in its order.
+#![allow(
+    missing_docs,
+    reason = "fields and variants are the standard's; a type's doc names its section"
+)]
+
+mod access;
+mod close;
+mod delete;
+mod diagnostic;
+mod duplicate;
+mod extended;
+mod external;
+mod init;
+mod present;
+mod query;
+mod records;
+mod resource;
+mod rpn;
+mod scan;
+mod search;
+mod sort;
+
+pub use access::*;
+pub use close::*;
+pub use delete::*;
+pub use diagnostic::*;
+pub use duplicate::*;
+pub use extended::*;
+pub use external::*;
+pub use init::*;
+pub use present::*;
+pub use query::*;
+pub use records::*;
+pub use resource::*;
+pub use scan::*;
+pub use search::*;
+pub use sort::*;
+
+use rasn::prelude::*;
+
+use crate::types::{InternationalString, OctetString};
+
+/// Gives `Apdu` its variants, each boxed under its tag, and what can be said of all of them.
+macro_rules! apdus {
+    ($($tag:literal $name:ident $text:literal,)*) => {
+        /// Application protocol data unit: one message of the protocol.
+        #[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+        #[rasn(choice)]
+        pub enum Apdu {
+            $(#[rasn(tag($tag))] $name(Box<$name>),)*
+        }
+
+        impl Apdu {
+            /// The standard's name of the APDU.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$name(_) => $text,)*
+                }
+            }
+
+            /// The referenceId, which an answer echoes.
+            pub fn reference_id(&self) -> Option<&ReferenceId> {
+                match self {
+                    $(Self::$name(apdu) => apdu.reference_id.as_ref(),)*
+                }
+            }
+
+            /// The same with another referenceId.
+            pub fn set_reference_id(&mut self, reference_id: Option<ReferenceId>) {
+                match self {
+                    $(Self::$name(apdu) => apdu.reference_id = reference_id,)*
+                }
+            }
+
+            /// The standard's name of the APDU with the given context tag.
+            pub fn name_of_tag(tag: u32) -> Option<&'static str> {
+                match tag {
+                    $($tag => Some($text),)*
+                    _ => None,
+                }
+            }
+
+            /// The elements of the APDU with the given context tag: name in Rust's spelling, and the tags each may bear.
+            pub(crate) fn elements_of_tag(tag: u32) -> Vec<rasn::types::fields::Field> {
+                use rasn::types::Constructed;
+                match tag {
+                    $($tag => <$name as Constructed<_, _>>::FIELDS.to_vec(),)*
+                    _ => Vec::new(),
+                }
+            }
+        }
+
+        $(
+            impl From<$name> for Apdu {
+                fn from(apdu: $name) -> Self {
+                    Self::$name(Box::new(apdu))
+                }
+            }
+        )*
+    };
+}
+
+apdus! {
+    20 InitializeRequest "initRequest",
+    21 InitializeResponse "initResponse",
+    22 SearchRequest "searchRequest",
+    23 SearchResponse "searchResponse",
+    24 PresentRequest "presentRequest",
+    25 PresentResponse "presentResponse",
+    26 DeleteResultSetRequest "deleteResultSetRequest",
+    27 DeleteResultSetResponse "deleteResultSetResponse",
+    28 AccessControlRequest "accessControlRequest",
+    29 AccessControlResponse "accessControlResponse",
+    30 ResourceControlRequest "resourceControlRequest",
+    31 ResourceControlResponse "resourceControlResponse",
+    32 TriggerResourceControlRequest "triggerResourceControlRequest",
+    33 ResourceReportRequest "resourceReportRequest",
+    34 ResourceReportResponse "resourceReportResponse",
+    35 ScanRequest "scanRequest",
+    36 ScanResponse "scanResponse",
+    43 SortRequest "sortRequest",
+    44 SortResponse "sortResponse",
+    45 Segment "segmentRequest",
+    46 ExtendedServicesRequest "extendedServicesRequest",
+    47 ExtendedServicesResponse "extendedServicesResponse",
+    48 Close "close",
+    49 DuplicateDetectionRequest "duplicateDetectionRequest",
+    50 DuplicateDetectionResponse "duplicateDetectionResponse",
+}
+
+/// ReferenceId [2]: chosen by the requester, echoed by the other side.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Eq, Hash)]
+#[rasn(delegate, tag(context, 2))]
+pub struct ReferenceId(pub OctetString);
+
+macro_rules! tagged_string {
+    ($($(#[$meta:meta])* $name:ident $tag:literal;)*) => {$(
+        $(#[$meta])*
+        #[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Eq, Hash)]
+        #[rasn(delegate, tag(context, $tag))]
+        pub struct $name(pub InternationalString);
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self(text.into())
+            }
+        }
+
+        impl From<&[u8]> for $name {
+            fn from(octets: &[u8]) -> Self {
+                Self(octets.into())
+            }
+        }
+    )*};
+}
+
+tagged_string! {
+    /// ResultSetId [31]: the name of a result set.
+    ResultSetId 31;
+    /// ElementSetName [103]: the name of an element set, such as F or B.
+    ElementSetName 103;
+    /// DatabaseName [105]: the name of a database.
+    DatabaseName 105;
+}

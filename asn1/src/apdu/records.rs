@@ -1,0 +1,52 @@
+//! Records of a response: database records, fragments of segmented ones, and diagnostics in their place
+//! (Z39.50-2003 §3.2.2.1.8, §4.1 `Records`).
+
+use rasn::prelude::*;
+
+use super::{DatabaseName, DefaultDiagFormat, DiagRec, External};
+use crate::types::OctetString;
+
+/// What a response carries in the place of records.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+#[rasn(choice)]
+pub enum Records {
+    #[rasn(tag(28))]
+    ResponseRecords(Vec<NamePlusRecord>),
+    #[rasn(tag(130))]
+    NonSurrogateDiagnostic(DefaultDiagFormat),
+    #[rasn(tag(205))]
+    MultipleNonSurDiagnostics(Vec<DiagRec>),
+}
+
+/// A record and the database it comes from.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+pub struct NamePlusRecord {
+    #[rasn(tag(0))]
+    pub name: Option<DatabaseName>,
+    #[rasn(tag(1))]
+    pub record: Record,
+}
+
+/// A record, the diagnostic that replaces it, or a fragment of it.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+#[rasn(choice)]
+pub enum Record {
+    #[rasn(tag(explicit(1)))]
+    RetrievalRecord(External),
+    #[rasn(tag(2))]
+    SurrogateDiagnostic(DiagRec),
+    #[rasn(tag(3))]
+    StartingFragment(FragmentSyntax),
+    #[rasn(tag(4))]
+    IntermediateFragment(FragmentSyntax),
+    #[rasn(tag(5))]
+    FinalFragment(FragmentSyntax),
+}
+
+/// A fragment of a record.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+#[rasn(choice)]
+pub enum FragmentSyntax {
+    ExternallyTagged(External),
+    NotExternallyTagged(OctetString),
+}

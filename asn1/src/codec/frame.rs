@@ -1,0 +1,337 @@
+//! Where an APDU ends in a stream of octets: X.690 §8.1 tags and lengths, walked without decoding, and the
+//! `tokio_util` codec over it.
+
+use bytes::{Bytes, BytesMut};
+
+use crate::error::{FrameError, FrameErrorKind};
+
+/// The tag and length in front of a BER value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// The class and form bits of the first octet, `& 0xe0`.
+    pub class: u8,
+    /// The tag number.
+    pub tag: u32,
+    /// How long the contents are.
+    pub length: Length,
+    /// Octets the tag and length themselves take.
+    pub octets: usize,
+}
+
+/// The length of a BER value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// So many octets.
+    Definite(usize),
+    /// Up to the end-of-contents octets.
+    Indefinite,
+}
+
+/// The bit that marks a value as constructed.
+pub const CONSTRUCTED: u8 = 0x20;
+/// Class and form of a constructed value with a context tag, as every APDU is.
+pub const CONTEXT_CONSTRUCTED: u8 = 0xa0;
+/// The most octets a tag number may take after the first.
+const MAX_TAG_OCTETS: usize = 4;
+
+impl Header {
+    /// Reads a header; `Ok(None)` if more octets are needed.
+    ///
+    /// # Errors
+    /// A tag number above 28 bits, more than 4 length octets, or a primitive value of indefinite length.
+    pub fn read(input: &[u8]) -> Result<Option<Self>, FrameErrorKind> {
+        let Some((&first, mut rest)) = input.split_first() else {
+            return Ok(None);
+        };
+        let mut tag = u32::from(first & 0x1f);
+        if tag == 0x1f {
+            tag = 0;
+            let mut taken = 0;
+            loop {
+                let Some((&octet, next)) = rest.split_first() else {
+                    return Ok(None);
+                };
+                taken += 1;
+                if taken > MAX_TAG_OCTETS {
+                    return Err(FrameErrorKind::Malformed);
+                }
+                rest = next;
+                tag = tag << 7 | u32::from(octet & 0x7f);
+                if octet & 0x80 == 0 {
+                    break;
+                }
+            }
+        }
+        let Some((&first_length, rest)) = rest.split_first() else {
+            return Ok(None);
+        };
+        let (length, rest) = match first_length {
+            0..=0x7f => (Length::Definite(usize::from(first_length)), rest),
+            0x80 if first & CONSTRUCTED != 0 => (Length::Indefinite, rest),
+            0x81..=0x84 => {
+                let Some((octets, rest)) = rest.split_at_checked(usize::from(first_length & 0x7f))
+                else {
+                    return Ok(None);
+                };
+                let length = octets
+                    .iter()
+                    .fold(0, |length: u64, &octet| length << 8 | u64::from(octet));
+                let length = usize::try_from(length).map_err(|_| FrameErrorKind::Malformed)?;
+                (Length::Definite(length), rest)
+            }
+            _ => return Err(FrameErrorKind::Malformed),
+        };
+        Ok(Some(Self {
+            class: first & 0xe0,
+            tag,
+            length,
+            octets: input.len() - rest.len(),
+        }))
+    }
+
+    /// Whether these are end-of-contents octets.
+    pub fn is_end_of_contents(&self) -> bool {
+        self.class == 0 && self.tag == 0 && self.length == Length::Definite(0)
+    }
+}
+
+/// Finds the end of an APDU in a growing buffer, looking at each header once.
+///
+/// A value of definite length is skipped whole, so the open values of indefinite length need only be counted.
+#[derive(Debug, Clone)]
+pub struct Scanner {
+    /// The longest APDU taken, in octets.
+    pub max_apdu_size: usize,
+    at: usize,
+    open: usize,
+}
+
+impl Scanner {
+    /// The most values of indefinite length open at once: a query of [`crate::apdu::MAX_RPN_DEPTH`]
+    /// operators, each such a value, and what surrounds it.
+    pub const MAX_OPEN: usize = 1100;
+
+    /// A scanner at the start of an APDU of at most `max_apdu_size` octets.
+    pub fn new(max_apdu_size: usize) -> Self {
+        Self {
+            max_apdu_size,
+            at: 0,
+            open: 0,
+        }
+    }
+
+    /// How many octets the APDU at the start of `input` takes; `Ok(None)` if it is not all there.
+    ///
+    /// Call it again with the same octets and more behind them, or [`Scanner::reset`] for another APDU.
+    ///
+    /// # Errors
+    /// The limits and malformations of [`FrameErrorKind`], as soon as the header that shows them has come.
+    pub fn scan(&mut self, input: &[u8]) -> Result<Option<usize>, FrameError> {
+        if let Some(&first) = input.first()
+            && first & 0xe0 != CONTEXT_CONSTRUCTED
+        {
+            return self.refuse(FrameErrorKind::NotAnApdu(first));
+        }
+        while self.at == 0 || self.open > 0 {
+            let Some(rest) = input.get(self.at..) else {
+                return Ok(None);
+            };
+            let header = match Header::read(rest) {
+                Ok(Some(header)) => header,
+                Ok(None) => return Ok(None),
+                Err(kind) => return self.refuse(kind),
+            };
+            let step = match header.length {
+                _ if header.class == 0 && header.tag == 0 => {
+                    if self.open == 0 || !header.is_end_of_contents() {
+                        return self.refuse(FrameErrorKind::Malformed);
+                    }
+                    self.open -= 1;
+                    header.octets
+                }
+                Length::Indefinite => {
+                    if self.open == Self::MAX_OPEN {
+                        return self.refuse(FrameErrorKind::TooDeep(Self::MAX_OPEN));
+                    }
+                    self.open += 1;
+                    header.octets
+                }
+                Length::Definite(length) => header.octets.saturating_add(length),
+            };
+            match self.at.checked_add(step) {
+                Some(at) if at <= self.max_apdu_size => self.at = at,
+                _ => return self.refuse(FrameErrorKind::TooLarge(self.max_apdu_size)),
+            }
+        }
+        Ok((input.len() >= self.at).then_some(self.at))
+    }
+
+    /// Makes ready for the next APDU.
+    pub fn reset(&mut self) {
+        self.at = 0;
+        self.open = 0;
+    }
+
+    fn refuse<T>(&self, kind: FrameErrorKind) -> Result<T, FrameError> {
+        Err(FrameError {
+            kind,
+            offset: self.at,
+        })
+    }
+}
+
+/// Splits a stream of octets into APDUs and writes encoded ones, for `tokio_util::codec::Framed`.
+///
+/// Yields each APDU's octets; [`super::decode`] makes a value of them. Nothing is reserved ahead of what has come.
+#[derive(Debug, Clone)]
+pub struct ApduCodec {
+    scanner: Scanner,
+}
+
+impl ApduCodec {
+    /// A codec that refuses APDUs of more than `max_apdu_size` octets.
+    pub fn new(max_apdu_size: usize) -> Self {
+        Self {
+            scanner: Scanner::new(max_apdu_size),
+        }
+    }
+
+    /// Changes the limit, from the APDU now being read on.
+    pub fn set_max_apdu_size(&mut self, max_apdu_size: usize) {
+        self.scanner.max_apdu_size = max_apdu_size;
+    }
+}
+
+/// Why a stream of APDUs cannot be read or written any further.
+#[derive(Debug, thiserror::Error)]
+pub enum StreamError {
+    /// The transport failed.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// The peer sent what is no APDU.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// The peer ended the stream in the middle of an APDU, after so many octets of it.
+    #[error("the connection ended {0} octets into an APDU")]
+    CutOff(usize),
+}
+
+impl tokio_util::codec::Decoder for ApduCodec {
+    type Item = Bytes;
+    type Error = StreamError;
+
+    fn decode(&mut self, input: &mut BytesMut) -> Result<Option<Bytes>, StreamError> {
+        let Some(length) = self.scanner.scan(input)? else {
+            return Ok(None);
+        };
+        self.scanner.reset();
+        Ok(Some(input.split_to(length).freeze()))
+    }
+
+    fn decode_eof(&mut self, input: &mut BytesMut) -> Result<Option<Bytes>, StreamError> {
+        match self.decode(input)? {
+            None if !input.is_empty() => Err(StreamError::CutOff(input.len())),
+            frame => Ok(frame),
+        }
+    }
+}
+
+impl tokio_util::codec::Encoder<Bytes> for ApduCodec {
+    type Error = StreamError;
+
+    fn encode(&mut self, apdu: Bytes, output: &mut BytesMut) -> Result<(), StreamError> {
+        output.extend_from_slice(&apdu);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Feeds the octets one by one; all but the last must ask for more.
+    fn check(octets: &[u8], max: usize, expected: Result<usize, (FrameErrorKind, usize)>) {
+        let mut scanner = Scanner::new(max);
+        let mut outcome = None;
+        for end in 0..=octets.len() {
+            match scanner.scan(&octets[..end]) {
+                Ok(None) => {}
+                Ok(Some(length)) => outcome = Some(Ok(length)),
+                Err(error) => outcome = Some(Err((error.kind, error.offset))),
+            }
+            if outcome.is_some() {
+                break;
+            }
+        }
+        assert_eq!(outcome, Some(expected), "{octets:x?}");
+        let whole = Scanner::new(max).scan(octets);
+        assert_eq!(
+            whole.map_err(|error| (error.kind, error.offset)),
+            expected.map(Some),
+            "{octets:x?}"
+        );
+    }
+
+    #[test]
+    fn the_end_of_an_apdu_is_found() {
+        check(&[0xb4, 0], 100, Ok(2));
+        check(&[0xbf, 0x30, 3, 1, 2, 3], 100, Ok(6));
+        check(&[0xb6, 0x80, 0x81, 0, 0, 0], 100, Ok(6));
+        check(
+            &[0xb6, 0x80, 0xa1, 0x80, 0xa1, 1, 0, 0, 0, 0, 0],
+            100,
+            Ok(11),
+        );
+        check(&[0xb6, 0x82, 0, 1, 9], 100, Ok(5));
+    }
+
+    #[test]
+    fn limits_hold_before_the_octets_come() {
+        use FrameErrorKind::{Malformed, NotAnApdu, TooDeep, TooLarge};
+        for (octets, kind, offset) in [
+            (&[0xb6, 0x84, 0xff, 0xff, 0xff, 0xff][..], TooLarge(100), 0),
+            (&[0xb6, 99], TooLarge(100), 0),
+            (&[0xb6, 0x80, 0x81, 97], TooLarge(100), 2),
+            (&[0xb6, 0x85, 0, 0, 0, 0, 1], Malformed, 0),
+            (&[0xb6, 0xff], Malformed, 0),
+            (&[0xb6, 0x80, 0x81, 0x80], Malformed, 2),
+            (&[0xb6, 0x80, 0, 1], Malformed, 2),
+            (&[0xbf, 0xff, 0xff, 0xff, 0xff, 0x7f], Malformed, 0),
+            (b"GET / HTTP/1.1", NotAnApdu(b'G'), 0),
+            (&[0x16, 3, 1], NotAnApdu(0x16), 0),
+        ] {
+            check(octets, 100, Err((kind, offset)));
+        }
+        assert_eq!(
+            Scanner::new(100).scan(&[0xb6, 98]),
+            Ok(None),
+            "at the limit"
+        );
+        let nest = [0xa1, 0x80].repeat(Scanner::MAX_OPEN + 1);
+        check(
+            &nest,
+            10_000,
+            Err((TooDeep(Scanner::MAX_OPEN), 2 * Scanner::MAX_OPEN)),
+        );
+    }
+
+    #[test]
+    fn the_codec_yields_each_apdu_and_reports_a_cut() {
+        use tokio_util::codec::Decoder;
+        let mut codec = ApduCodec::new(100);
+        let mut input = BytesMut::from(&[0xb4, 1, 7, 0xb5, 0, 0xb6, 5][..]);
+        assert_eq!(
+            codec.decode(&mut input).expect("an APDU").as_deref(),
+            Some(&[0xb4, 1, 7][..])
+        );
+        assert_eq!(
+            codec.decode(&mut input).expect("an APDU").as_deref(),
+            Some(&[0xb5, 0][..])
+        );
+        assert_eq!(codec.decode(&mut input).expect("no error"), None);
+        assert!(matches!(
+            codec.decode_eof(&mut input),
+            Err(StreamError::CutOff(2))
+        ));
+    }
+}

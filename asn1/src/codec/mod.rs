@@ -1,0 +1,324 @@
+//! APDUs to octets and back: the only caller of `rasn::ber`, which Z39.50-2003 §4.1 asks for.
+
+pub mod dump;
+pub mod frame;
+
+use rasn::ber::de::{Decoder, DecoderOptions};
+use rasn::error::{BerDecodeErrorKind, CodecDecodeError, DecodeErrorKind};
+use rasn::types::{Class, Tag, TagTree};
+
+use crate::apdu::Apdu;
+use crate::error::{DecodeError, EncodeError};
+use frame::{CONTEXT_CONSTRUCTED, Header, Length};
+
+/// The octets of an APDU, every length in the definite form.
+///
+/// # Errors
+/// Only for values that no BER can carry; none that this crate builds is one.
+pub fn encode(apdu: &Apdu) -> Result<Vec<u8>, EncodeError> {
+    rasn::ber::encode(apdu).map_err(|error| EncodeError {
+        apdu: apdu.name(),
+        reason: error.to_string(),
+    })
+}
+
+/// The APDU that `octets` are, all of them.
+///
+/// # Errors
+/// Names the APDU, the element at fault and its offset.
+pub fn decode(octets: &[u8]) -> Result<Apdu, DecodeError> {
+    let mut decoder = Decoder::new(octets, DecoderOptions::ber());
+    match rasn::Decode::decode(&mut decoder) {
+        Ok(apdu) if decoder.remaining().is_empty() => Ok(apdu),
+        Ok(_) => Err(locate(octets, Fault::trailing(decoder.decoded_len()))),
+        Err(error) => Err(locate(octets, Fault::of(&error))),
+    }
+}
+
+/// The value of a type of this crate that `octets` are, for contents of an EXTERNAL.
+///
+/// # Errors
+/// Gives the elements on the way to the fault; the offset is that of the value itself.
+pub fn decode_value<T: rasn::Decode>(octets: &[u8]) -> Result<T, DecodeError> {
+    rasn::ber::decode(octets).map_err(|error| {
+        let Fault { path, reason, .. } = Fault::of(&error);
+        DecodeError {
+            apdu: None,
+            path: path.into_iter().map(standard_name).collect(),
+            offset: 0,
+            reason,
+        }
+    })
+}
+
+/// The octets of a value of a type of this crate, for contents of an EXTERNAL.
+///
+/// # Errors
+/// Only for values that no BER can carry.
+pub fn encode_value<T: rasn::Encode>(value: &T) -> Result<Vec<u8>, EncodeError> {
+    rasn::ber::encode(value).map_err(|error| EncodeError {
+        apdu: "value",
+        reason: error.to_string(),
+    })
+}
+
+/// What rasn found wrong: the fields on the way to it, in Rust's spelling, and the reason.
+struct Fault {
+    path: Vec<&'static str>,
+    reason: String,
+    /// The element that stands where another one should.
+    found: Option<Tag>,
+    /// Known where the fault is not in an element but behind the APDU.
+    offset: Option<usize>,
+}
+
+/// Longest reason kept, in characters.
+const MAX_REASON: usize = 200;
+
+impl Fault {
+    fn trailing(offset: usize) -> Self {
+        Self {
+            path: Vec::new(),
+            reason: "octets behind the APDU".into(),
+            found: None,
+            offset: Some(offset),
+        }
+    }
+
+    fn of(error: &rasn::error::DecodeError) -> Self {
+        let mut path = Vec::new();
+        let mut cause = error;
+        while let DecodeErrorKind::FieldError { name, nested } = &*cause.kind {
+            path.push(bare(name));
+            cause = nested;
+        }
+        let mut found = None;
+        let reason = match &*cause.kind {
+            DecodeErrorKind::MissingField { name } => {
+                path.push(bare(name));
+                "missing element".into()
+            }
+            DecodeErrorKind::UnexpectedExtraData { .. } => {
+                "an element that does not belong here".into()
+            }
+            DecodeErrorKind::Incomplete { .. } => "a value cut short".into(),
+            DecodeErrorKind::ExceedsMaxParseDepth => "values nested too deep".into(),
+            DecodeErrorKind::NoValidChoice { .. } => {
+                "a value of none of the types allowed here".into()
+            }
+            DecodeErrorKind::Custom { msg } => msg.clone(),
+            DecodeErrorKind::CodecSpecific {
+                inner: CodecDecodeError::Ber(BerDecodeErrorKind::MismatchedTag { expected, actual }),
+            } => {
+                found = Some(*actual);
+                format!(
+                    "element [{}] expected, [{}] found",
+                    expected.value, actual.value
+                )
+            }
+            _ => cause.to_string().chars().take(MAX_REASON).collect(),
+        };
+        // The fault is at the element found, if that is an element of the APDU itself.
+        let found = found.filter(|_| path.len() == 1);
+        Self {
+            path,
+            reason,
+            found,
+            offset: None,
+        }
+    }
+}
+
+/// rasn names a field with its type, `SearchRequest.query`.
+fn bare(field: &'static str) -> &'static str {
+    field.rsplit('.').next().unwrap_or(field)
+}
+
+/// Finds in the APDU the element that the fault's outermost field names.
+fn locate(octets: &[u8], fault: Fault) -> DecodeError {
+    let header = Header::read(octets).ok().flatten();
+    let tag = header
+        .filter(|header| header.class == CONTEXT_CONSTRUCTED)
+        .map(|header| header.tag);
+    let offset = fault.offset.or_else(|| {
+        Apdu::name_of_tag(tag?)?;
+        let start = header?.octets;
+        let elements = Apdu::elements_of_tag(tag?);
+        let named = elements
+            .iter()
+            .find(|field| Some(&bare(field.name)) == fault.path.first());
+        Some(element(octets, start, |tag| match (fault.found, named) {
+            (Some(found), _) => tag == found,
+            (None, Some(field)) => TagTree::tag_contains(&tag, &[field.tag_tree]),
+            // No field is named: an element stands there that the APDU does not have.
+            (None, None) => !elements
+                .iter()
+                .any(|field| TagTree::tag_contains(&tag, &[field.tag_tree])),
+        }))
+    });
+    DecodeError {
+        apdu: tag.and_then(Apdu::name_of_tag),
+        path: fault.path.into_iter().map(standard_name).collect(),
+        offset: offset.unwrap_or(0),
+        reason: fault.reason,
+    }
+}
+
+/// The offset of the first element whose tag is `wanted`; else where the elements end or can no longer be read.
+fn element(octets: &[u8], start: usize, wanted: impl Fn(Tag) -> bool) -> usize {
+    let mut at = start;
+    loop {
+        let rest = octets.get(at..).unwrap_or_default();
+        let Ok(Some(header)) = Header::read(rest) else {
+            return at;
+        };
+        let class = match header.class >> 6 {
+            0 => Class::Universal,
+            1 => Class::Application,
+            2 => Class::Context,
+            _ => Class::Private,
+        };
+        if header.is_end_of_contents() || wanted(Tag::new(class, header.tag)) {
+            return at;
+        }
+        match value_length(rest) {
+            Some(length) => at += length,
+            None => return at,
+        }
+    }
+}
+
+/// Octets the whole value at the start of `input` takes; `None` if it is malformed or cut short.
+fn value_length(input: &[u8]) -> Option<usize> {
+    let mut at: usize = 0;
+    let mut open = 0;
+    loop {
+        let header = Header::read(input.get(at..)?).ok()??;
+        at = at.checked_add(header.octets)?;
+        match header.length {
+            Length::Indefinite => open += 1,
+            Length::Definite(_) if header.is_end_of_contents() => open -= 1,
+            Length::Definite(length) => at = at.checked_add(length)?,
+        }
+        if open <= 0 {
+            return (at <= input.len()).then_some(at);
+        }
+    }
+}
+
+/// `result_set_name` as the standard writes it, `resultSetName`.
+fn standard_name(field: &str) -> String {
+    let mut name = String::with_capacity(field.len());
+    let mut upper = false;
+    for character in field.chars() {
+        if character == '_' {
+            upper = true;
+        } else if upper {
+            name.extend(character.to_uppercase());
+            upper = false;
+        } else {
+            name.push(character);
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apdu::{Close, CloseReason, DatabaseName, Query, ResultSetId, RpnQuery};
+    use crate::oid;
+
+    /// Known octets → value → the same octets → value.
+    fn round_trip(octets: &[u8]) -> Apdu {
+        let apdu = decode(octets).expect("decodes");
+        assert_eq!(encode(&apdu).expect("encodes"), octets);
+        apdu
+    }
+
+    #[test]
+    fn a_close_comes_back() {
+        let Apdu::Close(close) =
+            round_trip(&[0xbf, 0x30, 8, 0x9f, 0x81, 0x53, 1, 6, 0x83, 1, b'x'])
+        else {
+            panic!("a close");
+        };
+        assert_eq!(*close, Close::new(CloseReason::PROTOCOL_ERROR, Some("x")));
+    }
+
+    #[test]
+    fn a_present_without_composition_comes_back() {
+        let octets = [
+            0xb8, 0x14, 0x9f, 0x1f, 1, b'1', 0x9e, 1, 9, 0x9d, 1, 1, 0x9f, 0x68, 7, 0x2a, 0x86,
+            0x48, 0xce, 0x13, 5, 10,
+        ];
+        let Apdu::PresentRequest(present) = round_trip(&octets) else {
+            panic!("a present")
+        };
+        assert_eq!(present.result_set_id, ResultSetId::from("1"));
+        assert_eq!(present.preferred_record_syntax, Some(oid::USMARC));
+        assert_eq!(*present.record_composition, None);
+    }
+
+    #[test]
+    fn a_search_comes_back() {
+        let octets = [
+            &[
+                0xb6, 0x3e, 0x8d, 1, 0, 0x8e, 1, 1, 0x8f, 1, 0, 0x90, 1, 0xff, 0x91, 1, b'1', 0xb2,
+                10, 0x9f, 0x69, 7,
+            ][..],
+            b"Default",
+            &[
+                0xb5, 0x21, 0xa1, 0x1f, 6, 7, 0x2a, 0x86, 0x48, 0xce, 0x13, 3, 1, 0xa0, 0x14, 0xbf,
+                0x66, 0x11,
+            ],
+            &[
+                0xbf, 0x2c, 10, 0x30, 8, 0x9f, 0x78, 1, 1, 0x9f, 0x79, 1, 4, 0x9f, 0x2d, 1, b'5',
+            ],
+        ]
+        .concat();
+        let Apdu::SearchRequest(search) = round_trip(&octets) else {
+            panic!("a search")
+        };
+        assert_eq!(search.database_names, [DatabaseName::from("Default")]);
+        assert!(matches!(
+            &search.query,
+            Query::Type1(RpnQuery {
+                attribute_set: oid::BIB_1,
+                ..
+            })
+        ));
+    }
+
+    #[test]
+    fn faults_are_named_and_located() {
+        for (octets, message) in [
+            (
+                &[0xb8, 3, 0x9e, 1, 9][..],
+                "presentRequest, resultSetId: element [31] expected, [30] found at octet 2",
+            ),
+            (
+                &[0xbf, 0x30, 8, 0x9f, 0x81, 0x53, 1, 6, 0x99, 1, b'x'],
+                "close: an element that does not belong here at octet 8",
+            ),
+            (
+                &[0xbf, 0x30, 7, 0x9f, 0x81, 0x53, 1, 6, 0x84, 0],
+                "close, resourceReportFormat: a malformed object identifier at octet 8",
+            ),
+            (
+                &[0xbf, 0x30, 5, 0x9f, 0x81, 0x53, 1, 6, 0],
+                "close: octets behind the APDU at octet 8",
+            ),
+            (
+                &[0xbf, 0x28, 0],
+                "unknown APDU: a value of none of the types allowed here at octet 0",
+            ),
+        ] {
+            assert_eq!(
+                decode(octets).expect_err("a fault").to_string(),
+                message,
+                "{octets:x?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What can be wrong with octets from a peer, and with a value to be sent: always the APDU, the element
+//! and the offset, so that the fault can be found in a dump.
+
+use std::fmt;
+
+/// A frame that is no APDU, found before any of it is decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} at octet {offset} of the APDU")]
+pub struct FrameError {
+    /// What is wrong.
+    pub kind: FrameErrorKind,
+    /// Octets from the start of the APDU.
+    pub offset: usize,
+}
+
+/// Why octets are not taken as an APDU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FrameErrorKind {
+    /// The APDU is, or announces to be, longer than the limit, in octets.
+    #[error("an APDU of more than {0} octets")]
+    TooLarge(usize),
+    /// The first octet starts no APDU; the peer may speak HTTP or TLS.
+    #[error("octet {0:#04x} where an APDU should begin")]
+    NotAnApdu(u8),
+    /// A tag, length or end-of-contents that X.690 or our limits do not allow.
+    #[error("a malformed tag or length")]
+    Malformed,
+    /// More nested values of indefinite length than the limit.
+    #[error("values of indefinite length nested more than {0} deep")]
+    TooDeep(usize),
+}
+
+/// An APDU that does not decode.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecodeError {
+    /// The standard's name of the APDU; `None` if its tag is that of no APDU.
+    pub apdu: Option<&'static str>,
+    /// The elements on the way to the fault, outermost first, in the standard's spelling.
+    pub path: Vec<String>,
+    /// Octets from the start of the APDU to the element at fault.
+    pub offset: usize,
+    /// What is wrong, in words.
+    pub reason: String,
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.apdu.unwrap_or("unknown APDU"))?;
+        if !self.path.is_empty() {
+            write!(f, ", {}", self.path.join("."))?;
+        }
+        write!(f, ": {} at octet {}", self.reason, self.offset)
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+/// A value that cannot be encoded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{apdu} cannot be encoded: {reason}")]
+pub struct EncodeError {
+    /// The standard's name of the APDU.
+    pub apdu: &'static str,
+    /// What is wrong, in words.
+    pub reason: String,
+}

@@ -1,0 +1,21 @@
+#![forbid(unsafe_code)]
+//! Z39.50 (ANSI/NISO Z39.50-2003, ISO 23950) on the wire, without any input or output.
+//!
+//! - [`apdu`]: the 25 APDUs, a type for each, with the standard's names;
+//! - [`codec`]: octets to APDUs and back, where an APDU ends in a stream, listings for people;
+//! - [`oid`], [`bib1`]: object identifiers, Bib-1 attributes and diagnostics by name;
+//! - [`query`]: text forms of the query of a search;
+//! - [`record`]: MARC and the other records that an APDU carries.
+//!
+//! Whatever a peer sends is decoded within limits that have a name, or refused with an [`error`] that says
+//! where; nothing here panics on it.
+
+pub mod apdu;
+pub mod bib1;
+pub mod codec;
+pub mod error;
+pub mod oid;
+pub mod optional;
+pub mod query;
+pub mod record;
+pub mod types;

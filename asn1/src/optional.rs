@@ -1,0 +1,182 @@
+//! Two shapes of SEQUENCE elements that a derive cannot express: an OPTIONAL CHOICE without a tag of its
+//! own (Z39.50-2003 §4.1, `records Records OPTIONAL`), and elements later versions may append.
+
+use std::ops::{Deref, DerefMut};
+
+use rasn::prelude::*;
+use rasn::types::{Choice, Constraints, DecodeChoice, Identifier, TagTree};
+use rasn::{Decoder, Encoder};
+
+use crate::types::Any;
+
+/// OPTIONAL untagged CHOICE: absent when the next element is none of the alternatives.
+///
+/// Reads like an `Option`; build one with `Some(value).into()` or `OptionalChoice::default()`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OptionalChoice<T>(pub Option<T>);
+
+impl<T> Default for OptionalChoice<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T> From<Option<T>> for OptionalChoice<T> {
+    fn from(value: Option<T>) -> Self {
+        Self(value)
+    }
+}
+
+impl<T> From<T> for OptionalChoice<T> {
+    fn from(value: T) -> Self {
+        Self(Some(value))
+    }
+}
+
+impl<T> Deref for OptionalChoice<T> {
+    type Target = Option<T>;
+    fn deref(&self) -> &Option<T> {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for OptionalChoice<T> {
+    fn deref_mut(&mut self) -> &mut Option<T> {
+        &mut self.0
+    }
+}
+
+impl<T: AsnType> AsnType for OptionalChoice<T> {
+    const TAG: Tag = Tag::EOC;
+    const TAG_TREE: TagTree = T::TAG_TREE;
+    const IS_CHOICE: bool = true;
+    fn is_present(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+impl<T: Encode> Encode for OptionalChoice<T> {
+    fn encode<'b, E: Encoder<'b>>(&self, encoder: &mut E) -> Result<(), E::Error> {
+        self.0
+            .as_ref()
+            .map_or(Ok(()), |value| value.encode(encoder))
+    }
+
+    fn encode_with_tag_and_constraints<'b, E: Encoder<'b>>(
+        &self,
+        encoder: &mut E,
+        tag: Tag,
+        constraints: &Constraints,
+        identifier: Identifier,
+    ) -> Result<(), E::Error> {
+        self.0.as_ref().map_or(Ok(()), |value| {
+            value.encode_with_tag_and_constraints(encoder, tag, constraints, identifier)
+        })
+    }
+}
+
+impl<T: DecodeChoice> Decode for OptionalChoice<T> {
+    fn decode<D: Decoder>(decoder: &mut D) -> Result<Self, D::Error> {
+        // Without a tag of its own, Probe is tried on whatever element comes next.
+        let probe = decoder.decode_optional::<Probe<T>>()?;
+        Ok(Self(probe.and_then(|probe| probe.0)))
+    }
+
+    fn decode_with_tag_and_constraints<D: Decoder>(
+        decoder: &mut D,
+        tag: Tag,
+        _: &Constraints,
+    ) -> Result<Self, D::Error> {
+        decoder
+            .decode_optional_with_explicit_prefix::<T>(tag)
+            .map(Self)
+    }
+}
+
+/// A choice that takes nothing when the tag belongs to none of `T`'s alternatives.
+struct Probe<T>(Option<T>);
+
+impl<T: AsnType> AsnType for Probe<T> {
+    const TAG: Tag = Tag::EOC;
+    const TAG_TREE: TagTree = T::TAG_TREE;
+    const IS_CHOICE: bool = true;
+}
+
+impl<T: DecodeChoice> Choice for Probe<T> {
+    const VARIANTS: &'static [TagTree] = T::VARIANTS;
+    const VARIANCE_CONSTRAINT: Constraints = T::VARIANCE_CONSTRAINT;
+    const IDENTIFIERS: &'static [&'static str] = T::IDENTIFIERS;
+}
+
+impl<T: DecodeChoice> Decode for Probe<T> {
+    fn decode<D: Decoder>(decoder: &mut D) -> Result<Self, D::Error> {
+        decoder.decode_choice(&T::CONSTRAINTS)
+    }
+
+    fn decode_with_tag_and_constraints<D: Decoder>(
+        decoder: &mut D,
+        tag: Tag,
+        _: &Constraints,
+    ) -> Result<Self, D::Error> {
+        decoder
+            .decode_explicit_prefix::<T>(tag)
+            .map(|value| Self(Some(value)))
+    }
+}
+
+impl<T: DecodeChoice> DecodeChoice for Probe<T> {
+    fn from_tag<D: Decoder>(decoder: &mut D, tag: Tag) -> Result<Self, D::Error> {
+        if TagTree::tag_contains(&tag, &[T::TAG_TREE]) {
+            T::from_tag(decoder, tag).map(|value| Self(Some(value)))
+        } else {
+            Ok(Self(None))
+        }
+    }
+}
+
+/// Elements behind the last one known, kept and sent on as they are (Z39.50-2003 §3.2.1 asks it of Init).
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Unknown(pub Vec<Any>);
+
+impl AsnType for Unknown {
+    const TAG: Tag = Tag::EOC;
+    fn is_present(&self) -> bool {
+        !self.0.is_empty()
+    }
+}
+
+impl Encode for Unknown {
+    fn encode<'b, E: Encoder<'b>>(&self, encoder: &mut E) -> Result<(), E::Error> {
+        self.0
+            .iter()
+            .try_for_each(|element| element.encode(encoder))
+    }
+
+    fn encode_with_tag_and_constraints<'b, E: Encoder<'b>>(
+        &self,
+        encoder: &mut E,
+        _: Tag,
+        _: &Constraints,
+        _: Identifier,
+    ) -> Result<(), E::Error> {
+        self.encode(encoder)
+    }
+}
+
+impl Decode for Unknown {
+    fn decode<D: Decoder>(decoder: &mut D) -> Result<Self, D::Error> {
+        let mut elements = Vec::new();
+        while let Some(element) = decoder.decode_optional::<Any>()? {
+            elements.push(element);
+        }
+        Ok(Self(elements))
+    }
+
+    fn decode_with_tag_and_constraints<D: Decoder>(
+        decoder: &mut D,
+        _: Tag,
+        _: &Constraints,
+    ) -> Result<Self, D::Error> {
+        Self::decode(decoder)
+    }
+}

@@ -1,0 +1,207 @@
+//! ISO 2709, the exchange form of MARC: a lenient reader that says what it repaired, a strict one, and a writer (ISO 2709 §4).
+//! Lengths, base addresses and directories lie in real files; fields are found all the same and no octet of them is changed.
+
+mod directory;
+mod repair;
+mod split;
+
+use bytes::{BufMut, Bytes};
+
+use self::directory::Directory;
+pub use self::repair::{Repair, RepairKind};
+pub use self::split::{Records, split};
+use super::marc::{
+    FIELD_TERMINATOR, Leader, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag,
+};
+
+/// The most octets a field may have in ISO 2709, its terminator included: four digits.
+pub const MAX_FIELD: usize = 9_999;
+/// The most octets a record may have in ISO 2709, its terminator included: five digits.
+pub const MAX_RECORD: usize = 99_999;
+
+/// A record as it was found, and what had to be repaired to find it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parsed {
+    /// The record; its fields share the octets that were read.
+    pub record: MarcRecord,
+    /// The repairs in the order they were made; empty for a sound record.
+    pub repairs: Vec<Repair>,
+}
+
+/// Why octets are no record, or a record has no ISO 2709 form.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Iso2709Error {
+    /// Fewer octets than a leader has.
+    #[error("{octets} octets are too few for a leader of 24")]
+    TooShort {
+        /// How many there are.
+        octets: usize,
+    },
+    /// Nothing after the leader ends a directory or a field, so nothing here is a field.
+    #[error("no field terminator after the leader")]
+    NoFieldTerminator,
+    /// The strict reader met something to repair.
+    #[error("damaged record: {0}")]
+    Damaged(Repair),
+    /// A field is longer than the directory can say.
+    #[error("field {tag} has {octets} octets, ISO 2709 allows {MAX_FIELD}")]
+    FieldTooLong {
+        /// The tag of the field.
+        tag: Tag,
+        /// Its length with the terminator.
+        octets: usize,
+    },
+    /// The record is longer than its leader can say.
+    #[error("the record has {octets} octets, ISO 2709 allows {MAX_RECORD}")]
+    RecordTooLong {
+        /// Its length with the terminator.
+        octets: usize,
+    },
+    /// A terminator (or, in a tag or the leader, a delimiter) stands where it would cut the record.
+    #[error("a separator octet inside {place}")]
+    Separator {
+        /// The leader, or a field by its tag.
+        place: String,
+    },
+}
+
+/// Reads the one record that these octets begin with, repairing what can be repaired.
+///
+/// The record length counts if a terminator stands there, else the next terminator ends the record. A directory entry
+/// counts if it names exactly the octets between two terminators; entries that do not take the fields left over, in
+/// order. The entry map (leader 20–22) is followed when it makes sense. The record shares `octets`, nothing is copied.
+///
+/// # Errors
+/// [`Iso2709Error::TooShort`] and [`Iso2709Error::NoFieldTerminator`]; everything else is repaired.
+pub fn parse(octets: &Bytes) -> Result<Parsed, Iso2709Error> {
+    let Some(leader) = octets.first_chunk() else {
+        return Err(Iso2709Error::TooShort {
+            octets: octets.len(),
+        });
+    };
+    let leader = Leader(*leader);
+    let mut repairs = Vec::new();
+    let content = octets.slice(..content_end(octets, &leader, &mut repairs));
+    for position in [10, 11] {
+        if !leader.octet(position).is_ascii_digit() {
+            repairs.push(RepairKind::LeaderDigit { position }.at(position));
+        }
+    }
+    let directory =
+        Directory::read(&content, &leader, &mut repairs).ok_or(Iso2709Error::NoFieldTerminator)?;
+    let fields = directory.fields(&content, &mut repairs);
+    Ok(Parsed {
+        record: MarcRecord { leader, fields },
+        repairs,
+    })
+}
+
+/// Reads a record as [`parse`] does, and refuses it where that would repair anything.
+///
+/// # Errors
+/// As [`parse`], and [`Iso2709Error::Damaged`] with the first repair.
+pub fn parse_strict(octets: &Bytes) -> Result<MarcRecord, Iso2709Error> {
+    let parsed = parse(octets)?;
+    match parsed.repairs.into_iter().next() {
+        None => Ok(parsed.record),
+        Some(repair) => Err(Iso2709Error::Damaged(repair)),
+    }
+}
+
+/// Writes a record: the leader with record length and base address counted anew in octets and the usual entry map
+/// (`450`), the directory, and the fields as they are.
+///
+/// # Errors
+/// A field of more than [`MAX_FIELD`] octets, a record of more than [`MAX_RECORD`], or a separator where it would cut the
+/// record; such a record needs another form.
+pub fn encode(record: &MarcRecord) -> Result<Vec<u8>, Iso2709Error> {
+    let base = Leader::LENGTH + record.fields.len() * ENTRY_LENGTH + 1;
+    let body: usize = record.fields.iter().map(|field| field.body.len() + 1).sum();
+    let length = base + body + 1;
+
+    let mut leader = record.leader.0;
+    if leader.iter().any(is_separator) {
+        return Err(separator("the leader"));
+    }
+    let mut directory = Vec::with_capacity(base);
+    let mut start = 0;
+    for field in &record.fields {
+        let (tag, octets) = (field.tag, field.body.len() + 1);
+        if octets > MAX_FIELD {
+            return Err(Iso2709Error::FieldTooLong { tag, octets });
+        }
+        if tag.0.iter().any(is_separator) || field.body.iter().any(is_terminator) {
+            return Err(separator(&format!("field {tag}")));
+        }
+        directory.put_slice(&tag.0);
+        directory.put_slice(format!("{octets:04}{start:05}").as_bytes());
+        start += octets;
+    }
+    if length > MAX_RECORD {
+        return Err(Iso2709Error::RecordTooLong { octets: length });
+    }
+
+    write_digits(&mut leader, 0, &format!("{length:05}"));
+    write_digits(&mut leader, 12, &format!("{base:05}"));
+    write_digits(&mut leader, 20, "450");
+    let mut octets = Vec::with_capacity(length);
+    octets.put_slice(&leader);
+    octets.append(&mut directory);
+    octets.put_u8(FIELD_TERMINATOR);
+    for field in &record.fields {
+        octets.put_slice(&field.body);
+        octets.put_u8(FIELD_TERMINATOR);
+    }
+    octets.put_u8(RECORD_TERMINATOR);
+    Ok(octets)
+}
+
+/// Tag, four digits of length, five of start.
+const ENTRY_LENGTH: usize = 12;
+
+fn write_digits(leader: &mut [u8; Leader::LENGTH], position: usize, digits: &str) {
+    for (octet, digit) in leader.iter_mut().skip(position).zip(digits.bytes()) {
+        *octet = digit;
+    }
+}
+
+fn separator(place: &str) -> Iso2709Error {
+    Iso2709Error::Separator {
+        place: place.to_owned(),
+    }
+}
+
+fn is_terminator(octet: &u8) -> bool {
+    matches!(*octet, FIELD_TERMINATOR | RECORD_TERMINATOR)
+}
+
+fn is_separator(octet: &u8) -> bool {
+    is_terminator(octet) || *octet == SUBFIELD_DELIMITER
+}
+
+/// The offset of the record terminator, or the length where there is none; notes what the leader said wrong.
+fn content_end(octets: &[u8], leader: &Leader, repairs: &mut Vec<Repair>) -> usize {
+    let stated = leader.record_length();
+    let (length, end) = match split::record_length(octets) {
+        Some(length) => (length, length - 1),
+        None => {
+            repairs.push(RepairKind::RecordTerminatorMissing.at(octets.len()));
+            (octets.len(), octets.len())
+        }
+    };
+    let cut_short = end == length && stated == Some(length + 1);
+    if stated != Some(length) && !cut_short {
+        let actual = length;
+        repairs.push(RepairKind::RecordLength { stated, actual }.at(0));
+    }
+    let trailing = octets.get(length..).unwrap_or_default();
+    if !trailing.iter().all(split::is_filler) {
+        let count = trailing.len();
+        repairs.push(RepairKind::TrailingOctets { count }.at(length));
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,407 @@
+//! A MARC record as octets: leader, fields in their order, and views of indicators and subfields (ISO 2709 §4; MARC 21, UNIMARC).
+//! Nothing is decoded, tidied or regrouped here: odd tags, odd codes, repeated fields and empty subfields stay as they came.
+
+use std::fmt;
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+use super::text::text_lossless;
+
+/// IS3 of ISO 646, which ends a record (ISO 2709 §4.7).
+pub const RECORD_TERMINATOR: u8 = 0x1D;
+/// IS2, which ends the directory and every field (ISO 2709 §4.6).
+pub const FIELD_TERMINATOR: u8 = 0x1E;
+/// IS1, which begins a subfield identifier (ISO 2709 §4.5).
+pub const SUBFIELD_DELIMITER: u8 = 0x1F;
+
+/// A bibliographic, authority or holdings record in any MARC format.
+///
+/// Every value is a record; whether it fits ISO 2709 is decided by [`super::iso2709::encode`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MarcRecord {
+    /// The 24 octets in front. Its record length and base address are what the source said, right or wrong.
+    pub leader: Leader,
+    /// The fields, in the order of the directory.
+    pub fields: Vec<Field>,
+}
+
+impl MarcRecord {
+    /// The fields with this tag (`"245"`, `b"FMT"` or a [`Tag`]), in record order; none for a tag that is not three octets.
+    pub fn fields_by_tag(&self, tag: impl AsRef<[u8]>) -> impl Iterator<Item = &Field> {
+        self.fields
+            .iter()
+            .filter(move |field| field.tag.0 == tag.as_ref())
+    }
+
+    /// The value of the first 001 without its outer blanks: what a docid search compares with.
+    pub fn control_number(&self) -> Option<&[u8]> {
+        let field = self.fields_by_tag("001").next()?;
+        Some(field.body.trim_ascii())
+    }
+}
+
+/// The record label: 24 octets (ISO 2709 §4.3). Any octets make one, so that a damaged leader can be shown and kept.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Leader(pub [u8; Leader::LENGTH]);
+
+impl Leader {
+    /// The length of every leader, in octets.
+    pub const LENGTH: usize = 24;
+
+    /// Positions 0–4: the length of the record in octets, terminator included; `None` when it is no number.
+    pub fn record_length(&self) -> Option<usize> {
+        number(self.0.get(..5)?)
+    }
+
+    /// Positions 12–16: the offset of the first field in octets; `None` when it is no number.
+    pub fn base_address(&self) -> Option<usize> {
+        number(self.0.get(12..17)?)
+    }
+
+    /// Position 9: `a` for UTF-8 in MARC 21, blank for MARC-8 (MARC 21) or without meaning (UNIMARC).
+    pub fn character_coding(&self) -> u8 {
+        self.octet(9)
+    }
+
+    /// Position 11 less the delimiter: how many characters a subfield code has. 1 unless the leader says 2 to 8.
+    pub fn code_length(&self) -> usize {
+        match self.octet(11) {
+            digit @ b'3'..=b'9' => usize::from(digit - b'1'),
+            _ => 1,
+        }
+    }
+
+    /// The octet at a position from 0 to 23; a blank beyond.
+    pub fn octet(&self, position: usize) -> u8 {
+        self.0.get(position).copied().unwrap_or(b' ')
+    }
+}
+
+impl Default for Leader {
+    /// A new MARC 21 monograph in UTF-8, its lengths still to be counted.
+    fn default() -> Self {
+        Leader(*b"00000nam a2200000   4500")
+    }
+}
+
+impl fmt::Debug for Leader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Leader({:?})", text_lossless(&self.0))
+    }
+}
+
+/// A field tag: three octets, usually digits, but `FMT`, `CAT` and blanks occur.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tag(pub [u8; 3]);
+
+impl Tag {
+    /// Whether the standards reserve the tag for control fields: `00X` (ISO 2709 §4.6).
+    pub fn is_control(self) -> bool {
+        self.0.starts_with(b"00")
+    }
+}
+
+impl From<&[u8; 3]> for Tag {
+    fn from(octets: &[u8; 3]) -> Self {
+        Tag(*octets)
+    }
+}
+
+impl AsRef<[u8]> for Tag {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&text_lossless(&self.0))
+    }
+}
+
+impl fmt::Debug for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tag({:?})", text_lossless(&self.0))
+    }
+}
+
+/// One field: its tag and its octets without the field terminator.
+///
+/// A data field reads as indicators, then subfields, each begun by 0x1F. Its indicators are the octets in front of the
+/// first delimiter; a field without one, or with more than nine octets in front, has two indicators and then text that
+/// belongs to no subfield, which [`Field::subfields`] gives first, with an empty code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The tag as the directory gives it.
+    pub tag: Tag,
+    /// The octets between the field's start and its terminator.
+    pub body: Bytes,
+}
+
+impl Field {
+    /// A control field: `Field::control(b"001", "pg1342")`.
+    pub fn control(tag: impl Into<Tag>, value: impl Into<Bytes>) -> Self {
+        Field {
+            tag: tag.into(),
+            body: value.into(),
+        }
+    }
+
+    /// A data field: `Field::data(b"245", "10", [("a", "Emma /"), ("c", "Jane Austen.")])`.
+    ///
+    /// Separators inside the values are not refused here; [`super::iso2709::encode`] does.
+    pub fn data<C, V>(
+        tag: impl Into<Tag>,
+        indicators: impl AsRef<[u8]>,
+        subfields: impl IntoIterator<Item = (C, V)>,
+    ) -> Self
+    where
+        C: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+    {
+        let mut body = BytesMut::from(indicators.as_ref());
+        for (code, data) in subfields {
+            body.put_u8(SUBFIELD_DELIMITER);
+            body.put_slice(code.as_ref());
+            body.put_slice(data.as_ref());
+        }
+        Field {
+            tag: tag.into(),
+            body: body.freeze(),
+        }
+    }
+
+    /// Whether the field is one plain value: `00X` without subfields (danMARC2 has them), or a tag that is no number
+    /// (`FMT`) over a body without any delimiter.
+    pub fn is_control(&self) -> bool {
+        if self.tag.is_control() {
+            let delimiter_at = |place| self.body.get(place) == Some(&SUBFIELD_DELIMITER);
+            !delimiter_at(0) && !delimiter_at(USUAL_INDICATORS)
+        } else {
+            !self.tag.0.iter().all(u8::is_ascii_digit) && !self.body.contains(&SUBFIELD_DELIMITER)
+        }
+    }
+
+    /// The value of a control field; `None` for a data field.
+    pub fn value(&self) -> Option<&[u8]> {
+        self.is_control().then_some(&self.body)
+    }
+
+    /// The indicators, usually two octets; empty for a control field.
+    pub fn indicators(&self) -> &[u8] {
+        self.parts().0
+    }
+
+    /// The subfields in order, with codes of one character; none for a control field.
+    pub fn subfields(&self) -> Subfields<'_> {
+        self.subfields_with(1)
+    }
+
+    /// The subfields in order, with codes of [`Leader::code_length`] characters, for the rare format with longer codes.
+    pub fn subfields_with(&self, code_length: usize) -> Subfields<'_> {
+        Subfields {
+            rest: self.parts().1,
+            code_length,
+        }
+    }
+
+    /// The data of the first subfield with this code (`"a"`).
+    pub fn subfield(&self, code: impl AsRef<[u8]>) -> Option<&[u8]> {
+        self.subfields()
+            .find(|subfield| subfield.code == code.as_ref())
+            .map(|subfield| subfield.data)
+    }
+
+    /// Indicators, and what follows them.
+    fn parts(&self) -> (&[u8], &[u8]) {
+        if self.is_control() {
+            return (&[], &[]);
+        }
+        let indicators = position(&self.body, SUBFIELD_DELIMITER)
+            .filter(|place| *place <= MOST_INDICATORS)
+            .unwrap_or(USUAL_INDICATORS);
+        self.body
+            .split_at_checked(indicators)
+            .unwrap_or((&self.body, &[]))
+    }
+}
+
+/// MARC 21, UNIMARC and their relatives all have two indicators.
+const USUAL_INDICATORS: usize = 2;
+/// Leader position 10 is one digit.
+const MOST_INDICATORS: usize = 9;
+
+/// One subfield, borrowed from its field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subfield<'a> {
+    /// The code without the delimiter: one character as a rule (several octets if it is not ASCII), empty when the
+    /// delimiter is the last octet or the text has no delimiter.
+    pub code: &'a [u8],
+    /// The data element, possibly empty.
+    pub data: &'a [u8],
+}
+
+/// The iterator of [`Field::subfields`].
+#[derive(Clone, Debug)]
+pub struct Subfields<'a> {
+    rest: &'a [u8],
+    code_length: usize,
+}
+
+impl<'a> Iterator for Subfields<'a> {
+    type Item = Subfield<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (&first, tail) = self.rest.split_first()?;
+        let delimited = first == SUBFIELD_DELIMITER;
+        let content = if delimited { tail } else { self.rest };
+        let end = position(content, SUBFIELD_DELIMITER).unwrap_or(content.len());
+        let (content, rest) = content.split_at_checked(end).unwrap_or((content, &[]));
+        self.rest = rest;
+        let code_length = if delimited { self.code_length } else { 0 };
+        let (code, data) = split_characters(content, code_length);
+        Some(Subfield { code, data })
+    }
+}
+
+/// Splits after so many characters of UTF-8, an octet that is not UTF-8 counting as one.
+fn split_characters(octets: &[u8], count: usize) -> (&[u8], &[u8]) {
+    let mut length = 0;
+    for _ in 0..count {
+        length += character_length(octets.get(length..).unwrap_or_default());
+    }
+    octets.split_at_checked(length).unwrap_or((octets, &[]))
+}
+
+/// How many octets the first character has: 0 without octets, 1 for an octet that begins no valid UTF-8.
+pub(super) fn character_length(octets: &[u8]) -> usize {
+    let announced = match octets.first() {
+        None => return 0,
+        Some(0xC2..=0xDF) => 2,
+        Some(0xE0..=0xEF) => 3,
+        Some(0xF0..=0xF4) => 4,
+        Some(_) => 1,
+    };
+    match octets.get(..announced).map(std::str::from_utf8) {
+        Some(Ok(_)) => announced,
+        _ => 1,
+    }
+}
+
+/// The offset of the first such octet.
+pub(super) fn position(octets: &[u8], wanted: u8) -> Option<usize> {
+    octets.iter().position(|octet| *octet == wanted)
+}
+
+/// A decimal number written in ASCII digits only, of at most nine digits.
+pub(super) fn number(digits: &[u8]) -> Option<usize> {
+    if digits.is_empty() || digits.len() > 9 {
+        return None;
+    }
+    digits.iter().try_fold(0, |sum, digit| {
+        digit
+            .is_ascii_digit()
+            .then(|| sum * 10 + usize::from(digit - b'0'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(tag: &[u8; 3], body: &'static [u8], indicators: &[u8], subfields: &[(&[u8], &[u8])]) {
+        let field = Field::control(tag, body);
+        let found: Vec<_> = field.subfields().map(|s| (s.code, s.data)).collect();
+        assert_eq!(field.indicators(), indicators, "{field:?}");
+        assert_eq!(found, subfields, "{field:?}");
+        let control = indicators.is_empty() && subfields.is_empty() && !body.is_empty();
+        assert_eq!(field.value(), control.then_some(body), "{field:?}");
+    }
+
+    #[test]
+    fn views_of_a_field() {
+        check(
+            b"245",
+            b"10\x1FaEmma /\x1FcJane Austen.",
+            b"10",
+            &[(b"a", b"Emma /"), (b"c", b"Jane Austen.")],
+        );
+        check(b"500", b"  ", b"  ", &[]);
+        check(b"500", b" ", b" ", &[]);
+        check(b"500", b"  \x1Fa", b"  ", &[(b"a", b"")]);
+        check(b"500", b"  \x1F\x1F", b"  ", &[(b"", b""), (b"", b"")]);
+        check(
+            b"500",
+            b"\x1Fano indicators",
+            b"",
+            &[(b"a", b"no indicators")],
+        );
+        check(b"500", b"123\x1Fathree", b"123", &[(b"a", b"three")]);
+        check(b"245", b"10No delimiter", b"10", &[(b"", b"No delimiter")]);
+        check(
+            b"245",
+            b"10Late delimiter\x1Fax",
+            b"10",
+            &[(b"", b"Late delimiter"), (b"a", b"x")],
+        );
+        check(
+            b"245",
+            "1é\x1Fé\x1Fя".as_bytes(),
+            "1é".as_bytes(),
+            &[("é".as_bytes(), b""), ("я".as_bytes(), b"")],
+        );
+        check(b"245", b"\xFF\xFE\x1F\xC3", b"\xFF\xFE", &[(b"\xC3", b"")]);
+        check(b"001", b"pg1342", b"", &[]);
+        check(b"001", b"odd \x1F value", b"", &[]);
+        check(b"001", b"00\x1FadanMARC2", b"00", &[(b"a", b"danMARC2")]);
+        check(b"FMT", b"BK", b"", &[]);
+        check(b"CAT", b"  \x1FaX", b"  ", &[(b"a", b"X")]);
+    }
+
+    #[test]
+    fn built_fields_read_back() {
+        let field = Field::data(b"245", "10", [("a", "Emma /"), ("c", "")]);
+        assert_eq!(&field.body[..], b"10\x1FaEmma /\x1Fc");
+        assert_eq!(field.subfield("a"), Some(&b"Emma /"[..]));
+        assert_eq!(field.subfield("c"), Some(&b""[..]));
+        assert_eq!(field.subfield("z"), None);
+        let long = Field::data(b"245", "10", [("aa", "x")]);
+        assert_eq!(
+            long.subfields_with(2).next().map(|s| s.code),
+            Some(&b"aa"[..])
+        );
+        assert_eq!(
+            long.subfields_with(9).next().map(|s| s.code),
+            Some(&b"aax"[..])
+        );
+    }
+
+    #[test]
+    fn leader_positions() {
+        let leader = Leader(*b"00720cam a22002051  4500");
+        assert_eq!(leader.record_length(), Some(720));
+        assert_eq!(leader.base_address(), Some(205));
+        assert_eq!(leader.character_coding(), b'a');
+        assert_eq!(leader.code_length(), 1);
+        assert_eq!(leader.octet(24), b' ');
+        let blank = Leader([b' '; 24]);
+        assert_eq!((blank.record_length(), blank.base_address()), (None, None));
+        assert_eq!(Leader(*b"00720cam a23002051  4500").code_length(), 2);
+    }
+
+    #[test]
+    fn a_record_finds_its_fields() {
+        let record = MarcRecord {
+            leader: Leader::default(),
+            fields: vec![
+                Field::data(b"650", " 0", [("a", "War")]),
+                Field::control(b"001", "  id 7 "),
+                Field::data(b"650", " 0", [("a", "Peace")]),
+            ],
+        };
+        assert_eq!(record.control_number(), Some(&b"id 7"[..]));
+        assert_eq!(record.fields_by_tag("650").count(), 2);
+        assert_eq!(record.fields_by_tag(b"65").count(), 0);
+        assert_eq!(MarcRecord::default().control_number(), None);
+    }
+}

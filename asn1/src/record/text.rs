@@ -1,0 +1,104 @@
+//! Octets shown as text without loss, and read back: what a record holds need not be UTF-8, yet a person must see all of it.
+//! The form is `\xNN` per octet, as the record listings, MARC-in-JSON and every message of the program use it.
+
+use std::borrow::Cow;
+
+/// Shows octets as text: valid UTF-8 as it is, every other octet as `\xNN` (capital hexadecimal digits).
+///
+/// A backslash that would read back as such an escape is shown as `\x5C`, so [`octets_from_text`] always
+/// returns the octets that were shown. Text without one is borrowed, not copied.
+pub fn text_lossless(octets: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(octets) {
+        Ok(text) if escape_at(octets).is_none() => Cow::Borrowed(text),
+        _ => Cow::Owned(escaped(octets)),
+    }
+}
+
+/// The octets that [`text_lossless`] showed as this text: `\x80` to `\xFF` and `\x5C` become one octet, all else is UTF-8.
+pub fn octets_from_text(text: &str) -> Vec<u8> {
+    let mut octets = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((place, octet)) = escape_at(rest) {
+        octets.extend(rest.iter().take(place));
+        octets.push(octet);
+        rest = rest.get(place + ESCAPE_LENGTH..).unwrap_or_default();
+    }
+    octets.extend(rest);
+    octets
+}
+
+/// `\xNN` takes four characters.
+const ESCAPE_LENGTH: usize = 4;
+
+fn escaped(octets: &[u8]) -> String {
+    let mut shown = String::with_capacity(octets.len() + 16);
+    for chunk in octets.utf8_chunks() {
+        let mut valid = chunk.valid();
+        while let Some((place, _)) = escape_at(valid.as_bytes()) {
+            let (before, after) = valid.split_at(place);
+            shown.push_str(before);
+            shown.push_str("\\x5C");
+            valid = after.strip_prefix('\\').unwrap_or(after);
+        }
+        shown.push_str(valid);
+        for octet in chunk.invalid() {
+            shown.push_str(&format!("\\x{octet:02X}"));
+        }
+    }
+    shown
+}
+
+/// Where the first escape begins and which octet it stands for. Only octets that are never plain text are escapes.
+fn escape_at(text: &[u8]) -> Option<(usize, u8)> {
+    text.windows(ESCAPE_LENGTH)
+        .enumerate()
+        .find_map(|(place, window)| match window {
+            [b'\\', b'x', high, low] => {
+                let octet = hexadecimal(*high)? * 16 + hexadecimal(*low)?;
+                (octet >= 0x80 || octet == b'\\').then_some((place, octet))
+            }
+            _ => None,
+        })
+}
+
+/// The value of a hexadecimal digit; capital letters only, as they are written.
+pub(super) fn hexadecimal(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(octets: &[u8], shown: &str) {
+        assert_eq!(text_lossless(octets), shown, "{octets:02X?}");
+        assert_eq!(octets_from_text(shown), octets, "{shown}");
+    }
+
+    #[test]
+    fn octets_and_their_text() {
+        check(b"", "");
+        check(b"plain", "plain");
+        check("Пушкин – 紅樓夢".as_bytes(), "Пушкин – 紅樓夢");
+        check(b"caf\xE9", "caf\\xE9");
+        check(b"\xE2\x82", "\\xE2\\x82");
+        check(b"C:\\xeon", "C:\\xeon");
+        check(b"a literal \\xE9", "a literal \\x5CxE9");
+        check(b"\\x5C", "\\x5Cx5C");
+        check(b"\\\\xFF\xFF", "\\\\x5CxFF\\xFF");
+        check(b"\\x41 is left alone", "\\x41 is left alone");
+    }
+
+    proptest! {
+        #[test]
+        fn every_octet_string_comes_back(octets in proptest::collection::vec(
+            prop_oneof![any::<u8>(), Just(b'\\'), Just(b'x'), Just(b'5'), Just(b'C'), Just(b'E')], 0..40)) {
+            prop_assert_eq!(octets_from_text(&text_lossless(&octets)), octets);
+        }
+    }
+}

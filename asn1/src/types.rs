@@ -1,0 +1,411 @@
+//! The ASN.1 types of Z39.50-2003 §4.1 that rasn's own types do not carry faithfully: strings and OCTET
+//! STRINGs keep every octet as sent, ANY keeps the encoding, named INTEGERs stay open.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+
+use bytes::Bytes;
+use rasn::prelude::*;
+use rasn::types::{Constraints, Identifier};
+use rasn::{Decoder, Encoder};
+
+/// OCTET STRING: any octets, cheap to clone.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub struct OctetString(Bytes);
+
+impl OctetString {
+    /// The octets.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The octets as a shared buffer, without a copy.
+    pub fn to_bytes(&self) -> Bytes {
+        self.0.clone()
+    }
+}
+
+impl Deref for OctetString {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl From<&[u8]> for OctetString {
+    fn from(octets: &[u8]) -> Self {
+        Self(Bytes::copy_from_slice(octets))
+    }
+}
+
+impl From<Vec<u8>> for OctetString {
+    fn from(octets: Vec<u8>) -> Self {
+        Self(octets.into())
+    }
+}
+
+impl From<Bytes> for OctetString {
+    fn from(octets: Bytes) -> Self {
+        Self(octets)
+    }
+}
+
+impl From<&str> for OctetString {
+    fn from(text: &str) -> Self {
+        Self::from(text.as_bytes())
+    }
+}
+
+impl fmt::Debug for OctetString {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "b\"{}\"", self.0.escape_ascii())
+    }
+}
+
+impl AsnType for OctetString {
+    const TAG: Tag = Tag::OCTET_STRING;
+}
+
+impl Decode for OctetString {
+    fn decode_with_tag_and_constraints<D: Decoder>(
+        decoder: &mut D,
+        tag: Tag,
+        constraints: &Constraints,
+    ) -> Result<Self, D::Error> {
+        decoder.decode_octet_string::<Self>(tag, constraints)
+    }
+}
+
+impl Encode for OctetString {
+    fn encode_with_tag_and_constraints<'b, E: Encoder<'b>>(
+        &self,
+        encoder: &mut E,
+        tag: Tag,
+        constraints: &Constraints,
+        identifier: Identifier,
+    ) -> Result<(), E::Error> {
+        encoder
+            .encode_octet_string(tag, constraints, &self.0, identifier)
+            .map(drop)
+    }
+}
+
+/// A string type of ASN.1 kept octet for octet: peers send UTF-8, Latin-1 and MARC-8 under the same tag.
+macro_rules! character_string {
+    ($(#[$meta:meta])* $name:ident, $tag:literal) => {
+        $(#[$meta])*
+        #[derive(AsnType, Decode, Encode, Clone, PartialEq, Eq, Hash, Default)]
+        #[rasn(delegate, tag(universal, $tag))]
+        pub struct $name(OctetString);
+
+        impl $name {
+            /// The octets as sent.
+            pub fn as_bytes(&self) -> &[u8] {
+                &self.0
+            }
+
+            /// The text, if the octets are UTF-8.
+            ///
+            /// # Errors
+            /// The position of the first octet that is not UTF-8.
+            pub fn to_str(&self) -> Result<&str, std::str::Utf8Error> {
+                std::str::from_utf8(&self.0)
+            }
+
+            /// The text, with U+FFFD in place of what is not UTF-8.
+            pub fn to_string_lossy(&self) -> Cow<'_, str> {
+                String::from_utf8_lossy(&self.0)
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self(OctetString::from(text))
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(text: String) -> Self {
+                Self(OctetString::from(text.into_bytes()))
+            }
+        }
+
+        impl From<&[u8]> for $name {
+            fn from(octets: &[u8]) -> Self {
+                Self(OctetString::from(octets))
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{:?}", self.to_string_lossy())
+            }
+        }
+    };
+}
+
+character_string!(
+    /// InternationalString: GeneralString whose character set the session negotiates, or not (Z39.50-2003 §4.1).
+    InternationalString, 27
+);
+character_string!(
+    /// VisibleString; in practice servers put UTF-8 here, as in `v2Addinfo`.
+    VisibleString, 26
+);
+character_string!(
+    /// GeneralizedTime, spelled as sent.
+    GeneralizedTime, 24
+);
+character_string!(
+    /// ObjectDescriptor of an EXTERNAL.
+    ObjectDescriptor, 7
+);
+
+/// ANY: one complete BER value (or, behind an explicit tag, its contents), not looked into.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Any(OctetString);
+
+impl Any {
+    /// Takes the encoding of one or more BER values; an ANY cannot be empty.
+    pub fn new(encoding: impl Into<OctetString>) -> Option<Self> {
+        let encoding = encoding.into();
+        (!encoding.is_empty()).then_some(Self(encoding))
+    }
+
+    /// The BER encoding.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The BER encoding as a shared buffer.
+    pub fn to_bytes(&self) -> Bytes {
+        self.0.to_bytes()
+    }
+}
+
+impl AsnType for Any {
+    const TAG: Tag = Tag::EOC;
+}
+
+impl Decode for Any {
+    fn decode_with_tag_and_constraints<D: Decoder>(
+        decoder: &mut D,
+        tag: Tag,
+        _: &Constraints,
+    ) -> Result<Self, D::Error> {
+        let codec = decoder.codec();
+        let any = decoder.decode_any(tag)?;
+        Self::new(any.as_bytes())
+            .ok_or_else(|| rasn::de::Error::custom("an ANY without a value", codec))
+    }
+}
+
+impl Encode for Any {
+    fn encode_with_tag_and_constraints<'b, E: Encoder<'b>>(
+        &self,
+        encoder: &mut E,
+        tag: Tag,
+        _: &Constraints,
+        identifier: Identifier,
+    ) -> Result<(), E::Error> {
+        encoder
+            .encode_any(tag, &rasn::types::Any::new(self.0.to_vec()), identifier)
+            .map(drop)
+    }
+}
+
+/// BIT STRING of up to 64 named bits; keeps how many bits were sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Bits {
+    word: u64,
+    len: u8,
+}
+
+impl Bits {
+    /// The most bits kept; further ones a peer sends are dropped.
+    pub const MAX: u8 = 64;
+
+    /// A string just long enough for the given bit positions (0 is the first bit sent).
+    pub const fn of(positions: &[u8]) -> Self {
+        let mut bits = Self { word: 0, len: 0 };
+        let mut i = 0;
+        while i < positions.len() {
+            bits = bits.with(positions[i]);
+            i += 1;
+        }
+        bits
+    }
+
+    /// The same with bit `position` set; a position past [`Bits::MAX`] is left out.
+    pub const fn with(self, position: u8) -> Self {
+        if position >= Self::MAX {
+            return self;
+        }
+        let len = if self.len > position {
+            self.len
+        } else {
+            position + 1
+        };
+        Self {
+            word: self.word | 1 << (63 - position),
+            len,
+        }
+    }
+
+    /// Whether bit `position` is set.
+    pub const fn contains(self, position: u8) -> bool {
+        position < self.len && self.word & 1 << (63 - position) != 0
+    }
+
+    /// The bits set in both, as long as the shorter one.
+    pub const fn intersection(self, other: Self) -> Self {
+        let len = if self.len < other.len {
+            self.len
+        } else {
+            other.len
+        };
+        Self {
+            word: self.word & other.word,
+            len,
+        }
+    }
+
+    /// The positions that are set, ascending.
+    pub fn positions(self) -> impl Iterator<Item = u8> {
+        (0..self.len).filter(move |&position| self.contains(position))
+    }
+}
+
+impl AsnType for Bits {
+    const TAG: Tag = Tag::BIT_STRING;
+}
+
+impl Decode for Bits {
+    fn decode_with_tag_and_constraints<D: Decoder>(
+        decoder: &mut D,
+        tag: Tag,
+        constraints: &Constraints,
+    ) -> Result<Self, D::Error> {
+        let sent = decoder.decode_bit_string(tag, constraints)?;
+        let mut bits = Self::default();
+        for (position, bit) in (0..Self::MAX).zip(sent.iter().by_vals()) {
+            bits.len = position + 1;
+            if bit {
+                bits = bits.with(position);
+            }
+        }
+        Ok(bits)
+    }
+}
+
+impl Encode for Bits {
+    fn encode_with_tag_and_constraints<'b, E: Encoder<'b>>(
+        &self,
+        encoder: &mut E,
+        tag: Tag,
+        constraints: &Constraints,
+        identifier: Identifier,
+    ) -> Result<(), E::Error> {
+        let octets = self.word.to_be_bytes();
+        let all = rasn::types::BitStr::from_slice(&octets);
+        let sent = all.get(..usize::from(self.len)).unwrap_or(all);
+        encoder
+            .encode_bit_string(tag, constraints, sent, identifier)
+            .map(drop)
+    }
+}
+
+/// `INTEGER { name(value), … }`: an open newtype with constants and the standard's names for its values.
+macro_rules! named_integer {
+    ($(#[$meta:meta])* $type:ident $([$tag:literal])? { $($(#[$value_meta:meta])* $constant:ident = $value:literal $name:literal),* $(,)? }) => {
+        $(#[$meta])*
+        #[derive(rasn::AsnType, rasn::Decode, rasn::Encode, Clone, Copy, PartialEq, Eq, Hash)]
+        #[rasn(delegate $(, tag(context, $tag))?)]
+        pub struct $type(pub i64);
+
+        impl $type {
+            $(
+                #[doc = concat!("`", $name, "`")]
+                $(#[$value_meta])*
+                pub const $constant: Self = Self($value);
+            )*
+
+            /// The standard's name of the value, if it has one.
+            pub fn name(self) -> Option<&'static str> {
+                match self.0 {
+                    $($value => Some($name),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match self.name() {
+                    Some(name) => f.write_str(name),
+                    None => write!(f, "{}", self.0),
+                }
+            }
+        }
+
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{}({})", self.name().unwrap_or("unnamed"), self.0)
+            }
+        }
+    };
+}
+pub(crate) use named_integer;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bit_strings_keep_their_length() {
+        for hex in [
+            &[3, 2, 5, 0xe0][..],
+            &[3, 1, 0],
+            &[3, 3, 5, 0xe0, 0],
+            &[3, 2, 0, 0xc0],
+        ] {
+            let bits: Bits = rasn::ber::decode(hex).expect("a bit string");
+            assert_eq!(rasn::ber::encode(&bits).expect("encodes"), hex);
+        }
+        let bits = Bits::of(&[0, 2]);
+        assert!(bits.contains(0) && !bits.contains(1) && bits.contains(2) && !bits.contains(200));
+        assert_eq!(bits.with(250), bits);
+        assert_eq!(
+            bits.intersection(Bits::of(&[2, 9])),
+            Bits {
+                word: 1 << 61,
+                len: 3
+            }
+        );
+    }
+
+    #[test]
+    fn strings_are_kept_octet_for_octet() {
+        for octets in [&b"caf\xc3\xa9"[..], b"caf\xe9", b"", b"\0"] {
+            let string = InternationalString::from(octets);
+            let encoded = rasn::ber::encode(&string).expect("encodes");
+            assert_eq!(encoded.first(), Some(&0x1b));
+            assert_eq!(
+                rasn::ber::decode::<InternationalString>(&encoded).expect("decodes"),
+                string
+            );
+        }
+        let constructed = [0x3b, 0x80, 4, 1, b'a', 4, 1, b'b', 0, 0];
+        let string: InternationalString =
+            rasn::ber::decode(&constructed).expect("constructed form");
+        assert_eq!(string, "ab".into());
+    }
+
+    #[test]
+    fn an_any_is_never_empty() {
+        assert_eq!(Any::new(&b""[..]), None);
+        let any: Any = rasn::ber::decode(&[4, 1, 65]).expect("any value");
+        assert_eq!(any.as_bytes(), [4, 1, 65]);
+    }
+}
