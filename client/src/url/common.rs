@@ -1,0 +1,261 @@
+//! What every URL is made of: modes, character classes, percent escapes and the scheme.
+//! Source: RFC 1738 §2.1, §2.2 and §5; RFC 2056 §5 imports the same classes.
+
+use std::fmt;
+
+use super::error::{UrlError, UrlErrorKind};
+use super::octets::Octets;
+use super::span::Span;
+
+/// Longest text taken as a URL, in octets, and longest canonical form a URL value may have.
+///
+/// The RFCs set no limit. This one keeps hostile input from growing without bound, and is far beyond
+/// what any server's docid needs.
+pub const MAX_URL_LENGTH: usize = 65_536;
+
+/// How closely a text must keep to the standards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// The letter of RFC 2056 and RFC 1738.
+    Strict,
+    /// What people and programs write: also takes outer blanks, one leading `URL:`, IP literals, `_` and a
+    /// trailing dot in host names, userinfo, a fragment, an empty port, an empty docid, reserved and
+    /// national characters as data, and parameters in any order. Still refuses inner blanks, bad escapes
+    /// and literal `"`, `<`, `>`.
+    Lenient,
+}
+
+/// The character classes of RFC 1738 §5 that decide what a literal octet may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// Letters, digits and `$-_.+!*'(),`: stand for themselves.
+    Unreserved,
+    /// `;/?:@&=`: may delimit; as data they are escaped.
+    Reserved,
+    /// `{}|\^~[]` and the backtick: unsafe on old gateways.
+    National,
+    /// Everything else, `<>"#%` among it: never literal.
+    Unsafe,
+}
+
+impl Class {
+    pub(crate) fn of(octet: u8) -> Self {
+        match octet {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' => Class::Unreserved,
+            b'$' | b'-' | b'_' | b'.' | b'+' => Class::Unreserved,
+            b'!' | b'*' | b'\'' | b'(' | b')' | b',' => Class::Unreserved,
+            b';' | b'/' | b'?' | b':' | b'@' | b'&' | b'=' => Class::Reserved,
+            b'{' | b'}' | b'|' | b'\\' | b'^' | b'~' | b'[' | b']' | b'`' => Class::National,
+            _ => Class::Unsafe,
+        }
+    }
+}
+
+/// The text of a URL without what [`Mode::Lenient`] forgives around it, and made of 21–7E hex alone.
+///
+/// Errors: `TooLong`, `EmptyInput`, `InvalidCharacter` at the first octet that no URL may hold.
+pub(crate) fn envelope(text: &[u8], mode: Mode) -> Result<Span<'_>, UrlError> {
+    let whole = Span::new(text);
+    if text.len() > MAX_URL_LENGTH {
+        return Err(whole.fail_at(MAX_URL_LENGTH, UrlErrorKind::TooLong));
+    }
+    let url = match mode {
+        Mode::Strict => whole,
+        Mode::Lenient => unwrapped(whole),
+    };
+    if url.is_empty() {
+        return Err(url.fail(UrlErrorKind::EmptyInput));
+    }
+    graphic(url)?;
+    Ok(url)
+}
+
+/// Cuts off outer blanks and line ends, then one leading `URL:` of any case (RFC 1738 Appendix).
+pub(crate) fn unwrapped(text: Span<'_>) -> Span<'_> {
+    let is_blank = |octet: &u8| matches!(octet, b' ' | b'\t' | b'\r' | b'\n');
+    let start = text
+        .octets()
+        .iter()
+        .take_while(|octet| is_blank(octet))
+        .count();
+    let text = text.split_at(start).1;
+    let end = text
+        .octets()
+        .iter()
+        .rposition(|octet| !is_blank(octet))
+        .map_or(0, |last| last + 1);
+    let text = text.split_at(end).0;
+    let (prefix, rest) = text.split_at(b"URL:".len());
+    if prefix.octets().eq_ignore_ascii_case(b"URL:") {
+        rest
+    } else {
+        text
+    }
+}
+
+/// Refuses the first octet that is not graphic US-ASCII (RFC 1738 §2.2).
+pub(crate) fn graphic(text: Span<'_>) -> Result<(), UrlError> {
+    match text
+        .octets()
+        .iter()
+        .position(|octet| !octet.is_ascii_graphic())
+    {
+        Some(index) => Err(text.fail_at(index, UrlErrorKind::InvalidCharacter)),
+        None => Ok(()),
+    }
+}
+
+/// The scheme and what follows its colon. There is one if a colon comes before any slash (RFC 1630).
+///
+/// Errors: `MissingScheme`, `InvalidScheme` at the first octet outside letters, digits and `+.-` (RFC 1738 §2.1).
+pub(crate) fn scheme(url: Span<'_>) -> Result<(Span<'_>, Span<'_>), UrlError> {
+    let (scheme, rest) = url.cut(b":/");
+    let rest = match rest.strip_prefix(b":") {
+        Some(rest) if !scheme.is_empty() => rest,
+        _ => return Err(url.fail(UrlErrorKind::MissingScheme)),
+    };
+    let belongs = |octet: &u8| octet.is_ascii_alphanumeric() || b"+.-".contains(octet);
+    match scheme.octets().iter().position(|octet| !belongs(octet)) {
+        Some(index) => Err(scheme.fail_at(index, UrlErrorKind::InvalidScheme)),
+        None => Ok((scheme, rest)),
+    }
+}
+
+/// What one part of a URL may hold once its delimiters are cut off: always `uchar`, and what is said here.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Content {
+    /// [`Mode::Lenient`] also takes reserved and national characters.
+    pub(crate) mode: Mode,
+    /// Reserved characters that not even [`Mode::Lenient`] takes here.
+    pub(crate) never: &'static [u8],
+    /// Whether escapes may stand for control characters (00–1F and 7F hex).
+    pub(crate) controls: bool,
+}
+
+impl Content {
+    /// Resolves the escapes of a part.
+    ///
+    /// Errors: `BadPercentEscape` and `ForbiddenControl` at the `%`; `ReservedCharacter` and
+    /// `InvalidCharacter` at the character.
+    pub(crate) fn decode(self, part: Span<'_>) -> Result<Octets, UrlError> {
+        let mut decoded = Vec::with_capacity(part.octets().len());
+        let mut rest = part;
+        while let Some((octet, tail)) = rest.split_first() {
+            let (octet, tail) = if octet == b'%' {
+                self.unescape(rest)?
+            } else {
+                self.admit(octet).map_err(|kind| rest.fail(kind))?;
+                (octet, tail)
+            };
+            decoded.push(octet);
+            rest = tail;
+        }
+        Ok(decoded.into())
+    }
+
+    fn unescape(self, escape: Span<'_>) -> Result<(u8, Span<'_>), UrlError> {
+        let (Some(octet), tail) = (escaped_octet(escape), escape.split_at(3).1) else {
+            return Err(escape.fail(UrlErrorKind::BadPercentEscape));
+        };
+        if octet.is_ascii_control() && !self.controls {
+            return Err(escape.fail(UrlErrorKind::ForbiddenControl));
+        }
+        Ok((octet, tail))
+    }
+
+    fn admit(self, octet: u8) -> Result<(), UrlErrorKind> {
+        let lenient = self.mode == Mode::Lenient;
+        match Class::of(octet) {
+            Class::Unreserved => Ok(()),
+            Class::Reserved if lenient && !self.never.contains(&octet) => Ok(()),
+            Class::Reserved => Err(UrlErrorKind::ReservedCharacter),
+            Class::National if lenient => Ok(()),
+            Class::National | Class::Unsafe => Err(UrlErrorKind::InvalidCharacter),
+        }
+    }
+}
+
+/// The octet that the `%XX` at the start of `escape` stands for.
+fn escaped_octet(escape: Span<'_>) -> Option<u8> {
+    match escape.octets() {
+        [b'%', high, low, ..] => Some(hex_digit(*high)? << 4 | hex_digit(*low)?),
+        _ => None,
+    }
+}
+
+fn hex_digit(octet: u8) -> Option<u8> {
+    match octet {
+        b'0'..=b'9' => Some(octet - b'0'),
+        b'A'..=b'F' => Some(octet - b'A' + 10),
+        b'a'..=b'f' => Some(octet - b'a' + 10),
+        _ => None,
+    }
+}
+
+/// Writes `octets` with every one that is not `literal` as `%` and two upper-case hexadecimal digits.
+pub(crate) fn write_escaped(
+    out: &mut impl fmt::Write,
+    octets: &[u8],
+    literal: impl Fn(u8) -> bool,
+) -> fmt::Result {
+    octets.iter().try_for_each(|&octet| match literal(octet) {
+        true => out.write_char(char::from(octet)),
+        false => write!(out, "%{octet:02X}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 1738 §5, character by character.
+    #[test]
+    fn classes_cover_every_octet() {
+        let check = |class, members: &str, extra: usize| {
+            for octet in members.bytes() {
+                assert_eq!(Class::of(octet), class, "{}", octet.escape_ascii());
+            }
+            let count = (0..=255).filter(|&octet| Class::of(octet) == class).count();
+            assert_eq!(count, members.len() + extra, "{class:?}");
+        };
+        check(Class::Unreserved, "$-_.+!*'(),", 62);
+        check(Class::Reserved, ";/?:@&=", 0);
+        check(Class::National, "{}|\\^~[]`", 0);
+        check(Class::Unsafe, "<>\"#%", 33 + 1 + 128);
+    }
+
+    #[test]
+    fn escapes_resolve_to_the_octet_they_were_written_for() {
+        let content = Content {
+            mode: Mode::Strict,
+            never: b"",
+            controls: true,
+        };
+        for octet in 0..=255 {
+            let mut upper = String::new();
+            write_escaped(&mut upper, &[octet], |_| false).unwrap();
+            for text in [upper.to_lowercase(), upper] {
+                let decoded = content.decode(Span::new(text.as_bytes())).unwrap();
+                assert_eq!(decoded.as_bytes(), [octet], "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn schemes_end_at_a_colon_before_any_slash() {
+        let check = |text: &str, expected: Result<(&str, &str), &str>| {
+            let found = match scheme(Span::new(text.as_bytes())) {
+                Ok((scheme, rest)) => Ok((scheme.octets(), rest.octets())),
+                Err(refusal) => Err(format!("{}@{}", refusal.kind().name(), refusal.offset())),
+            };
+            let expected = expected.map(|(scheme, rest)| (scheme.as_bytes(), rest.as_bytes()));
+            assert_eq!(found, expected.map_err(str::to_owned), "{text}");
+        };
+        check("x-a.b+c:foo", Ok(("x-a.b+c", "foo")));
+        check("magic:a:b/c", Ok(("magic", "a:b/c")));
+        check("abc/def:ghi", Err("MissingScheme@0"));
+        check("foo", Err("MissingScheme@0"));
+        check(":x", Err("MissingScheme@0"));
+        check("a_b:foo", Err("InvalidScheme@1"));
+    }
+}

@@ -1,0 +1,217 @@
+//! Every refusal of a URL text: what is wrong, at which octet, and what to write instead.
+//! Sources: RFC 2056 §3–§5, RFC 1738 §2, §3.1 and §5.
+
+use std::fmt;
+
+use super::common::MAX_URL_LENGTH;
+
+/// Why a text is not a URL of the wanted form, and where.
+///
+/// The words repeat at most one octet of the text, and none of host, port or userinfo that is graphic, since a
+/// password may stand there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UrlError {
+    kind: UrlErrorKind,
+    offset: usize,
+    /// The octet at fault, where the words name it.
+    octet: Option<u8>,
+}
+
+impl UrlError {
+    pub(crate) fn new(kind: UrlErrorKind, offset: usize, octet: Option<u8>) -> Self {
+        UrlError {
+            kind,
+            offset,
+            octet: octet.filter(|_| kind.names_its_octet()),
+        }
+    }
+
+    /// The same refusal in words that name no octet.
+    pub(crate) fn without_octet(self) -> Self {
+        UrlError {
+            octet: None,
+            ..self
+        }
+    }
+
+    /// What is wrong.
+    pub fn kind(&self) -> UrlErrorKind {
+        self.kind
+    }
+
+    /// Octets before the first offending one, or before the place where a missing thing was expected,
+    /// in the text as the caller gave it.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+}
+
+impl std::error::Error for UrlError {}
+
+impl fmt::Display for UrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (_, problem, remedy) = self.kind.words();
+        match self.octet {
+            Some(octet) if octet.is_ascii_graphic() => {
+                write!(f, "{problem} `{}`", char::from(octet))
+            }
+            Some(octet) => write!(f, "{problem} {octet:02X} (hex)"),
+            None => f.write_str(problem),
+        }?;
+        write!(f, " at offset {}: ", self.offset)?;
+        match (self.kind, self.octet) {
+            (UrlErrorKind::ReservedCharacter | UrlErrorKind::InvalidCharacter, Some(octet)) => {
+                write!(f, "where it is data, write %{octet:02X}")
+            }
+            (UrlErrorKind::TooLong, _) => write!(f, "{remedy} {MAX_URL_LENGTH} octets"),
+            _ => f.write_str(remedy),
+        }
+    }
+}
+
+/// The kinds of refusal. When several apply, the one that comes first is reported in this order: `TooLong`,
+/// `InvalidCharacter` for an octet outside 21–7E hex, whatever a reader meets from left to right,
+/// `FragmentNotAllowed`, `MissingDatabase`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum UrlErrorKind {
+    /// Nothing there, or nothing but blanks.
+    EmptyInput,
+    /// More than [`MAX_URL_LENGTH`] octets as written, at the first one too many; or in canonical form, at
+    /// the end of the text.
+    TooLong,
+    /// No colon before the first slash.
+    MissingScheme,
+    /// An octet that no scheme name holds.
+    InvalidScheme,
+    /// A scheme that this parser does not serve.
+    UnsupportedScheme,
+    /// No `//` after the colon of the scheme.
+    MissingDoubleSlash,
+    /// Nothing where the host belongs.
+    MissingHost,
+    /// Not a host name, a dotted quad or (lenient) a bracketed IPv6 address.
+    InvalidHost,
+    /// `user:password@` in strict mode.
+    UserinfoNotAllowed,
+    /// A colon without a port, in strict mode.
+    EmptyPort,
+    /// A port with something other than digits.
+    InvalidPort,
+    /// A port outside 1–65535.
+    PortOutOfRange,
+    /// A delimiter that cannot come here.
+    UnexpectedCharacter,
+    /// An octet that must be escaped everywhere.
+    InvalidCharacter,
+    /// One of `/?:@&=` where data was expected.
+    ReservedCharacter,
+    /// A `%` without two hexadecimal digits.
+    BadPercentEscape,
+    /// An escaped control character in what becomes a protocol string.
+    ForbiddenControl,
+    /// A database name without characters.
+    EmptyDatabase,
+    /// A docid and no database to look in.
+    DocidWithoutDatabase,
+    /// A `?` without a docid, in strict mode.
+    EmptyDocid,
+    /// A parameter that is not `keyword=value`.
+    MalformedParameter,
+    /// `esn` or `rs` for the second time.
+    DuplicateParameter,
+    /// `esn` after `rs`, in strict mode.
+    ParameterOrder,
+    /// `;esn=` without a value.
+    EmptyElementSet,
+    /// A record syntax without characters.
+    EmptyRecordSyntax,
+    /// A `#`, in strict mode.
+    FragmentNotAllowed,
+    /// A retrieval URL without a database.
+    MissingDatabase,
+}
+
+impl UrlErrorKind {
+    /// The name by which programs know the kind, such as `BadPercentEscape`.
+    pub fn name(self) -> &'static str {
+        self.words().0
+    }
+
+    fn names_its_octet(self) -> bool {
+        use UrlErrorKind::*;
+        matches!(
+            self,
+            UnexpectedCharacter | InvalidCharacter | ReservedCharacter
+        )
+    }
+
+    /// Name, problem and remedy.
+    #[rustfmt::skip]
+    fn words(self) -> (&'static str, &'static str, &'static str) {
+        use UrlErrorKind::*;
+        match self {
+            EmptyInput => ("EmptyInput", "no URL", "give one, such as z39.50r://host/database?docid"),
+            TooLong => ("TooLong", "URL too long", "keep it, escapes included, within"),
+            MissingScheme => ("MissingScheme", "no scheme", "begin with z39.50s:// for a session or z39.50r:// for a record"),
+            InvalidScheme => ("InvalidScheme", "character that no scheme has", "use letters, digits, `+`, `.` and `-` before the colon"),
+            UnsupportedScheme => ("UnsupportedScheme", "scheme not served here", "use z39.50s for a session or z39.50r for a record"),
+            MissingDoubleSlash => ("MissingDoubleSlash", "no `//`", "write it between the scheme's colon and the host"),
+            MissingHost => ("MissingHost", "no host", "name one after the two slashes; an IPv6 address goes in brackets"),
+            InvalidHost => ("InvalidHost", "invalid host", "use letters, digits, inner hyphens and single dots, or an address such as 192.0.2.7; strict reading takes neither `_` nor IPv6"),
+            UserinfoNotAllowed => ("UserinfoNotAllowed", "user name or password not allowed", "leave out everything up to the `@`"),
+            EmptyPort => ("EmptyPort", "no port after the colon", "add the number or leave out the colon"),
+            InvalidPort => ("InvalidPort", "port that is not a number", "use digits alone"),
+            PortOutOfRange => ("PortOutOfRange", "port out of range", "use a number from 1 to 65535"),
+            UnexpectedCharacter => ("UnexpectedCharacter", "misplaced delimiter", "put a `/` right after host and port"),
+            InvalidCharacter => ("InvalidCharacter", "character that URLs may not hold,", "write it as `%` and two hexadecimal digits"),
+            ReservedCharacter => ("ReservedCharacter", "reserved character", "write it as `%` and two hexadecimal digits"),
+            BadPercentEscape => ("BadPercentEscape", "incomplete escape", "put two hexadecimal digits after `%`; a percent sign itself is %25"),
+            ForbiddenControl => ("ForbiddenControl", "escaped control character", "leave it out; only a docid may hold one"),
+            EmptyDatabase => ("EmptyDatabase", "empty database name", "remove the `+` too many; a plus that is data is %2B"),
+            DocidWithoutDatabase => ("DocidWithoutDatabase", "docid without a database", "name the database between `/` and `?`"),
+            EmptyDocid => ("EmptyDocid", "no docid after `?`", "add it or leave out the `?`"),
+            MalformedParameter => ("MalformedParameter", "malformed parameter", "write `;keyword=value`; a semicolon that is data is %3B"),
+            DuplicateParameter => ("DuplicateParameter", "parameter given twice", "keep one; several record syntaxes go into one list, rs=a+b"),
+            ParameterOrder => ("ParameterOrder", "parameter out of order", "put esn before rs"),
+            EmptyElementSet => ("EmptyElementSet", "empty element set name", "add it or leave out `;esn=`"),
+            EmptyRecordSyntax => ("EmptyRecordSyntax", "empty record syntax", "add it or remove the `+` or `;rs=` too many"),
+            FragmentNotAllowed => ("FragmentNotAllowed", "fragment not allowed", "leave out everything from `#` on; a number sign that is data is %23"),
+            MissingDatabase => ("MissingDatabase", "no database", "name at least one after the host's slash: a retrieval URL needs it"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_name_the_octet_the_place_and_the_remedy() {
+        let check = |kind: UrlErrorKind, octet, words: &str| {
+            assert_eq!(UrlError::new(kind, 27, octet).to_string(), words);
+            assert_eq!(format!("{kind:?}"), kind.name());
+        };
+        check(
+            UrlErrorKind::ReservedCharacter,
+            Some(b'/'),
+            "reserved character `/` at offset 27: where it is data, write %2F",
+        );
+        check(
+            UrlErrorKind::InvalidCharacter,
+            Some(0xFC),
+            "character that URLs may not hold, FC (hex) at offset 27: where it is data, write %FC",
+        );
+        check(
+            UrlErrorKind::InvalidHost,
+            Some(b'_'),
+            "invalid host at offset 27: use letters, digits, inner hyphens and single dots, or an \
+             address such as 192.0.2.7; strict reading takes neither `_` nor IPv6",
+        );
+        check(
+            UrlErrorKind::TooLong,
+            None,
+            "URL too long at offset 27: keep it, escapes included, within 65536 octets",
+        );
+    }
+}

@@ -1,0 +1,289 @@
+//! Host and port: `hostport = host [ ":" port ]` of RFC 1738 §5, and the IP literals of RFC 3986 §3.2.2.
+//! Dotted quads are read one way only, since short and octal forms mislead (RFC 1738 §3.1 has none of them).
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::num::NonZeroU16;
+use std::str::FromStr;
+
+use super::common::{self, Mode};
+use super::error::{UrlError, UrlErrorKind};
+use super::span::Span;
+
+/// Longest host name, in octets without a trailing dot (RFC 1034 §3.1).
+pub const MAX_HOST_LENGTH: usize = 253;
+/// Longest label of a host name, in octets (RFC 1034 §3.1).
+pub const MAX_LABEL_LENGTH: usize = 63;
+
+/// The machine a URL names. `Display` is its canonical form in a URL: lower case, brackets around IPv6.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Host {
+    /// A name for a resolver.
+    Name(HostName),
+    /// A dotted quad.
+    Ipv4(Ipv4Addr),
+    /// The address of a bracketed IP literal, which only [`Mode::Lenient`] reads.
+    Ipv6(Ipv6Addr),
+}
+
+impl Host {
+    /// Reads a host as it stands in a URL, IPv6 addresses in brackets.
+    ///
+    /// Labels hold letters, digits and inner hyphens, the last one starts with a letter; a dotted quad has
+    /// four numbers of 0–255 without leading zeros. [`Mode::Lenient`] adds `_`, one trailing dot (dropped)
+    /// and IPv6 literals; zones and `IPvFuture` are refused in both modes, for nobody can connect to them
+    /// by what the URL says.
+    ///
+    /// Errors: `InvalidCharacter`, `MissingHost`, `InvalidHost`. Source: RFC 1738 §5, RFC 1034 §3.1.
+    pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
+        let text = Span::new(text.as_ref());
+        common::graphic(text)?;
+        match text.first() {
+            Some(b'[') => ip_literal(text, mode),
+            _ => name_or_quad(text, mode),
+        }
+    }
+
+    /// The host as a resolver or a socket wants it: an IPv6 address without brackets.
+    pub fn for_connecting(&self) -> String {
+        match self {
+            Host::Name(name) => name.as_str().to_owned(),
+            Host::Ipv4(address) => address.to_string(),
+            Host::Ipv6(address) => address.to_string(),
+        }
+    }
+
+    /// True when [`Mode::Strict`] reads this host too: no IP literal, no underscore.
+    pub fn is_strict(&self) -> bool {
+        match self {
+            Host::Name(name) => !name.as_str().contains('_'),
+            Host::Ipv4(_) => true,
+            Host::Ipv6(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Host::Name(name) => f.write_str(name.as_str()),
+            Host::Ipv4(address) => address.fmt(f),
+            Host::Ipv6(address) => write!(f, "[{address}]"),
+        }
+    }
+}
+
+/// Reads in [`Mode::Strict`].
+impl FromStr for Host {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        Host::parse(text, Mode::Strict)
+    }
+}
+
+impl From<IpAddr> for Host {
+    fn from(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => Host::Ipv4(address),
+            IpAddr::V6(address) => Host::Ipv6(address),
+        }
+    }
+}
+
+/// A well-formed host name in lower case, without a trailing dot.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HostName(String);
+
+impl HostName {
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Reads `host [ ":" port ]`, all of it. No port is `None`, as is an empty one in [`Mode::Lenient`].
+///
+/// Errors: those of [`Host::parse`] and `EmptyPort`, `InvalidPort`, `PortOutOfRange`.
+pub(crate) fn hostport(text: Span<'_>, mode: Mode) -> Result<(Host, Option<u16>), UrlError> {
+    let (host, port) = match text.first() {
+        Some(b'[') => {
+            let literal = text.octets().iter().position(|&octet| octet == b']');
+            let (host, rest) = text.split_at(literal.map_or(usize::MAX, |end| end + 1));
+            (ip_literal(host, mode)?, rest)
+        }
+        _ => {
+            let (host, rest) = text.cut(b":");
+            (name_or_quad(host, mode)?, rest)
+        }
+    };
+    if port.is_empty() {
+        return Ok((host, None));
+    }
+    let digits = port
+        .strip_prefix(b":")
+        .ok_or_else(|| port.fail(UrlErrorKind::InvalidHost))?;
+    Ok((host, self::port(digits, mode)?))
+}
+
+fn port(digits: Span<'_>, mode: Mode) -> Result<Option<u16>, UrlError> {
+    if digits.is_empty() {
+        return match mode {
+            Mode::Strict => Err(digits.fail(UrlErrorKind::EmptyPort)),
+            Mode::Lenient => Ok(None),
+        };
+    }
+    if let Some(index) = digits
+        .octets()
+        .iter()
+        .position(|octet| !octet.is_ascii_digit())
+    {
+        return Err(digits.fail_at(index, UrlErrorKind::InvalidPort));
+    }
+    match parse_ascii::<NonZeroU16>(digits.octets()) {
+        Some(port) => Ok(Some(port.get())),
+        None => Err(digits.fail(UrlErrorKind::PortOutOfRange)),
+    }
+}
+
+/// `[` IPv6 address `]`, all of it.
+fn ip_literal(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
+    match text.octets() {
+        [b'[', address @ .., b']'] if mode == Mode::Lenient => parse_ascii(address)
+            .map(Host::Ipv6)
+            .ok_or_else(|| text.fail(UrlErrorKind::InvalidHost)),
+        _ => Err(text.fail(UrlErrorKind::InvalidHost)),
+    }
+}
+
+/// A dotted quad or a host name, all of it. What is wrong with one label is reported at its octet, what is
+/// wrong with the whole at the start.
+fn name_or_quad(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
+    if text.is_empty() {
+        return Err(text.fail(UrlErrorKind::MissingHost));
+    }
+    let undotted = match text.octets() {
+        [first, .., b'.'] if mode == Mode::Lenient && *first != b'.' => {
+            text.split_at(text.octets().len() - 1).0
+        }
+        _ => text,
+    };
+    let mut top = undotted;
+    for label in undotted.split(b'.') {
+        self::label(label, mode)?;
+        top = label;
+    }
+    if undotted.octets().len() > MAX_HOST_LENGTH {
+        return Err(undotted.fail_at(MAX_HOST_LENGTH, UrlErrorKind::InvalidHost));
+    }
+    if top.first().is_some_and(|octet| octet.is_ascii_digit()) {
+        return parse_ascii(text.octets())
+            .map(Host::Ipv4)
+            .ok_or_else(|| text.fail(UrlErrorKind::InvalidHost));
+    }
+    let name = undotted
+        .octets()
+        .iter()
+        .map(|octet| char::from(octet.to_ascii_lowercase()));
+    Ok(Host::Name(HostName(name.collect())))
+}
+
+fn label(label: Span<'_>, mode: Mode) -> Result<(), UrlError> {
+    if label.is_empty() {
+        return Err(label.fail(UrlErrorKind::InvalidHost));
+    }
+    let last = label.octets().len() - 1;
+    let fault = label
+        .octets()
+        .iter()
+        .enumerate()
+        .position(|(index, &octet)| {
+            let fits = match octet {
+                b'-' => index != 0 && index != last,
+                b'_' => mode == Mode::Lenient,
+                _ => octet.is_ascii_alphanumeric(),
+            };
+            !fits || index >= MAX_LABEL_LENGTH
+        });
+    match fault {
+        Some(index) => Err(label.fail_at(index, UrlErrorKind::InvalidHost)),
+        None => Ok(()),
+    }
+}
+
+fn parse_ascii<T: FromStr>(octets: &[u8]) -> Option<T> {
+    std::str::from_utf8(octets).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `expected`: the canonical form, or kind and offset; `connecting`: what a socket gets.
+    #[test]
+    fn hosts_of_both_modes() {
+        let check = |mode, text: &str, expected: &str| {
+            let found = match Host::parse(text, mode) {
+                Ok(host) => {
+                    assert_eq!(
+                        Host::parse(host.to_string(), mode).as_ref(),
+                        Ok(&host),
+                        "{text}"
+                    );
+                    let canonical = Host::parse(host.to_string(), Mode::Strict);
+                    assert_eq!(canonical.is_ok(), host.is_strict(), "{text}");
+                    host.to_string()
+                }
+                Err(refusal) => format!("{}@{}", refusal.kind().name(), refusal.offset()),
+            };
+            assert_eq!(found, expected, "{mode:?} {text}");
+        };
+        let label = "l".repeat(MAX_LABEL_LENGTH);
+        let longest = format!("{label}.{label}.{label}.{}", &label[..MAX_LABEL_LENGTH - 2]);
+        assert_eq!(longest.len(), MAX_HOST_LENGTH);
+        for mode in [Mode::Strict, Mode::Lenient] {
+            check(mode, "LIB.Example", "lib.example");
+            check(mode, "3com.example", "3com.example");
+            check(mode, "localhost", "localhost");
+            check(mode, "255.0.0.1", "255.0.0.1");
+            check(mode, &label, &label);
+            check(mode, &format!("{label}l"), "InvalidHost@63");
+            check(mode, &longest, &longest);
+            check(mode, &format!("l{longest}"), "InvalidHost@63");
+            check(mode, &format!("{longest}l"), "InvalidHost@253");
+            check(mode, "", "MissingHost@0");
+            check(mode, "h.example.1x", "InvalidHost@0");
+            check(mode, "01.2.3.4", "InvalidHost@0");
+            check(mode, "1.2.3.4.5", "InvalidHost@0");
+            check(mode, "1..3.4", "InvalidHost@2");
+            check(mode, "0x7f000001", "InvalidHost@0");
+            check(mode, "a:210", "InvalidHost@1");
+            check(mode, "a b", "InvalidCharacter@1");
+            check(mode, ".", "InvalidHost@0");
+            check(mode, "[v1.a]", "InvalidHost@0");
+            check(mode, "[::1]x", "InvalidHost@0");
+        }
+        check(Mode::Strict, "[::1]", "InvalidHost@0");
+        check(Mode::Lenient, "[0:0:0:0:0:0:0:1]", "[::1]");
+        check(Mode::Lenient, "[::FFFF:192.0.2.7]", "[::ffff:192.0.2.7]");
+        check(Mode::Strict, "lib.example.", "InvalidHost@12");
+        check(Mode::Lenient, "lib.example.", "lib.example");
+        check(Mode::Lenient, "lib.example..", "InvalidHost@12");
+        check(Mode::Lenient, "1.2.3.4.", "InvalidHost@0");
+        check(Mode::Strict, "_z3950.example", "InvalidHost@0");
+        check(Mode::Lenient, "_z3950.example", "_z3950.example");
+    }
+
+    #[test]
+    fn sockets_get_addresses_without_brackets() {
+        let check = |text: &str, socket: &str| {
+            assert_eq!(
+                Host::parse(text, Mode::Lenient).unwrap().for_connecting(),
+                socket
+            );
+        };
+        check("LIB.example.", "lib.example");
+        check("192.0.2.7", "192.0.2.7");
+        check("[2001:DB8::1]", "2001:db8::1");
+    }
+}

@@ -1,0 +1,141 @@
+//! Data of a URL after its escapes are resolved: octets, which need not be text in any charset.
+//! RFC 2056 §4 calls them opaque to the client; only showing them to people needs care.
+
+use std::fmt::{self, Write as _};
+
+/// A string of octets: a database name, a docid, a parameter value.
+///
+/// `Display` shows UTF-8 as it is, and every octet that is not UTF-8 or belongs to a control character as
+/// `\xNN`, so the result is safe on a terminal. A backslash stays one backslash: where the difference
+/// matters, [`to_hex`](Self::to_hex) is exact.
+#[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Octets(Vec<u8>);
+
+impl Octets {
+    /// The octets themselves, as they go into an APDU.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The octets as text, if they are UTF-8.
+    pub fn as_str(&self) -> Option<&str> {
+        std::str::from_utf8(&self.0).ok()
+    }
+
+    /// Two lower-case hexadecimal digits for each octet, nothing between them.
+    pub fn to_hex(&self) -> String {
+        self.0
+            .iter()
+            .fold(String::with_capacity(self.0.len() * 2), |mut hex, octet| {
+                let _ = write!(hex, "{octet:02x}");
+                hex
+            })
+    }
+
+    /// Number of octets.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// True when there is no octet at all.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Gives the octets away without copying them.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+}
+
+impl fmt::Display for Octets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for chunk in self.0.utf8_chunks() {
+            for character in chunk.valid().chars() {
+                if character.is_control() {
+                    show_hex(f, character.encode_utf8(&mut [0; 4]).as_bytes())?;
+                } else {
+                    f.write_char(character)?;
+                }
+            }
+            show_hex(f, chunk.invalid())?;
+        }
+        Ok(())
+    }
+}
+
+fn show_hex(f: &mut fmt::Formatter<'_>, octets: &[u8]) -> fmt::Result {
+    octets
+        .iter()
+        .try_for_each(|octet| write!(f, "\\x{octet:02X}"))
+}
+
+impl fmt::Debug for Octets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.0.escape_ascii())
+    }
+}
+
+impl AsRef<[u8]> for Octets {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl From<Vec<u8>> for Octets {
+    fn from(octets: Vec<u8>) -> Self {
+        Octets(octets)
+    }
+}
+
+impl From<&[u8]> for Octets {
+    fn from(octets: &[u8]) -> Self {
+        Octets(octets.to_vec())
+    }
+}
+
+impl<const N: usize> From<&[u8; N]> for Octets {
+    fn from(octets: &[u8; N]) -> Self {
+        Octets(octets.to_vec())
+    }
+}
+
+impl From<&str> for Octets {
+    fn from(text: &str) -> Self {
+        Octets(text.as_bytes().to_vec())
+    }
+}
+
+impl From<String> for Octets {
+    fn from(text: String) -> Self {
+        Octets(text.into_bytes())
+    }
+}
+
+impl From<&Octets> for Octets {
+    fn from(octets: &Octets) -> Self {
+        octets.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Octets;
+
+    #[test]
+    fn display_is_text_with_escapes_where_text_ends() {
+        let check = |octets: &[u8], shown: &str, hex: &str| {
+            let octets = Octets::from(octets);
+            assert_eq!(octets.to_string(), shown, "{octets:?}");
+            assert_eq!(octets.to_hex(), hex, "{octets:?}");
+        };
+        check(b"", "", "");
+        check(b"id7", "id7", "696437");
+        check("Müller".as_bytes(), "Müller", "4dc3bc6c6c6572");
+        check(b"M\xFCller", r"M\xFCller", "4dfc6c6c6572");
+        check(b"a\0b\x1B[2J\x7F", r"a\x00b\x1B[2J\x7F", "6100621b5b324a7f");
+        check("\u{9b}2J".as_bytes(), r"\xC2\x9B2J", "c29b324a");
+        check(b"\xE2\x82", r"\xE2\x82", "e282");
+        check(br"a\x41", r"a\x41", "615c783431");
+    }
+}

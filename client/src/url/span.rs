@@ -1,0 +1,109 @@
+//! A stretch of the caller's text that remembers where it stood there.
+//! Parsers cut spans into smaller spans, so every refusal can name its octet (RFC 1738 and 2056 alike).
+
+use super::error::{UrlError, UrlErrorKind};
+
+/// Some octets of the caller's text and the 0-based offset of the first of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span<'a> {
+    octets: &'a [u8],
+    start: usize,
+}
+
+impl<'a> Span<'a> {
+    /// The whole text.
+    pub(crate) fn new(text: &'a [u8]) -> Self {
+        Span {
+            octets: text,
+            start: 0,
+        }
+    }
+
+    /// The octets as written, escapes included.
+    pub(crate) fn octets(self) -> &'a [u8] {
+        self.octets
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.octets.is_empty()
+    }
+
+    pub(crate) fn first(self) -> Option<u8> {
+        self.octets.first().copied()
+    }
+
+    /// The first octet and what follows it.
+    pub(crate) fn split_first(self) -> Option<(u8, Self)> {
+        let (&first, _) = self.octets.split_first()?;
+        Some((first, self.split_at(1).1))
+    }
+
+    /// The first `index` octets and the others; everything and nothing when there are not so many.
+    pub(crate) fn split_at(self, index: usize) -> (Self, Self) {
+        let index = index.min(self.octets.len());
+        let (head, tail) = self.octets.split_at(index);
+        (
+            Span {
+                octets: head,
+                start: self.start,
+            },
+            Span {
+                octets: tail,
+                start: self.start + index,
+            },
+        )
+    }
+
+    /// Cuts before the first of `delimiters`: the tail begins with it, or is empty and stands at the end.
+    pub(crate) fn cut(self, delimiters: &[u8]) -> (Self, Self) {
+        let index = self
+            .octets
+            .iter()
+            .position(|octet| delimiters.contains(octet));
+        self.split_at(index.unwrap_or(self.octets.len()))
+    }
+
+    /// What stands before and behind the first `delimiter`, if there is one.
+    pub(crate) fn split_once(self, delimiter: u8) -> Option<(Self, Self)> {
+        let (head, tail) = self.cut(&[delimiter]);
+        Some((head, tail.strip_prefix(&[delimiter])?))
+    }
+
+    /// What stands before and behind the last `delimiter`, if there is one.
+    pub(crate) fn rsplit_once(self, delimiter: u8) -> Option<(Self, Self)> {
+        let index = self.octets.iter().rposition(|&octet| octet == delimiter)?;
+        let (head, tail) = self.split_at(index);
+        Some((head, tail.strip_prefix(&[delimiter])?))
+    }
+
+    /// What follows `prefix`, if the span begins with it.
+    pub(crate) fn strip_prefix(self, prefix: &[u8]) -> Option<Self> {
+        self.octets
+            .starts_with(prefix)
+            .then(|| self.split_at(prefix.len()).1)
+    }
+
+    /// The parts between `delimiter`s: one more than there are delimiters, each possibly empty.
+    pub(crate) fn split(self, delimiter: u8) -> impl Iterator<Item = Self> {
+        self.octets
+            .split(move |&octet| octet == delimiter)
+            .scan(self.start, |start, octets| {
+                let part = Span {
+                    octets,
+                    start: *start,
+                };
+                *start += octets.len() + 1;
+                Some(part)
+            })
+    }
+
+    /// A refusal at the first octet, or at the place where it was expected.
+    pub(crate) fn fail(self, kind: UrlErrorKind) -> UrlError {
+        UrlError::new(kind, self.start, self.first())
+    }
+
+    /// A refusal at the octet that is `index` octets further on.
+    pub(crate) fn fail_at(self, index: usize, kind: UrlErrorKind) -> UrlError {
+        self.split_at(index).1.fail(kind)
+    }
+}

@@ -1,0 +1,287 @@
+//! Putting a URL of RFC 2056 together from its parts, or changing some parts of one.
+//! Whatever the parts hold is escaped; only what no text could say is refused.
+
+use super::super::common::MAX_URL_LENGTH;
+use super::super::host::Host;
+use super::super::octets::Octets;
+use super::parse::is_keyword;
+use super::{DEFAULT_PORT, Extension, Kind, Parts, Z3950Url};
+
+/// Collects the parts of a [`Z3950Url`]; [`build`](Self::build) checks them.
+///
+/// Source: RFC 2056 §5. Reading the result back in [`Mode::Lenient`](crate::url::Mode::Lenient) gives an
+/// equal URL, and so does [`Mode::Strict`](crate::url::Mode::Strict) if [the host allows it](Host::is_strict).
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Z3950UrlBuilder {
+    pub(super) parts: Parts,
+}
+
+impl Z3950UrlBuilder {
+    pub(super) fn new(kind: Kind, host: Host) -> Self {
+        let parts = Parts {
+            kind,
+            host,
+            port: DEFAULT_PORT,
+            databases: Vec::new(),
+            docid: None,
+            element_set: None,
+            record_syntaxes: Vec::new(),
+            extensions: Vec::new(),
+        };
+        Z3950UrlBuilder { parts }
+    }
+
+    /// Session or retrieval.
+    pub fn kind(mut self, kind: Kind) -> Self {
+        self.parts.kind = kind;
+        self
+    }
+
+    /// The machine to connect to.
+    pub fn host(mut self, host: Host) -> Self {
+        self.parts.host = host;
+        self
+    }
+
+    /// The port to connect to, 1–65535.
+    pub fn port(mut self, port: u16) -> Self {
+        self.parts.port = port;
+        self
+    }
+
+    /// One more database: at least one octet, no control characters.
+    pub fn database(mut self, name: impl Into<Octets>) -> Self {
+        self.parts.databases.push(name.into());
+        self
+    }
+
+    /// These databases instead of all named so far.
+    pub fn databases<T: Into<Octets>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
+        self.parts.databases = names.into_iter().map(T::into).collect();
+        self
+    }
+
+    /// The record to look for: at least one octet, whichever.
+    pub fn docid(mut self, docid: impl Into<Octets>) -> Self {
+        self.parts.docid = Some(docid.into());
+        self
+    }
+
+    /// No docid.
+    pub fn without_docid(mut self) -> Self {
+        self.parts.docid = None;
+        self
+    }
+
+    /// The element set name: at least one octet, no control characters.
+    pub fn element_set(mut self, name: impl Into<Octets>) -> Self {
+        self.parts.element_set = Some(name.into());
+        self
+    }
+
+    /// No element set name.
+    pub fn without_element_set(mut self) -> Self {
+        self.parts.element_set = None;
+        self
+    }
+
+    /// One more record syntax, less wanted than those before: at least one octet, no control characters.
+    pub fn record_syntax(mut self, name: impl Into<Octets>) -> Self {
+        self.parts.record_syntaxes.push(name.into());
+        self
+    }
+
+    /// These record syntaxes, most wanted first, instead of all named so far.
+    pub fn record_syntaxes<T: Into<Octets>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
+        self.parts.record_syntaxes = names.into_iter().map(T::into).collect();
+        self
+    }
+
+    /// One more parameter that RFC 2056 does not define. The keyword is a letter followed by letters,
+    /// digits, `.`, `_` and `-`, any case; the value may be empty and has no control characters.
+    pub fn extension(mut self, keyword: impl Into<String>, value: impl Into<Octets>) -> Self {
+        let mut keyword = keyword.into();
+        keyword.make_ascii_lowercase();
+        self.parts.extensions.push(Extension {
+            keyword,
+            value: value.into(),
+        });
+        self
+    }
+
+    /// No parameters but `esn` and `rs`.
+    pub fn without_extensions(mut self) -> Self {
+        self.parts.extensions.clear();
+        self
+    }
+
+    /// The URL, without userinfo, fragment and warnings.
+    ///
+    /// Errors: the first part, in the order of the URL, that no text could stand for.
+    pub fn build(self) -> Result<Z3950Url, BuildError> {
+        let parts = self.parts;
+        check(&parts)?;
+        Ok(Z3950Url {
+            parts,
+            userinfo: None,
+            fragment: None,
+            warnings: Vec::new(),
+        })
+    }
+}
+
+/// Why parts make no URL.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// Ports start at 1.
+    #[error("port 0 is out of range: use a number from 1 to 65535")]
+    PortOutOfRange,
+    /// A database name without octets.
+    #[error("a database name is empty: leave it out")]
+    EmptyDatabase,
+    /// A docid and no database to look in (RFC 2056 §3).
+    #[error("the docid has no database to be looked for in: name one")]
+    DocidWithoutDatabase,
+    /// A retrieval URL without a database (RFC 2056 §4).
+    #[error("the retrieval URL has no database: name at least one")]
+    MissingDatabase,
+    /// A docid without octets.
+    #[error("the docid is empty: leave it out")]
+    EmptyDocid,
+    /// An element set name without octets.
+    #[error("the element set name is empty: leave it out")]
+    EmptyElementSet,
+    /// A record syntax without octets.
+    #[error("a record syntax is empty: leave it out")]
+    EmptyRecordSyntax,
+    /// A keyword that is not a letter followed by letters, digits, `.`, `_` and `-`.
+    #[error(
+        "{:?} is no parameter keyword: begin with a letter, go on with letters, digits, `.`, `_`, `-`",
+        .0
+    )]
+    InvalidKeyword(String),
+    /// A keyword with a meaning of its own.
+    #[error("{0} is no extension: set the element set name or the record syntaxes instead")]
+    ReservedKeyword(String),
+    /// A control character in what becomes a protocol string.
+    #[error("control character {octet:02X} (hex) in {part}: only a docid may hold one")]
+    ForbiddenControl {
+        /// Where it stands.
+        part: StringPart,
+        /// 00–1F or 7F hex.
+        octet: u8,
+    },
+    /// A canonical form of more than [`MAX_URL_LENGTH`] octets.
+    #[error("the URL has {length} octets: {MAX_URL_LENGTH} are the limit")]
+    TooLong {
+        /// Octets of the canonical form.
+        length: usize,
+    },
+}
+
+impl BuildError {
+    /// The name by which programs know the kind, such as `MissingDatabase`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            BuildError::PortOutOfRange => "PortOutOfRange",
+            BuildError::EmptyDatabase => "EmptyDatabase",
+            BuildError::DocidWithoutDatabase => "DocidWithoutDatabase",
+            BuildError::MissingDatabase => "MissingDatabase",
+            BuildError::EmptyDocid => "EmptyDocid",
+            BuildError::EmptyElementSet => "EmptyElementSet",
+            BuildError::EmptyRecordSyntax => "EmptyRecordSyntax",
+            BuildError::InvalidKeyword(_) => "InvalidKeyword",
+            BuildError::ReservedKeyword(_) => "ReservedKeyword",
+            BuildError::ForbiddenControl { .. } => "ForbiddenControl",
+            BuildError::TooLong { .. } => "TooLong",
+        }
+    }
+}
+
+/// The parts that become protocol strings and therefore hold no control characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StringPart {
+    /// A database name.
+    Database,
+    /// The value of `esn`.
+    ElementSet,
+    /// An item of `rs`.
+    RecordSyntax,
+    /// The value of the extension with this keyword.
+    Extension(String),
+}
+
+impl std::fmt::Display for StringPart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            StringPart::Database => f.write_str("a database name"),
+            StringPart::ElementSet => f.write_str("the element set name"),
+            StringPart::RecordSyntax => f.write_str("a record syntax"),
+            StringPart::Extension(keyword) => write!(f, "the parameter {keyword}"),
+        }
+    }
+}
+
+fn check(parts: &Parts) -> Result<(), BuildError> {
+    if parts.port == 0 {
+        return Err(BuildError::PortOutOfRange);
+    }
+    for name in &parts.databases {
+        string(name, BuildError::EmptyDatabase, || StringPart::Database)?;
+    }
+    match &parts.docid {
+        Some(docid) if docid.is_empty() => return Err(BuildError::EmptyDocid),
+        Some(_) if parts.databases.is_empty() => return Err(BuildError::DocidWithoutDatabase),
+        _ if parts.kind == Kind::Retrieval && parts.databases.is_empty() => {
+            return Err(BuildError::MissingDatabase);
+        }
+        _ => {}
+    }
+    if let Some(name) = &parts.element_set {
+        string(name, BuildError::EmptyElementSet, || StringPart::ElementSet)?;
+    }
+    for name in &parts.record_syntaxes {
+        string(name, BuildError::EmptyRecordSyntax, || {
+            StringPart::RecordSyntax
+        })?;
+    }
+    for Extension { keyword, value } in &parts.extensions {
+        match keyword.as_str() {
+            "esn" | "rs" => return Err(BuildError::ReservedKeyword(keyword.clone())),
+            _ if !is_keyword(keyword) => return Err(BuildError::InvalidKeyword(keyword.clone())),
+            _ => no_controls(value, || StringPart::Extension(keyword.clone()))?,
+        }
+    }
+    match parts.to_string().len() {
+        length if length > MAX_URL_LENGTH => Err(BuildError::TooLong { length }),
+        _ => Ok(()),
+    }
+}
+
+fn string(
+    octets: &Octets,
+    empty: BuildError,
+    part: impl FnOnce() -> StringPart,
+) -> Result<(), BuildError> {
+    if octets.is_empty() {
+        Err(empty)
+    } else {
+        no_controls(octets, part)
+    }
+}
+
+fn no_controls(octets: &Octets, part: impl FnOnce() -> StringPart) -> Result<(), BuildError> {
+    match octets
+        .as_bytes()
+        .iter()
+        .find(|octet| octet.is_ascii_control())
+    {
+        Some(&octet) => Err(BuildError::ForbiddenControl {
+            part: part(),
+            octet,
+        }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,291 @@
+//! The URL of RFC 2056: its parts, its canonical form and what makes two of them equal.
+//! `parse` reads texts, `build` puts parts together; both yield the one type that cannot be wrong.
+
+mod build;
+mod parse;
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
+
+pub use build::{BuildError, StringPart, Z3950UrlBuilder};
+
+use super::common::{self, Class, Mode};
+use super::error::UrlError;
+use super::host::Host;
+use super::octets::Octets;
+use super::userinfo::Userinfo;
+
+/// The port of a URL that names none (RFC 2056 §3, §4).
+pub const DEFAULT_PORT: u16 = 210;
+
+/// The two schemes, which alone say what a URL is for (RFC 2056 §1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// `z39.50s`: open a session and leave it open.
+    Session,
+    /// `z39.50r`: fetch one record.
+    Retrieval,
+}
+
+impl Kind {
+    /// The scheme in lower case, without a colon.
+    pub fn scheme(self) -> &'static str {
+        match self {
+            Kind::Session => "z39.50s",
+            Kind::Retrieval => "z39.50r",
+        }
+    }
+
+    /// The kind that a scheme of any letter case names (RFC 1738 §2.1).
+    pub(crate) fn of_scheme(scheme: &[u8]) -> Option<Self> {
+        [Kind::Session, Kind::Retrieval]
+            .into_iter()
+            .find(|kind| scheme.eq_ignore_ascii_case(kind.scheme().as_bytes()))
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Session => "session",
+            Kind::Retrieval => "retrieval",
+        })
+    }
+}
+
+/// A parameter of the form that RFC 2056 §5 announces for the future: kept, passed on, never acted upon.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Extension {
+    keyword: String,
+    value: Octets,
+}
+
+impl Extension {
+    /// The keyword in lower case: a letter, then letters, digits, `.`, `_` and `-`; neither `esn` nor `rs`.
+    pub fn keyword(&self) -> &str {
+        &self.keyword
+    }
+
+    /// The value, possibly empty, without control characters.
+    pub fn value(&self) -> &Octets {
+        &self.value
+    }
+}
+
+/// Something a reader of the URL should know although it was accepted. `Display` is `Name` or `Name:detail`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Warning {
+    /// The URL held a user name or password, which are not used unless the caller wants them.
+    CredentialsInUrl,
+    /// A `?` without a docid was taken for no docid.
+    EmptyDocidIgnored,
+    /// A parameter with this keyword (lower case) was kept as an [`Extension`].
+    UnknownParameter(String),
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warning::CredentialsInUrl => f.write_str("CredentialsInUrl"),
+            Warning::EmptyDocidIgnored => f.write_str("EmptyDocidIgnored"),
+            Warning::UnknownParameter(keyword) => write!(f, "UnknownParameter:{keyword}"),
+        }
+    }
+}
+
+/// A session or retrieval URL of RFC 2056, correct by construction.
+///
+/// What holds for each value: the port is 1–65535; database names, docid, element set name and record
+/// syntaxes have at least one octet; only the docid may hold control characters; a docid and a retrieval
+/// URL need a database; the canonical form is at most [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets.
+///
+/// Two URLs are equal when their canonical forms are: userinfo, fragment and warnings do not count.
+/// `Display` is the canonical form, so neither it nor `Debug` ever shows a password.
+#[derive(Clone, Debug)]
+pub struct Z3950Url {
+    parts: Parts,
+    userinfo: Option<Userinfo>,
+    fragment: Option<Octets>,
+    warnings: Vec<Warning>,
+}
+
+/// All that the canonical form shows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Parts {
+    kind: Kind,
+    host: Host,
+    port: u16,
+    databases: Vec<Octets>,
+    docid: Option<Octets>,
+    element_set: Option<Octets>,
+    record_syntaxes: Vec<Octets>,
+    extensions: Vec<Extension>,
+}
+
+impl Z3950Url {
+    /// Reads a URL. The text may hold any octets; those outside 21–7E hex are refused.
+    ///
+    /// Errors: the first fault in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset
+    /// in `text`. Source: RFC 2056 §5, read as follows where it is silent: each part is one or more
+    /// characters; parameters need the slash but no database; `+` separates in lists and is data elsewhere.
+    pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
+        parse::parse(text.as_ref(), mode)
+    }
+
+    /// Starts a URL from its parts: at first the host alone, at port 210.
+    pub fn builder(kind: Kind, host: Host) -> Z3950UrlBuilder {
+        Z3950UrlBuilder::new(kind, host)
+    }
+
+    /// Starts another URL from the parts of this one. Userinfo, fragment and warnings stay behind.
+    pub fn to_builder(&self) -> Z3950UrlBuilder {
+        Z3950UrlBuilder {
+            parts: self.parts.clone(),
+        }
+    }
+
+    /// Session or retrieval.
+    pub fn kind(&self) -> Kind {
+        self.parts.kind
+    }
+
+    /// The scheme in lower case, without a colon.
+    pub fn scheme(&self) -> &'static str {
+        self.parts.kind.scheme()
+    }
+
+    /// The machine to connect to.
+    pub fn host(&self) -> &Host {
+        &self.parts.host
+    }
+
+    /// The port to connect to, 1–65535; [`DEFAULT_PORT`] when the URL named none.
+    pub fn port(&self) -> u16 {
+        self.parts.port
+    }
+
+    /// User name and password, which only [`Mode::Lenient`] accepts.
+    pub fn userinfo(&self) -> Option<&Userinfo> {
+        self.userinfo.as_ref()
+    }
+
+    /// The databases in the order of the URL; a retrieval URL has at least one.
+    pub fn databases(&self) -> &[Octets] {
+        &self.parts.databases
+    }
+
+    /// The record to look for: opaque octets, the only term of the query (RFC 2056 §4).
+    pub fn docid(&self) -> Option<&Octets> {
+        self.parts.docid.as_ref()
+    }
+
+    /// The element set name, `esn`.
+    pub fn element_set(&self) -> Option<&Octets> {
+        self.parts.element_set.as_ref()
+    }
+
+    /// The record syntaxes, `rs`, most wanted first, as written; empty when the URL names none.
+    pub fn record_syntaxes(&self) -> &[Octets] {
+        &self.parts.record_syntaxes
+    }
+
+    /// The parameters that RFC 2056 does not define, in the order of the URL.
+    pub fn extensions(&self) -> &[Extension] {
+        &self.parts.extensions
+    }
+
+    /// What followed `#`, escapes resolved: never sent, and read in [`Mode::Lenient`] only.
+    pub fn fragment(&self) -> Option<&Octets> {
+        self.fragment.as_ref()
+    }
+
+    /// What was accepted with a shake of the head, in the order of the URL.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// The one spelling that all equal URLs share, and that [`Mode::Strict`] reads if
+    /// [the host allows it](Host::is_strict).
+    ///
+    /// Scheme, host and keywords are in lower case; port 210 is left out, the slash never; letters, digits and
+    /// `$-_.!*'(),` stand for themselves and everything else is escaped, a plus that is data too; `esn` comes
+    /// before `rs` and both before the extensions. Source: RFC 2056 §5, RFC 1738 §2.2.
+    pub fn canonical(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl fmt::Display for Z3950Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.parts.fmt(f)
+    }
+}
+
+/// Reads in [`Mode::Strict`].
+impl FromStr for Z3950Url {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        Z3950Url::parse(text, Mode::Strict)
+    }
+}
+
+impl PartialEq for Z3950Url {
+    fn eq(&self, other: &Self) -> bool {
+        self.parts == other.parts
+    }
+}
+
+impl Eq for Z3950Url {}
+
+impl Hash for Z3950Url {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.parts.hash(state);
+    }
+}
+
+/// The canonical form.
+impl fmt::Display for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", self.kind.scheme(), self.host)?;
+        if self.port != DEFAULT_PORT {
+            write!(f, ":{}", self.port)?;
+        }
+        write_list(f, "/", &self.databases)?;
+        if let Some(docid) = &self.docid {
+            f.write_str("?")?;
+            write_data(f, docid)?;
+        }
+        if let Some(element_set) = &self.element_set {
+            f.write_str(";esn=")?;
+            write_data(f, element_set)?;
+        }
+        if !self.record_syntaxes.is_empty() {
+            write_list(f, ";rs=", &self.record_syntaxes)?;
+        }
+        for Extension { keyword, value } in &self.extensions {
+            write!(f, ";{keyword}=")?;
+            write_data(f, value)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_list(f: &mut fmt::Formatter<'_>, opening: &str, items: &[Octets]) -> fmt::Result {
+    f.write_str(opening)?;
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            f.write_str("+")?;
+        }
+        write_data(f, item)?;
+    }
+    Ok(())
+}
+
+fn write_data(f: &mut fmt::Formatter<'_>, data: &Octets) -> fmt::Result {
+    common::write_escaped(f, data.as_bytes(), |octet| {
+        octet != b'+' && Class::of(octet) == Class::Unreserved
+    })
+}
