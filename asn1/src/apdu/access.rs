@@ -1,4 +1,4 @@
-//! Access control: AccessControlRequest [28], AccessControlResponse [29] (Z39.50-2003 §3.2.5).
+//! Access control: AccessControlRequest `[28]`, AccessControlResponse `[29]` (Z39.50-2003 §3.2.5).
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Close [48]: the end of a session, from either side (Z39.50-2003 §3.2.11).
+//! Close `[48]`: the end of a session, from either side (Z39.50-2003 §3.2.11).
 
 use rasn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Delete: DeleteResultSetRequest [26], DeleteResultSetResponse [27] (Z39.50-2003 §3.2.4).
+//! Delete: DeleteResultSetRequest `[26]`, DeleteResultSetResponse `[27]` (Z39.50-2003 §3.2.4).
 
 use rasn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Duplicate detection: DuplicateDetectionRequest [49], DuplicateDetectionResponse [50]
+//! Duplicate detection: DuplicateDetectionRequest `[49]`, DuplicateDetectionResponse `[50]`
 //! (Z39.50-2003 §3.2.7.2).
 
 use rasn::prelude::*;

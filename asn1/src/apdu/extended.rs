@@ -1,4 +1,4 @@
-//! Extended services: ExtendedServicesRequest [46], ExtendedServicesResponse [47] (Z39.50-2003 §3.2.9).
+//! Extended services: ExtendedServicesRequest `[46]`, ExtendedServicesResponse `[47]` (Z39.50-2003 §3.2.9).
 
 use rasn::prelude::*;
 

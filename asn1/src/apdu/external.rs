@@ -51,7 +51,7 @@ impl External {
     }
 }
 
-/// OtherInformation [201]: what an APDU carries beside its own elements.
+/// OtherInformation `[201]`: what an APDU carries beside its own elements.
 #[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
 #[rasn(delegate, tag(context, 201))]
 pub struct OtherInformation(pub Vec<OtherInformationUnit>);

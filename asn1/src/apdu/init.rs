@@ -1,4 +1,4 @@
-//! Init: InitializeRequest [20], InitializeResponse [21] (Z39.50-2003 §3.2.1).
+//! Init: InitializeRequest `[20]`, InitializeResponse `[21]` (Z39.50-2003 §3.2.1).
 
 use std::fmt;
 

@@ -130,7 +130,7 @@ apdus! {
     50 DuplicateDetectionResponse "duplicateDetectionResponse",
 }
 
-/// ReferenceId [2]: chosen by the requester, echoed by the other side.
+/// ReferenceId `[2]`: chosen by the requester, echoed by the other side.
 #[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Eq, Hash)]
 #[rasn(delegate, tag(context, 2))]
 pub struct ReferenceId(pub OctetString);
@@ -157,10 +157,10 @@ macro_rules! tagged_string {
 }
 
 tagged_string! {
-    /// ResultSetId [31]: the name of a result set.
+    /// ResultSetId `[31]`: the name of a result set.
     ResultSetId 31;
-    /// ElementSetName [103]: the name of an element set, such as F or B.
+    /// ElementSetName `[103]`: the name of an element set, such as F or B.
     ElementSetName 103;
-    /// DatabaseName [105]: the name of a database.
+    /// DatabaseName `[105]`: the name of a database.
     DatabaseName 105;
 }

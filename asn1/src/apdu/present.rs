@@ -1,4 +1,4 @@
-//! Present and Segment: PresentRequest [24], PresentResponse [25], Segment [45], and the composition of
+//! Present and Segment: PresentRequest `[24]`, PresentResponse `[25]`, Segment `[45]`, and the composition of
 //! records (Z39.50-2003 §3.2.3, §3.6).
 
 use rasn::prelude::*;

@@ -86,7 +86,7 @@ pub struct ResultSetPlusAttributes {
     pub attributes: Vec<AttributeElement>,
 }
 
-/// AttributeList [44], where it stands by itself.
+/// AttributeList `[44]`, where it stands by itself.
 #[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
 #[rasn(delegate, tag(context, 44))]
 pub struct AttributeList(pub Vec<AttributeElement>);

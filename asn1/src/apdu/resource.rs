@@ -1,4 +1,4 @@
-//! Resource control and report: the APDUs [30] to [34] (Z39.50-2003 §3.2.6).
+//! Resource control and report: the APDUs `[30]` to `[34]` (Z39.50-2003 §3.2.6).
 
 use rasn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Scan: ScanRequest [35], ScanResponse [36] (Z39.50-2003 §3.2.8).
+//! Scan: ScanRequest `[35]`, ScanResponse `[36]` (Z39.50-2003 §3.2.8).
 
 use rasn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Search: SearchRequest [22], SearchResponse [23] (Z39.50-2003 §3.2.2).
+//! Search: SearchRequest `[22]`, SearchResponse `[23]` (Z39.50-2003 §3.2.2).
 
 use rasn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Sort: SortRequest [43], SortResponse [44] (Z39.50-2003 §3.2.7.1).
+//! Sort: SortRequest `[43]`, SortResponse `[44]` (Z39.50-2003 §3.2.7.1).
 
 use rasn::prelude::*;
 

@@ -83,14 +83,17 @@ pub fn parse(octets: &Bytes) -> Result<Parsed, Iso2709Error> {
     let leader = Leader(*leader);
     let mut repairs = Vec::new();
     let content = octets.slice(..content_end(octets, &leader, &mut repairs));
-    for position in [10, 11] {
+    for position in [10, 11, 22] {
         if !leader.octet(position).is_ascii_digit() {
             repairs.push(RepairKind::LeaderDigit { position }.at(position));
         }
     }
-    let directory =
-        Directory::read(&content, &leader, &mut repairs).ok_or(Iso2709Error::NoFieldTerminator)?;
-    let fields = directory.fields(&content, &mut repairs);
+    let fields = match directory::sound_fields(&content, &leader) {
+        Some(fields) => fields,
+        None => Directory::read(&content, &leader, &mut repairs)
+            .ok_or(Iso2709Error::NoFieldTerminator)?
+            .fields(&content, &mut repairs),
+    };
     Ok(Parsed {
         record: MarcRecord { leader, fields },
         repairs,

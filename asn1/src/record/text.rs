@@ -50,6 +50,10 @@ fn escaped(octets: &[u8]) -> String {
 
 /// Where the first escape begins and which octet it stands for. Only octets that are never plain text are escapes.
 fn escape_at(text: &[u8]) -> Option<(usize, u8)> {
+    // Most text has no backslash at all, and `contains` is the fast search.
+    if !text.contains(&b'\\') {
+        return None;
+    }
     text.windows(ESCAPE_LENGTH)
         .enumerate()
         .find_map(|(place, window)| match window {

@@ -8,7 +8,44 @@ use bytes::Bytes;
 use super::repair::{Repair, RepairKind};
 use crate::record::marc::{FIELD_TERMINATOR, Field, Leader, Tag, number, position};
 
-/// The entries of a record, and where its fields begin.
+/// The fields of `content`, the record without its terminator, if leader and directory are right: the entries, in order,
+/// cover all octets from the stated base address on, and each names one terminated field.
+pub(super) fn sound_fields(content: &Bytes, leader: &Leader) -> Option<Vec<Field>> {
+    let map = EntryMap::stated(leader)?;
+    let base = leader.base_address()?;
+    let (&FIELD_TERMINATOR, region) = content.get(Leader::LENGTH..base)?.split_last()? else {
+        return None;
+    };
+    let entries = region.chunks_exact(map.entry());
+    let terminators = content
+        .get(base..)?
+        .iter()
+        .filter(|octet| **octet == FIELD_TERMINATOR);
+    if region.contains(&FIELD_TERMINATOR)
+        || !entries.remainder().is_empty()
+        || terminators.count() != entries.len()
+    {
+        return None;
+    }
+    let mut fields = Vec::with_capacity(entries.len());
+    let mut next = base;
+    for octets in entries {
+        let entry = map.read(octets, base, 0)?;
+        let stated = entry.stated.filter(|stated| stated.start == next)?;
+        let last = stated.end.checked_sub(1).filter(|last| *last >= next)?;
+        if content.get(last) != Some(&FIELD_TERMINATOR) {
+            return None;
+        }
+        fields.push(Field {
+            tag: entry.tag,
+            body: content.slice(next..last),
+        });
+        next = stated.end;
+    }
+    (next == content.len()).then_some(fields)
+}
+
+/// The entries of a record that is not sound, and where its fields begin.
 pub(super) struct Directory {
     entries: Vec<Entry>,
     base: usize,
@@ -49,36 +86,13 @@ impl Directory {
 
     /// The fields in directory order, sharing the octets of `content`.
     pub(super) fn fields(mut self, content: &Bytes, repairs: &mut Vec<Repair>) -> Vec<Field> {
-        if !self.is_sound(content) {
-            self.recover(content, repairs);
-        }
+        self.recover(content, repairs);
         let field = |entry: &Entry| Field {
             tag: entry.tag,
             body: content.slice(entry.place.clone()),
         };
         let found = self.entries.iter().filter(|entry| entry.found);
         found.map(field).collect()
-    }
-
-    /// Whether the entries, in order, cover all octets and each names one terminated field; their places are set.
-    fn is_sound(&mut self, content: &[u8]) -> bool {
-        let area = content.get(self.base..).unwrap_or_default();
-        let terminators = area.iter().filter(|octet| **octet == FIELD_TERMINATOR);
-        if terminators.count() != self.entries.len() {
-            return false;
-        }
-        let mut next = self.base;
-        for entry in &mut self.entries {
-            let Some(stated) = entry.stated.clone().filter(|stated| stated.start == next) else {
-                return false;
-            };
-            next = stated.end;
-            match next.checked_sub(1).and_then(|last| content.get(last)) {
-                Some(&FIELD_TERMINATOR) if !stated.is_empty() => entry.settle(stated),
-                _ => return false,
-            }
-        }
-        next == content.len()
     }
 
     /// Matches entries with the fields between terminators: those that name one exactly, those that share one whose
@@ -184,23 +198,25 @@ impl EntryMap {
         implementation: 0,
     };
 
+    /// What the leader says, if lengths and starts have digits at all.
+    fn stated(leader: &Leader) -> Option<Self> {
+        let digit = |position| number(&[leader.octet(position)]);
+        Some(EntryMap {
+            length_digits: digit(20).filter(|digits| *digits > 0)?,
+            start_digits: digit(21).filter(|digits| *digits > 0)?,
+            implementation: digit(22).unwrap_or(0),
+        })
+    }
+
     /// The stated map, unless it makes no sense or only the usual one explains the `area` octets of the fields.
     fn choose(leader: &Leader, region: &[u8], area: usize, repairs: &mut Vec<Repair>) -> Self {
-        let digit = |position| number(&[leader.octet(position)]);
-        let stated = EntryMap {
-            length_digits: digit(20).unwrap_or(0),
-            start_digits: digit(21).unwrap_or(0),
-            implementation: digit(22).unwrap_or(0),
-        };
-        let sensible = stated.length_digits > 0 && stated.start_digits > 0;
-        if !sensible || (!stated.explains(region, area) && EntryMap::USUAL.explains(region, area)) {
-            repairs.push(RepairKind::LeaderDigit { position: 20 }.at(20));
-            return EntryMap::USUAL;
-        }
-        if digit(22).is_none() {
-            repairs.push(RepairKind::LeaderDigit { position: 22 }.at(22));
-        }
-        stated
+        let usual = EntryMap::USUAL;
+        EntryMap::stated(leader)
+            .filter(|stated| stated.explains(region, area) || !usual.explains(region, area))
+            .unwrap_or_else(|| {
+                repairs.push(RepairKind::LeaderDigit { position: 20 }.at(20));
+                usual
+            })
     }
 
     /// The octets of one entry; at least 3, for the tag.

@@ -72,30 +72,24 @@ pub(super) fn record_length(octets: &[u8]) -> Option<usize> {
     Some(position(octets, RECORD_TERMINATOR)? + 1)
 }
 
-/// Whether another record begins within: a terminator, then what looks like a leader.
+/// Whether another record begins within: a terminator, then a record length.
+///
+/// Whatever stops this search is where [`split`] will cut next, so a file is searched once, whatever its lengths say.
 fn swallows_a_record(inside: &[u8]) -> bool {
+    let mut rest = inside;
     // `contains` is the fast search; sound records end here.
-    inside.contains(&RECORD_TERMINATOR)
-        && inside
-            .iter()
-            .enumerate()
-            .filter(|(_, octet)| **octet == RECORD_TERMINATOR)
-            .any(|(place, _)| {
-                let after = inside.get(place + 1..).unwrap_or_default();
-                let filler = after
-                    .iter()
-                    .take_while(|octet| is_filler(octet))
-                    .take(MOST_FILLER);
-                let filler = filler.count();
-                let leader = leader_at(after.get(filler..).unwrap_or_default());
-                leader.is_some_and(|leader| {
-                    leader.record_length().is_some() && leader.base_address().is_some()
-                })
-            })
+    while rest.contains(&RECORD_TERMINATOR)
+        && let Some(place) = position(rest, RECORD_TERMINATOR)
+    {
+        let after = rest.get(place + 1..).unwrap_or_default();
+        let filler = after.iter().take_while(|octet| is_filler(octet)).count();
+        rest = after.get(filler..).unwrap_or_default();
+        if leader_at(rest).is_some_and(|leader| leader.record_length().is_some()) {
+            return true;
+        }
+    }
+    false
 }
-
-/// Line ends looked over after a terminator that may end a swallowed record.
-const MOST_FILLER: usize = 4;
 
 fn leader_at(octets: &[u8]) -> Option<Leader> {
     octets.first_chunk().copied().map(Leader)

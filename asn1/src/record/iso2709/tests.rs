@@ -95,7 +95,10 @@ fn wrong_lengths_and_addresses() {
     check(
         &with("4500", "    "),
         &BOTH,
-        &["leader position 20 is not usable (octet 20)"],
+        &[
+            "leader position 22 is not usable (octet 22)",
+            "leader position 20 is not usable (octet 20)",
+        ],
     );
     check(
         &with("4500", "45  "),
