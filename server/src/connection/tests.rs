@@ -1,0 +1,359 @@
+//! Connections over a pipe in memory, with the clock standing still until everybody waits.
+
+use std::time::Duration;
+
+use futures_util::SinkExt;
+use tokio::io::DuplexStream;
+use tokio_util::codec::Framed;
+use z3950_asn1::apdu::{Close, InitializeRequest, ProtocolVersion, ReferenceId};
+
+use super::*;
+use crate::fault::{Fault, When};
+use crate::observer::Unobserved;
+use crate::requests::{catalogue, init, init_of, present, search};
+
+/// The client's end of a connection.
+struct Client {
+    stream: Framed<DuplexStream, ApduCodec>,
+    stop: watch::Sender<bool>,
+}
+
+/// Octets on their way between client and server; more have to be taken first.
+const CAPACITY: usize = 1 << 16;
+
+impl Client {
+    fn new(limits: Limits, faults: Faults) -> Self {
+        let (ours, theirs) = tokio::io::duplex(CAPACITY);
+        let shared = Arc::new(Shared {
+            backend: catalogue(),
+            limits: Arc::new(limits),
+            faults: Arc::new(faults),
+            observer: Arc::new(Unobserved),
+        });
+        let (stop, stopping) = watch::channel(false);
+        tokio::spawn(serve(theirs, 1, shared, stopping));
+        Self {
+            stream: Framed::new(ours, ApduCodec::new(1 << 20)),
+            stop,
+        }
+    }
+
+    async fn open(limits: Limits, faults: Faults) -> Self {
+        let mut client = Self::new(limits, faults);
+        client.send(init()).await;
+        assert_eq!(client.heard().await, "initResponse");
+        client
+    }
+
+    async fn send(&mut self, apdu: Apdu) {
+        let octets = codec::encode(&apdu).expect("encodes");
+        self.stream
+            .send(octets.into())
+            .await
+            .expect("the server listens");
+    }
+
+    async fn send_octets(&mut self, octets: &[u8]) {
+        self.stream
+            .get_mut()
+            .write_all(octets)
+            .await
+            .expect("the server listens");
+    }
+
+    async fn next(&mut self) -> Option<Apdu> {
+        let octets = self.stream.next().await?.expect("an APDU");
+        Some(codec::decode(&octets).expect("a sound answer"))
+    }
+
+    /// What the server says next: the APDU's name, the words of its Close, or `end`.
+    async fn heard(&mut self) -> String {
+        match self.next().await {
+            None => "end".to_owned(),
+            Some(Apdu::Close(close)) => {
+                let words = close.diagnostic_information.unwrap_or_default();
+                format!("{}: {}", close.close_reason, words.to_string_lossy())
+            }
+            Some(apdu) => apdu.name().to_owned(),
+        }
+    }
+
+    /// What the server says up to the end of the connection.
+    async fn heard_to_the_end(&mut self) -> Vec<String> {
+        let mut heard = Vec::new();
+        while heard.last().is_none_or(|last| last != "end") {
+            heard.push(self.heard().await);
+        }
+        heard
+    }
+}
+
+async fn open() -> Client {
+    Client::open(Limits::default(), Faults::new()).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn pipelined_requests_are_answered_in_order() {
+    let mut client = open().await;
+    let mut octets = Vec::new();
+    for number in 0..50u8 {
+        let mut request = if number % 2 == 0 {
+            search("war")
+        } else {
+            present(1, 1)
+        };
+        request.set_reference_id(Some(ReferenceId(vec![number].into())));
+        octets.extend(codec::encode(&request).expect("encodes"));
+    }
+    client.send_octets(&octets).await;
+    for number in 0..50 {
+        let answer = client.next().await.expect("an answer");
+        assert_eq!(
+            answer.reference_id(),
+            Some(&ReferenceId(vec![number].into()))
+        );
+    }
+    client
+        .send(Close::new(CloseReason::FINISHED, None).into())
+        .await;
+    assert_eq!(client.heard_to_the_end().await, ["finished: ", "end"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_may_leave_without_close() {
+    let mut client = open().await;
+    client.send(search("war")).await;
+    client.stream.get_mut().shutdown().await.expect("ends");
+    assert_eq!(client.heard_to_the_end().await, ["searchResponse", "end"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_apdu_ends_the_session() {
+    let over = 1_048_576 - 4;
+    let too_large = |length: usize| {
+        let [_, a, b, c] = (length as u32).to_be_bytes();
+        [0xb6, 0x83, a, b, c]
+    };
+    for (octets, words) in [
+        (
+            &b"GET / HTTP/1.1\r\n"[..],
+            "octet 0x47 where an APDU should begin at octet 0 of the APDU",
+        ),
+        (
+            &[0xb6, 0x84, 0xff, 0xff, 0xff, 0xff],
+            "an APDU of more than 1048576 octets at octet 0 of the APDU",
+        ),
+        (
+            &too_large(over),
+            "an APDU of more than 1048576 octets at octet 0 of the APDU",
+        ),
+        (
+            &[0xbf, 0x28, 0],
+            "unknown APDU: a value of none of the types allowed here at octet 0",
+        ),
+        (
+            &[0xff; 40],
+            "octet 0xff where an APDU should begin at octet 0 of the APDU",
+        ),
+    ] {
+        let mut client = open().await;
+        client.send_octets(octets).await;
+        let close = format!("protocolError: {words}");
+        assert_eq!(
+            client.heard_to_the_end().await,
+            [&*close, "end"],
+            "{octets:x?}"
+        );
+
+        // Before Init, and in version 2, the connection just ends.
+        let mut client = Client::new(Limits::default(), Faults::new());
+        client.send_octets(octets).await;
+        assert_eq!(client.heard_to_the_end().await, ["end"]);
+        let mut client = Client::new(Limits::default(), Faults::new());
+        client.send(init_of(ProtocolVersion::UP_TO_2).into()).await;
+        client.send_octets(octets).await;
+        assert_eq!(client.heard_to_the_end().await, ["initResponse", "end"]);
+    }
+    let mut client = open().await;
+    client.send_octets(&[0xb6, 9, 1]).await;
+    client.stream.get_mut().shutdown().await.expect("ends");
+    let close = "protocolError: the connection ended 3 octets into an APDU";
+    assert_eq!(client.heard_to_the_end().await, [close, "end"]);
+}
+
+/// An Init of so many octets, from 60 to 180.
+fn init_of_size(octets: usize) -> Apdu {
+    let sized = |name: usize| -> Apdu {
+        InitializeRequest {
+            implementation_name: Some("n".repeat(name).into()),
+            ..init_of(ProtocolVersion::UP_TO_3)
+        }
+        .into()
+    };
+    let sizes = (0..180).map(sized);
+    let mut fitting =
+        sizes.filter(|apdu| codec::encode(apdu).is_ok_and(|init| init.len() == octets));
+    fitting.next().expect("a name that long")
+}
+
+#[tokio::test(start_paused = true)]
+async fn apdus_are_taken_up_to_the_limit_of_the_state() {
+    let limits = || Limits {
+        apdu_size_before_init: 100,
+        apdu_size: 120,
+        ..Limits::default()
+    };
+    for (first, second, heard) in [
+        (100, 120, &["initResponse", "initResponse"][..]),
+        (101, 120, &["end"]),
+        (
+            100,
+            121,
+            &[
+                "initResponse",
+                "protocolError: an APDU of more than 120 octets at octet 0 of the APDU",
+            ],
+        ),
+    ] {
+        let mut client = Client::new(limits(), Faults::new());
+        for size in [first, second] {
+            client.send(init_of_size(size)).await;
+        }
+        for expected in heard {
+            assert_eq!(client.heard().await, *expected, "{first}, {second}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn silent_clients_are_left() {
+    let begun = Instant::now();
+    let mut client = Client::new(Limits::default(), Faults::new());
+    assert_eq!(client.heard_to_the_end().await, ["end"]);
+    assert_eq!(begun.elapsed().as_secs(), 30);
+
+    let mut client = open().await;
+    sleep(Duration::from_secs(899)).await;
+    client.send(search("war")).await;
+    assert_eq!(client.heard().await, "searchResponse");
+    let begun = Instant::now();
+    let heard = client.heard_to_the_end().await;
+    assert_eq!(heard, ["lackOfActivity: no request in time", "end"]);
+    assert_eq!(begun.elapsed().as_secs(), 900);
+
+    // Octets that do not make a request are no activity.
+    let mut client = open().await;
+    let trickle = async {
+        for octet in [0xb6, 0x7f].into_iter().chain([0; 100]) {
+            if client.stream.get_mut().write_all(&[octet]).await.is_err() {
+                break;
+            }
+            sleep(Duration::from_secs(10)).await;
+        }
+    };
+    trickle.await;
+    assert_eq!(client.heard().await, "lackOfActivity: no request in time");
+
+    for idle_time in [None, Some(Duration::MAX)] {
+        let init_time = Duration::MAX;
+        let limits = Limits {
+            idle_time,
+            init_time,
+            ..Limits::default()
+        };
+        let mut client = Client::open(limits, Faults::new()).await;
+        sleep(Duration::from_secs(1 << 20)).await;
+        client.send(search("war")).await;
+        assert_eq!(client.heard().await, "searchResponse");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn clients_that_do_not_read_are_left() {
+    let mut client = open().await;
+    let request = codec::encode(&search("war")).expect("encodes");
+    let begun = Instant::now();
+    // The server stops reading when its answers are not taken, and then goes.
+    while client.stream.get_mut().write_all(&request).await.is_ok() {}
+    assert!(
+        (30..40).contains(&begun.elapsed().as_secs()),
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stopping_server_says_so() {
+    for (versions, last) in [
+        (
+            ProtocolVersion::UP_TO_3,
+            &["shutdown: the server is stopping", "end"][..],
+        ),
+        (ProtocolVersion::UP_TO_2, &["end"]),
+    ] {
+        let mut client = Client::new(Limits::default(), Faults::new());
+        client.send(init_of(versions).into()).await;
+        assert_eq!(client.heard().await, "initResponse");
+        client.stop.send_replace(true);
+        assert_eq!(client.heard_to_the_end().await, last);
+    }
+    // An answer in progress goes out first.
+    let slow = Fault::Delay(Duration::from_millis(300));
+    let faults = Faults::new().on(When::search(), slow);
+    let mut client = Client::open(Limits::default(), faults).await;
+    client.send(search("war")).await;
+    sleep(Duration::from_millis(100)).await;
+    client.stop.send_replace(true);
+    let heard = client.heard_to_the_end().await;
+    assert_eq!(
+        heard,
+        ["searchResponse", "shutdown: the server is stopping", "end"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn faults_reach_the_wire() {
+    let hour = Duration::from_secs(3600);
+    let limits = || Limits {
+        idle_time: Some(hour),
+        ..Limits::default()
+    };
+    let struck = async |fault: Fault| {
+        let mut client = Client::open(limits(), Faults::new().on(When::search(), fault)).await;
+        client.send(search("war")).await;
+        client
+    };
+    let mut client = struck(Fault::Trickle).await;
+    assert_eq!(client.heard().await, "searchResponse");
+
+    let mut client = struck(Fault::Silence).await;
+    client.send(present(1, 1)).await;
+    assert_eq!(client.heard().await, "presentResponse");
+
+    let mut client = struck(Fault::Close(CloseReason::COST_LIMIT, Some("pay first"))).await;
+    assert_eq!(
+        client.heard_to_the_end().await,
+        ["costLimit: pay first", "end"]
+    );
+
+    let mut client = struck(Fault::Behind(
+        Close::new(CloseReason::RESOURCES, None).into(),
+    ))
+    .await;
+    assert_eq!(client.heard().await, "searchResponse");
+    assert_eq!(client.heard().await, "resources: ");
+
+    for fault in [Fault::CutAfter(5), Fault::announces_4_gib()] {
+        let mut client = struck(fault).await;
+        let failed = client.stream.next().await;
+        assert!(
+            matches!(
+                failed,
+                Some(Err(StreamError::CutOff(5) | StreamError::Frame(_)))
+            ),
+            "{failed:?}"
+        );
+    }
+    let mut client = struck(Fault::CutAfter(0)).await;
+    assert_eq!(client.heard_to_the_end().await, ["end"]);
+}

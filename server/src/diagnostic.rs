@@ -1,0 +1,79 @@
+//! Bib-1 diagnostics as the server sends them (Z39.50-2003 Appendix DIAG): `v2Addinfo`, which peers of every
+//! version read, of printable text that is never longer than they expect.
+
+use std::fmt::Write;
+
+use z3950_asn1::apdu::DefaultDiagFormat;
+use z3950_asn1::bib1::diagnostics::Condition;
+
+/// A diagnostic of the set Bib-1.
+pub type Diagnostic = DefaultDiagFormat;
+
+/// The most octets of additional information sent.
+const MAX_ADDINFO: usize = 255;
+
+/// A Bib-1 condition about `addinfo`, shown as text: what is not printable UTF-8 becomes `\xNN`, and what is longer than
+/// 255 octets is cut.
+pub fn diagnostic(condition: Condition, addinfo: impl AsRef<[u8]>) -> Diagnostic {
+    DefaultDiagFormat::bib1(condition.0, printable(addinfo.as_ref()))
+}
+
+fn printable(octets: &[u8]) -> String {
+    let mut text = String::new();
+    let start = octets.get(..MAX_ADDINFO).unwrap_or(octets);
+    for chunk in start.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            if character.is_control() {
+                character
+                    .to_string()
+                    .bytes()
+                    .for_each(|octet| escape(octet, &mut text));
+            } else {
+                text.push(character);
+            }
+        }
+        chunk
+            .invalid()
+            .iter()
+            .for_each(|octet| escape(*octet, &mut text));
+    }
+    while text.len() > MAX_ADDINFO {
+        text.pop();
+    }
+    text
+}
+
+fn escape(octet: u8, text: &mut String) {
+    // Writing to a String cannot fail.
+    let _ = write!(text, "\\x{octet:02x}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn additional_information_is_printable_and_short() {
+        for (addinfo, shown) in [
+            (&b"nosuchdb"[..], "nosuchdb"),
+            (b"", ""),
+            ("Книги".as_bytes(), "Книги"),
+            (b"\x1b[2J", "\\x1b[2J"),
+            ("\u{85}".as_bytes(), "\\xc2\\x85"),
+            (b"caf\xe9", "caf\\xe9"),
+        ] {
+            let sent = diagnostic(Condition(235), addinfo);
+            assert_eq!(
+                (sent.condition, &*sent.addinfo.to_string_lossy()),
+                (235, shown)
+            );
+        }
+        for long in ["é".repeat(300), "\0".repeat(300), "x".repeat(256)] {
+            let sent = diagnostic(Condition(235), &long);
+            assert!(
+                (250..=255).contains(&sent.addinfo.as_bytes().len()),
+                "{long}"
+            );
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! Every fault, from a request to what would be written.
+
+use z3950_asn1::apdu::{
+    AccessControlResponse, CloseReason, DatabaseName, DefaultDiagFormat, OtherInformation,
+    PresentStatus, SearchRequest, SecurityChallengeResponse,
+};
+use z3950_asn1::codec::{decode_value, encode};
+use z3950_asn1::oid::{DIAG_1, SUTRS, USER_INFO_1, USMARC};
+use z3950_asn1::types::Any;
+
+use super::*;
+use crate::diagnostic::diagnostic;
+use crate::limits::Limits;
+use crate::requests::{catalogue, init, present, present_request, search, search_request, shown};
+use crate::session::Session;
+
+/// A session under a script.
+struct Scripted {
+    script: Script,
+    session: Session,
+}
+
+impl Scripted {
+    fn new(faults: Faults) -> Self {
+        let session = Session::new(catalogue(), Arc::new(Limits::default()));
+        Self {
+            script: Script::new(Arc::new(faults), 1),
+            session,
+        }
+    }
+
+    /// With Init done, which no fault of the test strikes.
+    fn opened(faults: Faults) -> Self {
+        let mut scripted = Self::new(faults);
+        scripted.serve(init());
+        scripted
+    }
+
+    fn serve(&mut self, request: Apdu) -> Output {
+        self.script.serve(&mut self.session, request)
+    }
+
+    /// A word on each APDU of the answer.
+    fn words(&mut self, request: Apdu) -> Vec<String> {
+        self.serve(request).items.iter().map(word).collect()
+    }
+}
+
+fn word(item: &Item) -> String {
+    match item {
+        Item::Octets(octets) => format!("{octets:x?}"),
+        Item::Apdu(Apdu::SearchResponse(search)) => format!(
+            "{} hits, {} returned: {}",
+            search.result_count,
+            search.number_of_records_returned,
+            shown(&search.records)
+        ),
+        Item::Apdu(Apdu::PresentResponse(present)) => format!(
+            "{}, {} returned: {}",
+            present.present_status,
+            present.number_of_records_returned,
+            shown(&present.records)
+        ),
+        Item::Apdu(Apdu::Close(close)) => format!("close {}", close.close_reason),
+        Item::Apdu(other) => other.name().to_owned(),
+    }
+}
+
+/// A Search that asks for the record of a single hit.
+fn piggyback(pqf: &str) -> Apdu {
+    SearchRequest {
+        small_set_upper_bound: 1,
+        large_set_lower_bound: 2,
+        preferred_record_syntax: Some(SUTRS),
+        ..search_request(pqf)
+    }
+    .into()
+}
+
+fn broken() -> Diagnostic {
+    diagnostic(Condition(14), "why")
+}
+
+use z3950_asn1::bib1::diagnostics::Condition;
+
+#[test]
+fn searches_go_astray() {
+    let id7 = "@attr 1=1032 id7";
+    let dup = "@attr 1=1032 dup";
+    for (fault, query, expected) in [
+        (Fault::NeverPiggyback, id7, "1 hits, 0 returned: none"),
+        (Fault::PushRecords(1), dup, "2 hits, 1 returned: sutrs"),
+        (Fault::ResultCount(2), id7, "2 hits, 1 returned: sutrs"),
+        (Fault::ResultCount(-1), id7, "-1 hits, 1 returned: sutrs"),
+        (Fault::RecordsReturned(7), id7, "1 hits, 7 returned: sutrs"),
+        (Fault::RecordsReturned(7), dup, "2 hits, 0 returned: none"),
+        (
+            Fault::ExtraRecords(1),
+            id7,
+            "1 hits, 2 returned: sutrs, sutrs",
+        ),
+        (Fault::ExtraRecords(1), dup, "2 hits, 0 returned: none"),
+        (
+            Fault::Syntax(USMARC),
+            id7,
+            "1 hits, 1 returned: usmarc 0 72",
+        ),
+        (
+            Fault::Surrogate(broken()),
+            id7,
+            "1 hits, 1 returned: <14 why>",
+        ),
+        (
+            Fault::PiggybackFails(broken()),
+            id7,
+            "1 hits, 0 returned: 14 why",
+        ),
+        (Fault::Fails(broken()), id7, "0 hits, 0 returned: 14 why"),
+    ] {
+        let faults = Faults::new().on(When::search(), fault.clone());
+        let words = Scripted::opened(faults).words(piggyback(query));
+        assert_eq!(words, [expected], "{fault:?}");
+    }
+}
+
+#[test]
+fn presents_fail_for_some_syntaxes() {
+    let faults = Faults::new()
+        .on(
+            When::present().syntax(SUTRS),
+            Fault::Fails(diagnostic(Condition(238), "")),
+        )
+        .on(When::present().nth(3), Fault::Surrogate(broken()));
+    let mut scripted = Scripted::opened(faults);
+    scripted.serve(search("war"));
+    let of = |syntax| {
+        Apdu::from(z3950_asn1::apdu::PresentRequest {
+            preferred_record_syntax: Some(syntax),
+            ..present_request(1, 1)
+        })
+    };
+    assert_eq!(scripted.words(of(SUTRS)), ["failure, 0 returned: 238 "]);
+    let sound = scripted.words(of(USMARC));
+    assert!(
+        sound.concat().starts_with("success, 1 returned: usmarc"),
+        "{sound:?}"
+    );
+    assert_eq!(
+        scripted.words(of(USMARC)),
+        ["success, 1 returned: <14 why>"]
+    );
+    assert_eq!(scripted.words(of(USMARC)), sound);
+}
+
+#[test]
+fn init_speaks_version_2_only() {
+    let mut scripted = Scripted::new(Faults::new().on(When::init(), Fault::Version2));
+    let output = scripted.serve(init());
+    let Some(Item::Apdu(answer)) = output.items.first() else {
+        panic!("{output:?}")
+    };
+    let octets = encode(answer).expect("encodes");
+    assert_eq!(octets.get(2..6), Some(&[0x83, 2, 0, 0xc0][..]));
+    let end = scripted.session.end(CloseReason::SHUTDOWN, None);
+    assert_eq!(end.apdus, [], "the session itself is one of version 2");
+}
+
+#[test]
+fn init_is_rejected() {
+    for reason in [None, Some(diagnostic(Condition(1011), "me"))] {
+        let fault = Fault::RejectInit(reason.clone());
+        let mut scripted = Scripted::new(Faults::new().on(When::init(), fault));
+        let output = scripted.serve(init());
+        let Some(Item::Apdu(Apdu::InitializeResponse(answer))) = output.items.first() else {
+            panic!("{output:?}")
+        };
+        assert!(!answer.result && !scripted.session.is_open());
+        assert_eq!(answer.user_information_field.as_ref().map(told), reason);
+    }
+}
+
+/// The diagnostic in a userInformationField.
+fn told(field: &z3950_asn1::apdu::External) -> DefaultDiagFormat {
+    use z3950_asn1::apdu::{ExternalEncoding, Information};
+    assert_eq!(field.direct_reference, Some(USER_INFO_1));
+    let value = |encoding: &ExternalEncoding| match encoding {
+        ExternalEncoding::SingleAsn1Type(value) => Any::clone(value),
+        other => panic!("{other:?}"),
+    };
+    let units: OtherInformation = decode_value(value(&field.encoding).as_bytes()).expect("units");
+    let Some(Information::ExternallyDefinedInfo(external)) =
+        units.0.first().map(|unit| &unit.information)
+    else {
+        panic!("{units:?}")
+    };
+    assert_eq!(external.direct_reference, Some(DIAG_1));
+    let format = value(&external.encoding);
+    // Two lists and the tag of the choice, each with a length of three octets, are around the diagnostic.
+    let (outer, implicit) = format.as_bytes().split_at(12);
+    assert_eq!(
+        [outer[0], outer[4], outer[8], implicit[0]],
+        [0x30, 0x30, 0xa1, 0xa1]
+    );
+    decode_value(&[&[0x30], &implicit[1..]].concat()).expect("a diagnostic")
+}
+
+#[test]
+fn answers_are_replaced_delayed_and_broken() {
+    let answer = "1 hits, 0 returned: none";
+    let close = || Apdu::from(z3950_asn1::apdu::Close::new(CloseReason::RESOURCES, None));
+    let second = Duration::from_secs(1);
+    let check = |fault: Fault, words: &[&str], rest: (Duration, bool, Option<usize>, bool)| {
+        let faults = Faults::new().on(When::search(), fault.clone());
+        let output = Scripted::opened(faults).serve(search("@attr 1=1032 id7"));
+        let found: Vec<_> = output.items.iter().map(word).collect();
+        assert_eq!(found, words, "{fault:?}");
+        let Output {
+            delay,
+            trickle,
+            cut_after,
+            hang_up,
+            ..
+        } = output;
+        assert_eq!((delay, trickle, cut_after, hang_up), rest, "{fault:?}");
+    };
+    let now = Duration::ZERO;
+    check(
+        Fault::Before(close()),
+        &["close resources", answer],
+        (now, false, None, false),
+    );
+    check(
+        Fault::Behind(close()),
+        &[answer, "close resources"],
+        (now, false, None, false),
+    );
+    check(
+        Fault::Instead(close()),
+        &["close resources"],
+        (now, false, None, false),
+    );
+    check(
+        Fault::announces_4_gib(),
+        &["b\"\\xb7\\x84\\xff\\xff\\xff\\xff\""],
+        (now, false, None, false),
+    );
+    check(
+        Fault::Close(CloseReason::COST_LIMIT, Some("no")),
+        &["close costLimit"],
+        (now, false, None, true),
+    );
+    check(Fault::Silence, &[], (now, false, None, false));
+    check(Fault::Hold, &[], (now, false, None, false));
+    check(
+        Fault::Delay(second),
+        &[answer],
+        (second, false, None, false),
+    );
+    check(Fault::Trickle, &[answer], (now, true, None, false));
+    check(Fault::CutAfter(3), &[answer], (now, false, Some(3), false));
+    let renamed = Fault::alter(|answer| {
+        if let Apdu::SearchResponse(search) = answer {
+            search.present_status = Some(PresentStatus::PARTIAL_4);
+            search.result_count = 99;
+        }
+    });
+    check(
+        renamed,
+        &["99 hits, 0 returned: none"],
+        (now, false, None, false),
+    );
+}
+
+#[test]
+fn reference_ids_are_changed() {
+    let wrong = ReferenceId(b"wrong"[..].into());
+    for id in [None, Some(wrong)] {
+        let faults = Faults::new().on(When::search(), Fault::ReferenceId(id.clone()));
+        let mut request = search("war");
+        request.set_reference_id(Some(ReferenceId(b"mine"[..].into())));
+        let output = Scripted::opened(faults).serve(request);
+        let Some(Item::Apdu(answer)) = output.items.first() else {
+            panic!("{output:?}")
+        };
+        assert_eq!(answer.reference_id(), id.as_ref());
+    }
+}
+
+#[test]
+fn held_answers_go_out_with_the_next() {
+    let faults = Faults::new().on(When::search().nth(1), Fault::Hold);
+    let mut scripted = Scripted::opened(faults);
+    assert_eq!(scripted.words(search("war")), [""; 0]);
+    let both = scripted.words(search("emma"));
+    assert_eq!(
+        both,
+        ["2 hits, 0 returned: none", "2 hits, 0 returned: none"]
+    );
+    assert_eq!(scripted.words(present(9, 1)).len(), 1);
+}
+
+#[test]
+fn challenges_come_before_the_answer() {
+    let response = |credentials: Option<SecurityChallengeResponse>| {
+        Apdu::from(AccessControlResponse {
+            reference_id: None,
+            security_challenge_response: credentials.into(),
+            diagnostic: None,
+            other_info: None,
+        })
+    };
+    let given = SecurityChallengeResponse::SimpleForm("pw".into());
+    for (credentials, answer) in [
+        (Some(given), "2 hits, 0 returned: none"),
+        (None, "0 hits, 0 returned: 236 "),
+    ] {
+        let challenge = Fault::Challenge(Bytes::from_static(b"who?"));
+        let mut scripted = Scripted::opened(Faults::new().on(When::search(), challenge));
+        assert_eq!(scripted.words(search("war")), ["accessControlRequest"]);
+        assert_eq!(scripted.words(response(credentials)), [answer]);
+        // Credentials that nobody has asked for are a fault of the client.
+        let unasked = scripted.serve(response(None));
+        assert!(unasked.hang_up);
+    }
+}
+
+#[test]
+fn rules_strike_when_all_their_conditions_are_met() {
+    let search_in = |database: &str| -> Apdu {
+        SearchRequest {
+            database_names: vec![DatabaseName::from("cat"), DatabaseName::from(database)],
+            ..search_request("war")
+        }
+        .into()
+    };
+    for (when, struck) in [
+        (When::always(), [true, true, true, true]),
+        (When::search(), [false, true, true, false]),
+        (When::search().database("b"), [false, false, true, false]),
+        (When::search().nth(2), [false, false, true, false]),
+        (When::always().nth(1), [true, false, false, false]),
+        (When::search().session(2), [false; 4]),
+        (
+            When::always().session(1).nth(4),
+            [false, false, false, true],
+        ),
+        (When::search().syntax(SUTRS), [false; 4]),
+        (When::delete(), [false; 4]),
+        (When::close(), [false, false, false, true]),
+    ] {
+        let mut scripted = Scripted::new(Faults::new().on(when.clone(), Fault::Trickle));
+        let close = z3950_asn1::apdu::Close::new(CloseReason::FINISHED, None).into();
+        let requests = [init(), search_in("cat"), search_in("B"), close];
+        let found = requests.map(|request| scripted.serve(request).trickle);
+        assert_eq!(found, struck, "{when:?}");
+    }
+}

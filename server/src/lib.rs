@@ -1,0 +1,36 @@
+#![forbid(unsafe_code)]
+//! A Z39.50 server with its databases in memory (ANSI/NISO Z39.50-2003), for small libraries and for whoever tests a
+//! client: it behaves, or misbehaves as told.
+//!
+//! ```text
+//!  listener ─▶ connection ─▶ fault ─▶ session ─▶ service ─▶ backend ◀─ memory
+//!  sockets     octets        rules    state      requests   trait      MARC records
+//! ```
+//!
+//! - [`Server`]: listens, serves and stops in good order;
+//! - [`MemoryBackend`]: MARC records from files or from memory, and the demo catalogue; [`backend`] for others;
+//! - [`Session`]: one session without any input or output;
+//! - [`fault`]: what is to go wrong;
+//! - [`testing::TestServer`]: all of it inside a test, with a transcript.
+
+pub mod backend;
+mod connection;
+mod diagnostic;
+pub mod fault;
+mod limits;
+mod listener;
+pub mod memory;
+mod observer;
+#[cfg(test)]
+mod requests;
+mod result_sets;
+mod service;
+mod session;
+pub mod testing;
+
+pub use diagnostic::{Diagnostic, diagnostic};
+pub use limits::Limits;
+pub use listener::{Server, Summary};
+pub use memory::MemoryBackend;
+pub use observer::{Observer, Unobserved};
+pub use session::{Reply, Session};

@@ -1,0 +1,58 @@
+//! Every limit of the server by name, with its default: sizes (Z39.50-2003 §3.2.1.1.5, §3.3), counts and times.
+//! What a peer can make the server hold or wait for is bounded by a field here.
+
+use std::time::Duration;
+
+/// What the server takes, keeps and waits for; `Limits::default()` suits a server open to strangers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Octets of the largest APDU taken before the session is open: 65,536.
+    pub apdu_size_before_init: usize,
+    /// Octets of the largest APDU taken in an open session: 1,048,576.
+    pub apdu_size: usize,
+    /// Octets of records in one response, unless the client asks for less: 1,048,576.
+    pub preferred_message_size: usize,
+    /// Octets of a record asked for by itself, unless the client asks for less: 16,777,216.
+    pub exceptional_record_size: usize,
+    /// Records, or diagnostics in their place, in one response: 1,000. The client asks again for the rest.
+    pub records_per_response: usize,
+    /// Databases named in one search: 64; more are refused with condition 111.
+    pub databases_per_search: usize,
+    /// Result sets kept for one session: 1,000; a further one is refused with condition 112.
+    pub result_sets: usize,
+    /// Hits kept for one session, over all its result sets: 16,000,000; more are refused with condition 31.
+    pub hits: usize,
+    /// Sessions at once: 1,000. Further connections wait to be accepted.
+    pub sessions: usize,
+    /// From the connection to an open session: 30 s.
+    pub init_time: Duration,
+    /// From an answer to the end of the next request: 15 minutes; `None` waits for ever.
+    pub idle_time: Option<Duration>,
+    /// For the client to take some octets of an answer: 30 s.
+    pub write_time: Duration,
+    /// From the stop signal to the end of the last session: 0.5 s.
+    pub drain_time: Duration,
+    /// For the client to read a last Close before the connection is gone: 0.25 s.
+    pub linger_time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            apdu_size_before_init: 65_536,
+            apdu_size: 1_048_576,
+            preferred_message_size: 1_048_576,
+            exceptional_record_size: 16_777_216,
+            records_per_response: 1_000,
+            databases_per_search: 64,
+            result_sets: 1_000,
+            hits: 16_000_000,
+            sessions: 1_000,
+            init_time: Duration::from_secs(30),
+            idle_time: Some(Duration::from_secs(15 * 60)),
+            write_time: Duration::from_secs(30),
+            drain_time: Duration::from_millis(500),
+            linger_time: Duration::from_millis(250),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Element set B of a MARC 21 record: what tells it from others in a list (Z39.50-2003 §3.6.2 leaves that to the server).
+
+use z3950_asn1::record::MarcRecord;
+
+use super::fields::effective_tag;
+
+/// Control number and date, fixed data, identifiers, main entry, title, edition, publication and extent.
+const BRIEF: &[&str] = &[
+    "001", "003", "005", "008", "020", "022", "100", "110", "111", "130", "245", "250", "260",
+    "264", "300",
+];
+
+/// The record with only the fields of element set B, those in another script among them.
+pub(super) fn brief(record: &MarcRecord) -> MarcRecord {
+    let wanted = |tag: &[u8]| BRIEF.iter().any(|known| known.as_bytes() == tag);
+    let fields = record.fields.iter();
+    MarcRecord {
+        leader: record.leader,
+        fields: fields
+            .filter(|field| wanted(effective_tag(field).as_ref()))
+            .cloned()
+            .collect(),
+    }
+}

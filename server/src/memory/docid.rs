@@ -1,0 +1,107 @@
+//! Where the docid of a record stands: field 001 unless said otherwise (RFC 2056 §4 leaves it to the server).
+
+use std::fmt;
+use std::str::FromStr;
+
+use z3950_asn1::record::{MarcRecord, Tag};
+
+/// A field, and a subfield of it unless it is a control field: `001`, `035$a`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DocidField {
+    tag: Tag,
+    code: Option<u8>,
+}
+
+impl Default for DocidField {
+    fn default() -> Self {
+        Self {
+            tag: Tag(*b"001"),
+            code: None,
+        }
+    }
+}
+
+impl DocidField {
+    /// The docid of a record without outer blanks: of the first such field that has one.
+    pub fn of<'a>(&self, record: &'a MarcRecord) -> Option<&'a [u8]> {
+        let values = record
+            .fields_by_tag(self.tag)
+            .filter_map(|field| match self.code {
+                None => Some(&*field.body),
+                Some(code) => field.subfield([code]),
+            });
+        values
+            .map(<[u8]>::trim_ascii)
+            .find(|docid| !docid.is_empty())
+    }
+}
+
+/// Why a text names no field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a control field such as 001, or a field and subfield such as 035$a, is expected")]
+pub struct DocidFieldError;
+
+impl FromStr for DocidField {
+    type Err = DocidFieldError;
+
+    fn from_str(text: &str) -> Result<Self, DocidFieldError> {
+        let letters = |octets: &[u8]| octets.iter().all(u8::is_ascii_alphanumeric);
+        match text.as_bytes() {
+            [a, b, c] if letters(&[*a, *b, *c]) && text.starts_with("00") => Ok(Self {
+                tag: Tag([*a, *b, *c]),
+                code: None,
+            }),
+            [a, b, c, b'$', code] if letters(&[*a, *b, *c]) && code.is_ascii_graphic() => {
+                Ok(Self {
+                    tag: Tag([*a, *b, *c]),
+                    code: Some(*code),
+                })
+            }
+            _ => Err(DocidFieldError),
+        }
+    }
+}
+
+impl fmt::Display for DocidField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.tag.fmt(f)?;
+        self.code
+            .map_or(Ok(()), |code| write!(f, "${}", char::from(code)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use z3950_asn1::record::Field;
+
+    use super::*;
+
+    #[test]
+    fn fields_are_named_and_read() {
+        let record = MarcRecord {
+            fields: vec![
+                Field::control(b"001", "  id 7 "),
+                Field::data(b"035", "  ", [("z", "old"), ("a", " ")]),
+                Field::data(b"035", "  ", [("a", "(OCoLC)7 ")]),
+            ],
+            ..MarcRecord::default()
+        };
+        for (text, docid) in [
+            ("001", Some(&b"id 7"[..])),
+            ("003", None),
+            ("035$a", Some(b"(OCoLC)7")),
+            ("035$z", Some(b"old")),
+            ("035$9", None),
+        ] {
+            let field: DocidField = text.parse().expect(text);
+            assert_eq!(field.of(&record), docid, "{text}");
+            assert_eq!(field.to_string(), text);
+        }
+        for text in [
+            "", "035", "35$a", "035a", "035$", "035$ab", "0-5$a", "035$ ", "00é",
+        ] {
+            assert_eq!(text.parse::<DocidField>(), Err(DocidFieldError), "{text}");
+        }
+        assert_eq!(DocidField::default().to_string(), "001");
+    }
+}

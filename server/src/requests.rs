@@ -1,0 +1,205 @@
+//! Requests as clients send them, and a backend that holds what a test wants, for the tests of this crate.
+
+use std::sync::Arc;
+
+use z3950_asn1::apdu::{
+    Apdu, DatabaseName, ElementSetNames, External, InitializeRequest, Options, PresentRequest,
+    ProtocolVersion, Query, Record, Records, ResultSetId, SearchRequest,
+};
+use z3950_asn1::oid::{Oid, SUTRS, USMARC};
+use z3950_asn1::optional::{OptionalChoice, Unknown};
+
+use crate::backend::{Backend, Hits, RecordId, Search};
+use crate::diagnostic::Diagnostic;
+use crate::limits::Limits;
+use crate::memory::MemoryBackend;
+use crate::session::{Reply, Session};
+use crate::testing::record;
+
+/// Init of a client that speaks these versions and wants everything.
+pub(crate) fn init_of(protocol_version: ProtocolVersion) -> InitializeRequest {
+    InitializeRequest {
+        reference_id: None,
+        protocol_version,
+        options: Options::SEARCH
+            | Options::PRESENT
+            | Options::DELETE
+            | Options::SCAN
+            | Options::NAMED_RESULT_SETS
+            | Options::NEGOTIATION_MODEL,
+        preferred_message_size: 1 << 26,
+        exceptional_record_size: 1 << 26,
+        id_authentication: None,
+        implementation_id: None,
+        implementation_name: None,
+        implementation_version: None,
+        user_information_field: None,
+        other_info: None,
+        unknown: Unknown::default(),
+    }
+}
+
+/// Init of a client of version 3.
+pub(crate) fn init() -> Apdu {
+    init_of(ProtocolVersion::UP_TO_3).into()
+}
+
+/// A Search in `cat` for a query in PQF, without records, into the set `default`.
+pub(crate) fn search_request(pqf: &str) -> SearchRequest {
+    SearchRequest {
+        reference_id: None,
+        small_set_upper_bound: 0,
+        large_set_lower_bound: 1,
+        medium_set_present_number: 0,
+        replace_indicator: true,
+        result_set_name: "default".into(),
+        database_names: vec![DatabaseName::from("cat")],
+        small_set_element_set_names: None,
+        medium_set_element_set_names: None,
+        preferred_record_syntax: None,
+        query: Query::Type1(pqf.parse().unwrap_or_else(|error| panic!("{pqf}: {error}"))),
+        additional_search_info: None,
+        other_info: None,
+    }
+}
+
+/// [`search_request`] as an APDU.
+pub(crate) fn search(pqf: &str) -> Apdu {
+    search_request(pqf).into()
+}
+
+/// A Present of the set `default`.
+pub(crate) fn present_request(start: i64, number: i64) -> PresentRequest {
+    PresentRequest {
+        reference_id: None,
+        result_set_id: ResultSetId::from("default"),
+        result_set_start_point: start,
+        number_of_records_requested: number,
+        additional_ranges: None,
+        record_composition: OptionalChoice::default(),
+        preferred_record_syntax: None,
+        max_segment_count: None,
+        max_record_size: None,
+        max_segment_size: None,
+        other_info: None,
+    }
+}
+
+/// [`present_request`] as an APDU.
+pub(crate) fn present(start: i64, number: i64) -> Apdu {
+    present_request(start, number).into()
+}
+
+/// An element set name for all databases.
+pub(crate) fn elements(name: &str) -> ElementSetNames {
+    ElementSetNames::GenericElementSetName(name.into())
+}
+
+/// A database `cat` with `id7`, twice `dup`, and `B` beside it with one more.
+pub(crate) fn catalogue() -> Arc<dyn Backend> {
+    let cat = [
+        record("id7", "War and peace"),
+        record("dup", "Emma"),
+        record("dup", "Emma; war"),
+    ];
+    let databases = MemoryBackend::builder().add_records("cat", cat);
+    let databases = databases.and_then(|all| all.add_records("B", [record("b1", "Peace")]));
+    Arc::new(databases.expect("small records").build())
+}
+
+/// A session of version 3 on a backend, opened.
+pub(crate) fn open(backend: Arc<dyn Backend>, limits: Limits) -> Session {
+    let mut session = Session::new(backend, Arc::new(limits));
+    let reply = session.answer(&init());
+    assert!(session.is_open(), "{reply:?}");
+    session
+}
+
+/// The only APDU of a reply that does not end the connection.
+pub(crate) fn only(reply: Reply) -> Apdu {
+    let Reply {
+        mut apdus,
+        hang_up: false,
+    } = reply
+    else {
+        panic!("{reply:?}")
+    };
+    let only = apdus.pop().filter(|_| apdus.is_empty());
+    only.unwrap_or_else(|| panic!("not one APDU"))
+}
+
+/// A backend that finds records of these sizes, in octets, whatever the query. Each record is the name of its element set,
+/// F, B, S or M, over and over.
+pub(crate) struct Sizes(pub(crate) Vec<usize>);
+
+impl Backend for Sizes {
+    fn search(&self, _: &Search<'_>) -> Result<Hits, Diagnostic> {
+        Ok((0..)
+            .zip(&self.0)
+            .map(|(number, _)| RecordId(number))
+            .collect())
+    }
+
+    fn database_of(&self, _: RecordId) -> &str {
+        "cat"
+    }
+
+    fn has_syntax(&self, syntax: &Oid) -> bool {
+        [USMARC, SUTRS].contains(syntax)
+    }
+
+    fn has_element_set(&self, name: &str) -> bool {
+        ["F", "B", "S", "M"]
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(name))
+    }
+
+    fn record(&self, id: RecordId, syntax: &Oid, elements: &str) -> Result<External, Diagnostic> {
+        let size = self.0[id.0 as usize];
+        let octets = elements.bytes().cycle().take(size).collect::<Vec<u8>>();
+        Ok(External::octet_aligned(*syntax, octets))
+    }
+}
+
+/// What stands in a response instead of records, or for each record its size, element set and diagnostic.
+pub(crate) fn shown(records: &OptionalChoice<Records>) -> String {
+    match &**records {
+        None => "none".to_owned(),
+        Some(Records::NonSurrogateDiagnostic(diagnostic)) => {
+            format!(
+                "{} {}",
+                diagnostic.condition,
+                diagnostic.addinfo.to_string_lossy()
+            )
+        }
+        Some(Records::MultipleNonSurDiagnostics(_)) => "several".to_owned(),
+        Some(Records::ResponseRecords(records)) => {
+            let shown: Vec<_> = records.iter().map(|entry| one(&entry.record)).collect();
+            shown.join(", ")
+        }
+    }
+}
+
+fn one(record: &Record) -> String {
+    use z3950_asn1::apdu::{DiagRec, ExternalEncoding};
+    match record {
+        Record::RetrievalRecord(external) => {
+            let syntax = external.direct_reference.and_then(|syntax| syntax.name());
+            match &external.encoding {
+                ExternalEncoding::OctetAligned(octets) => {
+                    let element_set = char::from(octets.first().copied().unwrap_or(b'-'));
+                    format!("{} {element_set} {}", syntax.unwrap_or("?"), octets.len())
+                }
+                _ => syntax.unwrap_or("?").to_owned(),
+            }
+        }
+        Record::SurrogateDiagnostic(DiagRec::DefaultFormat(diagnostic)) => {
+            format!(
+                "<{} {}>",
+                diagnostic.condition,
+                diagnostic.addinfo.to_string_lossy()
+            )
+        }
+        other => format!("{other:?}"),
+    }
+}

@@ -1,0 +1,60 @@
+//! Delete (Z39.50-2003 §3.2.4): result sets by name, or all of the session's.
+
+use z3950_asn1::apdu::{
+    Apdu, DeleteFunction, DeleteResultSetRequest, DeleteResultSetResponse, DeleteSetStatus,
+    ListStatus, ResultSetId,
+};
+
+use crate::session::Association;
+
+/// Deletes what is asked for. `None` for a function that the standard does not have.
+///
+/// The status of the operation is that of the set if only one is named; several of which not all were there give
+/// notAllRequestedResultSetsDeleted.
+pub(crate) fn answer(
+    association: &mut Association,
+    request: &DeleteResultSetRequest,
+) -> Option<Apdu> {
+    let statuses: Option<Vec<ListStatus>> = match request.delete_function {
+        DeleteFunction::LIST => {
+            let names = request.result_set_list.iter().flatten();
+            Some(names.map(|name| delete(association, name)).collect())
+        }
+        DeleteFunction::ALL => {
+            association.result_sets.clear();
+            None
+        }
+        _ => return None,
+    };
+    let response = DeleteResultSetResponse {
+        reference_id: None,
+        delete_operation_status: operation_status(statuses.as_deref().unwrap_or_default()),
+        delete_list_statuses: statuses,
+        number_not_deleted: None,
+        bulk_statuses: None,
+        delete_message: None,
+        other_info: None,
+    };
+    Some(response.into())
+}
+
+fn delete(association: &mut Association, name: &ResultSetId) -> ListStatus {
+    let deleted = association.result_sets.delete(name.0.as_bytes());
+    ListStatus {
+        id: name.clone(),
+        status: match deleted {
+            true => DeleteSetStatus::SUCCESS,
+            false => DeleteSetStatus::RESULT_SET_DID_NOT_EXIST,
+        },
+    }
+}
+
+fn operation_status(statuses: &[ListStatus]) -> DeleteSetStatus {
+    match statuses {
+        [only] => only.status,
+        all if all.iter().all(|one| one.status == DeleteSetStatus::SUCCESS) => {
+            DeleteSetStatus::SUCCESS
+        }
+        _ => DeleteSetStatus::NOT_ALL_RESULT_SETS_DELETED,
+    }
+}

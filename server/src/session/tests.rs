@@ -1,0 +1,394 @@
+//! The session fed with hand-made APDUs, each of the 25 kinds, and with mutated ones by the thousand.
+
+use std::sync::Arc;
+
+use z3950_asn1::apdu::*;
+use z3950_asn1::codec::encode;
+use z3950_asn1::oid;
+use z3950_asn1::types::Bits;
+
+use super::*;
+use crate::requests::{catalogue, init, init_of, only, open, present, search};
+
+fn session() -> Session {
+    Session::new(catalogue(), Arc::new(Limits::default()))
+}
+
+fn reference_id() -> Option<ReferenceId> {
+    Some(ReferenceId(b"\0\xffref"[..].into()))
+}
+
+#[test]
+fn init_agrees_on_a_version() {
+    let bits = |positions: &[u8]| ProtocolVersion(Bits::of(positions));
+    for (offered, result) in [
+        (&[0, 1, 2][..], true),
+        (&[0, 1], true),
+        (&[0], true),
+        (&[2], true),
+        (&[0, 1, 2, 3, 9], true),
+        (&[3], false),
+        (&[], false),
+    ] {
+        let mut session = session();
+        let Apdu::InitializeResponse(response) =
+            only(session.answer(&init_of(bits(offered)).into()))
+        else {
+            panic!("an InitializeResponse")
+        };
+        assert_eq!(
+            (response.result, session.is_open()),
+            (result, result),
+            "{offered:?}"
+        );
+        let highest = offered
+            .iter()
+            .copied()
+            .filter(|bit| *bit < 3)
+            .max()
+            .map(|bit| bit + 1);
+        assert_eq!(response.protocol_version.highest(), highest);
+    }
+}
+
+#[test]
+fn init_agrees_on_options_and_sizes() {
+    for (offered, preferred, exceptional) in [
+        ((1 << 26, 1 << 26), 1_048_576, 16_777_216),
+        ((0, 0), 1_048_576, 16_777_216),
+        ((-1, i64::MIN), 1_048_576, 16_777_216),
+        ((5_000, 20_000), 5_000, 20_000),
+        ((5_000, 100), 5_000, 5_000),
+        ((i64::MAX, 1), 1_048_576, 1_048_576),
+    ] {
+        let request = InitializeRequest {
+            preferred_message_size: offered.0,
+            exceptional_record_size: offered.1,
+            ..init_of(ProtocolVersion::UP_TO_3)
+        };
+        let Apdu::InitializeResponse(response) = only(session().answer(&request.into())) else {
+            panic!("an InitializeResponse")
+        };
+        let sizes = (
+            response.preferred_message_size,
+            response.exceptional_record_size,
+        );
+        assert_eq!(sizes, (preferred, exceptional), "{offered:?}");
+        let options: Vec<_> = response.options.names().collect();
+        assert_eq!(options, ["search", "present", "delSet", "namedResultSets"]);
+        assert_eq!(response.implementation_name, Some("z3950d".into()));
+        assert_eq!(response.implementation_id, None);
+    }
+}
+
+#[test]
+fn before_init_the_connection_just_ends() {
+    for request in [
+        search("war"),
+        present(1, 1),
+        Close::new(CloseReason::FINISHED, None).into(),
+    ] {
+        let mut session = session();
+        assert_eq!(session.max_apdu_size(), 65_536);
+        assert_eq!(
+            session.answer(&request),
+            Reply::hang_up(),
+            "{}",
+            request.name()
+        );
+        assert_eq!(session.answer(&init()), Reply::hang_up(), "nothing follows");
+    }
+    assert_eq!(session().receive(b"GET / HTTP/1.1"), Reply::hang_up());
+}
+
+#[test]
+fn a_refused_init_may_be_tried_again() {
+    let mut session = session();
+    let refused = only(session.answer(&init_of(ProtocolVersion::default()).into()));
+    assert!(matches!(refused, Apdu::InitializeResponse(response) if !response.result));
+    only(session.answer(&init()));
+    assert!(session.is_open());
+    assert_eq!(session.max_apdu_size(), 1_048_576);
+}
+
+#[test]
+fn another_init_begins_anew() {
+    let mut session = open(catalogue(), Limits::default());
+    only(session.answer(&search("war")));
+    only(session.answer(&init()));
+    let Apdu::PresentResponse(response) = only(session.answer(&present(1, 1))) else {
+        panic!("a PresentResponse")
+    };
+    assert_eq!(crate::requests::shown(&response.records), "30 default");
+}
+
+/// What a request is answered with in an open session of version 3: the APDU's name, or the words of a Close.
+fn answer_to(request: Apdu) -> (String, bool) {
+    let mut session = open(catalogue(), Limits::default());
+    let mut request = request;
+    request.set_reference_id(reference_id());
+    let reply = session.answer(&request);
+    let names = reply.apdus.iter().map(|answer| {
+        assert_eq!(
+            answer.reference_id(),
+            reference_id().as_ref(),
+            "{}",
+            answer.name()
+        );
+        let Apdu::Close(close) = answer else {
+            return answer.name().to_owned();
+        };
+        let words = close.diagnostic_information.as_ref();
+        let words = words
+            .map(|words| words.to_string_lossy())
+            .unwrap_or_default();
+        format!("{}: {words}", close.close_reason)
+    });
+    (names.collect::<Vec<_>>().join(" "), reply.hang_up)
+}
+
+#[test]
+fn every_apdu_has_its_answer() {
+    let check = |request: Apdu, answer: &str| {
+        let ends = answer.contains(": ");
+        assert_eq!(answer_to(request), (answer.to_owned(), ends));
+    };
+    check(init(), "initResponse");
+    check(search("war"), "searchResponse");
+    check(present(1, 1), "presentResponse");
+    let delete = |delete_function| DeleteResultSetRequest {
+        reference_id: None,
+        delete_function,
+        result_set_list: None,
+        other_info: None,
+    };
+    check(
+        delete(DeleteFunction::ALL).into(),
+        "deleteResultSetResponse",
+    );
+    check(
+        delete(DeleteFunction(7)).into(),
+        "protocolError: deleteFunction neither list nor all",
+    );
+    let start = AttributesPlusTerm {
+        attributes: vec![],
+        term: Term::General("war".into()),
+    };
+    let scan = ScanRequest {
+        reference_id: None,
+        database_names: vec![DatabaseName::from("cat")],
+        attribute_set: None,
+        term_list_and_start_point: start,
+        step_size: None,
+        number_of_terms_requested: 20,
+        preferred_position_in_response: None,
+        other_info: None,
+    };
+    check(scan.into(), "scanResponse");
+    let sort = SortRequest {
+        reference_id: None,
+        input_result_set_names: vec!["default".into()],
+        sorted_result_set_name: "default".into(),
+        sort_sequence: vec![],
+        other_info: None,
+    };
+    check(sort.into(), "sortResponse");
+    let duplicates = DuplicateDetectionRequest {
+        reference_id: None,
+        input_result_set_ids: vec!["default".into()],
+        output_result_set_name: "default".into(),
+        applicable_portion_of_record: None,
+        duplicate_detection_criteria: None,
+        clustering: None,
+        retention_criteria: vec![],
+        sort_criteria: None,
+        other_info: None,
+    };
+    check(duplicates.into(), "duplicateDetectionResponse");
+    let extended = ExtendedServicesRequest {
+        reference_id: None,
+        function: ExtendedServicesFunction::CREATE,
+        package_type: oid::ITEM_ORDER,
+        package_name: None,
+        user_id: None,
+        retention_time: None,
+        permissions: None,
+        description: None,
+        task_specific_parameters: None,
+        wait_action: WaitAction::WAIT,
+        elements: None,
+        other_info: None,
+    };
+    check(extended.into(), "extendedServicesResponse");
+    let report = ResourceReportRequest {
+        reference_id: None,
+        op_id: None,
+        pref_resource_report_format: None,
+        other_info: None,
+    };
+    check(report.into(), "resourceReportResponse");
+    let trigger = TriggerResourceControlRequest {
+        reference_id: None,
+        requested_action: RequestedAction::CANCEL,
+        pref_resource_report_format: None,
+        result_set_wanted: None,
+        other_info: None,
+    };
+    check(trigger.into(), "");
+    check(
+        Close::new(CloseReason(4_000_000), None).into(),
+        "finished: ",
+    );
+    check(
+        SearchResponse::default().into(),
+        "protocolError: searchResponse from a client",
+    );
+    let segment = Segment {
+        reference_id: None,
+        number_of_records_returned: 0,
+        segment_records: vec![],
+        other_info: None,
+    };
+    check(
+        segment.into(),
+        "protocolError: segmentRequest from a client",
+    );
+    let unasked = ResourceControlResponse {
+        reference_id: None,
+        continue_flag: true,
+        result_set_wanted: None,
+        other_info: None,
+    };
+    check(
+        unasked.into(),
+        "protocolError: resourceControlResponse without a request of the server",
+    );
+}
+
+#[test]
+fn only_version_3_is_told_why_the_session_ends() {
+    for (versions, told) in [
+        (ProtocolVersion::UP_TO_3, true),
+        (ProtocolVersion::UP_TO_2, false),
+        (ProtocolVersion::ONLY_1, false),
+    ] {
+        let opened = || {
+            let mut session = session();
+            only(session.answer(&init_of(versions).into()));
+            session
+        };
+        let malformed = opened().receive(&[0xb8, 3, 0x9e, 1, 9]);
+        let shutdown = opened().end(CloseReason::SHUTDOWN, None);
+        for (reply, reason, words) in [
+            (
+                malformed,
+                CloseReason::PROTOCOL_ERROR,
+                Some("presentRequest, resultSetId: element [31] expected, [30] found at octet 2"),
+            ),
+            (shutdown, CloseReason::SHUTDOWN, None),
+        ] {
+            let expected = told.then(|| Close::new(reason, words).into());
+            assert_eq!(
+                reply,
+                Reply {
+                    apdus: expected.into_iter().collect(),
+                    hang_up: true
+                }
+            );
+        }
+        // The client's own Close is answered in any version.
+        let closed = opened().answer(&Close::new(CloseReason::FINISHED, None).into());
+        let finished = Close::new(CloseReason::FINISHED, None).into();
+        assert_eq!(
+            closed,
+            Reply {
+                apdus: vec![finished],
+                hang_up: true
+            }
+        );
+    }
+}
+
+#[test]
+fn nothing_is_answered_after_the_end() {
+    let mut session = open(catalogue(), Limits::default());
+    session.end(CloseReason::LACK_OF_ACTIVITY, None);
+    assert!(!session.is_open());
+    for request in [
+        init(),
+        search("war"),
+        Close::new(CloseReason::FINISHED, None).into(),
+    ] {
+        assert_eq!(session.answer(&request), Reply::hang_up());
+    }
+    assert_eq!(session.receive(b"\xff"), Reply::hang_up());
+}
+
+/// SplitMix64, so that a failure can be repeated.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end.max(1) as u64) as usize
+    }
+}
+
+fn mutate(octets: &mut Vec<u8>, random: &mut Random) {
+    for _ in 0..=random.below(4) {
+        let at = random.below(octets.len());
+        match random.below(5) {
+            0 => octets[at] ^= 1 << random.below(8),
+            1 => octets[at] = random.next() as u8,
+            2 => octets.insert(at, random.next() as u8),
+            3 if octets.len() > 1 => drop(octets.remove(at)),
+            _ => octets.truncate(at.max(1)),
+        }
+    }
+}
+
+#[test]
+fn mutated_apdus_are_answered_or_end_the_session() {
+    const MUTATIONS: usize = 50_000;
+    let times = std::env::var("Z3950_MUTATIONS")
+        .ok()
+        .and_then(|times| times.parse().ok());
+    let requests: Vec<Vec<u8>> = [
+        init(),
+        search("@and @attr 1=4 @attr 5=1 war @or @attr 1=1032 @attr 4=104 id7 @set default"),
+        search("@prox 0 1 0 2 k 2 @term numeric 7 @attr 7=7 @term string peace"),
+        present(1, 2),
+        Close::new(CloseReason::FINISHED, Some("done")).into(),
+    ]
+    .iter()
+    .map(|request| encode(request).expect("encodes"))
+    .collect();
+    let backend = catalogue();
+    let mut random = Random(2056);
+    let mut session = open(Arc::clone(&backend), Limits::default());
+    let mut answered = 0;
+    for _ in 0..MUTATIONS * times.unwrap_or(1) {
+        let mut octets = requests[random.below(requests.len())].clone();
+        mutate(&mut octets, &mut random);
+        let reply = session.receive(&octets);
+        for answer in &reply.apdus {
+            encode(answer).expect("an answer that can be sent");
+            answered += 1;
+        }
+        assert!(!(reply.hang_up && session.is_open()), "{octets:x?}");
+        if reply.hang_up || random.below(100) == 0 {
+            session = open(Arc::clone(&backend), Limits::default());
+        }
+    }
+    assert!(
+        answered > MUTATIONS / 2,
+        "most mutations get to an answer: {answered}"
+    );
+}

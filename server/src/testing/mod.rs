@@ -1,0 +1,302 @@
+//! A server inside a test: on a free port of the loopback, in a thread of its own, with a transcript of what was said.
+//!
+//! ```
+//! use z3950_server::fault::{Fault, When};
+//! use z3950_server::testing::{TestServer, record};
+//!
+//! let server = TestServer::builder()
+//!     .database("cat", [record("id7", "Emma")])
+//!     .fault(When::search(), Fault::NeverPiggyback)
+//!     .start();
+//! assert!(server.url("cat?id7").starts_with("z39.50r://127.0.0.1:"));
+//! // … have a client talk to it …
+//! assert!(server.names().is_empty());
+//! ```
+//!
+//! Meant for tests: what cannot be set up, or does not happen, panics with a word on it.
+
+mod transcript;
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use z3950_asn1::record::{Field, MarcRecord};
+
+use self::transcript::Recorder;
+pub use self::transcript::{Direction, Entry};
+use crate::backend::Backend;
+use crate::fault::{Fault, Faults, When};
+use crate::limits::Limits;
+use crate::listener::{Server, Summary};
+use crate::memory::{DocidField, MemoryBackend, MemoryBackendBuilder};
+
+/// How long a test waits for something to happen.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A running server; it stops when it is dropped, and then fails the test if one of its handlers panicked.
+pub struct TestServer {
+    addresses: Vec<SocketAddr>,
+    recorder: Arc<Recorder>,
+    stop: Option<oneshot::Sender<()>>,
+    summary: mpsc::Receiver<Summary>,
+}
+
+impl TestServer {
+    /// A server to be set up.
+    pub fn builder() -> TestServerBuilder {
+        TestServerBuilder {
+            databases: MemoryBackend::builder(),
+            backend: None,
+            limits: Limits {
+                drain_time: Duration::from_millis(200),
+                linger_time: Duration::from_millis(100),
+                ..Limits::default()
+            },
+            faults: Faults::new(),
+            ipv6: false,
+        }
+    }
+
+    /// A server with the demo catalogue.
+    pub fn demo() -> Self {
+        Self::builder().demo().start()
+    }
+
+    /// Its address on 127.0.0.1.
+    pub fn addr(&self) -> SocketAddr {
+        self.address(0)
+    }
+
+    /// Its address on `[::1]`.
+    ///
+    /// # Panics
+    /// If it was not started with [`TestServerBuilder::ipv6`].
+    pub fn addr_v6(&self) -> SocketAddr {
+        self.address(1)
+    }
+
+    /// A retrieval URL of the server: `url("books?pg1342")` is `z39.50r://127.0.0.1:PORT/books?pg1342`.
+    pub fn url(&self, rest: &str) -> String {
+        format!("z39.50r://{}/{}", self.addr(), rest.trim_start_matches('/'))
+    }
+
+    /// A session URL of the server: `session_url("books")` is `z39.50s://127.0.0.1:PORT/books`.
+    pub fn session_url(&self, rest: &str) -> String {
+        format!("z39.50s://{}/{}", self.addr(), rest.trim_start_matches('/'))
+    }
+
+    /// Everything said so far, in the order of each session.
+    pub fn transcript(&self) -> Vec<Entry> {
+        self.recorder.entries()
+    }
+
+    /// The names of the APDUs said so far: `["initRequest", "initResponse", …]`.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.transcript().iter().map(Entry::name).collect()
+    }
+
+    /// How many connections were accepted so far.
+    pub fn sessions(&self) -> u64 {
+        self.recorder.opened()
+    }
+
+    /// Waits until the condition holds for the transcript, and returns it.
+    ///
+    /// # Panics
+    /// If it does not hold within 10 seconds.
+    pub fn wait_until(&self, condition: impl Fn(&[Entry]) -> bool) -> Vec<Entry> {
+        let found = self.recorder.wait(PATIENCE, condition);
+        found.unwrap_or_else(|| panic!("waited in vain; so far: {:#?}", self.transcript()))
+    }
+
+    /// Waits until all connections, and at least one, have come and gone, and returns the transcript.
+    ///
+    /// # Panics
+    /// If one is still there after 10 seconds.
+    pub fn wait_for_end(&self) -> Vec<Entry> {
+        let found = self.recorder.wait_for_end(PATIENCE);
+        found.unwrap_or_else(|| panic!("a session is still open: {:#?}", self.transcript()))
+    }
+
+    /// Stops the server and tells what became of it, panics of handlers included: these do not fail the test then.
+    pub fn stop(mut self) -> Summary {
+        self.stopped()
+            .unwrap_or_else(|| panic!("the server does not stop"))
+    }
+
+    fn address(&self, index: usize) -> SocketAddr {
+        *self
+            .addresses
+            .get(index)
+            .unwrap_or_else(|| panic!("not started on [::1]"))
+    }
+
+    fn stopped(&mut self) -> Option<Summary> {
+        drop(self.stop.take()?);
+        self.summary.recv_timeout(PATIENCE).ok()
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        if self.stop.is_none() {
+            return;
+        }
+        let summary = self.stopped();
+        if thread::panicking() {
+            return;
+        }
+        match summary {
+            Some(Summary { panics: 0, .. }) => {}
+            Some(Summary {
+                panics,
+                first_panic,
+                ..
+            }) => {
+                panic!(
+                    "{panics} sessions panicked, first: {}",
+                    first_panic.unwrap_or_default()
+                )
+            }
+            None => panic!("the server does not stop"),
+        }
+    }
+}
+
+/// What a [`TestServer`] is to be.
+pub struct TestServerBuilder {
+    databases: MemoryBackendBuilder,
+    backend: Option<Arc<dyn Backend>>,
+    limits: Limits,
+    faults: Faults,
+    ipv6: bool,
+}
+
+impl TestServerBuilder {
+    /// Adds a database, or records to it.
+    ///
+    /// # Panics
+    /// If a record has no ISO 2709 form.
+    pub fn database(self, name: &str, records: impl IntoIterator<Item = MarcRecord>) -> Self {
+        let databases = self.databases.add_records(name, records);
+        let databases = databases.unwrap_or_else(|note| panic!("database {name}: {note}"));
+        Self { databases, ..self }
+    }
+
+    /// Where docids stand in the records of the databases added, 001 unless said otherwise.
+    pub fn docid(self, field: DocidField) -> Self {
+        Self {
+            databases: self.databases.docid(field),
+            ..self
+        }
+    }
+
+    /// Serves the demo catalogue instead of the databases added.
+    pub fn demo(self) -> Self {
+        self.backend(Arc::new(MemoryBackend::demo()))
+    }
+
+    /// Serves another backend instead of the databases added.
+    pub fn backend(self, backend: Arc<dyn Backend>) -> Self {
+        Self {
+            backend: Some(backend),
+            ..self
+        }
+    }
+
+    /// Sets all limits; those of a test server end sooner than [`Limits::default`] once it is stopped.
+    pub fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Changes some limits.
+    pub fn limit(mut self, change: impl FnOnce(&mut Limits)) -> Self {
+        change(&mut self.limits);
+        self
+    }
+
+    /// Adds a fault.
+    pub fn fault(self, when: When, fault: Fault) -> Self {
+        Self {
+            faults: self.faults.on(when, fault),
+            ..self
+        }
+    }
+
+    /// Sets all faults.
+    pub fn faults(self, faults: Faults) -> Self {
+        Self { faults, ..self }
+    }
+
+    /// Listens on `[::1]` as well.
+    pub fn ipv6(self) -> Self {
+        Self { ipv6: true, ..self }
+    }
+
+    /// Starts the server; it accepts connections when this returns.
+    ///
+    /// # Panics
+    /// If the system gives no thread or port.
+    pub fn start(self) -> TestServer {
+        let Self {
+            databases,
+            backend,
+            limits,
+            faults,
+            ipv6,
+        } = self;
+        let backend = backend.unwrap_or_else(|| Arc::new(databases.build()));
+        let recorder = Arc::new(Recorder::default());
+        let observer = Arc::clone(&recorder);
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (tell_addresses, addresses) = mpsc::channel();
+        let (tell_summary, summary) = mpsc::channel();
+        let serve = async move {
+            let mut server = Server::bind((Ipv4Addr::LOCALHOST, 0), backend, limits).await?;
+            if ipv6 {
+                server = server.and_bind((Ipv6Addr::LOCALHOST, 0)).await?;
+            }
+            let server = server.with_faults(faults).with_observer(observer);
+            // Whoever waits for these is gone only if the test is.
+            let _ = tell_addresses.send(server.local_addrs());
+            let summary = server.run(async { drop(stopped.await) }).await;
+            let _ = tell_summary.send(summary);
+            std::io::Result::Ok(())
+        };
+        let run = || {
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            runtime.enable_all().build()?.block_on(serve)
+        };
+        let thread = thread::Builder::new()
+            .name("test server".to_owned())
+            .spawn(run);
+        let thread = thread.unwrap_or_else(|error| panic!("no thread for the server: {error}"));
+        match addresses.recv() {
+            Ok(addresses) => TestServer {
+                addresses,
+                recorder,
+                stop: Some(stop),
+                summary,
+            },
+            Err(_) => panic!("the server does not start: {:?}", thread.join()),
+        }
+    }
+}
+
+/// A small MARC 21 record: a control number and a title.
+pub fn record(docid: &str, title: &str) -> MarcRecord {
+    let fields = vec![
+        Field::control(b"001", docid.to_owned()),
+        Field::data(b"245", "00", [("a", title)]),
+    ];
+    MarcRecord {
+        fields,
+        ..MarcRecord::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

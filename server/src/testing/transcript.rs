@@ -1,0 +1,154 @@
+//! What was said in the sessions of a test server, APDU by APDU.
+
+use std::fmt;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use z3950_asn1::apdu::Apdu;
+use z3950_asn1::codec::dump::dump;
+use z3950_asn1::error::DecodeError;
+
+use crate::observer::Observer;
+
+/// Which way an APDU went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the client to the server.
+    Received,
+    /// From the server to the client.
+    Sent,
+}
+
+/// An APDU of the transcript.
+///
+/// Its `Debug` lists the octets without what a client sends as authentication.
+#[derive(Clone, PartialEq)]
+pub struct Entry {
+    /// The session, counted from 1 in the order of accepted connections.
+    pub session: u64,
+    /// Which way it went.
+    pub direction: Direction,
+    /// All of its octets.
+    pub octets: Bytes,
+    /// What they mean; `None` where they are no APDU.
+    pub apdu: Option<Apdu>,
+}
+
+impl Entry {
+    /// The standard's name of the APDU, or `malformed`.
+    pub fn name(&self) -> &'static str {
+        self.apdu.as_ref().map_or("malformed", Apdu::name)
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            session,
+            direction,
+            octets,
+            ..
+        } = self;
+        write!(
+            f,
+            "session {session} {direction:?} {}\n{}",
+            self.name(),
+            dump(octets)
+        )
+    }
+}
+
+/// Keeps the transcript, and lets a test wait for what it expects.
+#[derive(Default)]
+pub(super) struct Recorder {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    entries: Vec<Entry>,
+    opened: u64,
+    closed: u64,
+}
+
+impl Recorder {
+    pub(super) fn entries(&self) -> Vec<Entry> {
+        self.lock().entries.clone()
+    }
+
+    /// How many sessions have begun.
+    pub(super) fn opened(&self) -> u64 {
+        self.lock().opened
+    }
+
+    /// Waits until the condition holds for the transcript; `None` if it does not in time.
+    pub(super) fn wait(
+        &self,
+        limit: Duration,
+        condition: impl Fn(&[Entry]) -> bool,
+    ) -> Option<Vec<Entry>> {
+        self.wait_for_state(limit, |state| condition(&state.entries))
+    }
+
+    /// Waits until every session that has begun, and at least one, is over.
+    pub(super) fn wait_for_end(&self, limit: Duration) -> Option<Vec<Entry>> {
+        self.wait_for_state(limit, |state| {
+            state.opened > 0 && state.opened == state.closed
+        })
+    }
+
+    fn wait_for_state(
+        &self,
+        limit: Duration,
+        condition: impl Fn(&State) -> bool,
+    ) -> Option<Vec<Entry>> {
+        let deadline = Instant::now() + limit;
+        let mut state = self.lock();
+        while !condition(&state) {
+            let left = deadline.checked_duration_since(Instant::now())?;
+            let woken = self.changed.wait_timeout(state, left);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Some(state.entries.clone())
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, session: u64, direction: Direction, octets: &[u8], apdu: Option<&Apdu>) {
+        let octets = Bytes::copy_from_slice(octets);
+        let entry = Entry {
+            session,
+            direction,
+            octets,
+            apdu: apdu.cloned(),
+        };
+        self.change(|state| state.entries.push(entry));
+    }
+}
+
+impl Observer for Recorder {
+    fn opened(&self, _: u64, _: std::net::SocketAddr) {
+        self.change(|state| state.opened += 1);
+    }
+
+    fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
+        self.note(session, Direction::Received, octets, apdu.ok());
+    }
+
+    fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {
+        self.note(session, Direction::Sent, octets, apdu);
+    }
+
+    fn closed(&self, _: u64) {
+        self.change(|state| state.closed += 1);
+    }
+}
