@@ -1,0 +1,404 @@
+//! The command line: every option of the program, and nothing that acts on it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand};
+
+use super::exit;
+use crate::plan::{Hints, Strategy};
+use crate::render::Format;
+use crate::url::{self, Kind};
+
+/// Retrieves records from Z39.50 servers and holds sessions with them, by the URLs of RFC 2056.
+///
+/// A URL may stand in the place of a command: z39.50r: retrieves one record, as `get` does, and
+/// z39.50s: opens a session, as `open` does.
+#[derive(Debug, Parser)]
+#[command(
+    name = "z3950",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+#[command(after_help = after_help(), subcommand_value_name = "COMMAND|URL")]
+pub(super) struct Cli {
+    #[command(flatten)]
+    pub(super) global: Global,
+
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+fn after_help() -> String {
+    format!("{EXAMPLES}\n\n{}", exit::HELP)
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  z3950 --demo get 'z39.50r://localhost/books?pg1342;esn=f;rs=marc'
+  z3950 get --format json 'z39.50r://lib.example:2100/cat?id7' > record.json
+  z3950 open z39.50s://lib.example/cat
+  echo 'find @attr 1=4 war' | z3950 --demo open z39.50s://localhost/books
+  z3950 plan 'z39.50r://lib.example/cat?id7'
+  z3950 url parse --json 'z39.50r://lib.example/cat?id7'";
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub(super) struct Global {
+    /// Answer every URL from a built-in catalogue, whatever its host and port.
+    #[arg(long, global = true)]
+    pub(super) demo: bool,
+
+    /// Longest wait for each answer of the server; 0 waits for ever.
+    #[arg(long, global = true, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    pub(super) timeout: Wait,
+
+    /// Longest wait for the connection; 0 waits for ever.
+    #[arg(long, global = true, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    pub(super) connect_timeout: Wait,
+
+    /// Longest time for the whole command; 0 sets no limit.
+    #[arg(long, global = true, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
+    pub(super) deadline: Wait,
+
+    /// Say what is done; twice, name every APDU sent and received; thrice, list their contents.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(super) verbose: u8,
+
+    /// When to colour messages. NO_COLOR in the environment means never, unless this says otherwise.
+    #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
+    pub(super) color: ColorChoice,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Retrieve the record that each z39.50r URL names.
+    Get(Get),
+    /// Open the session that a z39.50s URL names and read commands from the terminal or a pipe.
+    Open(Open),
+    /// Show what a URL would send to the server, without connecting.
+    Plan(Plan),
+    /// Take URLs apart, put them together, compare and check them.
+    #[command(subcommand)]
+    Url(Url),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Get {
+    /// Retrieval URLs: z39.50r://host[:port]/database?docid[;esn=element-set][;rs=record-syntax]
+    #[arg(required = true, value_name = "URL")]
+    pub(super) urls: Vec<OsString>,
+
+    /// How to write records.
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: Format,
+
+    #[command(flatten)]
+    pub(super) execution: Execution,
+
+    /// Ask again in another way when the server refuses: with the next record syntax of the URL, or
+    /// without the Structure attribute. The output says so.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(super) fallback: Vec<Fallback>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Fallback {
+    /// On diagnostics 238 and 239, the next record syntax of `rs=`.
+    Syntax,
+    /// On diagnostic 118, a query without the Structure attribute; not conforming to RFC 2056.
+    Structure,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Open {
+    /// Session URL: z39.50s://host[:port][/database[?docid]][;esn=element-set][;rs=record-syntax]
+    #[arg(value_name = "URL")]
+    pub(super) url: OsString,
+
+    /// How to write records.
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: Format,
+
+    #[command(flatten)]
+    pub(super) execution: Execution,
+
+    /// End at the first command that fails, with its exit code.
+    #[arg(long)]
+    pub(super) stop_on_error: bool,
+}
+
+/// How a URL is carried out.
+#[derive(Debug, Args)]
+pub(super) struct Execution {
+    /// Accept only what RFC 2056 and RFC 1738 allow to the letter.
+    #[arg(long)]
+    pub(super) strict: bool,
+
+    /// Ask for the record with the search, or always by a Present.
+    #[arg(long, value_enum, default_value = "piggyback")]
+    pub(super) strategy: Strategy,
+
+    /// What to do with the element set and record syntaxes that a URL names.
+    #[arg(long, value_enum, default_value = "prefer")]
+    pub(super) hints: Hints,
+
+    /// Leave the record of a session URL with one hit where it is, until `show`.
+    #[arg(long)]
+    pub(super) no_auto_present: bool,
+
+    /// Keep sessions open until the end, so that URLs of one host and port share one; `open` always does.
+    #[arg(long)]
+    pub(super) keep_open: bool,
+
+    /// Connect to ports below 1024 other than 210.
+    #[arg(long)]
+    pub(super) allow_reserved_port: bool,
+
+    /// Send the user and password of a URL to the server.
+    #[arg(long)]
+    pub(super) allow_url_credentials: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Plan {
+    /// A session or retrieval URL.
+    #[arg(value_name = "URL")]
+    pub(super) url: OsString,
+
+    #[command(flatten)]
+    pub(super) execution: Execution,
+
+    /// List the octets of each APDU too.
+    #[arg(long)]
+    pub(super) octets: bool,
+}
+
+/// Commands on URLs as texts; none of them connects.
+#[derive(Debug, Subcommand)]
+pub(super) enum Url {
+    /// Show the parts of a URL.
+    Parse(Texts),
+    /// Print the canonical form, by which URLs are compared.
+    Canon(Texts),
+    /// Put a URL together, escaping what needs it.
+    Build(Box<Build>),
+    /// Say of each URL whether it is well formed, and what to be careful about.
+    Check(Check),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Texts {
+    /// z39.50s or z39.50r URLs.
+    #[arg(required = true, value_name = "URL")]
+    pub(super) urls: Vec<OsString>,
+
+    #[command(flatten)]
+    pub(super) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Check {
+    /// z39.50s or z39.50r URLs.
+    #[arg(required_unless_present = "input", value_name = "URL")]
+    pub(super) urls: Vec<OsString>,
+
+    /// A file with a URL on each line; - is standard input.
+    #[arg(long, value_name = "FILE")]
+    pub(super) input: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) reading: Reading,
+}
+
+/// How URLs are read and answers written.
+#[derive(Debug, Args)]
+pub(super) struct Reading {
+    /// Accept only what RFC 2056 and RFC 1738 allow to the letter.
+    #[arg(long)]
+    pub(super) strict: bool,
+
+    /// Answer with a JSON object a line.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Build {
+    /// z39.50s for a session, z39.50r for a retrieval.
+    #[arg(long, value_parser = kind, value_name = "session|retrieval")]
+    pub(super) kind: Kind,
+
+    /// Host name or address.
+    #[arg(long)]
+    pub(super) host: String,
+
+    /// TCP port.
+    #[arg(long, default_value_t = url::DEFAULT_PORT)]
+    pub(super) port: u16,
+
+    /// Database; may be given several times.
+    #[arg(long = "database", value_name = "NAME")]
+    pub(super) databases: Vec<OsString>,
+
+    /// Identifier of the record.
+    #[arg(long, value_name = "ID")]
+    pub(super) docid: Option<OsString>,
+
+    /// Identifier of the record as hexadecimal octets.
+    #[arg(long, value_name = "HEX", conflicts_with = "docid", value_parser = hexadecimal)]
+    pub(super) docid_hex: Option<Octets>,
+
+    /// Element set name.
+    #[arg(long, value_name = "NAME")]
+    pub(super) element_set: Option<OsString>,
+
+    /// Record syntax, by name or object identifier; may be given several times, best first.
+    #[arg(long = "record-syntax", value_name = "NAME")]
+    pub(super) record_syntaxes: Vec<OsString>,
+
+    /// Further parameter; may be given several times.
+    #[arg(long = "extension", value_name = "KEYWORD=VALUE", value_parser = extension)]
+    pub(super) extensions: Vec<(String, String)>,
+
+    #[command(flatten)]
+    pub(super) reading: Reading,
+}
+
+/// A time to wait; `None` is without limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Wait(pub(super) Option<Duration>);
+
+fn seconds(text: &str) -> Result<Wait, String> {
+    let number: f64 = text
+        .parse()
+        .map_err(|_| "not a number of seconds".to_owned())?;
+    let wait = Duration::try_from_secs_f64(number).map_err(|error| error.to_string())?;
+    Ok(Wait((!wait.is_zero()).then_some(wait)))
+}
+
+fn kind(text: &str) -> Result<Kind, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "session" | "s" | "z39.50s" => Ok(Kind::Session),
+        "retrieval" | "r" | "z39.50r" => Ok(Kind::Retrieval),
+        _ => Err("neither session nor retrieval".to_owned()),
+    }
+}
+
+/// Octets given by their hexadecimal digits.
+#[derive(Debug, Clone)]
+pub(super) struct Octets(pub(super) Vec<u8>);
+
+fn hexadecimal(text: &str) -> Result<Octets, String> {
+    let digits: Option<Vec<u8>> = text
+        .chars()
+        .filter(|character| !character.is_whitespace())
+        .map(|digit| {
+            digit
+                .to_digit(16)
+                .and_then(|digit| u8::try_from(digit).ok())
+        })
+        .collect();
+    match digits {
+        Some(digits) if digits.len() % 2 == 0 => {
+            let octets = digits
+                .chunks_exact(2)
+                .map(|pair| pair.iter().fold(0, |octet, digit| octet << 4 | digit));
+            Ok(Octets(octets.collect()))
+        }
+        _ => Err("not pairs of hexadecimal digits".to_owned()),
+    }
+}
+
+fn extension(text: &str) -> Result<(String, String), String> {
+    let (keyword, value) = text
+        .split_once('=')
+        .ok_or("not of the form KEYWORD=VALUE")?;
+    Ok((keyword.to_owned(), value.to_owned()))
+}
+
+impl Cli {
+    /// Reads the arguments of the process; a URL without a command gets the one its scheme stands for.
+    ///
+    /// # Errors
+    /// What clap has to say: a fault to print, or the help or version asked for.
+    pub(super) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+        if let Some(command) = implied_command(arguments.get(1..).unwrap_or_default()) {
+            arguments.insert(1, command.into());
+        }
+        Self::try_parse_from(arguments)
+    }
+}
+
+/// `get` or `open`, if a URL comes before any name of a command.
+fn implied_command(arguments: &[OsString]) -> Option<&'static str> {
+    let cli = Cli::command();
+    for argument in arguments {
+        if argument
+            .to_str()
+            .is_some_and(|text| text == "help" || cli.find_subcommand(text).is_some())
+        {
+            return None;
+        }
+        match url::classify(argument.as_encoded_bytes()) {
+            Some(Kind::Retrieval) => return Some("get"),
+            Some(Kind::Session) => return Some("open"),
+            None => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Cli, clap::Error> {
+        Cli::read(
+            std::iter::once("z3950")
+                .chain(line.split_whitespace())
+                .map(OsString::from),
+        )
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_url_alone_is_a_command() {
+        for (line, get) in [
+            ("z39.50r://h/d?x", true),
+            ("Z39.50R://h/d?x --format raw", true),
+            ("--demo --timeout 5 --format raw z39.50r://h/d?x", true),
+            ("get z39.50s://h/d", true),
+            ("z39.50s://h/d --stop-on-error", false),
+            ("URL:z39.50s://%%% -vv", false),
+            ("open z39.50r://h/d?x", false),
+        ] {
+            let cli = read(line).expect(line);
+            assert_eq!(matches!(cli.command, Command::Get(_)), get, "{line}");
+        }
+        assert!(read("http://h/").is_err());
+        assert!(read("get").is_err());
+    }
+
+    #[test]
+    fn times_are_seconds_with_decimals_and_0_is_no_limit() {
+        let cli = read("--timeout 0.25 --connect-timeout 0 get z39.50r://h/d?x").expect("valid");
+        assert_eq!(cli.global.timeout, Wait(Some(Duration::from_millis(250))));
+        assert_eq!(cli.global.connect_timeout, Wait(None));
+        assert_eq!(cli.global.deadline, Wait(None));
+        for bad in ["-1", "x", "1e30", "NaN"] {
+            assert!(
+                read(&format!("--timeout={bad} get z39.50r://h/d?x")).is_err(),
+                "{bad}"
+            );
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Where the program writes: data on standard output, words on standard error; a reader that has gone away
+//! ends the program quietly.
+
+use std::io::{self, IsTerminal, StdoutLock, Write};
+
+use clap::ColorChoice;
+
+use crate::render::{Format, Rendered, escape_controls, render};
+use z3950_asn1::apdu::External;
+
+/// The two streams of the program.
+pub(crate) struct Output {
+    data: StdoutLock<'static>,
+    data_is_terminal: bool,
+    colored: bool,
+}
+
+/// A fault of the machine rather than of the server; ends the command.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// Nobody reads standard output any more, which is no fault.
+    #[error("standard output was closed")]
+    BrokenPipe,
+    /// Standard output cannot be written.
+    #[error("cannot write to standard output: {0}")]
+    Write(io::Error),
+    /// A file named by the user cannot be read.
+    #[error("cannot read {path}: {error}")]
+    Input { path: String, error: String },
+    /// The program's own machinery, such as its threads.
+    #[error("cannot {what}: {error}")]
+    Machine { what: &'static str, error: String },
+}
+
+impl Failure {
+    pub(crate) fn input(path: &str, error: &io::Error) -> Self {
+        Self::Input {
+            path: path.to_owned(),
+            error: error.to_string(),
+        }
+    }
+
+    pub(crate) fn machine(what: &'static str, error: &impl ToString) -> Self {
+        Self::Machine {
+            what,
+            error: error.to_string(),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
+            _ => Self::Write(error),
+        }
+    }
+}
+
+impl Output {
+    pub(crate) fn new(color: ColorChoice) -> Self {
+        Self {
+            data: io::stdout().lock(),
+            data_is_terminal: io::stdout().is_terminal(),
+            colored: is_colored(color),
+        }
+    }
+
+    /// A line of data; on a terminal, controls in it are escaped.
+    pub(crate) fn line(&mut self, line: &str) -> Result<(), Failure> {
+        self.octets(line.as_bytes(), false)?;
+        self.octets(b"\n", false)
+    }
+
+    /// A record in the chosen format; raw octets are never changed. Notes go to standard error.
+    pub(crate) fn record(&mut self, record: &External, format: Format) -> Result<(), Failure> {
+        let Rendered { octets, notes } = render(record, format);
+        self.octets(&octets, format == Format::Raw)?;
+        for note in notes {
+            self.note(&note);
+        }
+        Ok(())
+    }
+
+    fn octets(&mut self, octets: &[u8], raw: bool) -> Result<(), Failure> {
+        if self.data_is_terminal && !raw {
+            let text = z3950_asn1::record::text_lossless(octets);
+            self.data.write_all(escape_controls(&text).as_bytes())?;
+        } else {
+            self.data.write_all(octets)?;
+        }
+        self.data.flush()?;
+        Ok(())
+    }
+
+    /// What went wrong, in words.
+    pub(crate) fn error(&self, message: &str) {
+        self.words("error", "31", message);
+    }
+
+    /// What a person should know although it worked.
+    pub(crate) fn warning(&self, message: &str) {
+        self.words("warning", "33", message);
+    }
+
+    /// A remark.
+    pub(crate) fn note(&self, message: &str) {
+        self.words("note", "36", message);
+    }
+
+    fn words(&self, label: &str, color: &str, message: &str) {
+        let message = escape_controls(message);
+        let mut words = io::stderr().lock();
+        // Where standard error is gone too, there is nobody left to tell.
+        let _ = match self.colored {
+            true => writeln!(words, "\x1b[1;{color}m{label}:\x1b[0m {message}"),
+            false => writeln!(words, "{label}: {message}"),
+        };
+    }
+}
+
+/// Whether messages are coloured: as the option says, else on a terminal unless NO_COLOR is set.
+pub(super) fn is_colored(color: ColorChoice) -> bool {
+    match color {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
+            let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+            io::stderr().is_terminal() && !no_color
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! `z3950 plan`: what a URL would send, without a connection (RFC 2056 §3, §4).
+
+use z3950_asn1::apdu::{Apdu, ElementSetNames, Query, RecordComposition, SearchRequest};
+use z3950_asn1::codec::{dump, encode};
+use z3950_asn1::oid::Oid;
+
+use super::args::Plan as Arguments;
+use super::exit::Exit;
+use super::output::{Failure, Output};
+use super::plan_options;
+use super::url::{mode, named};
+use crate::plan::{Fallback, Plan, Strategy, plan};
+use crate::render::shown;
+use crate::url::{Kind, Z3950Url};
+
+pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+    let text = arguments.url.as_encoded_bytes();
+    let url = match Z3950Url::parse(text, mode(arguments.execution.strict)) {
+        Ok(url) => url,
+        Err(error) => {
+            output.error(&format!("{}: {error}", named(text)));
+            return Ok(Exit::Usage);
+        }
+    };
+    let plan = match plan(
+        &url,
+        &plan_options(&arguments.execution, Fallback::default()),
+    ) {
+        Ok(plan) => plan,
+        Err(error) => {
+            output.error(&format!("{url}: {error}"));
+            return Ok(Exit::Usage);
+        }
+    };
+    plan.warnings()
+        .iter()
+        .for_each(|warning| output.warning(&warning.to_string()));
+    plan.cautions()
+        .iter()
+        .for_each(|caution| output.warning(&caution.to_string()));
+    let mut listing = Listing {
+        octets: arguments.octets,
+        output,
+    };
+    listing.step("connect", &[format!("{}:{}", plan.host(), plan.port())])?;
+    listing.plan(&plan)?;
+    match plan.refused_port() {
+        Some(_) => Ok(Exit::PortRefused),
+        None => Ok(Exit::Delivered),
+    }
+}
+
+struct Listing<'a> {
+    octets: bool,
+    output: &'a mut Output,
+}
+
+impl Listing<'_> {
+    fn plan(&mut self, plan: &Plan) -> Result<(), Failure> {
+        let init = plan.init_request();
+        let versions = init.protocol_version.highest().unwrap_or_default();
+        let options: Vec<&str> = init.options.names().collect();
+        self.step(
+            "Init",
+            &[
+                format!("versions 1 to {versions}"),
+                format!("options {}", options.join(" ")),
+            ],
+        )?;
+        self.apdu(init.into())?;
+        if let Some(search) = plan.search_request() {
+            self.step("Search", &described(&search))?;
+            self.apdu(search.into())?;
+            if plan.kind() == Kind::Retrieval || plan.auto_present() {
+                self.present(plan)?;
+            }
+        }
+        match plan.kind() {
+            Kind::Retrieval => self.step("Close", &["if the server speaks version 3".into()]),
+            Kind::Session => self.step("(open)", &[defaults(plan)]),
+        }
+    }
+
+    fn present(&mut self, plan: &Plan) -> Result<(), Failure> {
+        let present = plan.present_request(1);
+        let mut words = vec!["record 1".to_owned()];
+        if let Some(RecordComposition::Simple(names)) = &*present.record_composition {
+            words.push(element_set(names));
+        }
+        words.extend(present.preferred_record_syntax.map(syntax));
+        words.push(match plan.strategy() {
+            Strategy::Piggyback => {
+                "if there is one hit and its record did not come with the search".into()
+            }
+            Strategy::PresentOnly => "if there is one hit".into(),
+        });
+        self.step("Present", &words)?;
+        self.apdu(present.into())
+    }
+
+    fn step(&mut self, name: &str, words: &[String]) -> Result<(), Failure> {
+        self.output.line(&format!("{name:<8} {}", words.join(", ")))
+    }
+
+    /// The octets and their values, if they are wanted.
+    fn apdu(&mut self, apdu: Apdu) -> Result<(), Failure> {
+        if !self.octets {
+            return Ok(());
+        }
+        let octets =
+            encode(&apdu).map_err(|error| Failure::machine("encode the request", &error))?;
+        for line in dump::dump(&octets).lines() {
+            self.output.line(&format!("  {line}"))?;
+        }
+        Ok(())
+    }
+}
+
+fn described(search: &SearchRequest) -> Vec<String> {
+    let databases: Vec<String> = search
+        .database_names
+        .iter()
+        .map(|name| shown(name.0.as_bytes()))
+        .collect();
+    let mut words = vec![format!("database {}", databases.join("+"))];
+    if let Query::Type1(query) = &search.query {
+        words.push(format!("query {query}"));
+    }
+    words.extend(search.small_set_element_set_names.as_ref().map(element_set));
+    words.extend(search.preferred_record_syntax.map(syntax));
+    words.push(match search.small_set_upper_bound {
+        0 => "no record with the answer".into(),
+        _ => "the record with the answer if there is one hit".into(),
+    });
+    words
+}
+
+fn element_set(names: &ElementSetNames) -> String {
+    match names {
+        ElementSetNames::GenericElementSetName(name) => {
+            format!("element set {}", shown(name.as_bytes()))
+        }
+        ElementSetNames::DatabaseSpecific(_) => "an element set for each database".into(),
+    }
+}
+
+fn syntax(syntax: Oid) -> String {
+    format!("record syntax {syntax:?}")
+}
+
+fn defaults(plan: &Plan) -> String {
+    let defaults = plan.defaults();
+    let databases: Vec<String> = defaults
+        .databases
+        .iter()
+        .map(|name| shown(name.as_bytes()))
+        .collect();
+    match databases.is_empty() {
+        true => "the session stays open".into(),
+        false => format!(
+            "the session stays open with database {}",
+            databases.join("+")
+        ),
+    }
+}

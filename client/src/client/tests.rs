@@ -1,0 +1,431 @@
+//! What becomes of URLs, scenario by scenario, against a server that follows a script (RFC 2056 §3, §4).
+
+mod faults;
+mod sessions;
+
+use std::sync::Arc;
+
+use z3950_asn1::apdu::*;
+use z3950_asn1::oid;
+
+use super::*;
+use crate::Found;
+use crate::error::Cause;
+use crate::plan::{Fallback, Strategy};
+use crate::retrieve::Asked;
+use crate::testing::*;
+use crate::url::Mode;
+
+const ID7: &str = "z39.50r://lib.example/cat?id7;esn=f;rs=usmarc";
+
+struct Shared(Arc<Scripted>);
+
+impl Connect for Shared {
+    fn connect<'a>(
+        &'a self,
+        host: &'a Host,
+        port: u16,
+        timeouts: &'a Timeouts,
+    ) -> crate::transport::BoxFuture<'a, Result<crate::transport::BoxStream, Error>> {
+        self.0.connect(host, port, timeouts)
+    }
+}
+
+fn url(text: &str) -> Z3950Url {
+    Z3950Url::parse(text, Mode::Lenient).expect(text)
+}
+
+fn client<S: Into<Script>>(
+    options: ClientOptions,
+    scripts: impl IntoIterator<Item = S>,
+) -> (Client, Transcript) {
+    let scripted = Arc::new(Scripted::new(scripts));
+    let transcript = scripted.transcript.clone();
+    (
+        Client::with_connector(options, Shared(scripted)),
+        transcript,
+    )
+}
+
+fn options(change: impl FnOnce(&mut PlanOptions)) -> ClientOptions {
+    let mut options = ClientOptions::default();
+    options.plan.record_syntaxes = vec![oid::USMARC, oid::SUTRS, oid::XML, oid::GRS_1];
+    change(&mut options.plan);
+    options
+}
+
+fn say(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Delivered(delivered) => {
+            let syntax = delivered
+                .syntax
+                .and_then(|syntax| syntax.name())
+                .unwrap_or("none");
+            format!(
+                "Delivered {syntax}{}",
+                if delivered.mismatch { " mismatch" } else { "" }
+            )
+        }
+        Outcome::Unavailable { phase, cause } => format!("Unavailable {phase} {cause}"),
+        Outcome::ProtocolError { phase, fault } => format!("ProtocolError {phase} {fault}"),
+        Outcome::RecordDiagnostic { .. }
+        | Outcome::SearchFailed { .. }
+        | Outcome::PresentFailed { .. } => {
+            let mut said = outcome.name().to_owned();
+            for diagnostic in outcome.diagnostics() {
+                if let DiagRec::DefaultFormat(diagnostic) = diagnostic {
+                    said += &format!(
+                        " {} {}",
+                        diagnostic.condition,
+                        diagnostic.addinfo.to_string_lossy()
+                    );
+                }
+            }
+            said.trim_end().to_owned()
+        }
+        other => format!("{} {other}", other.name()),
+    }
+}
+
+/// A retrieval: URL, what is not default, what the server does, what comes of it, what the server saw.
+async fn check(
+    id: &str,
+    text: &str,
+    options: ClientOptions,
+    turns: Vec<Turn>,
+    expected: &str,
+    seen: &str,
+) {
+    let (client, transcript) = client(options, [turns]);
+    let retrieval = client.retrieve(&url(text)).await.expect("a plan");
+    assert_eq!(say(&retrieval.outcome), expected, "{id}");
+    assert_eq!(
+        transcript.finished().await,
+        format!("connect initRequest {seen}"),
+        "{id}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn retrievals_end_as_the_server_makes_them() {
+    let plain = || options(|_| ());
+    let whole = "search(1/2/0,usmarc) close(finished) end";
+    let present = "search(1/2/0,usmarc) present(1+1,usmarc) close(finished) end";
+    check(
+        "S-02",
+        ID7,
+        plain(),
+        vec![accepted(), send(found(1, vec![marc()]))],
+        "Delivered usmarc",
+        whole,
+    )
+    .await;
+    check(
+        "S-03",
+        ID7,
+        plain(),
+        vec![accepted(), send(found(1, vec![])), one(marc())],
+        "Delivered usmarc",
+        present,
+    )
+    .await;
+    check(
+        "S-04",
+        ID7,
+        options(|plan| plan.strategy = Strategy::PresentOnly),
+        vec![accepted(), send(found(1, vec![])), one(marc())],
+        "Delivered usmarc",
+        "search(0/1/0,any) present(1+1,usmarc) close(finished) end",
+    )
+    .await;
+    check(
+        "S-05",
+        ID7,
+        plain(),
+        vec![accepted(), send(found(0, vec![]))],
+        "NoMatch no record matches",
+        whole,
+    )
+    .await;
+    let ambiguous = "Ambiguous 2 records match, so none is delivered";
+    check(
+        "S-06",
+        ID7,
+        plain(),
+        vec![accepted(), send(found(2, vec![]))],
+        ambiguous,
+        whole,
+    )
+    .await;
+    check(
+        "S-07",
+        ID7,
+        plain(),
+        vec![accepted(), send(found(2, vec![marc()]))],
+        ambiguous,
+        whole,
+    )
+    .await;
+    let unknown = send(search_failed(diagnostic(235, "nosuchdb")));
+    check(
+        "S-08",
+        ID7,
+        plain(),
+        vec![accepted(), unknown],
+        "SearchFailed 235 nosuchdb",
+        whole,
+    )
+    .await;
+    let silent = send(search_failed(None));
+    check(
+        "S-08",
+        ID7,
+        plain(),
+        vec![accepted(), silent],
+        "SearchFailed",
+        whole,
+    )
+    .await;
+    let two = Records::MultipleNonSurDiagnostics(vec![
+        DiagRec::DefaultFormat(DefaultDiagFormat::bib1(2, "a")),
+        DiagRec::DefaultFormat(DefaultDiagFormat {
+            addinfo: AddInfo::V3Addinfo("b".into()),
+            ..DefaultDiagFormat::bib1(3, "")
+        }),
+    ]);
+    let several = send(search_failed(Some(two)));
+    check(
+        "S-08",
+        ID7,
+        plain(),
+        vec![accepted(), several],
+        "SearchFailed 2 a 3 b",
+        whole,
+    )
+    .await;
+    let refused = send(found(1, vec![surrogate(14)]));
+    check(
+        "S-09",
+        ID7,
+        plain(),
+        vec![accepted(), refused],
+        "RecordDiagnostic 14",
+        whole,
+    )
+    .await;
+    let no_marc = send(presented(
+        PresentStatus::FAILURE,
+        diagnostic(239, "1.2.840.10003.5.10"),
+    ));
+    check(
+        "S-10",
+        ID7,
+        plain(),
+        vec![accepted(), send(found(1, vec![])), no_marc],
+        "PresentFailed 239 1.2.840.10003.5.10",
+        present,
+    )
+    .await;
+    let nothing = send(presented(PresentStatus::SUCCESS, None));
+    check(
+        "S-10",
+        ID7,
+        plain(),
+        vec![accepted(), send(found(1, vec![])), nothing],
+        "PresentFailed",
+        present,
+    )
+    .await;
+    let push_failed = SearchResponse {
+        present_status: Some(PresentStatus::FAILURE),
+        records: diagnostic(14, "").into(),
+        ..found(1, vec![])
+    };
+    check(
+        "S-13",
+        ID7,
+        plain(),
+        vec![accepted(), send(push_failed), one(marc())],
+        "Delivered usmarc",
+        present,
+    )
+    .await;
+    let absent = SearchResponse {
+        present_status: None,
+        next_result_set_position: 0,
+        ..found(1, vec![])
+    };
+    check(
+        "Z-7.6",
+        ID7,
+        plain(),
+        vec![accepted(), send(absent), one(marc())],
+        "Delivered usmarc",
+        present,
+    )
+    .await;
+    check(
+        "S-23",
+        ID7,
+        plain(),
+        vec![accepted(), send(found(1, vec![record(oid::SUTRS)]))],
+        "Delivered sutrs mismatch",
+        whole,
+    )
+    .await;
+    let octets = encode(&found(1, vec![marc()]).into());
+    check(
+        "S-24",
+        ID7,
+        plain(),
+        vec![accepted(), Turn::Trickle(octets)],
+        "Delivered usmarc",
+        whole,
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn fallbacks_are_taken_on_consent_and_recorded() {
+    let text = "z39.50r://lib.example/cat?id7;rs=sutrs+usmarc";
+    let syntax = || {
+        options(|plan| {
+            plan.fallback = Fallback {
+                syntax: true,
+                structure: false,
+            }
+        })
+    };
+    let structure = || {
+        options(|plan| {
+            plan.fallback = Fallback {
+                syntax: false,
+                structure: true,
+            }
+        })
+    };
+    let no_sutrs = || one(surrogate(238));
+    let no_sutrs_at_all = || send(presented(PresentStatus::FAILURE, diagnostic(239, "")));
+    let nothing_pushed = || send(found(1, vec![]));
+    let twice = "search(1/2/0,sutrs) present(1+1,sutrs) present(1+1,usmarc) close(finished) end";
+    let once = "search(1/2/0,sutrs) present(1+1,sutrs) close(finished) end";
+    for refusal in [no_sutrs, no_sutrs_at_all] {
+        let turns = vec![accepted(), nothing_pushed(), refusal(), one(marc())];
+        check("S-11", text, syntax(), turns, "Delivered usmarc", twice).await;
+    }
+    let turns = vec![accepted(), nothing_pushed(), no_sutrs(), no_sutrs_at_all()];
+    check("S-11", text, syntax(), turns, "PresentFailed 239", twice).await;
+    let turns = vec![accepted(), nothing_pushed(), no_sutrs()];
+    check(
+        "A-13",
+        text,
+        options(|_| ()),
+        turns,
+        "RecordDiagnostic 238",
+        once,
+    )
+    .await;
+    let pushed = send(found(1, vec![surrogate(238)]));
+    let seen = "search(1/2/0,sutrs) present(1+1,usmarc) close(finished) end";
+    check(
+        "S-11",
+        text,
+        syntax(),
+        vec![accepted(), pushed, one(marc())],
+        "Delivered usmarc",
+        seen,
+    )
+    .await;
+    let other = vec![accepted(), nothing_pushed(), one(surrogate(14))];
+    check("S-11", text, syntax(), other, "RecordDiagnostic 14", once).await;
+    let no_structure = || send(search_failed(diagnostic(118, "104")));
+    let turns = vec![accepted(), no_structure()];
+    let seen = "search(1/2/0,usmarc) close(finished) end";
+    check(
+        "Z-4.8",
+        ID7,
+        options(|_| ()),
+        turns,
+        "SearchFailed 118 104",
+        seen,
+    )
+    .await;
+    let turns = vec![accepted(), no_structure(), no_structure()];
+    let seen = "search(1/2/0,usmarc) search(1/2/0,usmarc) close(finished) end";
+    check(
+        "Z-4.8",
+        ID7,
+        structure(),
+        turns,
+        "SearchFailed 118 104",
+        seen,
+    )
+    .await;
+
+    let (client, _) = client(
+        structure(),
+        [vec![
+            accepted(),
+            no_structure(),
+            send(found(1, vec![marc()])),
+        ]],
+    );
+    let retrieval = client.retrieve(&url(ID7)).await.expect("a plan");
+    assert_eq!(say(&retrieval.outcome), "Delivered usmarc");
+    assert!(!retrieval.conforming);
+    let steps: Vec<_> = retrieval
+        .steps
+        .iter()
+        .map(|step| (step.request, step.diagnostics.condition()))
+        .collect();
+    let record_syntax = Some(oid::USMARC);
+    let expected = [
+        (
+            Asked::Search {
+                record_syntax,
+                structure: true,
+            },
+            Some(118),
+        ),
+        (
+            Asked::Search {
+                record_syntax,
+                structure: false,
+            },
+            None,
+        ),
+    ];
+    assert_eq!(steps, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_must_not_be_sent_is_not() {
+    let (client, transcript) = client(options(|plan| plan.strict = true), [vec![accepted()]]);
+    let error = client
+        .retrieve(&url("z39.50r://lib.example/cat"))
+        .await
+        .expect_err("no docid");
+    assert_eq!(error, PlanError::NoDocid);
+    let session = "z39.50s://lib.example/cat";
+    assert_eq!(
+        client.retrieve(&url(session)).await.expect_err("no docid"),
+        PlanError::NoDocid
+    );
+    assert!(
+        client
+            .retrieve(&url("z39.50r://lib.example/cat?x;rs=klingon"))
+            .await
+            .is_err()
+    );
+    let retrieval = client
+        .retrieve(&url("z39.50r://lib.example:25/cat?x"))
+        .await
+        .expect("a plan");
+    assert!(matches!(
+        retrieval.outcome,
+        Outcome::PortRefused { port: 25 }
+    ));
+    let refused = client.open(&url("z39.50s://lib.example:25/cat")).await;
+    assert!(matches!(refused, Err(OpenError::PortRefused(25))));
+    assert_eq!(transcript.text(), "");
+}

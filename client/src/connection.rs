@@ -1,0 +1,163 @@
+//! The way from a session's handles to its task, and what becomes of requests when the session ends.
+//! The conversation itself is in `task`.
+
+mod task;
+
+use std::sync::Arc;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, Span};
+use z3950_asn1::apdu::Apdu;
+
+use crate::error::Error;
+use crate::transport::Timeouts;
+use task::Connection;
+
+/// How many requests may wait for the one in progress before callers wait to hand theirs over.
+const QUEUE: usize = 16;
+
+/// How a session ended.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum End {
+    /// This side closed it.
+    Closed,
+    /// Something went wrong, or the server closed it.
+    Failed(Arc<Error>),
+}
+
+impl End {
+    /// What a request learns that comes too late.
+    fn error(&self) -> Error {
+        match self {
+            Self::Closed => Error::Ended { cause: None },
+            Self::Failed(error) => Error::Ended {
+                cause: Some(error.clone()),
+            },
+        }
+    }
+}
+
+/// How far a session has come.
+#[derive(Debug, Clone)]
+enum State {
+    Open,
+    /// No request is taken any more; farewells may still be on their way.
+    Ended(End),
+    /// The stream is closed.
+    Gone(End),
+}
+
+impl State {
+    fn end(&self) -> Option<&End> {
+        match self {
+            Self::Open => None,
+            Self::Ended(end) | Self::Gone(end) => Some(end),
+        }
+    }
+}
+
+/// A request on its way to the task.
+struct Command {
+    request: Apdu,
+    timeouts: Timeouts,
+    reply: oneshot::Sender<Result<Apdu, Error>>,
+}
+
+/// The other end of the task. Dropping it closes the session.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    commands: mpsc::Sender<Command>,
+    closing: CancellationToken,
+    state: watch::Receiver<State>,
+}
+
+/// Starts the task that owns `stream`, on the current tokio runtime.
+pub(crate) fn spawn<S>(stream: S, max_apdu_size: usize, timeouts: Timeouts, span: Span) -> Handle
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let (sender, commands) = mpsc::channel(QUEUE);
+    let (state, watched) = watch::channel(State::Open);
+    let closing = CancellationToken::new();
+    let connection = Connection::new(
+        stream,
+        max_apdu_size,
+        timeouts,
+        commands,
+        closing.clone(),
+        state,
+    );
+    tokio::spawn(connection.run().instrument(span));
+    Handle {
+        commands: sender,
+        closing,
+        state: watched,
+    }
+}
+
+impl Handle {
+    /// Sends a request and waits for its answer, which [`service::examine`] has let through.
+    ///
+    /// Dropping the future leaves the session in step: a request not yet sent is not sent, and the answer to
+    /// one that was is taken and dropped.
+    pub(crate) async fn ask(&self, request: Apdu, timeouts: Timeouts) -> Result<Apdu, Error> {
+        let (reply, answer) = oneshot::channel();
+        if self
+            .commands
+            .send(Command {
+                request,
+                timeouts,
+                reply,
+            })
+            .await
+            .is_err()
+        {
+            return Err(self.too_late());
+        }
+        answer.await.unwrap_or_else(|_| Err(self.too_late()))
+    }
+
+    /// Closes the session, an operation in progress or not; returns when the stream is closed.
+    pub(crate) async fn close(&self) -> Result<(), Error> {
+        self.closing.cancel();
+        let mut state = self.state.clone();
+        let gone = state
+            .wait_for(|state| matches!(state, State::Gone(_)))
+            .await;
+        match gone.as_deref() {
+            Ok(State::Gone(end @ End::Failed(_))) => Err(end.error()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether requests are taken.
+    pub(crate) fn is_open(&self) -> bool {
+        self.state.borrow().end().is_none() && !self.closing.is_cancelled()
+    }
+
+    /// Waits until no request is taken any more.
+    pub(crate) async fn ended(&self) -> End {
+        let mut state = self.state.clone();
+        let ended = state.wait_for(|state| state.end().is_some()).await;
+        ended
+            .ok()
+            .and_then(|state| state.end().cloned())
+            .unwrap_or(End::Closed)
+    }
+
+    fn too_late(&self) -> Error {
+        self.state
+            .borrow()
+            .end()
+            .map_or(Error::Ended { cause: None }, End::error)
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.closing.cancel();
+    }
+}

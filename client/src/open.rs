@@ -1,0 +1,86 @@
+//! A session URL from its first octet to the prompt: the session stays open whatever comes of the search
+//! (RFC 2056 §3).
+
+use crate::error::Error;
+use crate::plan::{Plan, PlanError, SessionDefaults};
+use crate::retrieve::{Outcome, Quest, Step};
+use crate::session::Session;
+
+/// A session that a URL opened, or found open.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// The session.
+    pub session: Session,
+    /// Whether it had been opened before, so that no Init was sent.
+    pub reused: bool,
+    /// What the URL says about searches to come.
+    pub defaults: SessionDefaults,
+    /// What its search found, if the URL has a docid. After [`Error::Refused`] the session is still open; ask
+    /// [`Session::is_open`] after others.
+    pub found: Option<Result<Found, Error>>,
+}
+
+/// What the search of a session URL found. Any number of hits will do.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// How many records match; they are the result set `default`.
+    pub hits: u64,
+    /// With exactly one hit the record, or why it did not come; without [`PlanOptions::auto_present`] only
+    /// what the search itself brought.
+    ///
+    /// [`PlanOptions::auto_present`]: crate::plan::PlanOptions::auto_present
+    pub record: Option<Outcome>,
+    /// What was asked, in order, and what the server had against it.
+    pub steps: Vec<Step>,
+    /// Whether the search was the one RFC 2056 §4 prescribes.
+    pub conforming: bool,
+}
+
+/// Why there is no session.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The URL cannot be followed.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The port is reserved for another protocol, and connecting to it was not allowed: nothing was sent.
+    #[error("port {0} is reserved for another protocol and was not connected to")]
+    PortRefused(u16),
+    /// The session could not be opened.
+    #[error(transparent)]
+    Session(#[from] Error),
+}
+
+/// Does on an open session what the URL of `plan` says.
+///
+/// # Errors
+/// [`Error::Ended`] if the session had ended before anything was sent.
+pub(crate) async fn process(
+    session: &Session,
+    plan: &Plan,
+) -> Result<Option<Result<Found, Error>>, Error> {
+    if plan.docid().is_none() {
+        return match session.is_open() {
+            true => Ok(None),
+            false => Err(Error::Ended { cause: None }),
+        };
+    }
+    let mut quest = Quest::new(session, plan);
+    let found = match quest.search().await {
+        Err(error @ Error::Ended { .. }) => return Err(error),
+        Err(error) => return Ok(Some(Err(error))),
+        Ok(found) => found,
+    };
+    let hits = found.hits;
+    let record = match hits {
+        1 if plan.auto_present() => Some(quest.record(found).await),
+        1 => quest.pushed(found),
+        _ => None,
+    };
+    Ok(Some(Ok(Found {
+        hits,
+        record,
+        conforming: quest.is_conforming(),
+        steps: quest.steps,
+    })))
+}

@@ -1,0 +1,61 @@
+//! Text from a server on its way to a terminal: nothing in it may move the cursor, change colours or lie
+//! about what stands where (RFC 2056 §6, RFC 1738 §6).
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use z3950_asn1::record::text_lossless;
+
+/// The text with every control character but newline and tab as `\xNN` or `\u{NNNN}`.
+///
+/// Controls are those of ASCII, of Latin-1 (U+0080 to U+009F), and the marks that change the direction of
+/// writing (U+202A to U+202E, U+2066 to U+2069).
+pub fn escape_controls(text: &str) -> Cow<'_, str> {
+    escape(text, |character| matches!(character, '\n' | '\t'))
+}
+
+/// Octets on one line: what is not UTF-8 as `\xNN`, and every control character too.
+pub fn shown(octets: &[u8]) -> String {
+    escape(&text_lossless(octets), |_| false).into_owned()
+}
+
+fn escape(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let harmless = |character: char| !is_control(character) || keep(character);
+    if text.chars().all(harmless) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        let code = u32::from(character);
+        // Writing to a String cannot fail.
+        let _ = match character {
+            _ if harmless(character) => write!(escaped, "{character}"),
+            _ if code < 0x80 => write!(escaped, "\\x{code:02x}"),
+            _ => write!(escaped, "\\u{{{code:04x}}}"),
+        };
+    }
+    Cow::Owned(escaped)
+}
+
+fn is_control(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn controls_are_shown_not_sent() {
+        for (text, escaped) in [
+            ("plain\n\ttext é 紅", "plain\n\ttext é 紅"),
+            ("\x1b[2J", "\\x1b[2J"),
+            ("a\rb\0", "a\\x0db\\x00"),
+            ("\u{9b}31m", "\\u{009b}31m"),
+            ("\u{202e}evil", "\\u{202e}evil"),
+        ] {
+            assert_eq!(escape_controls(text), escaped);
+        }
+        assert_eq!(shown(b"M\xfcller\n"), "M\\xFCller\\x0a");
+    }
+}

@@ -1,0 +1,210 @@
+//! What becomes of a retrieval, each outcome with what the server said (RFC 2056 §4; RFC 1736 §3 wants a record that
+//! is not there told apart from a server that is not there).
+
+use std::fmt;
+
+use z3950_asn1::apdu::{CloseReason, DiagRec, External};
+use z3950_asn1::oid::Oid;
+use z3950_asn1::types::InternationalString;
+
+use crate::error::{Cause, Diagnostics, Error, InitRejected, Phase, ProtocolFault};
+
+/// What became of a retrieval. `Display` says it in plain words, one level; [`Outcome::source`] leads on.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The record.
+    Delivered(Box<Delivered>),
+    /// The server has no such record: the locator is invalid, as far as this server goes (RFC 1736 §3).
+    NoMatch,
+    /// The docid does not tell one record.
+    Ambiguous {
+        /// How many records match.
+        hits: u64,
+    },
+    /// The server refused the search.
+    SearchFailed {
+        /// Why.
+        diagnostics: Diagnostics,
+    },
+    /// The server found the record and refused to present it.
+    PresentFailed {
+        /// Why.
+        diagnostics: Diagnostics,
+    },
+    /// A diagnostic came in the place of the record.
+    RecordDiagnostic {
+        /// Why.
+        diagnostic: DiagRec,
+    },
+    /// See [`Error::InitRejected`].
+    InitRejected(InitRejected),
+    /// See [`Error::Unavailable`].
+    Unavailable {
+        /// What was being done.
+        phase: Phase,
+        /// What came in the way.
+        cause: Cause,
+    },
+    /// See [`Error::ProtocolError`].
+    ProtocolError {
+        /// What was being done.
+        phase: Phase,
+        /// What was wrong.
+        fault: ProtocolFault,
+    },
+    /// See [`Error::ProtocolClosed`].
+    ProtocolClosed {
+        /// What was being done.
+        phase: Phase,
+        /// The reason given.
+        reason: CloseReason,
+        /// Words of the server.
+        info: Option<String>,
+    },
+    /// See [`Error::AccessRefused`].
+    AccessRefused {
+        /// What was being done.
+        phase: Phase,
+    },
+    /// The port is reserved for another protocol, and connecting to it was not allowed: nothing was sent.
+    PortRefused {
+        /// The port.
+        port: u16,
+    },
+}
+
+/// A record as it came.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delivered {
+    /// The record; [`RetrievedRecord`](z3950_asn1::record::RetrievedRecord) sorts it by its syntax.
+    pub record: External,
+    /// The database it comes from, if the server says so.
+    pub database: Option<InternationalString>,
+    /// The syntax it is in, if the server says so.
+    pub syntax: Option<Oid>,
+    /// The syntax asked for.
+    pub requested: Option<Oid>,
+    /// Whether a syntax was asked for and the record is in another: servers may do that.
+    pub mismatch: bool,
+}
+
+impl Outcome {
+    /// The name of the outcome, such as `NoMatch`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Delivered(_) => "Delivered",
+            Self::NoMatch => "NoMatch",
+            Self::Ambiguous { .. } => "Ambiguous",
+            Self::SearchFailed { .. } => "SearchFailed",
+            Self::PresentFailed { .. } => "PresentFailed",
+            Self::RecordDiagnostic { .. } => "RecordDiagnostic",
+            Self::InitRejected(_) => "InitRejected",
+            Self::Unavailable { .. } => "Unavailable",
+            Self::ProtocolError { .. } => "ProtocolError",
+            Self::ProtocolClosed { .. } => "ProtocolClosed",
+            Self::AccessRefused { .. } => "AccessRefused",
+            Self::PortRefused { .. } => "PortRefused",
+        }
+    }
+
+    /// What lies behind the words of `Display`, as [`std::error::Error::source`].
+    pub fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Unavailable { cause, .. } => Some(cause),
+            Self::ProtocolError { fault, .. } => Some(fault),
+            _ => None,
+        }
+    }
+
+    /// The diagnostics in which the server explained itself; empty where it did not.
+    pub fn diagnostics(&self) -> &[DiagRec] {
+        match self {
+            Self::SearchFailed { diagnostics } | Self::PresentFailed { diagnostics } => {
+                &diagnostics.0
+            }
+            Self::RecordDiagnostic { diagnostic } => std::slice::from_ref(diagnostic),
+            Self::InitRejected(rejected) => &rejected.diagnostics.0,
+            _ => &[],
+        }
+    }
+
+    /// The error that this outcome is, if it is one of a session.
+    fn error(&self) -> Option<Error> {
+        Some(match self.clone() {
+            Self::SearchFailed { diagnostics } => Error::Refused {
+                phase: Phase::Search,
+                diagnostics,
+            },
+            Self::PresentFailed { diagnostics } => Error::Refused {
+                phase: Phase::Present,
+                diagnostics,
+            },
+            Self::InitRejected(rejected) => Error::InitRejected(rejected),
+            Self::Unavailable { phase, cause } => Error::Unavailable { phase, cause },
+            Self::ProtocolError { phase, fault } => Error::ProtocolError { phase, fault },
+            Self::ProtocolClosed {
+                phase,
+                reason,
+                info,
+            } => Error::ProtocolClosed {
+                phase,
+                reason,
+                info,
+            },
+            Self::AccessRefused { phase } => Error::AccessRefused { phase },
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Delivered(_) => f.write_str("delivered"),
+            Self::NoMatch => f.write_str("no record matches"),
+            Self::Ambiguous { hits } => write!(f, "{hits} records match, so none is delivered"),
+            Self::RecordDiagnostic { diagnostic } => write!(f, "no record but {diagnostic}"),
+            Self::PortRefused { port } => {
+                write!(
+                    f,
+                    "port {port} is reserved for another protocol and was not connected to"
+                )
+            }
+            other => match other.error() {
+                Some(error) => error.fmt(f),
+                None => f.write_str(other.name()),
+            },
+        }
+    }
+}
+
+impl From<Error> for Outcome {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Refused {
+                phase: Phase::Search,
+                diagnostics,
+            } => Self::SearchFailed { diagnostics },
+            Error::Refused { diagnostics, .. } => Self::PresentFailed { diagnostics },
+            Error::InitRejected(rejected) => Self::InitRejected(rejected),
+            Error::Unavailable { phase, cause } => Self::Unavailable { phase, cause },
+            Error::ProtocolError { phase, fault } => Self::ProtocolError { phase, fault },
+            Error::ProtocolClosed {
+                phase,
+                reason,
+                info,
+            } => Self::ProtocolClosed {
+                phase,
+                reason,
+                info,
+            },
+            Error::AccessRefused { phase } => Self::AccessRefused { phase },
+            Error::Ended { cause: Some(cause) } => Self::from((*cause).clone()),
+            Error::Ended { cause: None } => Self::Unavailable {
+                phase: Phase::Close,
+                cause: Cause::Disconnected,
+            },
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Init: what this client offers, and what the server grants of it (Z39.50-2003 §3.2.1).
+
+mod user_information;
+
+use z3950_asn1::apdu::{
+    Apdu, IdAuthentication, InitializeRequest, InitializeResponse, Options, ProtocolVersion,
+};
+use z3950_asn1::types::InternationalString;
+
+use crate::error::{Error, InitRejected};
+
+/// `preferredMessageSize` offered, in octets.
+pub const PREFERRED_MESSAGE_SIZE: u32 = 1_048_576;
+/// `exceptionalRecordSize` offered, in octets.
+pub const EXCEPTIONAL_RECORD_SIZE: u32 = 16_777_216;
+/// What an APDU may hold beside an exceptional record, in octets.
+pub const APDU_SLACK: u32 = 65_536;
+
+/// What to offer. The defaults are what this client implements.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InitOptions {
+    /// The versions spoken.
+    pub versions: ProtocolVersion,
+    /// The services and features implemented.
+    pub options: Options,
+    /// Octets of records wanted in a response at most; 0 means no limit.
+    pub preferred_message_size: u32,
+    /// Octets of a single record taken at most. 0 offers no limit, and is answered up to [`APDU_SLACK`] octets
+    /// more than [`EXCEPTIONAL_RECORD_SIZE`].
+    pub exceptional_record_size: u32,
+    /// Who the client is. Never shown.
+    pub authentication: Option<IdAuthentication>,
+    /// The name of the program.
+    pub implementation_name: String,
+    /// The version of the program.
+    pub implementation_version: String,
+}
+
+impl Default for InitOptions {
+    fn default() -> Self {
+        Self {
+            versions: ProtocolVersion::UP_TO_3,
+            options: Options::SEARCH
+                | Options::PRESENT
+                | Options::DELETE
+                | Options::NAMED_RESULT_SETS,
+            preferred_message_size: PREFERRED_MESSAGE_SIZE,
+            exceptional_record_size: EXCEPTIONAL_RECORD_SIZE,
+            authentication: None,
+            implementation_name: "z3950".into(),
+            implementation_version: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+}
+
+impl InitOptions {
+    /// The request that these options make.
+    pub fn request(&self) -> InitializeRequest {
+        InitializeRequest {
+            reference_id: None,
+            protocol_version: self.versions,
+            options: self.options,
+            preferred_message_size: self.preferred_message_size.into(),
+            exceptional_record_size: self.exceptional_record_size.into(),
+            id_authentication: self.authentication.clone(),
+            implementation_id: None,
+            implementation_name: Some(self.implementation_name.as_str().into()),
+            implementation_version: Some(self.implementation_version.as_str().into()),
+            user_information_field: None,
+            other_info: None,
+            unknown: Default::default(),
+        }
+    }
+
+    /// The longest APDU taken from the server, in octets: memory stays bounded whatever is negotiated.
+    pub fn max_apdu_size(&self) -> usize {
+        let record = match self.exceptional_record_size {
+            0 => EXCEPTIONAL_RECORD_SIZE,
+            size => size,
+        };
+        usize::try_from(record.saturating_add(APDU_SLACK)).unwrap_or(usize::MAX)
+    }
+}
+
+/// What the server is, and what the two sides agreed on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerInfo {
+    /// The version in force, 1 to 3: the highest both sides speak.
+    pub version: u8,
+    /// The versions the server named.
+    pub versions: ProtocolVersion,
+    /// The options in force: offered and granted.
+    pub options: Options,
+    /// The options the server named, offered or not.
+    pub granted: Options,
+    /// Octets; 0 means no limit.
+    pub preferred_message_size: i64,
+    /// Octets; 0 means no limit.
+    pub exceptional_record_size: i64,
+    /// The server's `implementationId`.
+    pub implementation_id: Option<String>,
+    /// The server's `implementationName`.
+    pub implementation_name: Option<String>,
+    /// The server's `implementationVersion`.
+    pub implementation_version: Option<String>,
+    /// Words of the server to the user, from `userInformationField` and `otherInfo`.
+    pub text: Vec<String>,
+}
+
+impl ServerInfo {
+    /// What an accepting response says to what was offered.
+    pub(crate) fn new(offered: &InitOptions, response: &InitializeResponse) -> Self {
+        let text = |string: &Option<InternationalString>| {
+            string
+                .as_ref()
+                .map(|string| string.to_string_lossy().into_owned())
+        };
+        Self {
+            version: version(offered.versions, response),
+            versions: response.protocol_version,
+            options: offered.options.intersection(response.options),
+            granted: response.options,
+            preferred_message_size: response.preferred_message_size,
+            exceptional_record_size: response.exceptional_record_size,
+            implementation_id: text(&response.implementation_id),
+            implementation_name: text(&response.implementation_name),
+            implementation_version: text(&response.implementation_version),
+            text: user_information::read(response).text,
+        }
+    }
+}
+
+/// The version in force. A server that accepts without naming a version we speak is taken to speak version 2,
+/// the one in which nothing is sent unasked.
+pub(crate) fn version(offered: ProtocolVersion, response: &InitializeResponse) -> u8 {
+    offered
+        .intersection(response.protocol_version)
+        .highest()
+        .unwrap_or(2)
+}
+
+/// Whether the server wants the session.
+pub(super) fn examine(response: &InitializeResponse) -> Result<(), Error> {
+    if response.result {
+        return Ok(());
+    }
+    let said = user_information::read(response);
+    Err(InitRejected {
+        text: said.text,
+        diagnostics: said.diagnostics,
+    }
+    .into())
+}
+
+/// The version in force after this exchange, if it is an Init that was accepted.
+pub(crate) fn agreed_version(request: &Apdu, answer: &Apdu) -> Option<u8> {
+    match (request, answer) {
+        (Apdu::InitializeRequest(request), Apdu::InitializeResponse(response)) => {
+            Some(version(request.protocol_version, response))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use z3950_asn1::codec;
+
+    #[test]
+    fn the_offer_is_what_we_implement() {
+        let octets = codec::encode(&InitOptions::default().request().into()).expect("encodes");
+        let version = env!("CARGO_PKG_VERSION").as_bytes();
+        let expected = [
+            &[
+                0x83, 2, 5, 0xe0, 0x84, 3, 1, 0xe0, 2, 0x85, 3, 0x10, 0, 0, 0x86, 4, 1, 0, 0, 0,
+            ][..],
+            &[0x9f, 0x6f, 5],
+            b"z3950",
+            &[0x9f, 0x70, u8::try_from(version.len()).expect("short")],
+            version,
+        ]
+        .concat();
+        let (header, contents) = octets.split_at(2);
+        assert_eq!(header.first(), Some(&0xb4));
+        assert_eq!(contents, expected);
+    }
+
+    #[test]
+    fn secrets_do_not_show() {
+        use z3950_asn1::apdu::IdPass;
+        let password = Some(IdAuthentication::IdPass(IdPass {
+            user_id: Some("me".into()),
+            password: Some("secret".into()),
+            group_id: None,
+        }));
+        let options = InitOptions {
+            authentication: password,
+            ..InitOptions::default()
+        };
+        let shown = format!("{options:?} {:?}", options.request());
+        assert!(
+            !shown.contains("secret") && !shown.contains("\"me\""),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn the_size_limit_follows_the_offer() {
+        for (offered, limit) in [(16_777_216, 16_842_752), (0, 16_842_752), (1, 65_537)] {
+            let options = InitOptions {
+                exceptional_record_size: offered,
+                ..InitOptions::default()
+            };
+            assert_eq!(options.max_apdu_size(), limit);
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! What an InitializeResponse says to the user: diagnostics in user information format userInfo-1 and diagnostic
+//! format diag-1 (Z39.50-2003 Appendix USR, Appendix DIAG), and plain words where servers put those instead.
+
+use z3950_asn1::apdu::{
+    DefaultDiagFormat, DiagRec, External, ExternalEncoding, Information, InitializeResponse,
+    OtherInformation,
+};
+use z3950_asn1::codec::decode_value;
+use z3950_asn1::codec::frame::{CONTEXT_CONSTRUCTED, Header, Length};
+use z3950_asn1::oid::DIAG_1;
+
+use crate::error::Diagnostics;
+
+/// What was found; both may be empty.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct UserInformation {
+    pub(super) text: Vec<String>,
+    pub(super) diagnostics: Diagnostics,
+}
+
+/// How deep one EXTERNAL may lie within another; real ones need two levels.
+const MAX_DEPTH: usize = 4;
+
+/// Collects from `userInformationField` and `otherInfo`. What is in no format known here is passed over.
+pub(super) fn read(response: &InitializeResponse) -> UserInformation {
+    let mut found = UserInformation::default();
+    if let Some(external) = &response.user_information_field {
+        found.external(external, MAX_DEPTH);
+    }
+    if let Some(information) = &response.other_info {
+        found.units(information, MAX_DEPTH);
+    }
+    found
+}
+
+impl UserInformation {
+    fn external(&mut self, external: &External, depth: usize) {
+        let Some(depth) = depth.checked_sub(1) else {
+            return;
+        };
+        let (octets, is_value) = match &external.encoding {
+            ExternalEncoding::SingleAsn1Type(value) => (value.as_bytes(), true),
+            ExternalEncoding::OctetAligned(octets) => (octets.as_bytes(), false),
+            ExternalEncoding::Arbitrary(_) => return,
+        };
+        if external.direct_reference == Some(DIAG_1) {
+            let diagnostics = diag_1(octets).into_iter().map(DiagRec::DefaultFormat);
+            self.diagnostics.0.extend(diagnostics);
+        } else if let Ok(information) = decode_value::<OtherInformation>(octets) {
+            self.units(&information, depth);
+        } else if let Ok(diagnostic) = decode_value::<DefaultDiagFormat>(octets) {
+            self.diagnostics.0.push(DiagRec::DefaultFormat(diagnostic));
+        } else if is_value {
+            self.text.extend(character_string(octets));
+        } else {
+            self.text.extend(words(octets));
+        }
+    }
+
+    fn units(&mut self, information: &OtherInformation, depth: usize) {
+        for unit in &information.0 {
+            match &unit.information {
+                Information::CharacterInfo(text) => self.text.extend(words(text.as_bytes())),
+                Information::ExternallyDefinedInfo(external) => self.external(external, depth),
+                Information::BinaryInfo(_) | Information::Oid(_) => {}
+            }
+        }
+    }
+}
+
+/// The default-format diagnostics of `SEQUENCE OF SEQUENCE { diagnostic [1] CHOICE { defaultDiagRec [1] … }, … }`.
+fn diag_1(octets: &[u8]) -> Vec<DefaultDiagFormat> {
+    const SEQUENCE: u8 = 0x30;
+    let list = values(octets).find(|value| value.first() == Some(&SEQUENCE));
+    let entries = list.into_iter().flat_map(|list| values(contents(list)));
+    let choices =
+        entries.flat_map(|entry| values(contents(entry)).filter(|value| is_tagged(value)));
+    choices
+        .flat_map(|choice| values(contents(choice)).filter(|value| is_tagged(value)))
+        .filter_map(|value| {
+            // IMPLICIT [1] stands where the tag of SEQUENCE would.
+            let sequence: Vec<u8> = value
+                .iter()
+                .enumerate()
+                .map(|(index, octet)| if index == 0 { SEQUENCE } else { *octet })
+                .collect();
+            decode_value(&sequence).ok()
+        })
+        .collect()
+}
+
+fn is_tagged(value: &[u8]) -> bool {
+    value.first() == Some(&(CONTEXT_CONSTRUCTED | 1))
+}
+
+/// The BER values of definite length that stand one after the other, up to the first other thing.
+fn values(mut octets: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let header = Header::read(octets).ok()??;
+        let Length::Definite(length) = header.length else {
+            return None;
+        };
+        let (value, rest) = octets.split_at_checked(header.octets.checked_add(length)?)?;
+        octets = rest;
+        Some(value)
+    })
+}
+
+fn contents(value: &[u8]) -> &[u8] {
+    match Header::read(value) {
+        Ok(Some(header)) => value.get(header.octets..).unwrap_or_default(),
+        _ => &[],
+    }
+}
+
+/// The text of a BER value that is UTF8String, VisibleString or GeneralString.
+fn character_string(octets: &[u8]) -> Option<String> {
+    matches!(octets.first()?, 0x0c | 0x1a | 0x1b).then(|| words(contents(octets)))?
+}
+
+fn words(octets: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(octets).trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use z3950_asn1::apdu::{Options, OtherInformationUnit, ProtocolVersion};
+    use z3950_asn1::codec::encode_value;
+    use z3950_asn1::oid::{Oid, SUTRS, USER_INFO_1};
+    use z3950_asn1::types::{Any, InternationalString};
+
+    fn response(external: Option<External>, text: Option<&str>) -> InitializeResponse {
+        let unit = |text: &str| OtherInformationUnit {
+            category: None,
+            information: Information::CharacterInfo(text.into()),
+        };
+        InitializeResponse {
+            reference_id: None,
+            protocol_version: ProtocolVersion::UP_TO_3,
+            options: Options::SEARCH,
+            preferred_message_size: 0,
+            exceptional_record_size: 0,
+            result: false,
+            implementation_id: None,
+            implementation_name: None,
+            implementation_version: None,
+            user_information_field: external,
+            other_info: text.map(|text| OtherInformation(vec![unit(text)])),
+            unknown: Default::default(),
+        }
+    }
+
+    fn single(syntax: Oid, octets: Vec<u8>) -> External {
+        External::single_asn1_type(syntax, Any::new(octets).expect("not empty"))
+    }
+
+    /// userInfo-1 around diag-1 around one diagnostic, as YAZ and FOLIO send it.
+    fn user_info_1(diag_1: External) -> External {
+        let unit = OtherInformationUnit {
+            category: None,
+            information: Information::ExternallyDefinedInfo(diag_1),
+        };
+        single(
+            USER_INFO_1,
+            encode_value(&OtherInformation(vec![unit])).expect("encodes"),
+        )
+    }
+
+    fn diag_1_octets(condition: i64, addinfo: &str) -> Vec<u8> {
+        let diagnostic = DefaultDiagFormat::bib1(condition, addinfo);
+        let mut octets = encode_value(&diagnostic).expect("encodes");
+        for tag in [0xa1, 0xa1, 0x30, 0x30] {
+            if tag == 0xa1 && octets.first() == Some(&0x30) {
+                octets[0] = tag;
+                continue;
+            }
+            let length = u8::try_from(octets.len()).expect("short");
+            octets = [&[tag, length], octets.as_slice()].concat();
+        }
+        octets
+    }
+
+    #[test]
+    fn everything_said_is_found() {
+        let text = |text: &str| vec![text.to_owned()];
+        let single_diag = single(DIAG_1, diag_1_octets(1014, "joe"));
+        let octets_diag = External::octet_aligned(DIAG_1, diag_1_octets(1014, "joe"));
+        let found = Some((1014, "joe"));
+        let string = encode_value(&InternationalString::from("go away")).expect("encodes");
+        for (response, expected_text, expected) in [
+            (response(None, None), vec![], None),
+            (
+                response(Some(user_info_1(single_diag.clone())), None),
+                vec![],
+                found,
+            ),
+            (
+                response(Some(user_info_1(octets_diag)), Some(" closed today ")),
+                text("closed today"),
+                found,
+            ),
+            (response(Some(single_diag), None), vec![], found),
+            (
+                response(Some(single(SUTRS, string)), None),
+                text("go away"),
+                None,
+            ),
+            (
+                response(Some(External::octet_aligned(SUTRS, "no")), None),
+                text("no"),
+                None,
+            ),
+            (
+                response(
+                    Some(External::octet_aligned(DIAG_1, &b"\x30\x80\xff"[..])),
+                    None,
+                ),
+                vec![],
+                None,
+            ),
+            (
+                response(Some(single(USER_INFO_1, vec![0xbf, 0x81])), None),
+                vec![],
+                None,
+            ),
+        ] {
+            let said = read(&response);
+            assert_eq!(said.text, expected_text);
+            let diagnostic = said.diagnostics.first();
+            assert_eq!(
+                diagnostic.map(|diagnostic| diagnostic.condition),
+                expected.map(|(code, _)| code)
+            );
+            assert_eq!(
+                said.diagnostics.addinfo().as_deref(),
+                expected.map(|(_, addinfo)| addinfo)
+            );
+        }
+    }
+}

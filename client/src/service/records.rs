@@ -1,0 +1,163 @@
+//! Records as responses carry them: each position a record or the diagnostic in its place
+//! (Z39.50-2003 §3.2.2.1.8, §3.2.3.1.6).
+
+use z3950_asn1::apdu::{DiagRec, External, NamePlusRecord, Record, Records};
+use z3950_asn1::types::InternationalString;
+
+use crate::error::{Diagnostics, ProtocolFault};
+
+/// What stands at one position of a result set.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ResultRecord {
+    /// A record; [`RetrievedRecord`](z3950_asn1::record::RetrievedRecord) sorts it by its syntax.
+    Record {
+        /// The database it comes from, if the server says so.
+        database: Option<InternationalString>,
+        /// The record in its syntax.
+        external: External,
+    },
+    /// A surrogate diagnostic: why this record cannot be had.
+    Diagnostic {
+        /// The database the record is in, if the server says so.
+        database: Option<InternationalString>,
+        /// The reason.
+        diagnostic: DiagRec,
+    },
+}
+
+/// Checks `numberOfRecordsReturned` against what came; answers how many records there are.
+///
+/// Diagnostics in the place of all records are none, whatever the number says: some servers count them.
+pub(super) fn count(records: Option<&Records>, announced: i64) -> Result<usize, ProtocolFault> {
+    if announced < 0 {
+        return Err(ProtocolFault::NegativeCount {
+            name: "numberOfRecordsReturned",
+            value: announced,
+        });
+    }
+    let came = match records {
+        Some(Records::ResponseRecords(records)) => {
+            let is_fragment = |record: &NamePlusRecord| {
+                !matches!(
+                    record.record,
+                    Record::RetrievalRecord(_) | Record::SurrogateDiagnostic(_)
+                )
+            };
+            if records.iter().any(is_fragment) {
+                return Err(ProtocolFault::Fragment);
+            }
+            records.len()
+        }
+        Some(Records::NonSurrogateDiagnostic(_) | Records::MultipleNonSurDiagnostics(_)) => {
+            return Ok(0);
+        }
+        None => 0,
+    };
+    match usize::try_from(announced) {
+        Ok(announced) if announced == came => Ok(came),
+        _ => Err(ProtocolFault::Miscounted { announced, came }),
+    }
+}
+
+/// Records and non-surrogate diagnostics, of which one is always empty. [`count`] has seen that there are no fragments.
+pub(super) fn sort(records: Option<Records>) -> (Vec<ResultRecord>, Diagnostics) {
+    match records {
+        None => Default::default(),
+        Some(Records::ResponseRecords(records)) => (
+            records.into_iter().filter_map(result_record).collect(),
+            Diagnostics::default(),
+        ),
+        Some(Records::NonSurrogateDiagnostic(diagnostic)) => {
+            (Vec::new(), DiagRec::DefaultFormat(diagnostic).into())
+        }
+        Some(Records::MultipleNonSurDiagnostics(diagnostics)) => {
+            (Vec::new(), Diagnostics(diagnostics))
+        }
+    }
+}
+
+fn result_record(named: NamePlusRecord) -> Option<ResultRecord> {
+    let database = named.name.map(|name| name.0);
+    match named.record {
+        Record::RetrievalRecord(external) => Some(ResultRecord::Record { database, external }),
+        Record::SurrogateDiagnostic(diagnostic) => Some(ResultRecord::Diagnostic {
+            database,
+            diagnostic,
+        }),
+        Record::StartingFragment(_)
+        | Record::IntermediateFragment(_)
+        | Record::FinalFragment(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use z3950_asn1::apdu::{DefaultDiagFormat, FragmentSyntax};
+    use z3950_asn1::oid;
+
+    fn named(record: Record) -> NamePlusRecord {
+        NamePlusRecord { name: None, record }
+    }
+
+    fn record() -> NamePlusRecord {
+        named(Record::RetrievalRecord(External::octet_aligned(
+            oid::USMARC,
+            "x",
+        )))
+    }
+
+    #[test]
+    fn announced_and_present_must_agree() {
+        let diagnostic = DefaultDiagFormat::bib1(14, "");
+        let surrogate = named(Record::SurrogateDiagnostic(DiagRec::DefaultFormat(
+            diagnostic.clone(),
+        )));
+        let fragment = named(Record::StartingFragment(
+            FragmentSyntax::NotExternallyTagged("x".into()),
+        ));
+        let miscounted = |announced, came| Err(ProtocolFault::Miscounted { announced, came });
+        for (records, announced, expected) in [
+            (None, 0, Ok(0)),
+            (None, 1, miscounted(1, 0)),
+            (
+                None,
+                -1,
+                Err(ProtocolFault::NegativeCount {
+                    name: "numberOfRecordsReturned",
+                    value: -1,
+                }),
+            ),
+            (Some(Records::ResponseRecords(vec![])), 0, Ok(0)),
+            (
+                Some(Records::ResponseRecords(vec![record(), surrogate])),
+                2,
+                Ok(2),
+            ),
+            (
+                Some(Records::ResponseRecords(vec![record()])),
+                0,
+                miscounted(0, 1),
+            ),
+            (
+                Some(Records::ResponseRecords(vec![record()])),
+                i64::MAX,
+                miscounted(i64::MAX, 1),
+            ),
+            (
+                Some(Records::ResponseRecords(vec![fragment])),
+                1,
+                Err(ProtocolFault::Fragment),
+            ),
+            (
+                Some(Records::NonSurrogateDiagnostic(diagnostic.clone())),
+                0,
+                Ok(0),
+            ),
+            (Some(Records::NonSurrogateDiagnostic(diagnostic)), 1, Ok(0)),
+            (Some(Records::MultipleNonSurDiagnostics(vec![])), 0, Ok(0)),
+        ] {
+            assert_eq!(count(records.as_ref(), announced), expected);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Search: a query in, the number of hits and perhaps first records out (Z39.50-2003 §3.2.2).
+
+use z3950_asn1::apdu::Options;
+use z3950_asn1::apdu::{
+    Apdu, DatabaseName, ElementSetNames, OtherInformation, PresentStatus, Query, ResultSetStatus,
+    SearchRequest, SearchResponse,
+};
+use z3950_asn1::oid::Oid;
+use z3950_asn1::types::InternationalString;
+
+use super::records::{self, ResultRecord};
+use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
+use crate::session::Session;
+
+/// The result set that needs no name (Z39.50-2003 §3.2.2.1.4).
+pub const DEFAULT_RESULT_SET: &str = "default";
+
+/// How to search. By default in no database, without records in the response.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchOptions {
+    /// The databases, searched together; at least one, or the server refuses.
+    pub databases: Vec<DatabaseName>,
+    /// The name of the result set; any but `default` needs the option namedResultSets.
+    pub result_set: InternationalString,
+    /// Whether a result set of this name may be replaced.
+    pub replace: bool,
+    /// Up to this many hits, all records come with the response.
+    pub small_set_upper_bound: i64,
+    /// From this many hits on, no record does.
+    pub large_set_lower_bound: i64,
+    /// Between the two bounds, so many records come.
+    pub medium_set_present_number: i64,
+    /// The element set name of records in the response.
+    pub element_set: Option<InternationalString>,
+    /// The preferred syntax of records in the response.
+    pub record_syntax: Option<Oid>,
+}
+
+impl Default for SearchOptions {
+    fn default() -> Self {
+        Self {
+            databases: Vec::new(),
+            result_set: DEFAULT_RESULT_SET.into(),
+            replace: true,
+            small_set_upper_bound: 0,
+            large_set_lower_bound: 1,
+            medium_set_present_number: 0,
+            element_set: None,
+            record_syntax: None,
+        }
+    }
+}
+
+impl SearchOptions {
+    /// The request that these options make of a query.
+    pub fn request(&self, query: Query) -> SearchRequest {
+        let element_set = self
+            .element_set
+            .clone()
+            .map(ElementSetNames::GenericElementSetName);
+        SearchRequest {
+            reference_id: None,
+            small_set_upper_bound: self.small_set_upper_bound,
+            large_set_lower_bound: self.large_set_lower_bound,
+            medium_set_present_number: self.medium_set_present_number,
+            replace_indicator: self.replace,
+            result_set_name: self.result_set.clone(),
+            database_names: self.databases.clone(),
+            small_set_element_set_names: element_set.clone(),
+            medium_set_element_set_names: element_set,
+            preferred_record_syntax: self.record_syntax,
+            query,
+            additional_search_info: None,
+            other_info: None,
+        }
+    }
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchResult {
+    /// How many records match, `resultCount`.
+    pub hits: u64,
+    /// Records that came with the response, from position 1 on.
+    pub records: Vec<ResultRecord>,
+    /// The first position not returned, as the server says; servers differ when there is none.
+    pub next_position: i64,
+    /// How complete the result set is, where the server says so.
+    pub result_set_status: Option<ResultSetStatus>,
+    /// Whether the records asked for came, where the server says so.
+    pub present_status: Option<PresentStatus>,
+    /// Why no records came although they were asked for; the result set exists all the same.
+    pub diagnostics: Diagnostics,
+    /// Further information on the search, such as SearchResult-1.
+    pub additional_search_info: Option<OtherInformation>,
+    /// Whatever else the server added.
+    pub other_info: Option<OtherInformation>,
+}
+
+/// Sends `request`; `searchStatus` false is [`Error::Refused`], with or without a diagnostic.
+pub(crate) async fn search(
+    session: &Session,
+    request: SearchRequest,
+) -> Result<SearchResult, Error> {
+    if request.result_set_name.as_bytes() != DEFAULT_RESULT_SET.as_bytes() {
+        session.require(Phase::Search, Options::NAMED_RESULT_SETS, "namedResultSets")?;
+    }
+    let response = match session.ask(request.into()).await? {
+        Apdu::SearchResponse(response) => *response,
+        other => return Err(super::unexpected(Phase::Search, &other)),
+    };
+    let (records, diagnostics) = records::sort(response.records.0);
+    if !response.search_status {
+        return Err(Error::Refused {
+            phase: Phase::Search,
+            diagnostics,
+        });
+    }
+    Ok(SearchResult {
+        hits: response.result_count.unsigned_abs(),
+        records,
+        next_position: response.next_result_set_position,
+        result_set_status: response.result_set_status,
+        present_status: response.present_status,
+        diagnostics,
+        additional_search_info: response.additional_search_info,
+        other_info: response.other_info,
+    })
+}
+
+/// `resultCount` and `numberOfRecordsReturned` must make sense, or nothing else can be trusted.
+pub(super) fn examine(response: &SearchResponse) -> Result<(), ProtocolFault> {
+    let hits = response.result_count;
+    if hits < 0 {
+        return Err(ProtocolFault::NegativeCount {
+            name: "resultCount",
+            value: hits,
+        });
+    }
+    let came = records::count(
+        response.records.as_ref(),
+        response.number_of_records_returned,
+    )?;
+    // A failed search may leave records of an unfinished result set, which it does not count.
+    if response.search_status && i64::try_from(came).is_ok_and(|came| came > hits) {
+        return Err(ProtocolFault::MoreRecordsThanHits { hits, came });
+    }
+    Ok(())
+}

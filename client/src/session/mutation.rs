@@ -1,0 +1,141 @@
+//! Sessions with servers whose answers are damaged, by the thousand: none may panic, hang, or stay open while
+//! out of step. The same every time; `Z3950_MUTATIONS` multiplies the count.
+
+use std::time::Duration;
+
+use z3950_asn1::apdu::*;
+use z3950_asn1::oid;
+
+use super::*;
+use crate::testing::*;
+
+/// Damaged conversations for each unit of `Z3950_MUTATIONS`.
+const CONVERSATIONS: usize = 20_000;
+
+/// xorshift64*.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 8
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next()).expect("64 bits") % bound.max(1)
+    }
+
+    fn octet(&mut self) -> u8 {
+        // Lengths, ends and signs matter more than the rest.
+        const TELLING: [u8; 12] = [
+            0, 1, 0x7f, 0x80, 0x81, 0x84, 0xff, 0xb7, 0xb9, 0xbf, 0x30, 0xa1,
+        ];
+        match self.below(2) {
+            0 => TELLING[self.below(TELLING.len())],
+            _ => u8::try_from(self.below(256)).expect("an octet"),
+        }
+    }
+
+    fn damage(&mut self, octets: &mut Vec<u8>) {
+        for _ in 0..=self.below(3) {
+            let at = self.below(octets.len());
+            match self.below(7) {
+                0 if !octets.is_empty() => octets[at] ^= 1 << self.below(8),
+                1 if !octets.is_empty() => octets[at] = self.octet(),
+                2 => octets.insert(at, self.octet()),
+                3 if !octets.is_empty() => drop(octets.remove(at)),
+                4 => octets.truncate(at),
+                5 => {
+                    let copy = octets.get(at..).unwrap_or_default().to_vec();
+                    octets.extend(copy);
+                }
+                _ => octets.extend((0..self.below(8)).map(|_| 0)),
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn damaged_answers_end_in_an_answer_or_an_error() {
+    let times = std::env::var("Z3950_MUTATIONS")
+        .ok()
+        .and_then(|times| times.parse().ok())
+        .unwrap_or(1);
+    let mut random = Random(0x7a33_3935_3075_726c);
+    let mut survived = 0_usize;
+    for _ in 0..CONVERSATIONS * times {
+        let script = damaged_script(&mut random);
+        let conversation = tokio::time::timeout(Duration::from_secs(600), converse(script));
+        survived += usize::from(conversation.await.expect("an end within the time limits"));
+    }
+    // If all or none got through, the damage is not worth its name.
+    let all = CONVERSATIONS * times;
+    assert!(
+        survived > all / 100 && survived < all,
+        "{survived} of {all}"
+    );
+}
+
+fn damaged_script(random: &mut Random) -> Script {
+    let both = Some(Records::ResponseRecords(vec![marc(), record(oid::SUTRS)]));
+    let answers: [Apdu; 5] = [
+        init_response(true, ProtocolVersion::UP_TO_3).into(),
+        // Answered by the client, and so a turn of its own.
+        resource_control(true),
+        found(2, vec![surrogate(238)]).into(),
+        match random.below(2) {
+            0 => presented(PresentStatus::SUCCESS, both).into(),
+            _ => presented(PresentStatus::FAILURE, diagnostic(13, "9")).into(),
+        },
+        Close::new(CloseReason::FINISHED, Some("bye")).into(),
+    ];
+    let victim = random.below(answers.len());
+    let turns = answers.iter().enumerate().map(|(index, answer)| {
+        let mut octets = encode(answer);
+        if index == victim {
+            random.damage(&mut octets);
+        }
+        Turn::Octets(octets)
+    });
+    Script::from(turns.collect::<Vec<_>>())
+}
+
+/// Whether the session was open to the end. A session that failed must be closed.
+async fn converse(script: Script) -> bool {
+    let stream = serve_quietly(script);
+    let Ok(session) = Session::over(stream, &SessionOptions::default()).await else {
+        return false;
+    };
+    let search = session
+        .search_request(SearchOptions::default().request(query()))
+        .await;
+    let present = session.present(1, 2, &PresentOptions::default()).await;
+    for error in [search.err(), present.err()].into_iter().flatten() {
+        let goes_on = matches!(
+            error,
+            Error::Refused { .. }
+                | Error::AccessRefused { .. }
+                | Error::ProtocolError {
+                    fault: ProtocolFault::NotGranted(_),
+                    ..
+                }
+        );
+        assert!(goes_on || !session.is_open(), "{error}");
+    }
+    session.close().await.is_ok()
+}
+
+fn query() -> Query {
+    let operand = Operand::ResultSet("default".into());
+    Query::Type1(RpnQuery {
+        attribute_set: oid::BIB_1,
+        rpn: RpnStructure::Op(operand),
+    })
+}
+
+/// A server whose transcript nobody reads.
+fn serve_quietly(script: Script) -> tokio::io::DuplexStream {
+    serve(script, &Transcript::default())
+}

@@ -1,0 +1,316 @@
+//! The other side of a session, for tests: a server that does what a script says and notes what it is asked.
+//! Streams are `tokio::io::duplex`, so nothing here needs a socket and the clock can stand still.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream};
+use tokio_util::codec::FramedRead;
+use z3950_asn1::apdu::*;
+use z3950_asn1::codec;
+use z3950_asn1::codec::frame::ApduCodec;
+use z3950_asn1::oid::{self, Oid};
+
+use crate::error::{Cause, Error, Phase};
+use crate::transport::{BoxFuture, BoxStream, Connect, Timeouts};
+use crate::url::Host;
+
+/// What the server does when the next request has come.
+#[derive(Debug, Clone)]
+pub(crate) enum Turn {
+    /// Sends these.
+    Send(Vec<Apdu>),
+    /// Sends these octets.
+    Octets(Vec<u8>),
+    /// Sends these octets one by one.
+    Trickle(Vec<u8>),
+    /// Nothing, and goes on listening.
+    Silence,
+    /// Ends the connection.
+    HangUp,
+}
+
+/// A server for one connection.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Script {
+    pub(crate) turns: Vec<Turn>,
+    /// Octets sent before the connection is cut; `None` for all.
+    pub(crate) budget: Option<usize>,
+    /// Whether a Close is answered when no turn is left.
+    pub(crate) ignores_close: bool,
+}
+
+impl<T: Into<Vec<Turn>>> From<T> for Script {
+    fn from(turns: T) -> Self {
+        Self {
+            turns: turns.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// What servers were asked, in order: `connect`, `initRequest`, …, `end`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Transcript(Arc<Mutex<Vec<String>>>);
+
+impl Transcript {
+    pub(crate) fn text(&self) -> String {
+        self.0.lock().expect("no panic").join(" ")
+    }
+
+    /// The same, once every connection is over.
+    pub(crate) async fn finished(&self) -> String {
+        loop {
+            let text = self.text();
+            let count =
+                |words: &[&str]| text.split(' ').filter(|word| words.contains(word)).count();
+            if count(&["connect"]) == count(&["end", "hangup", "cut"]) {
+                return text;
+            }
+            // The server notes the end of its stream in its own task.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn note(&self, word: impl Into<String>) {
+        self.0.lock().expect("no panic").push(word.into());
+    }
+}
+
+/// Starts a server and gives the client's end of the stream.
+pub(crate) fn serve(script: impl Into<Script>, transcript: &Transcript) -> DuplexStream {
+    let (ours, theirs) = tokio::io::duplex(65_536);
+    transcript.note("connect");
+    tokio::spawn(run(theirs, script.into(), transcript.clone()));
+    ours
+}
+
+/// Plays the server on a stream that the caller has noted as `connect`, if it matters.
+pub(crate) async fn run<S>(stream: S, script: Script, transcript: Transcript)
+where
+    S: AsyncRead + AsyncWrite,
+{
+    let (reader, mut writer) = tokio::io::split(stream);
+    let mut requests = FramedRead::new(reader, ApduCodec::new(1 << 20));
+    let mut turns = script.turns.into_iter();
+    let mut budget = script.budget.unwrap_or(usize::MAX);
+    while let Some(request) = requests.next().await {
+        let request = codec::decode(&request.expect("an APDU")).expect("decodes");
+        transcript.note(describe(&request));
+        let turn = turns.next().unwrap_or(match request {
+            Apdu::Close(_) if !script.ignores_close => close(CloseReason::FINISHED),
+            _ => Turn::Silence,
+        });
+        let (octets, step) = match turn {
+            Turn::Send(apdus) => (apdus.iter().flat_map(encode).collect(), usize::MAX),
+            Turn::Octets(octets) => (octets, usize::MAX),
+            Turn::Trickle(octets) => (octets, 1),
+            Turn::Silence => continue,
+            Turn::HangUp => return transcript.note("hangup"),
+        };
+        let (octets, cut) = match octets.get(..budget) {
+            Some(head) if head.len() < octets.len() || budget == 0 => (head, true),
+            _ => (octets.as_slice(), false),
+        };
+        budget -= octets.len();
+        for piece in octets.chunks(step) {
+            // The client may be gone already: that is for the test to say.
+            let _ = writer.write_all(piece).await;
+            tokio::task::yield_now().await;
+        }
+        if cut {
+            return transcript.note("cut");
+        }
+    }
+    transcript.note("end");
+}
+
+fn describe(request: &Apdu) -> String {
+    let syntax = |oid: &Option<Oid>| oid.and_then(|oid| oid.name()).unwrap_or("any");
+    match request {
+        Apdu::SearchRequest(search) => format!(
+            "search({}/{}/{},{})",
+            search.small_set_upper_bound,
+            search.large_set_lower_bound,
+            search.medium_set_present_number,
+            syntax(&search.preferred_record_syntax)
+        ),
+        Apdu::PresentRequest(present) => format!(
+            "present({}+{},{})",
+            present.result_set_start_point,
+            present.number_of_records_requested,
+            syntax(&present.preferred_record_syntax)
+        ),
+        Apdu::Close(close) => format!("close({})", close.close_reason),
+        other => other.name().to_owned(),
+    }
+}
+
+pub(crate) fn encode(apdu: &Apdu) -> Vec<u8> {
+    codec::encode(apdu).expect("encodes")
+}
+
+/// A connector whose n-th connection leads to the n-th script; further ones are refused.
+pub(crate) struct Scripted {
+    scripts: Mutex<VecDeque<Script>>,
+    pub(crate) transcript: Transcript,
+}
+
+impl Scripted {
+    pub(crate) fn new<S: Into<Script>>(scripts: impl IntoIterator<Item = S>) -> Self {
+        let scripts = scripts.into_iter().map(Into::into).collect();
+        Self {
+            scripts: Mutex::new(scripts),
+            transcript: Transcript::default(),
+        }
+    }
+}
+
+impl Connect for Scripted {
+    fn connect<'a>(
+        &'a self,
+        _: &'a Host,
+        _: u16,
+        _: &'a Timeouts,
+    ) -> BoxFuture<'a, Result<BoxStream, Error>> {
+        let script = self.scripts.lock().expect("no panic").pop_front();
+        let stream = script.map(|script| Box::new(serve(script, &self.transcript)) as BoxStream);
+        let refused = || {
+            let cause = Cause::Refused(Arc::new(std::io::ErrorKind::ConnectionRefused.into()));
+            Error::Unavailable {
+                phase: Phase::Connect,
+                cause,
+            }
+        };
+        Box::pin(std::future::ready(stream.ok_or_else(refused)))
+    }
+}
+
+pub(crate) fn send(apdu: impl Into<Apdu>) -> Turn {
+    Turn::Send(vec![apdu.into()])
+}
+
+pub(crate) fn init_response(result: bool, protocol_version: ProtocolVersion) -> InitializeResponse {
+    InitializeResponse {
+        reference_id: None,
+        protocol_version,
+        options: Options::SEARCH | Options::PRESENT | Options::DELETE | Options::NAMED_RESULT_SETS,
+        preferred_message_size: 1_048_576,
+        exceptional_record_size: 1_048_576,
+        result,
+        implementation_id: None,
+        implementation_name: Some("script".into()),
+        implementation_version: None,
+        user_information_field: None,
+        other_info: None,
+        unknown: Default::default(),
+    }
+}
+
+/// An Init accepted in version 3.
+pub(crate) fn accepted() -> Turn {
+    send(init_response(true, ProtocolVersion::UP_TO_3))
+}
+
+/// The answer to a search, with records that came along.
+pub(crate) fn found(hits: i64, records: Vec<NamePlusRecord>) -> SearchResponse {
+    SearchResponse {
+        result_count: hits,
+        number_of_records_returned: i64::try_from(records.len()).expect("few"),
+        next_result_set_position: 1,
+        search_status: true,
+        present_status: Some(PresentStatus::SUCCESS),
+        records: match records.is_empty() {
+            true => None.into(),
+            false => Records::ResponseRecords(records).into(),
+        },
+        ..SearchResponse::default()
+    }
+}
+
+/// A search that failed.
+pub(crate) fn search_failed(records: Option<Records>) -> SearchResponse {
+    SearchResponse {
+        result_set_status: Some(ResultSetStatus::NONE),
+        records: records.into(),
+        ..SearchResponse::default()
+    }
+}
+
+pub(crate) fn presented(status: PresentStatus, records: Option<Records>) -> PresentResponse {
+    let count = match &records {
+        Some(Records::ResponseRecords(records)) => records.len(),
+        _ => 0,
+    };
+    PresentResponse {
+        reference_id: None,
+        number_of_records_returned: i64::try_from(count).expect("few"),
+        next_result_set_position: 2,
+        present_status: status,
+        records: records.into(),
+        other_info: None,
+    }
+}
+
+/// One record presented.
+pub(crate) fn one(record: NamePlusRecord) -> Turn {
+    send(presented(
+        PresentStatus::SUCCESS,
+        Some(Records::ResponseRecords(vec![record])),
+    ))
+}
+
+pub(crate) fn record(syntax: Oid) -> NamePlusRecord {
+    let external = External::octet_aligned(syntax, Bytes::from_static(b"a record"));
+    NamePlusRecord {
+        name: Some("cat".into()),
+        record: Record::RetrievalRecord(external),
+    }
+}
+
+pub(crate) fn marc() -> NamePlusRecord {
+    record(oid::USMARC)
+}
+
+pub(crate) fn surrogate(condition: i64) -> NamePlusRecord {
+    let diagnostic = DiagRec::DefaultFormat(DefaultDiagFormat::bib1(condition, ""));
+    NamePlusRecord {
+        name: None,
+        record: Record::SurrogateDiagnostic(diagnostic),
+    }
+}
+
+pub(crate) fn diagnostic(condition: i64, addinfo: &str) -> Option<Records> {
+    Some(Records::NonSurrogateDiagnostic(DefaultDiagFormat::bib1(
+        condition, addinfo,
+    )))
+}
+
+pub(crate) fn close(reason: CloseReason) -> Turn {
+    send(Close::new(reason, Some("so long")))
+}
+
+pub(crate) fn challenge() -> Apdu {
+    let challenge = SecurityChallenge::SimpleForm("who are you?".into());
+    AccessControlRequest {
+        reference_id: None,
+        security_challenge: challenge,
+        other_info: None,
+    }
+    .into()
+}
+
+pub(crate) fn resource_control(response_required: bool) -> Apdu {
+    ResourceControlRequest {
+        reference_id: None,
+        suspended_flag: None,
+        resource_report: None,
+        partial_results_available: None,
+        response_required,
+        triggered_request_flag: None,
+        other_info: None,
+    }
+    .into()
+}
