@@ -1,0 +1,13 @@
+//! Octets decoded; what decodes must encode, and decode again to the same value.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use z3950_asn1::codec::{decode, dump, encode};
+
+fuzz_target!(|octets: &[u8]| {
+    dump::dump(octets);
+    if let Ok(apdu) = decode(octets) {
+        let encoded = encode(&apdu).expect("what was decoded encodes");
+        assert!(decode(&encoded).as_ref() == Ok(&apdu));
+    }
+});

@@ -1,0 +1,34 @@
+//! Frames for the server's session: an Init that is granted, then whatever comes.
+#![no_main]
+
+use std::sync::{Arc, LazyLock};
+
+use bytes::BytesMut;
+use libfuzzer_sys::fuzz_target;
+use tokio_util::codec::Decoder;
+use z3950_asn1::codec::encode;
+use z3950_asn1::codec::frame::ApduCodec;
+use z3950_server::{Limits, MemoryBackend, Session};
+
+static BACKEND: LazyLock<Arc<MemoryBackend>> = LazyLock::new(|| Arc::new(MemoryBackend::demo()));
+
+/// Init as yaz-client sends it, without its name.
+const INIT: [u8; 23] = [
+    0xb4, 0x15, 0x83, 2, 0, 0xe0, 0x84, 3, 0, 0xe9, 0xa2, 0x85, 4, 4, 0, 0, 0, 0x86, 4, 4, 0, 0, 0,
+];
+
+fuzz_target!(|octets: &[u8]| {
+    let mut session = Session::new(BACKEND.clone(), Arc::new(Limits::default()));
+    assert!(!session.receive(&INIT).hang_up);
+    let mut codec = ApduCodec::new(session.max_apdu_size());
+    let mut input = BytesMut::from(octets);
+    while let Ok(Some(request)) = codec.decode_eof(&mut input) {
+        let reply = session.receive(&request);
+        for apdu in &reply.apdus {
+            encode(apdu).expect("an answer encodes");
+        }
+        if reply.hang_up {
+            return;
+        }
+    }
+});

@@ -1,0 +1,52 @@
+//! Octets written down as hexadecimal digits with remarks, as in `fixtures/wire/*.hex`.
+
+/// Reads octets: two digits each, white space between as it helps; `#` starts a remark, `"…"` stands for its
+/// characters.
+pub fn octets(text: &str) -> Vec<u8> {
+    let mut octets = Vec::new();
+    for line in text.lines() {
+        let mut rest = line;
+        while !rest.trim_start().is_empty() {
+            rest = rest.trim_start();
+            if rest.starts_with('#') {
+                break;
+            }
+            if let Some(quoted) = rest.strip_prefix('"') {
+                let (characters, after) = quoted.split_once('"').expect("a closing quote");
+                octets.extend(characters.bytes());
+                rest = after;
+                continue;
+            }
+            let (digits, after) = rest
+                .split_at_checked(2)
+                .unwrap_or_else(|| panic!("two digits in {line:?}"));
+            octets.push(
+                u8::from_str_radix(digits, 16)
+                    .unwrap_or_else(|_| panic!("hexadecimal digits in {line:?}")),
+            );
+            rest = after;
+        }
+    }
+    octets
+}
+
+/// The octets as digits, 32 octets a line, for messages.
+pub fn digits(octets: &[u8]) -> String {
+    let lines = octets.chunks(32).map(|line| {
+        let digits: Vec<String> = line.iter().map(|octet| format!("{octet:02X}")).collect();
+        digits.join(" ")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn remarks_and_characters() {
+        assert_eq!(
+            super::octets("B6 7001 # length\n\"tmf\" 00"),
+            [0xb6, 0x70, 1, b't', b'm', b'f', 0]
+        );
+        assert_eq!(super::digits(&[0xb6, 1]), "B6 01");
+    }
+}

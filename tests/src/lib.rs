@@ -1,0 +1,7 @@
+//! What the test programs share: random values, octets written as hex, the programs under test, and the
+//! field's own programs as their partners.
+
+pub mod hex;
+pub mod peer;
+pub mod program;
+pub mod random;

@@ -1,0 +1,165 @@
+//! The field's own programs as partners: yaz-client, zoomsh, yaz-ztest and zebrasrv, from the packages `yaz`
+//! and `idzebra-2.0`. One that is missing is skipped aloud, or fails the test if `Z3950_PEERS=required`.
+
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tempfile::TempDir;
+
+/// The path of a program on `PATH`; says that the test is skipped where it is missing.
+///
+/// # Panics
+/// If it is missing and `Z3950_PEERS=required`.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path)
+        .map(|directory| directory.join(program))
+        .find(|path| path.is_file());
+    if found.is_none() {
+        assert!(
+            std::env::var("Z3950_PEERS").as_deref() != Ok("required"),
+            "{program} not found"
+        );
+        // Past the test harness, which keeps what passing tests print to itself.
+        let _ = writeln!(std::io::stderr(), "skipped: {program} not found");
+    }
+    found
+}
+
+/// A server of the field, which runs until it is dropped.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    /// Its port on 127.0.0.1.
+    pub port: u16,
+    _directory: TempDir,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts `yaz-ztest`, if it is there.
+pub fn yaz_ztest() -> Option<Server> {
+    let program = find("yaz-ztest")?;
+    let directory = tempfile::tempdir().expect("a directory");
+    // Without this file it ends at the first Scan.
+    std::fs::write(directory.path().join("dummy-words"), "war:3\npeace:2\n")
+        .expect("the file is written");
+    Some(start(directory, |directory, port| {
+        let mut command = Command::new(&program);
+        command
+            .current_dir(directory)
+            .args(["-v", "none", "-S"])
+            .arg(format!("tcp:127.0.0.1:{port}"));
+        command
+    }))
+}
+
+/// Starts `zebrasrv` on the given MARC records, indexed so that 001 is found by Use 1032, if it is there.
+pub fn zebrasrv(records: &[Bytes]) -> Option<Server> {
+    let (server, indexer) = (find("zebrasrv")?, find("zebraidx")?);
+    let directory = tempfile::tempdir().expect("a directory");
+    configure_zebra(directory.path(), records);
+    for arguments in [&["init"][..], &["update", "records"]] {
+        let output = Command::new(&indexer)
+            .current_dir(directory.path())
+            .args(["-c", "zebra.cfg"])
+            .args(arguments)
+            .output()
+            .expect("zebraidx starts");
+        let log = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "zebraidx {arguments:?}: {log}");
+        // A configuration it cannot use makes it index nothing, without an error.
+        let expected = format!("Records: {}", records.len());
+        assert!(
+            arguments != ["update", "records"] || log.contains(&expected),
+            "{expected} in {log}"
+        );
+    }
+    Some(start(directory, |directory, port| {
+        let mut command = Command::new(&server);
+        command
+            .current_dir(directory)
+            .args(["-v", "none", "-c", "zebra.cfg"])
+            .arg(format!("tcp:127.0.0.1:{port}"));
+        command
+    }))
+}
+
+fn configure_zebra(directory: &Path, records: &[Bytes]) {
+    const TAB: &str = "/usr/share/idzebra-2.0/tab";
+    let modules = std::fs::read_dir("/usr/lib")
+        .expect("/usr/lib is there")
+        .flatten()
+        .map(|entry| entry.path().join("idzebra-2.0/modules"))
+        .find(|path| path.is_dir())
+        .expect("idzebra's modules are installed");
+    let config = format!(
+        "profilePath: .:{TAB}\nmodulePath: {}\nattset: bib1.att\nrecordType: grs.marcxml.marc21\n\
+         register: register:1G\nlockDir: lock\nsetTmpDir: tmp\nkeyTmpDir: tmp\n",
+        modules.display()
+    );
+    let rules =
+        std::fs::read_to_string(format!("{TAB}/marc21.abs")).expect("marc21.abs is installed");
+    let rules = format!(
+        "{rules}\nmelm 001 Local-number:w,Local-number:p,Local-number:u,Doc-id:w,Doc-id:p,Doc-id:u\n\
+         melm 020$a ISBN:w\n"
+    );
+    for name in ["register", "lock", "tmp", "records"] {
+        std::fs::create_dir(directory.join(name)).expect("a directory");
+    }
+    std::fs::write(directory.join("zebra.cfg"), config).expect("the file is written");
+    std::fs::write(directory.join("marc21.abs"), rules).expect("the file is written");
+    std::fs::write(directory.join("records/all.mrc"), records.concat())
+        .expect("the file is written");
+}
+
+/// Starts a server on a free port. Another program may take the port in between: three tries.
+fn start(directory: TempDir, command: impl Fn(&Path, u16) -> Command) -> Server {
+    for _ in 0..3 {
+        let port = free_port();
+        let mut child = command(directory.path(), port)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the server starts");
+        if answers(&mut child, port) {
+            return Server {
+                child,
+                port,
+                _directory: directory,
+            };
+        }
+        // It has ended or does not listen; either way it is not wanted any more.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    panic!("the server does not listen");
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port");
+    listener.local_addr().expect("it is bound").port()
+}
+
+fn answers(child: &mut Child, port: u16) -> bool {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while Instant::now() < deadline && matches!(child.try_wait(), Ok(None)) {
+        if TcpStream::connect(address).is_ok() {
+            return true;
+        }
+        std::thread::yield_now();
+    }
+    false
+}

@@ -1,0 +1,174 @@
+//! The programs under test, as a user runs them: built once, started, fed and read.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::OnceLock;
+
+/// The path of `z3950` or `z3950d`, built in the profile that the tests themselves are.
+pub fn path(name: &str) -> PathBuf {
+    static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
+    DIRECTORY.get_or_init(build).join(name)
+}
+
+fn build() -> PathBuf {
+    let test = std::env::current_exe().expect("the test program has a path");
+    let directory = test
+        .parent()
+        .and_then(Path::parent)
+        .expect("it lies in PROFILE/deps")
+        .to_owned();
+    let profile = match directory.file_name().and_then(OsStr::to_str) {
+        Some("debug") | None => "test",
+        Some(profile) => profile,
+    };
+    let target = directory
+        .parent()
+        .expect("PROFILE lies in the target directory");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args(["build", "--quiet", "--workspace", "--bins"])
+        .args(["--profile", profile, "--target-dir"])
+        .arg(target)
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .status()
+        .expect("cargo starts");
+    assert!(status.success(), "the programs are built");
+    directory
+}
+
+/// What a program that ran to its end wrote and returned.
+#[derive(Debug)]
+pub struct Ran {
+    /// Exit code; `None` if a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output, what is not UTF-8 replaced.
+    pub stdout: String,
+    /// Standard error, what is not UTF-8 replaced.
+    pub stderr: String,
+    /// Standard output, as it came.
+    pub octets: Vec<u8>,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            octets: output.stdout,
+        }
+    }
+}
+
+/// Runs `z3950` with the arguments and nothing on standard input.
+pub fn z3950<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Ran {
+    z3950_fed(arguments, "")
+}
+
+/// Runs `z3950` with the arguments and the text on standard input.
+pub fn z3950_fed<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>, input: &str) -> Ran {
+    run(Command::new(path("z3950")).args(arguments), input)
+}
+
+/// Runs a command to its end with the text on standard input.
+pub fn run(command: &mut Command, input: &str) -> Ran {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{command:?} starts: {error}"));
+    let mut stdin = child.stdin.take().expect("standard input is piped");
+    let input = input.to_owned();
+    // A program that ends without reading all of its input is none of this thread's business.
+    let feeder = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
+    let ran = child.wait_with_output().expect("the program ends").into();
+    feeder.join().expect("the input is written");
+    ran
+}
+
+/// A `z3950d` that runs until it is dropped.
+#[derive(Debug)]
+pub struct Daemon {
+    child: Child,
+    /// Where it listens, one address for each `--listen`.
+    pub addresses: Vec<SocketAddr>,
+}
+
+impl Daemon {
+    /// Starts `z3950d` with the arguments on a free loopback port, and waits until it listens.
+    pub fn start<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Self {
+        Self::listening(arguments, &["127.0.0.1:0"])
+    }
+
+    /// The same on the given addresses.
+    pub fn listening<S: AsRef<OsStr>>(
+        arguments: impl IntoIterator<Item = S>,
+        addresses: &[&str],
+    ) -> Self {
+        let mut command = Command::new(path("z3950d"));
+        command
+            .args(arguments)
+            .args(addresses.iter().flat_map(|address| ["--listen", address]));
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{command:?} starts: {error}"));
+        let mut lines =
+            BufReader::new(child.stdout.take().expect("standard output is piped")).lines();
+        let addresses = addresses
+            .iter()
+            .map(|_| {
+                let line = lines
+                    .next()
+                    .expect("a line for each address")
+                    .expect("text");
+                let address = line
+                    .strip_prefix("listening on ")
+                    .unwrap_or_else(|| panic!("unexpected {line:?}"));
+                address.parse().expect("an address")
+            })
+            .collect();
+        Self { child, addresses }
+    }
+
+    /// Its first address.
+    pub fn address(&self) -> SocketAddr {
+        self.addresses[0]
+    }
+
+    /// Its port on the first address.
+    pub fn port(&self) -> u16 {
+        self.address().port()
+    }
+
+    /// Sends a signal by name, such as `TERM`.
+    pub fn signal(&self, name: &str) {
+        let status = Command::new("sh")
+            .args([
+                "-c",
+                "kill -s \"$0\" \"$1\"",
+                name,
+                &self.child.id().to_string(),
+            ])
+            .status();
+        assert!(status.expect("sh starts").success(), "the signal is sent");
+    }
+
+    /// Waits for its end.
+    pub fn wait(&mut self) -> ExitStatus {
+        self.child.wait().expect("the program ends")
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // It may have ended already, as the test asked it to.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,153 @@
+//! `z3950d`: what it listens on, what it serves, how it ends.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use z3950_asn1::record::{iso2709, mrk};
+use z3950_tests::hex;
+use z3950_tests::program::{Daemon, path, run, z3950};
+
+fn get(address: SocketAddr, rest: &str) -> Option<i32> {
+    z3950(["get", &format!("z39.50r://{address}/{rest}")]).code
+}
+
+#[test]
+fn each_listener_is_named_and_serves() {
+    let mut addresses = vec!["127.0.0.1:0", "127.0.0.1:0"];
+    if std::net::TcpListener::bind("[::1]:0").is_ok() {
+        addresses.push("[::1]:0");
+    }
+    let daemon = Daemon::listening(["--demo"], &addresses);
+    assert_eq!(daemon.addresses.len(), addresses.len());
+    for address in &daemon.addresses {
+        assert!(
+            address.ip().is_loopback() && address.port() > 0,
+            "{address}"
+        );
+        assert_eq!(get(*address, "books?pg1342"), Some(0), "{address}");
+    }
+}
+
+#[test]
+fn files_are_served_as_databases() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=245  00$aOne\n\n=LDR  00000nam a2200000 a 4500\n=001  b2\n=035  \\\\$a(X)77\n=245  00$aTwo\n";
+    let records = mrk::parse_all(text).expect("two records");
+    let octets: Vec<u8> = records
+        .iter()
+        .flat_map(|record| iso2709::encode(record).expect("fits"))
+        .collect();
+    let file = directory.path().join("two.mrc");
+    std::fs::write(&file, octets).expect("written");
+    let database = format!("little={}", file.display());
+    let daemon = Daemon::start(["--database", &database]);
+    assert_eq!(get(daemon.address(), "little?b2"), Some(0));
+    assert_eq!(get(daemon.address(), "Default?b1"), Some(0));
+    assert_eq!(get(daemon.address(), "books?pg1342"), Some(5));
+    let daemon = Daemon::start(["--database", &database, "--docid", "035$a"]);
+    assert_eq!(
+        (
+            get(daemon.address(), "little?(X)77"),
+            get(daemon.address(), "little?b2")
+        ),
+        (Some(0), Some(3))
+    );
+}
+
+#[test]
+fn usage_is_told() {
+    for arguments in [
+        &[][..],
+        &["--database", "x"],
+        &["--database", "x=/nonexistent.mrc"],
+        &["--demo", "--listen", "nowhere"],
+        &["--demo", "--listen", "192.0.2.1:1"],
+    ] {
+        let ran = run(Command::new(path("z3950d")).args(arguments), "");
+        assert!(
+            ran.code == Some(2) && ran.stdout.is_empty() && !ran.stderr.is_empty(),
+            "{arguments:?}: {ran:?}"
+        );
+    }
+    let ran = run(Command::new(path("z3950d")).arg("--help"), "");
+    assert!(
+        ran.code == Some(0) && ran.stdout.contains("--demo") && ran.stdout.contains("Exit codes"),
+        "{ran:?}"
+    );
+}
+
+/// A session opened by hand, so that it stays idle.
+fn idle_session(daemon: &Daemon) -> TcpStream {
+    let init = include_str!("../../fixtures/wire/init-request.hex");
+    let mut stream = TcpStream::connect(daemon.address()).expect("connects");
+    stream.write_all(&hex::octets(init)).expect("writes");
+    let mut answer = [0; 2];
+    stream.read_exact(&mut answer).expect("an InitResponse");
+    assert_eq!(answer[0], 0xb5);
+    let mut rest = vec![0; usize::from(answer[1])];
+    stream.read_exact(&mut rest).expect("all of it");
+    stream
+}
+
+#[test]
+fn a_signal_ends_it_in_good_order() {
+    for signal in ["TERM", "INT"] {
+        let mut daemon = Daemon::start(["--demo"]);
+        let mut session = idle_session(&daemon);
+        let asked = Instant::now();
+        daemon.signal(signal);
+        let mut last_words = Vec::new();
+        session
+            .read_to_end(&mut last_words)
+            .expect("reads to the end");
+        assert!(
+            last_words.starts_with(&[0xbf, 0x30]),
+            "a Close: {}",
+            hex::digits(&last_words)
+        );
+        drop(session);
+        assert_eq!(daemon.wait().code(), Some(0), "{signal}");
+        // The issue asks for one second; a machine that does several things at once is given more.
+        assert!(
+            asked.elapsed() < Duration::from_secs(10),
+            "{signal}: {:?}",
+            asked.elapsed()
+        );
+        assert!(TcpStream::connect(daemon.address()).is_err());
+    }
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let mut daemon = Daemon::start(["--demo", "--drain", "3600"]);
+    let _session = idle_session(&daemon);
+    daemon.signal("TERM");
+    daemon.signal("TERM");
+    let status = daemon.wait();
+    assert!(
+        status.code().is_some() || status.signal().is_some(),
+        "{status}"
+    );
+}
+
+#[test]
+fn words_go_to_standard_error() {
+    let mut child = Command::new(path("z3950d"))
+        .args(["--demo", "-v", "--listen", "127.0.0.1:0"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut stdout = child.stdout.take().expect("piped");
+    let mut line = [0; 13];
+    stdout.read_exact(&mut line).expect("the first line");
+    assert_eq!(&line, b"listening on ");
+    child.kill().expect("ends");
+    let output = child.wait_with_output().expect("ended");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(!words.contains("\x1b["), "no colours into a pipe: {words}");
+}

@@ -1,0 +1,358 @@
+//! `z3950 get`, `z3950 plan` and a URL alone.
+
+use std::net::TcpListener;
+use std::process::Command;
+
+use z3950_tests::program::{Ran, path, run, z3950};
+
+fn demo(rest: &str, flags: &[&str]) -> Ran {
+    let url = format!("z39.50r://localhost/{rest}");
+    z3950(["--demo", "get", &url].iter().chain(flags))
+}
+
+/// The README's first command, as the program itself.
+#[test]
+fn the_main_job() {
+    let ran = z3950([
+        "--demo",
+        "get",
+        "z39.50r://localhost/books?pg1342;esn=f;rs=marc",
+    ]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(
+        lines.first().map(|leader| leader.len()),
+        Some(24),
+        "{}",
+        ran.stdout
+    );
+    assert_eq!(lines.get(1), Some(&"001 pg1342"));
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.starts_with("245 10 $a Pride and prejudice")),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn outcomes_are_exit_codes_and_plain_words() {
+    for (rest, code, words) in [
+        ("books?nosuch", 3, "no record matches"),
+        ("books?twice", 4, "2 records match"),
+        ("nosuch?x", 5, "diagnostic 235"),
+        ("books?pg1342;rs=opac", 5, "diagnostic 239"),
+        ("books?pg1342;esn=x", 5, "diagnostic 25"),
+        ("books", 2, "names no record"),
+        ("books?a b", 2, "offset 27"),
+        ("?x", 2, "offset"),
+    ] {
+        let ran = demo(rest, &[]);
+        assert_eq!(ran.code, Some(code), "{rest}: {ran:?}");
+        assert!(
+            ran.stdout.is_empty() && ran.stderr.contains(words),
+            "{rest}: {ran:?}"
+        );
+        assert!(ran.stderr.starts_with("error: "), "{rest}: {ran:?}");
+    }
+    let ran = demo("books?nosuch", &[]);
+    for part in ["nosuch", "books", "localhost:210"] {
+        assert!(ran.stderr.contains(part), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn strict_refuses_what_lenient_takes() {
+    assert_eq!(demo("books?pg1342;rs=marc;esn=f", &[]).code, Some(0));
+    let ran = demo("books?pg1342;rs=marc;esn=f", &["--strict"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    let ran = demo("books?pg1342;rs=klingon", &["--strict"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    let ran = demo("books?pg1342;rs=klingon", &[]);
+    assert!(
+        ran.code == Some(0) && ran.stderr.contains("warning"),
+        "{ran:?}"
+    );
+    assert_eq!(
+        demo("books?pg1342;rs=klingon", &["--hints", "require"]).code,
+        Some(2)
+    );
+    assert_eq!(
+        demo("books?pg1342;rs=sutrs", &["--hints", "ignore"])
+            .stdout
+            .lines()
+            .nth(1),
+        Some("001 pg1342")
+    );
+}
+
+#[test]
+fn several_urls_give_all_their_records_and_the_gravest_code() {
+    let url = |rest: &str| format!("z39.50r://localhost/{rest}");
+    let ran = z3950([
+        "--demo",
+        "get",
+        "--format",
+        "json",
+        &url("books?pg1342"),
+        &url("books?nosuch"),
+        &url("books?pg2600"),
+    ]);
+    assert_eq!(ran.code, Some(3));
+    let ids: Vec<String> = ran
+        .stdout
+        .lines()
+        .map(|line| {
+            let record: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            record["fields"][0]["001"]
+                .as_str()
+                .expect("a control number")
+                .to_owned()
+        })
+        .collect();
+    assert_eq!(ids, ["pg1342", "pg2600"]);
+    let ran = z3950([
+        "--demo",
+        "get",
+        &url("nosuch?x"),
+        &url("books?twice"),
+        "nonsense",
+    ]);
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+}
+
+#[test]
+fn formats_of_other_syntaxes() {
+    let ran = demo("books?pg1342;rs=sutrs", &[]);
+    assert!(
+        ran.stdout.starts_with("Title: Pride and prejudice"),
+        "{ran:?}"
+    );
+    let ran = demo("books?pg1342;rs=sutrs", &["--format", "json"]);
+    let value: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(value["syntax"], "1.2.840.10003.5.101");
+    let ran = demo("books?pg1342", &["--format", "raw"]);
+    assert_eq!(ran.octets.last(), Some(&0x1d), "the octets are unchanged");
+    assert_eq!(
+        ran.octets.get(..5),
+        Some(format!("{:05}", ran.octets.len()).as_bytes())
+    );
+}
+
+#[test]
+fn other_scripts_come_through() {
+    for (docid, text) in [
+        ("demo-pushkin-onegin", "Евгений Онегин"),
+        ("demo-homer-ilias", "Ἰλιάς"),
+        ("pg24264", "紅樓夢"),
+        ("demo-soseki-wagahai", "吾輩は猫である"),
+    ] {
+        let ran = demo(&format!("books?{docid}"), &[]);
+        let folded = ran.stdout.replace('\u{301}', "");
+        assert!(
+            ran.code == Some(0) && (folded.contains(text) || docid.contains("homer")),
+            "{docid}: {ran:?}"
+        );
+    }
+}
+
+/// The APDUs that `-vv` names, in order.
+fn apdus(ran: &Ran) -> Vec<String> {
+    let name = |line: &str| Some(line.split_once("apdu=\"")?.1.split_once('"')?.0.to_owned());
+    ran.stderr.lines().filter_map(name).collect()
+}
+
+#[test]
+fn the_transcript_shows_what_was_sent_and_nothing_else() {
+    const INIT: [&str; 2] = ["initRequest", "initResponse"];
+    const SEARCH: [&str; 2] = ["searchRequest", "searchResponse"];
+    const CLOSE: [&str; 2] = ["close", "close"];
+    let ran = demo("books?pg1342", &["-vv"]);
+    assert_eq!(
+        apdus(&ran),
+        [INIT, SEARCH, CLOSE].concat(),
+        "{}",
+        ran.stderr
+    );
+    let ran = demo("books?pg1342", &["-vv", "--strategy", "present-only"]);
+    let present = ["presentRequest", "presentResponse"];
+    assert_eq!(
+        apdus(&ran),
+        [INIT, SEARCH, present, CLOSE].concat(),
+        "{}",
+        ran.stderr
+    );
+    let ran = demo("books?pg1342", &["-v"]);
+    for part in ["localhost", "210", "books", "pg1342", "usmarc"] {
+        assert!(ran.stderr.contains(part), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn sessions_are_shared_when_they_may_be() {
+    let urls = [
+        "z39.50r://localhost/books?pg1342",
+        "z39.50r://LOCALHOST:210/books?pg2600",
+    ];
+    let count = |flags: &[&str]| {
+        let ran = z3950(["--demo", "-vv", "get"].iter().chain(flags).chain(&urls));
+        apdus(&ran)
+            .iter()
+            .filter(|name| *name == "initRequest")
+            .count()
+    };
+    assert_eq!((count(&[]), count(&["--keep-open"])), (2, 1));
+}
+
+#[test]
+fn reserved_ports_need_consent() {
+    for (flags, code) in [(&[][..], 7), (&["--allow-reserved-port"], 0)] {
+        let ran = z3950(
+            ["--demo", "get", "z39.50r://localhost:25/books?pg1342"]
+                .iter()
+                .chain(flags),
+        );
+        assert_eq!(ran.code, Some(code), "{ran:?}");
+    }
+}
+
+#[test]
+fn credentials_are_never_shown() {
+    for arguments in [
+        &[
+            "--demo",
+            "-vvv",
+            "get",
+            "z39.50r://me:hush@localhost/books?pg1342",
+        ][..],
+        &[
+            "--demo",
+            "-vvv",
+            "get",
+            "--allow-url-credentials",
+            "z39.50r://me:hush@localhost/books?pg1342",
+        ],
+        &["get", "z39.50r://me:hush@localhost/books?a b"],
+        &["get", "--strict", "z39.50r://me:hush@localhost/books?x"],
+        &[
+            "plan",
+            "--octets",
+            "--allow-url-credentials",
+            "z39.50r://me:hush@localhost/books?x",
+        ],
+        &[
+            "url",
+            "parse",
+            "--json",
+            "z39.50r://me:hush@localhost/books?x",
+        ],
+        &[
+            "url",
+            "check",
+            "z39.50r://me:hush@localhost/books?x",
+            "z39.50r://me:hush@localhost/books?a b",
+        ],
+    ] {
+        let ran = z3950(arguments);
+        assert!(
+            !ran.stdout.contains("hush") && !ran.stderr.contains("hush"),
+            "{arguments:?}: {ran:?}"
+        );
+    }
+}
+
+#[test]
+fn waits_are_bounded() {
+    // Connections are taken by the system and never answered.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!(
+        "z39.50r://127.0.0.1:{}/books?x",
+        silent.local_addr().expect("bound").port()
+    );
+    for flags in [["--timeout", "0.05"], ["--deadline", "0.05"]] {
+        let ran = z3950(["get", &url].iter().chain(&flags));
+        assert_eq!(ran.code, Some(6), "{ran:?}");
+        assert!(
+            ran.stderr.contains("Init"),
+            "the phase is named: {}",
+            ran.stderr
+        );
+    }
+    drop(silent);
+    let ran = z3950(["get", &url]);
+    assert!(
+        ran.code == Some(6) && ran.stderr.contains("refused"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_fault() {
+    let program = path("z3950");
+    let script = "for i in 1 2 3 4 5; do set -- \"$@\" \"$2\"; done; \"$0\" --demo get \"$@\" | head -n 1; echo \"${PIPESTATUS[0]}\"";
+    let ran = run(
+        Command::new("bash")
+            .args(["-c", script])
+            .arg(program)
+            .args(["--format=text", "z39.50r://localhost/books?pg1342"]),
+        "",
+    );
+    assert!(
+        ran.stdout.ends_with("\n0\n") && ran.stderr.is_empty(),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_plan_is_shown_without_a_connection() {
+    let ran = z3950([
+        "plan",
+        "z39.50r://lib.example:2100/cat+maps?id7;esn=f;rs=marc",
+    ]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let steps: Vec<&str> = ran
+        .stdout
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(steps, ["connect", "Init", "Search", "Present", "Close"]);
+    assert!(
+        ran.stdout.contains("@attr 4=104 @attr 1=1032 id7") && ran.stdout.contains("cat+maps"),
+        "{}",
+        ran.stdout
+    );
+    assert_eq!(z3950(["plan", "z39.50r://lib.example/cat"]).code, Some(2));
+    assert_eq!(
+        z3950(["plan", "z39.50r://lib.example:25/cat?x"]).code,
+        Some(7)
+    );
+    let session = z3950(["plan", "z39.50s://lib.example/cat"]);
+    assert!(
+        session.code == Some(0) && !session.stdout.contains("Search"),
+        "{session:?}"
+    );
+}
+
+#[test]
+fn usage_is_told() {
+    for arguments in [
+        &["get"][..],
+        &["fetch", "x"],
+        &["--timeout", "x", "get", "y"],
+        &["http://example.org/"],
+        &[],
+    ] {
+        let ran = z3950(arguments);
+        assert!(
+            ran.code == Some(2) && ran.stdout.is_empty() && !ran.stderr.is_empty(),
+            "{arguments:?}: {ran:?}"
+        );
+    }
+    let help = z3950(["--help"]);
+    assert!(
+        help.code == Some(0) && help.stdout.contains("Exit codes") && help.stdout.contains("130"),
+        "{help:?}"
+    );
+    assert_eq!(z3950(["--version"]).stdout, "z3950 0.1.0\n");
+}

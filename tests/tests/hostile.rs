@@ -1,0 +1,156 @@
+//! Real APDUs changed at random, 600,000 in this program, through framing, decoding and the server's session:
+//! nothing panics, grows or loses its place. The client's session is treated so in its own crate.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use tokio_util::codec::Decoder;
+use z3950_asn1::apdu::{Apdu, Query};
+use z3950_asn1::codec::frame::{ApduCodec, StreamError};
+use z3950_asn1::codec::{decode, dump, encode};
+use z3950_server::{Limits, MemoryBackend, Session};
+use z3950_tests::hex;
+use z3950_tests::random::{Random, mutations};
+
+const MAX_APDU_SIZE: usize = 65_536;
+
+/// The fixtures, as they are and with every length in the definite form.
+fn samples() -> Vec<Vec<u8>> {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/wire");
+    let mut samples = Vec::new();
+    for file in std::fs::read_dir(directory)
+        .expect("the fixtures are there")
+        .flatten()
+    {
+        let octets = hex::octets(&std::fs::read_to_string(file.path()).expect("text"));
+        samples.push(encode(&decode(&octets).expect("a fixture decodes")).expect("and encodes"));
+        samples.push(octets);
+    }
+    samples.sort();
+    assert!(samples.len() >= 60);
+    samples
+}
+
+/// Takes APDUs from a stream that comes in pieces of any size; answers where it ended.
+fn frames(octets: &[u8], random: &mut Random) -> (Vec<Bytes>, Result<(), StreamError>) {
+    let mut codec = ApduCodec::new(MAX_APDU_SIZE);
+    let mut buffer = BytesMut::new();
+    let mut found = Vec::new();
+    let mut rest = octets;
+    loop {
+        let (piece, after) = rest.split_at(random.below(40).min(rest.len()));
+        buffer.extend_from_slice(piece);
+        rest = after;
+        let ended = rest.is_empty();
+        loop {
+            let frame = if ended {
+                codec.decode_eof(&mut buffer)
+            } else {
+                codec.decode(&mut buffer)
+            };
+            match frame {
+                Ok(Some(frame)) => found.push(frame),
+                Ok(None) if ended => return (found, Ok(())),
+                Ok(None) => break,
+                Err(error) => return (found, Err(error)),
+            }
+        }
+    }
+}
+
+#[test]
+fn framing_and_decoding() {
+    let samples = samples();
+    let mut random = Random::new("framing and decoding");
+    let (mut decoded, mut framed) = (0, 0);
+    for _ in 0..mutations(500_000) {
+        let mutant = random.pick(&samples).clone();
+        let mutant = random.mutate(&mutant, &samples);
+        let (found, _) = frames(&mutant, &mut random);
+        let taken: usize = found.iter().map(Bytes::len).sum();
+        assert!(
+            taken <= mutant.len() && mutant.starts_with(&found.concat()),
+            "{}",
+            hex::digits(&mutant)
+        );
+        for frame in found {
+            framed += 1;
+            match decode(&frame) {
+                Ok(apdu) => {
+                    decoded += 1;
+                    check_value(&apdu);
+                }
+                Err(error) => assert!(
+                    error.offset <= frame.len(),
+                    "{error}: {}",
+                    hex::digits(&frame)
+                ),
+            }
+        }
+        if random.below(16) == 0 {
+            dump::dump(&mutant);
+        }
+    }
+    // Otherwise the mutations are too wild to reach far.
+    assert!(
+        framed > 10_000 && decoded > 5_000,
+        "{framed} framed, {decoded} decoded"
+    );
+}
+
+/// A value that was decoded can be encoded, decoded again, printed and, as PQF, read.
+fn check_value(apdu: &Apdu) {
+    let encoded = encode(apdu).expect("what was decoded encodes");
+    assert_eq!(
+        decode(&encoded).as_ref(),
+        Ok(apdu),
+        "{}",
+        hex::digits(&encoded)
+    );
+    if let Apdu::SearchRequest(search) = apdu
+        && let Query::Type1(query) | Query::Type101(query) = &search.query
+    {
+        let printed = query.to_string();
+        if let Ok(read) = printed.parse::<z3950_asn1::apdu::RpnQuery>() {
+            assert_eq!(read.to_string(), printed);
+        }
+    }
+}
+
+#[test]
+fn the_session_of_the_server() {
+    let samples = samples();
+    let init = samples
+        .iter()
+        .find(|sample| sample.first() == Some(&0xb4))
+        .expect("an Init")
+        .clone();
+    let backend = Arc::new(MemoryBackend::demo());
+    let limits = Arc::new(Limits::default());
+    let mut random = Random::new("the session of the server");
+    let mut session = Session::new(backend.clone(), limits.clone());
+    let mut answered = 0;
+    for _ in 0..mutations(100_000) {
+        if !session.is_open() {
+            session = Session::new(backend.clone(), limits.clone());
+            if random.below(8) > 0 {
+                assert!(!session.receive(&init).hang_up, "Init is granted");
+            }
+        }
+        let mutant = random.pick(&samples).clone();
+        let mutant = if random.below(8) > 0 {
+            random.mutate(&mutant, &samples)
+        } else {
+            mutant
+        };
+        let reply = session.receive(&mutant);
+        for apdu in &reply.apdus {
+            answered += 1;
+            assert!(
+                encode(apdu).expect("an answer encodes").len()
+                    <= 2 * limits.exceptional_record_size
+            );
+        }
+    }
+    assert!(answered > 20_000, "{answered} answers");
+}

@@ -1,0 +1,44 @@
+//! The end-to-end scenarios S-01 to S-26 and the rows Z-6.3 and Z-7.*: the client against `TestServer`, with what
+//! goes over the wire and what becomes of it.
+
+mod names;
+mod retrieval;
+mod rows;
+mod session;
+
+use z3950_client::url::{Mode, Z3950Url};
+use z3950_client::{Client, ClientOptions};
+use z3950_server::testing::{TestServer, TestServerBuilder, record};
+
+/// A server with the database `cat`: `id7` and `id8` once, `dup` twice.
+fn library() -> TestServerBuilder {
+    let records = [
+        ("id7", "Seven"),
+        ("id8", "Eight"),
+        ("dup", "One"),
+        ("dup", "Two"),
+    ];
+    TestServer::builder().database("cat", records.map(|(docid, title)| record(docid, title)))
+}
+
+/// What the scenarios take for granted of the client.
+fn options() -> ClientOptions {
+    let mut options = ClientOptions::default();
+    let names = ["usmarc", "sutrs", "xml", "grs-1"];
+    options.plan.record_syntaxes = names
+        .iter()
+        .filter_map(|name| z3950_client::plan::record_syntax_by_name(name))
+        .collect();
+    options
+}
+
+fn client(server: &TestServer, change: impl FnOnce(&mut ClientOptions)) -> Client {
+    let mut options = options();
+    change(&mut options);
+    // Whatever host a URL names, it is this server.
+    Client::with_resolver(options, server.addr())
+}
+
+fn url(text: &str) -> Z3950Url {
+    Z3950Url::parse(text, Mode::Strict).unwrap_or_else(|error| panic!("{text}: {error}"))
+}

@@ -1,0 +1,354 @@
+//! Rows Z-6.3 and Z-7.*: what a URL can make the client send, and what the server answers to each attribute,
+//! bound and position.
+
+use z3950_asn1::apdu::{Apdu, DatabaseName, PresentStatus, Query, ResultSetStatus};
+use z3950_asn1::oid::{self, Oid};
+use z3950_client::service::present::PresentOptions;
+use z3950_client::service::search::{SearchOptions, SearchResult};
+use z3950_client::{Client, Error, Session};
+use z3950_server::testing::{Direction, TestServer, record};
+
+use super::{client, library, options, url};
+
+async fn session(server: &TestServer) -> (Client, Session) {
+    let client = client(server, |_| {});
+    let opened = client
+        .open(&url("z39.50s://lib.example/"))
+        .await
+        .expect("opened");
+    (client, opened.session)
+}
+
+async fn search(
+    session: &Session,
+    databases: &[&str],
+    pqf: &str,
+    bounds: [i64; 3],
+) -> Result<SearchResult, Error> {
+    let query = Query::Type1(pqf.parse().unwrap_or_else(|error| panic!("{pqf}: {error}")));
+    let [
+        small_set_upper_bound,
+        large_set_lower_bound,
+        medium_set_present_number,
+    ] = bounds;
+    let databases = databases
+        .iter()
+        .map(|name| DatabaseName::from(*name))
+        .collect();
+    let options = SearchOptions {
+        databases,
+        small_set_upper_bound,
+        large_set_lower_bound,
+        medium_set_present_number,
+        ..SearchOptions::default()
+    };
+    session.search(query, &options).await
+}
+
+const NO_RECORDS: [i64; 3] = [0, 1, 0];
+
+async fn hits(session: &Session, pqf: &str) -> u64 {
+    search(session, &["cat"], pqf, NO_RECORDS)
+        .await
+        .unwrap_or_else(|error| panic!("{pqf}: {error}"))
+        .hits
+}
+
+/// The condition and addinfo with which the search is refused.
+async fn refused(session: &Session, databases: &[&str], pqf: &str) -> (i64, String) {
+    match search(session, databases, pqf, NO_RECORDS).await {
+        Err(Error::Refused { diagnostics, .. }) => {
+            let addinfo = diagnostics.addinfo().unwrap_or_default().into_owned();
+            (diagnostics.condition().expect("a condition"), addinfo)
+        }
+        other => panic!("{databases:?} {pqf}: {other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn z_6_3_a_url_causes_init_search_present_and_close_only() {
+    let server = library().start();
+    let client = client(&server, |options| options.keep_open = true);
+    for number in 0..1_000 {
+        let docid = ["id7", "id8", "dup", "nosuch", "%40or%20a%20b", "%00"][number % 6];
+        let database = ["cat", "CAT", "Default", "nosuch", "cat+cat"][number / 6 % 5];
+        let rest = [
+            "",
+            ";esn=f",
+            ";esn=b;rs=sutrs",
+            ";rs=xml",
+            ";rs=usmarc",
+            ";esn=x;rs=marc",
+        ][number / 30 % 6];
+        let text = format!("lib.example/{database}?{docid}{rest}");
+        match number % 2 {
+            0 => drop(
+                client
+                    .retrieve(&url(&format!("z39.50r://{text}")))
+                    .await
+                    .expect("planned"),
+            ),
+            _ => drop(
+                client
+                    .open(&url(&format!("z39.50s://{text}")))
+                    .await
+                    .expect("opened"),
+            ),
+        }
+    }
+    client.close_all().await;
+    for entry in server.wait_for_end() {
+        let allowed = ["initRequest", "searchRequest", "presentRequest", "close"];
+        assert!(
+            entry.direction != Direction::Received || allowed.contains(&entry.name()),
+            "{}",
+            entry.name()
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn z_7_1_init_comes_first_and_offers_what_it_should() {
+    let server = library().start();
+    let (client, session) = session(&server).await;
+    client.close_all().await;
+    let transcript = server.wait_for_end();
+    let first = transcript.first().expect("an APDU");
+    assert_eq!(first.octets.first(), Some(&0xb4));
+    let Some(Apdu::InitializeRequest(init)) = &first.apdu else {
+        panic!("an Init")
+    };
+    assert_eq!(init.protocol_version.highest(), Some(3));
+    assert_eq!(
+        init.options.names().collect::<Vec<_>>(),
+        ["search", "present", "delSet", "namedResultSets"]
+    );
+    assert_eq!(
+        (init.preferred_message_size, init.exceptional_record_size),
+        (1_048_576, 16_777_216)
+    );
+    assert_eq!(init.implementation_name, Some("z3950".into()));
+    assert_eq!(
+        (&init.implementation_id, &init.id_authentication),
+        (&None, &None)
+    );
+    let info = session.server_info();
+    assert_eq!(
+        (info.version, info.implementation_name.as_deref()),
+        (3, Some("z3950d"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn z_7_2_docids_are_exact() {
+    let server = library().start();
+    let (_client, session) = session(&server).await;
+    for (pqf, expected) in [
+        ("@attr 1=1032 id7", 1),
+        ("@attr 1=1032 @attr 4=104 id7", 1),
+        ("@attr 4=104 @attr 1=1032 id7", 1),
+        ("@attr 1=1032 @attr 4=107 id7", 1),
+        ("@attr 1=1032 @attr 4=108 id7", 1),
+        ("@attr 1=12 id7", 1),
+        ("@attr 1=1007 id7", 1),
+        ("@attr 1=1032 ID7", 0),
+        ("@attr 1=1032 \"id7 \"", 0),
+        ("@attr 1=1032 id", 0),
+        ("@attr 1=1032 dup", 2),
+        ("@attr 1=4 seven", 1),
+        ("@attr 1=4 SEVEN", 1),
+        ("@attr 1=1016 eight", 1),
+        ("@or @attr 1=4 seven @attr 1=4 eight", 2),
+        ("@and @attr 1=4 seven @attr 1=4 eight", 0),
+        ("@not @attr 1=1032 dup @attr 1=4 two", 1),
+    ] {
+        assert_eq!(hits(&session, pqf).await, expected, "{pqf}");
+    }
+    for databases in [&["cat"][..], &["CAT"], &["Default"], &["default"]] {
+        let found = search(&session, databases, "@attr 1=1032 id7", NO_RECORDS).await;
+        assert_eq!(found.expect("searches").hits, 1, "{databases:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn z_7_3_each_unsupported_piece_has_its_diagnostic() {
+    let server = library().start();
+    let (_client, session) = session(&server).await;
+    for (databases, pqf, condition, addinfo) in [
+        (&["cat"][..], "@attr 1=9999 x", 114, "9999"),
+        (&["cat"], "@attr 1=1032 @attr 4=999 x", 118, "999"),
+        (&["cat"], "@attr 1=1032 @attr 4=1 x", 118, "1"),
+        (&["cat"], "@attr 9=1 x", 113, "9"),
+        (
+            &["cat"],
+            "@attrset gils @attr 1=4 x",
+            121,
+            "1.2.840.10003.3.5",
+        ),
+        (&["cat"], "@attr 2=1 @attr 1=4 x", 117, "1"),
+        (&["cat"], "@attr 3=1 @attr 1=4 x", 119, "1"),
+        (&["cat"], "@attr 5=103 @attr 1=4 x", 120, "103"),
+        (&["cat"], "@attr 6=3 @attr 1=4 x", 122, "3"),
+        (&["nosuch"], "x", 235, "nosuch"),
+        (&["cat", "nosuch"], "x", 235, "nosuch"),
+        (&["cat"], "@set nosuch", 30, "nosuch"),
+    ] {
+        assert_eq!(
+            refused(&session, databases, pqf).await,
+            (condition, addinfo.into()),
+            "{pqf}"
+        );
+    }
+    let many = vec!["cat"; 65];
+    assert_eq!(refused(&session, &many, "x").await.0, 111);
+    let options = SearchOptions {
+        databases: vec!["cat".into()],
+        ..SearchOptions::default()
+    };
+    for query in [
+        Query::Type2("x".into()),
+        Query::Type100("x".into()),
+        Query::Type102("x".into()),
+    ] {
+        let number = query.type_number();
+        let Err(Error::Refused { diagnostics, .. }) = session.search(query, &options).await else {
+            panic!("{number}")
+        };
+        assert_eq!(diagnostics.condition(), Some(107), "{number}");
+    }
+    assert_eq!(
+        hits(&session, "@attr 1=1032 id7").await,
+        1,
+        "the session goes on"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn z_7_4_the_bounds_decide_how_many_records_come() {
+    let records =
+        (1..=30).flat_map(|hits| (0..hits).map(move |_| record(&format!("n{hits}"), "x")));
+    let server = TestServer::builder().database("cat", records).start();
+    let (_client, session) = session(&server).await;
+    for (small, large, medium, hits, expected) in [
+        (1, 2, 0, 1, 1),
+        (1, 2, 0, 2, 0),
+        (0, 1, 0, 1, 0),
+        (0, 2, 1, 1, 1),
+        (5, 10, 3, 4, 4),
+        (5, 10, 3, 7, 3),
+        (5, 10, 3, 10, 0),
+        (5, 10, 9, 7, 7),
+        (5, 1, 0, 3, 3),
+        (1, 2_000_000_000, 5, 30, 5),
+        (0, i64::MAX, i64::MAX, 9, 9),
+    ] {
+        let pqf = format!("@attr 1=1032 n{hits}");
+        let result = search(&session, &["cat"], &pqf, [small, large, medium])
+            .await
+            .expect("searches");
+        let case = format!("ssub {small}, lslb {large}, mspn {medium}, {hits} hits");
+        assert_eq!(
+            (result.hits, result.records.len()),
+            (hits, expected),
+            "{case}"
+        );
+        assert_eq!(
+            result.next_position,
+            i64::try_from(expected).expect("small") + 1,
+            "{case}"
+        );
+        assert_eq!(
+            result.present_status,
+            Some(PresentStatus::SUCCESS),
+            "{case}"
+        );
+    }
+    let none = search(&session, &["cat"], "@attr 1=1032 nosuch", [5, 10, 3])
+        .await
+        .expect("searches");
+    assert_eq!((none.hits, none.records.len()), (0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn z_7_5_what_cannot_be_presented_is_said() {
+    let server = library().start();
+    let (_client, session) = session(&server).await;
+    hits(&session, "@attr 1=1032 id7").await;
+    let options =
+        |set: &str, element_set: Option<&str>, record_syntax: Option<Oid>| PresentOptions {
+            result_set: set.into(),
+            element_set: element_set.map(Into::into),
+            record_syntax,
+        };
+    for (start, count, options, expected) in [
+        (1, 1, options("default", None, None), None),
+        (1, 1, options("default", Some("F"), Some(oid::USMARC)), None),
+        (1, 1, options("default", Some("b"), Some(oid::SUTRS)), None),
+        (1, 2, options("default", None, None), Some(13)),
+        (0, 1, options("default", None, None), Some(13)),
+        (2, 1, options("default", None, None), Some(13)),
+        (u64::MAX, 1, options("default", None, None), Some(13)),
+        (1, 1, options("Default", None, None), Some(30)),
+        (1, 1, options("nosuch", None, None), Some(30)),
+        (1, 1, options("default", Some("x"), None), Some(25)),
+        (1, 1, options("default", None, Some(oid::OPAC)), Some(239)),
+    ] {
+        let case = format!("{start}+{count} {options:?}");
+        match (session.present(start, count, &options).await, expected) {
+            (Ok(result), None) => assert_eq!(result.records.len(), 1, "{case}"),
+            (Err(Error::Refused { diagnostics, .. }), Some(condition)) => {
+                assert_eq!(diagnostics.condition(), Some(condition), "{case}");
+            }
+            (other, _) => panic!("{case}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn z_7_6_a_failed_search_says_that_there_is_no_result_set() {
+    let server = library().start();
+    let (client, session) = session(&server).await;
+    refused(&session, &["nosuch"], "x").await;
+    hits(&session, "@attr 1=1032 id7").await;
+    client.close_all().await;
+    let transcript = server.wait_for_end();
+    let responses: Vec<_> = transcript
+        .iter()
+        .filter_map(|entry| match &entry.apdu {
+            Some(Apdu::SearchResponse(response)) => Some(response),
+            _ => None,
+        })
+        .collect();
+    let [failed, succeeded] = responses[..] else {
+        panic!("{} responses", responses.len())
+    };
+    assert!(!failed.search_status && succeeded.search_status);
+    assert_eq!(
+        (failed.result_count, failed.result_set_status),
+        (0, Some(ResultSetStatus::NONE))
+    );
+    assert_eq!(
+        (failed.present_status, succeeded.present_status),
+        (None, Some(PresentStatus::SUCCESS))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn z_7_7_ipv6_serves_as_well() {
+    let Ok(probe) = std::net::TcpListener::bind("[::1]:0") else {
+        // Past the test harness, which keeps what passing tests print to itself.
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), b"skipped: no IPv6 loopback\n");
+        return;
+    };
+    drop(probe);
+    let server = library().ipv6().start();
+    let text = format!("z39.50r://[::1]:{}/cat?id7", server.addr_v6().port());
+    let url = z3950_client::url::Z3950Url::parse(&text, z3950_client::url::Mode::Lenient)
+        .expect("lenient");
+    let outcome = Client::new(options())
+        .retrieve(&url)
+        .await
+        .expect("planned")
+        .outcome;
+    assert_eq!(outcome.name(), "Delivered");
+}

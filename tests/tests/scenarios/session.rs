@@ -1,0 +1,188 @@
+//! Session URLs (RFC 2056 §3): scenarios S-01, S-08 and S-17 to S-20. The session stays open, whatever the search
+//! of the URL comes to.
+
+use z3950_client::service::present::PresentOptions;
+use z3950_client::{ClientOptions, Error, Opened, Outcome};
+use z3950_server::fault::{Fault, When};
+use z3950_server::testing::TestServerBuilder;
+
+use super::names::{CLOSE, INIT, PRESENT, SEARCH, sequence};
+use super::{client, library, url};
+
+/// Opens the URL, checks what it found, presents record 2 if asked to, closes, and checks what was sent.
+async fn check(
+    id: &str,
+    text: &str,
+    server: TestServerBuilder,
+    options: impl FnOnce(&mut ClientOptions),
+    opened: impl FnOnce(&Opened) -> bool,
+    then_show: Option<u64>,
+    apdus: &[&[&'static str]],
+) {
+    let server = server.start();
+    let client = client(&server, options);
+    let found = client
+        .open(&url(text))
+        .await
+        .unwrap_or_else(|error| panic!("{id}: {error}"));
+    assert!(opened(&found), "{id}: {found:?}");
+    assert!(found.session.is_open(), "{id}");
+    if let Some(position) = then_show {
+        let result = found
+            .session
+            .present(position, 1, &PresentOptions::default())
+            .await;
+        assert_eq!(result.expect("presents").records.len(), 1, "{id}");
+    }
+    assert!(
+        !server.names().contains(&"close"),
+        "{id}: nothing closes the session by itself"
+    );
+    client.close_all().await;
+    server.wait_for_end();
+    assert_eq!(server.names(), sequence(apdus), "{id}");
+}
+
+fn record(opened: &Opened, hits: u64) -> Option<&Outcome> {
+    match &opened.found {
+        Some(Ok(found)) if found.hits == hits => found.record.as_ref(),
+        _ => None,
+    }
+}
+
+fn hits(opened: &Opened) -> Option<u64> {
+    opened.found.as_ref()?.as_ref().ok().map(|found| found.hits)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s_01_no_docid_no_search() {
+    let opened = |opened: &Opened| {
+        opened.found.is_none() && opened.defaults.databases == ["cat".into()] && !opened.reused
+    };
+    check(
+        "S-01",
+        "z39.50s://lib.example/cat",
+        library(),
+        |_| {},
+        opened,
+        None,
+        &[&INIT, &CLOSE],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s_08_a_refused_search_leaves_the_session_open() {
+    let opened = |opened: &Opened| matches!(&opened.found, Some(Err(Error::Refused { diagnostics, .. })) if diagnostics.has(235));
+    let text = "z39.50s://lib.example/nosuchdb?x";
+    check(
+        "S-08",
+        text,
+        library(),
+        |_| {},
+        opened,
+        None,
+        &[&INIT, &SEARCH, &CLOSE],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s_17_two_hits_are_reported_and_can_be_shown() {
+    let opened = |opened: &Opened| hits(opened) == Some(2) && record(opened, 2).is_none();
+    let apdus: &[&[&str]] = &[&INIT, &SEARCH, &PRESENT, &CLOSE];
+    check(
+        "S-17",
+        "z39.50s://lib.example/cat?dup",
+        library(),
+        |_| {},
+        opened,
+        Some(2),
+        apdus,
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s_18_one_hit_is_fetched() {
+    let delivered = |opened: &Opened| matches!(record(opened, 1), Some(Outcome::Delivered(_)));
+    let server = || library().fault(When::search(), Fault::NeverPiggyback);
+    let text = "z39.50s://lib.example/cat?id7";
+    check(
+        "S-18",
+        text,
+        server(),
+        |_| {},
+        delivered,
+        None,
+        &[&INIT, &SEARCH, &PRESENT, &CLOSE],
+    )
+    .await;
+    let left = |opened: &Opened| hits(opened) == Some(1) && record(opened, 1).is_none();
+    let switched_off = |options: &mut ClientOptions| options.plan.auto_present = false;
+    check(
+        "S-18, switched off",
+        text,
+        server(),
+        switched_off,
+        left,
+        None,
+        &[&INIT, &SEARCH, &CLOSE],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s_19_no_hit_is_no_error() {
+    let opened = |opened: &Opened| hits(opened) == Some(0);
+    let text = "z39.50s://lib.example/cat?nosuch";
+    check(
+        "S-19",
+        text,
+        library(),
+        |_| {},
+        opened,
+        None,
+        &[&INIT, &SEARCH, &CLOSE],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s_20_a_hint_that_cannot_be_followed_is_told() {
+    let server = library().start();
+    let client = client(&server, |_| {});
+    let url = url("z39.50s://lib.example:2100/;rs=klingon");
+    let plan = client.plan(&url).expect("planned");
+    let warnings: Vec<String> = plan.warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(warnings, ["HintIgnored:rs"]);
+    let opened = client.open_plan(&plan).await.expect("opened");
+    assert!(opened.session.is_open() && opened.found.is_none());
+    client.close_all().await;
+    server.wait_for_end();
+    assert_eq!(server.names(), sequence(&[&INIT, &CLOSE]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn z_3_4_a_session_already_open_is_taken_up() {
+    let server = library().start();
+    let client = client(&server, |_| {});
+    let first = client
+        .open(&url("z39.50s://LIB.example/cat"))
+        .await
+        .expect("opened");
+    let second = client
+        .open(&url("z39.50s://lib.example:210/maps"))
+        .await
+        .expect("opened");
+    assert!(!first.reused && second.reused && first.session.is_same(&second.session));
+    assert_eq!(second.defaults.databases, ["maps".into()]);
+    let third = client
+        .open(&url("z39.50s://lib.example:2100/cat"))
+        .await
+        .expect("opened");
+    assert!(!third.reused);
+    client.close_all().await;
+    server.wait_for_end();
+    assert_eq!(server.sessions(), 2);
+}

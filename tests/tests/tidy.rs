@@ -1,0 +1,155 @@
+//! The shape of the code base: which package may use which, how long a file may be, what stands at the top.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The most lines a source file has; tables are excepted.
+const MAX_LINES: usize = 700;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the workspace")
+        .to_owned()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).expect("a directory").flatten() {
+        let path = entry.path();
+        if path.is_dir() && !path.ends_with("target") {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The names in the tables of dependencies of a manifest.
+fn dependencies(package: &str, tables: &[&str]) -> Vec<String> {
+    let manifest = read(&root().join(package).join("Cargo.toml"));
+    let mut wanted = false;
+    let mut names = Vec::new();
+    for line in manifest.lines() {
+        if let Some(table) = line.strip_prefix('[') {
+            wanted = tables.contains(&table.trim_end_matches(']'));
+        } else if wanted
+            && let Some(name) = line
+                .split(['.', ' ', '='])
+                .next()
+                .filter(|name| !name.is_empty())
+        {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+#[test]
+fn packages_use_only_what_lies_below_them() {
+    for (package, forbidden) in [
+        (
+            "asn1",
+            &["z3950-client", "z3950-server", "tokio", "tracing", "clap"][..],
+        ),
+        ("server", &["z3950-client", "rasn"]),
+        ("client", &["rasn"]),
+        ("tests", &["rasn"]),
+    ] {
+        let used = dependencies(
+            package,
+            &["dependencies", "dev-dependencies", "build-dependencies"],
+        );
+        assert!(!used.is_empty(), "{package} names its dependencies");
+        for name in forbidden {
+            assert!(
+                !used.iter().any(|used| used == name),
+                "{package} uses {name}"
+            );
+        }
+    }
+    let client = read(&root().join("client/Cargo.toml"));
+    assert!(
+        client.contains("z3950-server = { workspace = true, optional = true }"),
+        "the library of the client does without the server"
+    );
+}
+
+#[test]
+fn only_the_codec_and_the_types_call_rasn() {
+    let mut files = Vec::new();
+    sources(&root().join("asn1/src"), &mut files);
+    for path in files {
+        let text = read(&path);
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let codec = path.ends_with("codec/mod.rs") || path.ends_with("apdu/rpn.rs");
+        assert!(
+            codec || !code.contains("rasn::ber"),
+            "{} calls rasn::ber",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn versions_stand_in_the_root_manifest_only() {
+    for package in ["asn1", "client", "server", "tests"] {
+        let manifest = read(&root().join(package).join("Cargo.toml"));
+        let versioned = manifest.lines().find(|line| {
+            line.contains("= \"")
+                && line.contains(|c: char| c.is_ascii_digit())
+                && !line.starts_with("name")
+                && !line.starts_with("description")
+                && !line.starts_with("path")
+        });
+        assert_eq!(versioned, None, "{package}");
+    }
+}
+
+#[test]
+fn files_are_of_a_readable_length_and_say_what_they_are() {
+    let mut files = Vec::new();
+    for package in ["asn1", "client", "server", "tests"] {
+        sources(&root().join(package), &mut files);
+    }
+    assert!(files.len() > 80, "the sources are found");
+    for path in files {
+        let text = read(&path);
+        let lines = text.lines().count();
+        assert!(lines <= MAX_LINES, "{} has {lines} lines", path.display());
+        let first = text.lines().find(|line| !line.starts_with("#!["));
+        assert!(
+            first.is_some_and(|line| line.starts_with("//!")),
+            "{} does not say what it is",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn the_top_level_holds_what_the_design_says() {
+    const ALLOWED: [&str; 12] = [
+        "Cargo.toml",
+        "Cargo.lock",
+        "asn1",
+        "client",
+        "server",
+        "tests",
+        "README.md",
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "LICENSE-MIT",
+        "LICENSE-APACHE",
+        "target",
+    ];
+    for entry in fs::read_dir(root()).expect("the workspace").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        assert!(
+            name.starts_with('.') || ALLOWED.contains(&name.as_str()),
+            "{name} stands at the top level"
+        );
+    }
+}
