@@ -25,8 +25,10 @@ fn library() -> TestServerBuilder {
 fn options() -> ClientOptions {
     let mut options = ClientOptions::default();
     let names = ["usmarc", "sutrs", "xml", "grs-1"];
-    options.plan.record_syntaxes =
-        names.into_iter().filter_map(z3950_client::plan::record_syntax_by_name).collect();
+    options.plan.record_syntaxes = names
+        .into_iter()
+        .filter_map(z3950_client::plan::record_syntax_by_name)
+        .collect();
     options
 }
 
