@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use tokio_util::codec::Decoder;
-use z3950_asn1::apdu::{Apdu, Query};
+use z3950_asn1::apdu::{Apdu, Query, RpnQuery};
 use z3950_asn1::codec::frame::{ApduCodec, StreamError};
 use z3950_asn1::codec::{decode, dump, encode};
 use z3950_server::{Limits, MemoryBackend, Session};
@@ -110,9 +110,9 @@ fn check_value(apdu: &Apdu) {
     if let Apdu::SearchRequest(search) = apdu
         && let Query::Type1(query) | Query::Type101(query) = &search.query
     {
-        let printed = query.to_string();
-        if let Ok(read) = printed.parse::<z3950_asn1::apdu::RpnQuery>() {
-            assert_eq!(read.to_string(), printed);
+        // PQF cannot say every query, such as one attribute twice; what it says reads as one query.
+        if let Ok(read) = query.to_string().parse::<RpnQuery>() {
+            assert_eq!(read.to_string().parse().as_ref(), Ok(&read), "{query}");
         }
     }
 }
