@@ -3,9 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use z3950_asn1::apdu::{
-    Apdu, CloseReason, DeleteSetStatus, ProtocolVersion, Query, Record, Records,
-};
+use z3950_asn1::apdu::{Apdu, CloseReason, DeleteSetStatus, Query, Record, Records};
 use z3950_asn1::codec::{decode, dump, encode, frame::Scanner};
 use z3950_asn1::record::RetrievedRecord;
 use z3950_tests::hex;
@@ -79,7 +77,7 @@ fn what_the_peers_say_is_understood() {
     let Apdu::InitializeRequest(init) = apdu("init-request") else {
         panic!("an Init")
     };
-    assert_eq!(init.protocol_version, ProtocolVersion::UP_TO_3);
+    assert_eq!(init.protocol_version.highest(), Some(3));
     assert_eq!(
         init.options.names().collect::<Vec<_>>(),
         [
