@@ -189,7 +189,7 @@ impl State {
         } {
             Ok(query) => query,
             Err(error) => {
-                output.error(&format!("{error}\n{}", error.pointed_out(text)));
+                output.error(&format!("{error}\n{}", error.pointed_out(text).trim_end()));
                 return Ok(Exit::Usage);
             }
         };

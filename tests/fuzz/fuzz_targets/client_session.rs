@@ -1,0 +1,34 @@
+//! What a server sends: the client's session takes it as the answers to Init, Search and Present, in memory and
+//! without waiting.
+#![no_main]
+
+use std::time::Duration;
+
+use libfuzzer_sys::fuzz_target;
+use tokio::io::AsyncWriteExt;
+use z3950_asn1::apdu::Query;
+use z3950_client::service::present::PresentOptions;
+use z3950_client::service::search::SearchOptions;
+use z3950_client::{Session, SessionOptions, Timeouts};
+
+fuzz_target!(|octets: &[u8]| {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    runtime.expect("a runtime").block_on(converse(octets));
+});
+
+async fn converse(octets: &[u8]) {
+    let (ours, mut theirs) = tokio::io::duplex(octets.len() + (1 << 16));
+    theirs.write_all(octets).await.expect("there is room");
+    theirs.shutdown().await.expect("it ends");
+    let wait = Some(Duration::from_millis(100));
+    let timeouts = Timeouts { connect: wait, answer: wait, ..Timeouts::default() };
+    let options = SessionOptions { timeouts, ..SessionOptions::default() };
+    if let Ok(session) = Session::over(ours, &options).await {
+        let query = Query::Type1("x".parse().expect("a query"));
+        let found = session.search(query, &SearchOptions::default()).await;
+        if found.is_ok_and(|found| found.hits > 0) {
+            // Whatever comes of it, it ends.
+            let _ = session.present(1, 1, &PresentOptions::default()).await;
+        }
+    }
+}
