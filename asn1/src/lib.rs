@@ -3,6 +3,7 @@
 //!
 //! - [`apdu`]: the 25 APDUs, a type for each, with the standard's names;
 //! - [`codec`]: octets to APDUs and back, where an APDU ends in a stream, listings for people;
+//! - [`charset`]: MARC-8, ISO 5426 and the other character sets of records and queries;
 //! - [`oid`], [`bib1`]: object identifiers, Bib-1 attributes and diagnostics by name;
 //! - [`query`]: text forms of the query of a search;
 //! - [`record`]: MARC and the other records that an APDU carries.
@@ -12,6 +13,7 @@
 
 pub mod apdu;
 pub mod bib1;
+pub mod charset;
 pub mod codec;
 pub mod error;
 pub mod oid;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::{MarcRecord, iso2709, marcjson, marcline, mrk, sutrs_text};
 
 /// The files, or none with a word on stderr.
-pub(super) fn files() -> Vec<PathBuf> {
+pub(crate) fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/marc");
     let Ok(entries) = std::fs::read_dir(folder) else {
         eprintln!("skipped: ../shared/data/marc not found");
@@ -24,7 +24,7 @@ pub(super) fn files() -> Vec<PathBuf> {
 }
 
 /// The records of a file, terminators included.
-pub(super) fn records(file: &Path) -> Vec<Bytes> {
+pub(crate) fn records(file: &Path) -> Vec<Bytes> {
     let octets = std::fs::read(file).expect("a readable file");
     iso2709::split(octets.into()).collect()
 }

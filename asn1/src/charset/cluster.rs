@@ -1,0 +1,126 @@
+//! Text cut into characters with their marks, as the library sets need it: each is written whole, in pieces, or not at all.
+//! What a set has whole (ơ, й) stays whole; all else is taken apart by its canonical decomposition (Unicode §3.7).
+
+use std::borrow::Cow;
+
+use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical};
+use unicode_normalization::{UnicodeNormalization, is_nfc};
+
+use super::Unencodable;
+use super::combine::BLANK_BASE;
+use super::problem::{Problem, ProblemKind};
+
+/// One character and the marks that follow it in Unicode.
+#[derive(Debug)]
+pub(super) struct Cluster<'a> {
+    pub(super) base: char,
+    /// In canonical order; each of them the repertoire has.
+    pub(super) marks: &'a [char],
+    /// Whether the next character, or this one itself, belongs to Greek words.
+    pub(super) beside_greek: bool,
+}
+
+/// What a library set can write, and the writing of it.
+pub(super) trait Repertoire {
+    /// Whether it has the character, or the mark, by itself.
+    fn has(&self, character: char) -> bool;
+    /// Whether it has the mark as a mark.
+    fn has_mark(&self, mark: char) -> bool;
+    /// Writes a cluster that it has.
+    fn write(&mut self, cluster: &Cluster<'_>);
+    /// Writes ASCII.
+    fn write_plain(&mut self, text: &str);
+}
+
+/// Writes text to a repertoire; returns what it does not have. `set` is its name.
+pub(super) fn write(
+    text: &str,
+    to: &mut impl Repertoire,
+    unencodable: Unencodable,
+    set: &'static str,
+) -> Vec<Problem> {
+    let text = if is_nfc(text) {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(text.nfc().collect())
+    };
+    let mut problems = Vec::new();
+    let mut lacking = |character: char, offset: usize, to: &mut dyn Repertoire| {
+        to.write_plain(&unencodable.replacement(character));
+        problems.push(ProblemKind::Unencodable { character, set }.at(offset));
+    };
+    let mut rest = text.char_indices().peekable();
+    let mut marks = Vec::new();
+    while let Some((offset, base)) = rest.next() {
+        marks.clear();
+        while let Some((_, mark)) = rest.next_if(|(_, next)| is_mark(*next, to)) {
+            marks.push(mark);
+        }
+        let next = rest.peek().map(|(_, next)| *next);
+        let beside_greek = next.is_some_and(is_greek);
+        let last = next.is_none();
+        let Some((base, known)) = arrange(base, &mut marks, last, to) else {
+            lacking(base, offset, to);
+            marks.iter().for_each(|mark| lacking(*mark, offset, to));
+            continue;
+        };
+        to.write(&Cluster {
+            base,
+            marks: &known,
+            beside_greek,
+        });
+        marks.iter().for_each(|mark| lacking(*mark, offset, to));
+    }
+    problems
+}
+
+/// Whether the character goes with the one in front: a combining character that the set does not treat as a letter.
+fn is_mark(character: char, to: &impl Repertoire) -> bool {
+    character >= '\u{300}'
+        && canonical_combining_class(character) != 0
+        && (to.has_mark(character) || !to.has(character))
+}
+
+fn is_greek(character: char) -> bool {
+    matches!(character, '\u{370}'..='\u{3FF}' | '\u{1F00}'..='\u{1FFF}')
+}
+
+/// A base and marks that the repertoire has, made from these; the marks that it lacks are left in `marks`.
+///
+/// `None`, and all marks left, if it lacks the base too. At the end of text a no-break space may carry marks.
+fn arrange(
+    base: char,
+    marks: &mut Vec<char>,
+    last: bool,
+    to: &impl Repertoire,
+) -> Option<(char, Vec<char>)> {
+    let carrier = last && base == BLANK_BASE && marks.iter().any(|mark| to.has_mark(*mark));
+    if to.has(base) || carrier {
+        let known = marks.extract_if(.., |mark| to.has_mark(*mark)).collect();
+        return Some((base, known));
+    }
+    let mut parts = Vec::with_capacity(marks.len() + 3);
+    for piece in [base].iter().chain(&*marks) {
+        decompose_canonical(*piece, |part| parts.push(part));
+    }
+    let (&base, parts) = parts.split_first()?;
+    let (base, parts) = join(base, parts, to);
+    if !to.has(base) {
+        return None;
+    }
+    let (known, unknown) = parts.iter().partition(|mark| to.has_mark(**mark));
+    *marks = unknown;
+    Some((base, known))
+}
+
+/// Joins to the base the marks that the repertoire lacks, where it has the two as one character.
+fn join(mut base: char, marks: &[char], to: &impl Repertoire) -> (char, Vec<char>) {
+    let mut apart = Vec::with_capacity(marks.len());
+    for mark in marks {
+        match compose(base, *mark).filter(|whole| to.has(*whole)) {
+            Some(whole) if !to.has_mark(*mark) || !to.has(base) => base = whole,
+            _ => apart.push(*mark),
+        }
+    }
+    (base, apart)
+}

@@ -1,0 +1,172 @@
+//! Combining marks: library sets put them before their character, Unicode after it (MARC 21 Specifications, Character Sets;
+//! ISO 5426 §5). The two halves of a ligature or double tilde become one double mark of Unicode.
+
+use unicode_normalization::char::compose;
+
+/// The left half of a ligature, as a mark of its own.
+pub(super) const LIGATURE_LEFT: char = '\u{FE20}';
+const LIGATURE_RIGHT: char = '\u{FE21}';
+const TILDE_LEFT: char = '\u{FE22}';
+const TILDE_RIGHT: char = '\u{FE23}';
+/// The tie over two characters.
+pub(super) const LIGATURE: char = '\u{361}';
+/// The tilde over two characters.
+pub(super) const DOUBLE_TILDE: char = '\u{360}';
+
+/// On this stand marks at the end of text that have no character of their own (Unicode §7.9).
+pub(super) const BLANK_BASE: char = '\u{A0}';
+
+/// Builds text from characters and the marks that come before them.
+#[derive(Debug)]
+pub(super) struct Composer {
+    text: String,
+    /// Marks for the character to come, in their order.
+    waiting: Vec<char>,
+    /// The left half over the last character, and where it stands in the text.
+    open: Option<(char, usize)>,
+    /// Whether one left half serves ligature and tilde alike (ISO 5426, 5/13).
+    shared_left: bool,
+    /// Whether something was written that NFC might write otherwise.
+    unnormalised: bool,
+}
+
+impl Composer {
+    /// An empty text with room for so many octets.
+    pub(super) fn with_capacity(octets: usize, shared_left: bool) -> Self {
+        Composer {
+            text: String::with_capacity(octets),
+            waiting: Vec::new(),
+            open: None,
+            shared_left,
+            unnormalised: false,
+        }
+    }
+
+    /// A character, which takes the marks that wait for it.
+    pub(super) fn base(&mut self, character: char) {
+        // Below are Latin letters and marks, whose only other forms are made by marks.
+        self.unnormalised |= character >= '\u{340}';
+        let open = self.open.take();
+        // The usual cases: no mark, or one that composes. The halves of double marks compose with nothing.
+        let composed = match self.waiting[..] {
+            [] => Some(character),
+            [mark] => compose(character, mark),
+            _ => None,
+        };
+        match composed {
+            Some(whole) => {
+                self.text.push(whole);
+                self.waiting.clear();
+            }
+            None => self.marked(character, open),
+        }
+    }
+
+    /// A character and several marks, or one that does not compose.
+    fn marked(&mut self, character: char, mut open: Option<(char, usize)>) {
+        self.text.push(character);
+        let mut waiting = std::mem::take(&mut self.waiting);
+        self.unnormalised |= waiting.len() > 1;
+        for mark in waiting.drain(..) {
+            if let Some((left, place)) = open
+                && let Some(double) = self.double(left, mark)
+            {
+                let (old, new) = (left.len_utf8(), double.len());
+                self.text.replace_range(place..place + old, double);
+                if let Some((_, later)) = &mut self.open {
+                    *later -= old - new;
+                }
+                open = None;
+            } else {
+                if matches!(mark, LIGATURE_LEFT | TILDE_LEFT) {
+                    self.open = Some((mark, self.text.len()));
+                }
+                self.text.push(mark);
+            }
+        }
+        self.waiting = waiting;
+    }
+
+    /// ASCII, none of it a mark.
+    pub(super) fn plain(&mut self, text: &str) {
+        let mut characters = text.chars();
+        if !self.waiting.is_empty()
+            && let Some(first) = characters.next()
+        {
+            self.base(first);
+        }
+        let rest = characters.as_str();
+        if !rest.is_empty() {
+            self.open = None;
+            self.text.push_str(rest);
+        }
+    }
+
+    /// A mark for the next character.
+    pub(super) fn mark(&mut self, mark: char) {
+        self.waiting.push(mark);
+    }
+
+    /// The text, and whether it may need normalisation; marks left over stand on a no-break space.
+    pub(super) fn finish(mut self) -> (String, bool) {
+        if self.is_waiting() {
+            self.base(BLANK_BASE);
+        }
+        (self.text, self.unnormalised)
+    }
+
+    /// Whether marks wait for a character.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// The double mark that two halves make.
+    fn double(&self, left: char, right: char) -> Option<&'static str> {
+        match (left, right) {
+            (LIGATURE_LEFT, LIGATURE_RIGHT) => Some("\u{361}"),
+            (TILDE_LEFT, TILDE_RIGHT) => Some("\u{360}"),
+            (LIGATURE_LEFT, TILDE_RIGHT) if self.shared_left => Some("\u{360}"),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Capitals are bases, all else marks.
+    fn check(input: &str, shared_left: bool, text: &str) {
+        let mut composer = Composer::with_capacity(8, shared_left);
+        for character in input.chars() {
+            match character {
+                'A'..='Z' => composer.base(character),
+                _ => composer.mark(character),
+            }
+        }
+        assert_eq!(composer.finish().0, text, "{input:?}");
+    }
+
+    #[test]
+    fn marks_and_halves() {
+        check("A\u{301}E", false, "AÉ");
+        check("\u{323}\u{301}E", false, "E\u{323}\u{301}");
+        check("\u{FE20}T\u{FE21}SA", false, "T\u{361}SA");
+        check("\u{FE22}N\u{FE23}G", false, "N\u{360}G");
+        check("\u{FE20}N\u{FE23}G", false, "N\u{FE20}G\u{FE23}");
+        check("\u{FE20}N\u{FE23}G", true, "N\u{360}G");
+        check("\u{FE20}I\u{301}\u{FE21}U", false, "I\u{361}U\u{301}");
+        check("\u{FE20}OAA\u{FE21}O", false, "O\u{FE20}AAO\u{FE21}");
+        check(
+            "\u{FE20}I\u{FE21}\u{FE20}U\u{FE21}A",
+            false,
+            "I\u{361}U\u{361}A",
+        );
+        check(
+            "\u{FE20}I\u{FE20}\u{FE21}U\u{FE21}A",
+            false,
+            "I\u{361}U\u{361}A",
+        );
+        check("E\u{301}", false, "E\u{A0}\u{301}");
+    }
+}

@@ -1,0 +1,243 @@
+//! MARC-8 to text (MARC 21 Specifications, Character Sets: MARC-8 Encoding Environment; technique of ISO 2022): two working
+//! sets, escape sequences that change them, marks before their character. Every run of octets starts with ASCII and ANSEL.
+
+mod eacc;
+mod eacc_table;
+pub(super) mod encode;
+mod marc8_table;
+
+use super::combine::Composer;
+use super::problem::{Problem, ProblemKind};
+
+/// Begins an escape sequence.
+const ESCAPE: u8 = 0x1B;
+
+/// Marks around characters that filing leaves out, and the zero-width joiners: controls of MARC-8 in every working set.
+const CONTROLS: [(u8, char); 4] = [
+    (0x88, '\u{98}'),
+    (0x89, '\u{9C}'),
+    (0x8D, '\u{200D}'),
+    (0x8E, '\u{200C}'),
+];
+
+/// A graphic set with one octet a character.
+#[derive(Debug)]
+struct GraphicSet {
+    /// The name in the code tables.
+    name: &'static str,
+    /// What names the set in an escape sequence.
+    final_octet: u8,
+    /// A bit for each code that is a combining mark.
+    marks: u128,
+    /// The code points of 0x20 to 0x7F, 0 where there is none.
+    codes: [u16; 96],
+}
+
+impl GraphicSet {
+    /// The character of an octet (its high bit does not matter), and whether it is a mark.
+    fn character(&self, octet: u8) -> Option<(char, bool)> {
+        let place = usize::from(octet & 0x7F).checked_sub(0x20)?;
+        let code = *self.codes.get(place)?;
+        let character = char::from_u32(u32::from(code)).filter(|_| code != 0)?;
+        Some((character, self.marks >> place & 1 == 1))
+    }
+}
+
+/// A set that octets are read with.
+#[derive(Clone, Copy, Debug)]
+enum Working {
+    /// One octet a character.
+    Single(&'static GraphicSet),
+    /// East Asian characters, three octets each.
+    Eacc,
+}
+
+impl Working {
+    fn by_final(octet: u8) -> Option<Self> {
+        if octet == eacc::FINAL_OCTET {
+            return Some(Working::Eacc);
+        }
+        let mut sets = marc8_table::SETS.iter();
+        let set = sets.find(|set| set.final_octet == octet)?;
+        Some(Working::Single(set))
+    }
+
+    fn final_octet(self) -> u8 {
+        match self {
+            Working::Single(set) => set.final_octet,
+            Working::Eacc => eacc::FINAL_OCTET,
+        }
+    }
+}
+
+/// Decodes one data element. `None` stands for text that is ASCII throughout and reads as it is.
+///
+/// The flag says whether the text may need normalisation.
+pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(String, bool)> {
+    if octets.is_ascii() && !octets.contains(&ESCAPE) {
+        return None;
+    }
+    let mut decoder = Decoder {
+        sets: Sets::default(),
+        composer: Composer::with_capacity(octets.len() + octets.len() / 4, false),
+        problems,
+    };
+    let mut offset = 0;
+    while let Some(rest) = octets.get(offset..).filter(|rest| !rest.is_empty()) {
+        offset += decoder.step(rest, offset);
+    }
+    if decoder.composer.is_waiting() {
+        let problem = ProblemKind::MarkWithoutBase.at(octets.len());
+        decoder.problems.push(problem);
+    }
+    Some(decoder.composer.finish())
+}
+
+/// The working sets: G0 reads octets from 0x21 to 0x7E, G1 those from 0xA1 to 0xFE. `None` is the usual set of each.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sets {
+    g0: Option<Working>,
+    g1: Option<Working>,
+}
+
+/// The usual set of G0.
+const ASCII: u8 = b'B';
+/// The usual set of G1.
+const ANSEL: u8 = b'E';
+
+struct Decoder<'a> {
+    sets: Sets,
+    composer: Composer,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Decoder<'_> {
+    /// Reads what stands first, and returns how many octets that took: at least one.
+    fn step(&mut self, rest: &[u8], offset: usize) -> usize {
+        let Some(&first) = rest.first() else {
+            return 1;
+        };
+        match first {
+            ESCAPE => self.escape(rest, offset),
+            0x20..=0x7E if self.sets.g0.is_none() => self.ascii_run(rest),
+            0..=0x1F | b' ' | 0x7F => {
+                self.composer.base(char::from(first));
+                1
+            }
+            0x21..=0x7E => self.graphic(self.sets.g0, rest, offset),
+            0x80..=0x9F => {
+                match CONTROLS.iter().find(|(octet, _)| *octet == first) {
+                    Some((_, character)) => self.composer.base(*character),
+                    None => self.unassigned(&[first], "MARC-8", offset),
+                }
+                1
+            }
+            0xA0..=0xFF => {
+                let usual = Working::by_final(ANSEL);
+                self.graphic(self.sets.g1.or(usual), rest, offset)
+            }
+        }
+    }
+
+    fn ascii_run(&mut self, rest: &[u8]) -> usize {
+        let plain = |octet: &&u8| matches!(octet, b' '..=b'~');
+        let length = rest.iter().take_while(plain).count();
+        let run = rest
+            .get(..length)
+            .and_then(|run| std::str::from_utf8(run).ok());
+        self.composer.plain(run.unwrap_or_default());
+        length
+    }
+
+    /// A character of a working set.
+    fn graphic(&mut self, set: Option<Working>, rest: &[u8], offset: usize) -> usize {
+        let Some(&first) = rest.first() else {
+            return 1;
+        };
+        match set {
+            Some(Working::Eacc) => self.east_asian(rest, offset),
+            Some(Working::Single(set)) => {
+                match set.character(first) {
+                    Some((mark, true)) => self.composer.mark(mark),
+                    Some((character, false)) => self.composer.base(character),
+                    None => self.unassigned(&[first], set.name, offset),
+                }
+                1
+            }
+            None => {
+                self.composer.base(char::from(first));
+                1
+            }
+        }
+    }
+
+    /// A code of EACC: three octets of the same half as the first. What is cut short is one fault.
+    fn east_asian(&mut self, rest: &[u8], offset: usize) -> usize {
+        let half = rest.first().copied().unwrap_or_default() & 0x80;
+        let of_half = |octet: &&u8| matches!(**octet ^ half, 0x21..=0x7E);
+        let code = rest.iter().take(3).map(|octet| octet ^ half);
+        let length = if code.eq(eacc::IDEOGRAPHIC_SPACE) {
+            eacc::IDEOGRAPHIC_SPACE.len()
+        } else {
+            rest.iter().take(3).take_while(of_half).count()
+        };
+        let octets = rest.get(..length).unwrap_or_default();
+        match octets {
+            [a, b, c] => match eacc::character([a & 0x7F, b & 0x7F, c & 0x7F]) {
+                Some(character) => self.composer.base(character),
+                None => self.unassigned(octets, eacc::NAME, offset),
+            },
+            _ => {
+                let (octets, set) = (octets.to_vec(), eacc::NAME);
+                self.problems
+                    .push(ProblemKind::Malformed { octets, set }.at(offset));
+                self.composer.base(char::REPLACEMENT_CHARACTER);
+            }
+        }
+        length.max(1)
+    }
+
+    /// An escape sequence (technique 1: one octet, for Greek symbols, subscripts, superscripts; technique 2: ISO 2022).
+    fn escape(&mut self, rest: &[u8], offset: usize) -> usize {
+        let Some((length, first_half, working)) = escape_sequence(rest) else {
+            self.problems.push(ProblemKind::UnknownEscape.at(offset));
+            self.composer.base(char::REPLACEMENT_CHARACTER);
+            return 1;
+        };
+        let final_octet = working.final_octet();
+        if first_half {
+            self.sets.g0 = Some(working).filter(|_| final_octet != ASCII);
+        } else {
+            self.sets.g1 = Some(working).filter(|_| final_octet != ANSEL);
+        }
+        length
+    }
+
+    fn unassigned(&mut self, octets: &[u8], set: &'static str, offset: usize) {
+        let octets = octets.to_vec();
+        self.problems
+            .push(ProblemKind::Unassigned { octets, set }.at(offset));
+        self.composer.base(char::REPLACEMENT_CHARACTER);
+    }
+}
+
+/// The length of an escape sequence in octets, whether it changes G0, and the set; `None` for an unknown one.
+fn escape_sequence(octets: &[u8]) -> Option<(usize, bool, Working)> {
+    let (length, first_half, final_octet) = match octets.get(1..)? {
+        [b's', ..] => (2, true, ASCII),
+        [symbols @ (b'g' | b'b' | b'p'), ..] => (2, true, *symbols),
+        // ANSEL has an intermediate octet in its registered name.
+        [b'(' | b',', b'!', ANSEL, ..] => (4, true, ANSEL),
+        [b')' | b'-', b'!', ANSEL, ..] => (4, false, ANSEL),
+        [b'$', b')' | b'-', eacc::FINAL_OCTET, ..] => (4, false, eacc::FINAL_OCTET),
+        [b'$', b'(' | b',', eacc::FINAL_OCTET, ..] => (4, true, eacc::FINAL_OCTET),
+        [b'$', eacc::FINAL_OCTET, ..] => (3, true, eacc::FINAL_OCTET),
+        [b'(' | b',', set, ..] => (3, true, *set),
+        [b')' | b'-', set, ..] => (3, false, *set),
+        _ => return None,
+    };
+    Some((length, first_half, Working::by_final(final_octet)?))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! The East Asian Character Code (ANSI Z39.64): codes of three octets and their characters, both ways.
+//! One table of runs serves both; the way from characters to codes is sorted out when it is first needed.
+
+use std::sync::LazyLock;
+
+use super::eacc_table::{FILLER, RUNS};
+
+/// What names the set in an escape sequence.
+pub(super) const FINAL_OCTET: u8 = b'1';
+/// What problems call it.
+pub(super) const NAME: &str = "EACC";
+
+/// The one code with a blank in it. It is read, but not written: another code has the same character.
+pub(super) const IDEOGRAPHIC_SPACE: [u8; 3] = [0x21, 0x23, 0x20];
+
+/// Stands for characters of EACC that Unicode did not have; it names none of them, so it has no code.
+const GETA: char = '\u{3013}';
+
+/// Every character of the table has as many octets in UTF-8.
+const OCTETS: usize = 3;
+
+/// The character of a code, given without high bits.
+pub(super) fn character(code: [u8; 3]) -> Option<char> {
+    let [plane, row, cell] = code;
+    let code = u32::from_be_bytes([0, plane, row, cell]);
+    let after = RUNS.partition_point(|(first, _)| *first <= code);
+    let (first, characters) = RUNS.get(after.checked_sub(1)?)?;
+    let start = usize::try_from(code - first).ok()?.checked_mul(OCTETS)?;
+    let found = characters.get(start..)?.chars().next()?;
+    Some(found).filter(|character| *character != FILLER)
+}
+
+/// The code of a character: of several, the one that comes first (the traditional form, not its variants).
+pub(super) fn code(character: char) -> Option<[u8; 3]> {
+    let place = CODES
+        .binary_search_by_key(&character, |(known, _)| *known)
+        .ok()?;
+    let (_, [_, plane, row, cell]) = CODES
+        .get(place)
+        .map(|(known, code)| (known, code.to_be_bytes()))?;
+    Some([plane, row, cell])
+}
+
+/// Every character with its first code, by character.
+static CODES: LazyLock<Vec<(char, u32)>> = LazyLock::new(|| {
+    let mut codes: Vec<_> = entries()
+        .filter(|(character, code)| {
+            *character != GETA && code.to_be_bytes()[1..] != IDEOGRAPHIC_SPACE
+        })
+        .collect();
+    codes.sort_unstable();
+    codes.dedup_by_key(|(character, _)| *character);
+    codes
+});
+
+/// Every character with a code, in the order of codes.
+pub(super) fn entries() -> impl Iterator<Item = (char, u32)> {
+    RUNS.iter()
+        .flat_map(|(first, characters)| characters.chars().zip(*first..))
+        .filter(|(character, _)| *character != FILLER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::eacc_table::COUNT;
+    use super::*;
+
+    #[test]
+    fn the_table_is_whole_and_in_order() {
+        assert_eq!(entries().count(), COUNT);
+        assert!(RUNS.is_sorted_by(
+            |(a, run), (b, _)| *b >= *a + u32::try_from(run.chars().count()).expect("short")
+        ));
+        assert!(
+            RUNS.iter()
+                .all(|(_, run)| run.chars().all(|character| character.len_utf8() == OCTETS))
+        );
+    }
+
+    #[test]
+    fn every_character_comes_back() {
+        let mut variants = 0;
+        for (character, number) in entries() {
+            let [_, octets @ ..] = number.to_be_bytes();
+            assert_eq!(super::character(octets), Some(character), "{number:06X}");
+            match code(character) {
+                None => assert_eq!(character, GETA),
+                Some(first) if first == octets => {}
+                Some(other) => {
+                    assert_eq!(super::character(other), Some(character));
+                    variants += 1;
+                }
+            }
+        }
+        assert_eq!(variants, VARIANTS);
+        assert_eq!(super::character([0x21, 0x30, 0x28]), None);
+        assert_eq!(super::character([0, 0, 0]), None);
+        assert_eq!(super::character([0xFF; 3]), None);
+        assert_eq!(code('a'), None);
+    }
+
+    /// Codes that are read, but whose character is written with another.
+    const VARIANTS: usize = 217;
+}

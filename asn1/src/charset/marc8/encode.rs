@@ -1,0 +1,178 @@
+//! Text to MARC-8: marks in front of their character, the working sets changed only where they must be, and the usual ones
+//! restored at the end (MARC 21 Specifications, Character Sets: MARC-8 Encoding Environment).
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::marc8_table::SETS;
+use super::{ANSEL, ASCII, CONTROLS, ESCAPE, eacc};
+use crate::charset::cluster::{Cluster, Repertoire};
+use crate::charset::combine::{BLANK_BASE, DOUBLE_TILDE, LIGATURE, LIGATURE_LEFT};
+
+/// Writes the clusters of one data element.
+#[derive(Debug)]
+pub(in crate::charset) struct Encoder {
+    octets: Vec<u8>,
+    /// The final octets of the working sets.
+    g0: u8,
+    g1: u8,
+    /// The right half that belongs in front of the next character.
+    right_half: Option<u8>,
+}
+
+/// ANSEL's halves of the ligature and of the double tilde.
+const LIGATURE_HALVES: (u8, u8) = (0xEB, 0xEC);
+const TILDE_HALVES: (u8, u8) = (0xFA, 0xFB);
+
+impl Encoder {
+    pub(in crate::charset) fn new(capacity: usize) -> Self {
+        Encoder {
+            octets: Vec::with_capacity(capacity),
+            g0: ASCII,
+            g1: ANSEL,
+            right_half: None,
+        }
+    }
+
+    /// The octets, with the usual sets restored.
+    pub(in crate::charset) fn finish(mut self) -> Vec<u8> {
+        self.designate_g0(ASCII);
+        self.designate_g1(ANSEL);
+        self.octets
+    }
+
+    fn designate_g0(&mut self, set: u8) {
+        if self.g0 == set {
+            return;
+        }
+        match set {
+            b'g' | b'b' | b'p' => self.octets.extend([ESCAPE, set]),
+            ASCII if matches!(self.g0, b'g' | b'b' | b'p') => self.octets.extend([ESCAPE, b's']),
+            eacc::FINAL_OCTET => self.octets.extend([ESCAPE, b'$', set]),
+            _ => self.octets.extend([ESCAPE, b'(', set]),
+        }
+        self.g0 = set;
+    }
+
+    fn designate_g1(&mut self, set: u8) {
+        if self.g1 == set {
+            return;
+        }
+        match set {
+            ANSEL => self.octets.extend([ESCAPE, b')', b'!', set]),
+            _ => self.octets.extend([ESCAPE, b')', set]),
+        }
+        self.g1 = set;
+    }
+
+    /// Writes a character or mark with the sets at hand, or with the first that has it.
+    fn put(&mut self, character: char, symbol: bool) {
+        if let Some((octet, _)) = CONTROLS.iter().find(|(_, known)| *known == character) {
+            self.octets.push(*octet);
+            return;
+        }
+        let places = PLACES.get(&character).map_or(&[][..], Vec::as_slice);
+        let at_hand = |set: u8| places.iter().find(|place| place.set == set);
+        if let Some(place) = at_hand(self.g0) {
+            self.octets.push(place.octet);
+        } else if let Some(place) = at_hand(self.g1) {
+            self.octets.push(place.octet | 0x80);
+        } else if let Some(place) = at_hand(b'g').filter(|_| symbol).or(places.first()) {
+            if matches!(place.set, ANSEL | b'Q' | b'4') {
+                self.designate_g1(place.set);
+                self.octets.push(place.octet | 0x80);
+            } else {
+                self.designate_g0(place.set);
+                self.octets.push(place.octet);
+            }
+        } else if let Some(code) = eacc::code(character) {
+            self.designate_g0(eacc::FINAL_OCTET);
+            self.octets.extend(code);
+        } else if character.is_ascii() {
+            self.put_ascii(character);
+        }
+    }
+
+    /// A blank or a control, which is the same in every set but may cut a code of three octets short.
+    fn put_ascii(&mut self, character: char) {
+        if matches!(self.g0, b'g' | b'b' | b'p' | eacc::FINAL_OCTET) {
+            self.designate_g0(ASCII);
+        }
+        self.octets.extend(u8::try_from(character));
+    }
+
+    fn put_mark(&mut self, mark: char) {
+        let halves = match mark {
+            LIGATURE => LIGATURE_HALVES,
+            DOUBLE_TILDE => TILDE_HALVES,
+            _ => return self.put(mark, false),
+        };
+        self.designate_g1(ANSEL);
+        self.octets.push(halves.0);
+        self.right_half = Some(halves.1);
+    }
+}
+
+impl Repertoire for Encoder {
+    fn has(&self, character: char) -> bool {
+        character == ' '
+            || character.is_ascii_control() && character != char::from(ESCAPE)
+            || CONTROLS.iter().any(|(_, control)| *control == character)
+            || PLACES.contains_key(&character)
+            || eacc::code(character).is_some()
+    }
+
+    fn has_mark(&self, mark: char) -> bool {
+        matches!(mark, LIGATURE | DOUBLE_TILDE)
+            || PLACES
+                .get(&mark)
+                .is_some_and(|places| places.iter().any(|place| place.mark))
+    }
+
+    fn write(&mut self, cluster: &Cluster<'_>) {
+        if let Some(right_half) = self.right_half.take() {
+            self.designate_g1(ANSEL);
+            self.octets.push(right_half);
+        }
+        for mark in cluster.marks {
+            self.put_mark(*mark);
+        }
+        // What the decoder put under marks at the end goes again.
+        if cluster.base != BLANK_BASE {
+            self.put(cluster.base, !cluster.beside_greek);
+        }
+    }
+
+    fn write_plain(&mut self, text: &str) {
+        for character in text.chars() {
+            self.put(character, true);
+        }
+    }
+}
+
+/// Where a set has a character.
+#[derive(Debug)]
+struct Place {
+    set: u8,
+    /// Without the high bit.
+    octet: u8,
+    mark: bool,
+}
+
+/// Every character of the sets of one octet, in the order of preference.
+static PLACES: LazyLock<HashMap<char, Vec<Place>>> = LazyLock::new(|| {
+    let mut places: HashMap<char, Vec<Place>> = HashMap::new();
+    for set in SETS {
+        for octet in 0x21..=0x7E {
+            if let Some((character, mark)) = set.character(octet) {
+                let set = set.final_octet;
+                places
+                    .entry(character)
+                    .or_default()
+                    .push(Place { set, octet, mark });
+            }
+        }
+    }
+    debug_assert!(places.contains_key(&LIGATURE_LEFT));
+    places
+});

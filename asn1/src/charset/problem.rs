@@ -1,0 +1,80 @@
+//! What could not be converted, and where: text that was damaged or that a character set has no room for.
+//! Conversion always goes on; the caller decides whether a problem matters.
+
+use std::fmt;
+
+/// Something that was not converted as it stood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Octets from the start of what was converted: of the octets when decoding, of the text in NFC when encoding.
+    pub offset: usize,
+    /// What is wrong there.
+    pub kind: ProblemKind,
+}
+
+/// Why something was not converted as it stood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProblemKind {
+    /// Octets to which the character set gives no character; U+FFFD stands for them.
+    Unassigned {
+        /// One octet, or the three of a code of EACC.
+        octets: Vec<u8>,
+        /// The set within MARC-8, else the character set.
+        set: &'static str,
+    },
+    /// Octets that no text in the character set has; U+FFFD stands for them.
+    Malformed {
+        /// The octets of one fault.
+        octets: Vec<u8>,
+        /// The name of the character set.
+        set: &'static str,
+    },
+    /// An escape sequence of MARC-8 that names no known set; U+FFFD stands for the escape character.
+    UnknownEscape,
+    /// Combining marks without a character after them; they stand on a no-break space.
+    MarkWithoutBase,
+    /// A character that the character set does not have; [`super::Unencodable`] says what stands for it.
+    /// The offset of a mark is that of the character it stands on.
+    Unencodable {
+        /// The character.
+        character: char,
+        /// The name of the character set.
+        set: &'static str,
+    },
+}
+
+impl ProblemKind {
+    pub(super) fn at(self, offset: usize) -> Problem {
+        Problem { offset, kind: self }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            ProblemKind::Unassigned { octets, set } => {
+                write!(f, "no character {} in {set}", hexadecimal(octets))
+            }
+            ProblemKind::Malformed { octets, set } => {
+                write!(f, "{} is no {set}", hexadecimal(octets))
+            }
+            ProblemKind::UnknownEscape => f.write_str("an unknown escape sequence"),
+            ProblemKind::MarkWithoutBase => f.write_str("a combining mark without a character"),
+            ProblemKind::Unencodable { character, set } => {
+                let number = u32::from(*character);
+                if character.is_control() {
+                    write!(f, "no U+{number:04X} in {set}")
+                } else {
+                    write!(f, "no {character} (U+{number:04X}) in {set}")
+                }
+            }
+        }?;
+        write!(f, " at octet {}", self.offset)
+    }
+}
+
+fn hexadecimal(octets: &[u8]) -> String {
+    let octets: Vec<_> = octets.iter().map(|octet| format!("{octet:02X}")).collect();
+    octets.join(" ")
+}

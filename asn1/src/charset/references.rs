@@ -1,0 +1,69 @@
+//! `&#xXXXX;` in MARC-8, which stands for a character that the sets do not have (MARC 21 Specifications, Character Sets:
+//! Unicode to MARC-8, lossless conversion).
+
+use std::borrow::Cow;
+
+const START: &str = "&#x";
+/// The most digits that the number of a character has.
+const MOST_DIGITS: usize = 6;
+
+/// Replaces every reference that names a character; what only looks like one, or names a control, stays.
+pub(super) fn resolve(text: Cow<'_, str>) -> Cow<'_, str> {
+    if !text.contains(START) {
+        return text;
+    }
+    let mut resolved = String::with_capacity(text.len());
+    let mut rest = &*text;
+    while let Some((before, after)) = rest.split_once(START) {
+        resolved.push_str(before);
+        match reference(after) {
+            Some((character, tail)) => {
+                resolved.push(character);
+                rest = tail;
+            }
+            None => {
+                resolved.push_str(START);
+                rest = after;
+            }
+        }
+    }
+    resolved.push_str(rest);
+    Cow::Owned(resolved)
+}
+
+/// The character of `XXXX;`, and what follows.
+fn reference(text: &str) -> Option<(char, &str)> {
+    let digits = text
+        .bytes()
+        .take(MOST_DIGITS + 1)
+        .position(|octet| octet == b';')?;
+    let (digits, tail) = text.split_at_checked(digits)?;
+    // The parser of numbers takes a sign.
+    let number = u32::from_str_radix(digits, 16)
+        .ok()
+        .filter(|_| !digits.starts_with('+'))?;
+    let character = char::from_u32(number).filter(|character| !character.is_control())?;
+    Some((character, tail.strip_prefix(';')?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, resolved: &str) {
+        assert_eq!(resolve(Cow::Borrowed(text)), resolved, "{text}");
+    }
+
+    #[test]
+    fn references() {
+        check("plain & simple", "plain & simple");
+        check("a &#x2014; b&#x1F600;", "a — b😀");
+        check("&#x2014;&#x2014;", "——");
+        check(
+            "&#x;&#xD800;&#x110000;&#x1234567;&#x+041;",
+            "&#x;&#xD800;&#x110000;&#x1234567;&#x+041;",
+        );
+        check("&#x1F;&#x", "&#x1F;&#x");
+        check("&#x&#x41;é&#xé", "&#xAé&#xé");
+    }
+}
