@@ -5,3 +5,4 @@ pub mod hex;
 pub mod peer;
 pub mod program;
 pub mod random;
+pub mod yaz;

@@ -1,4 +1,5 @@
-//! The words of a PQF text: separated by white space, quoted by `"…"` or `{…}`, with `\` escapes.
+//! The words of a PQF text: separated by blanks, quoted by `"…"` or `{…}`, with `\` escapes. No other octet
+//! separates: a tab or a line end in a word is part of it, as YAZ has it.
 
 use super::{QueryError, QueryErrorKind};
 
@@ -13,12 +14,21 @@ pub(super) struct Token<'a> {
 
 impl Token<'_> {
     /// The octets meant: `\xHH` and `\OOO` by number, `\t \n \r \f`, and `\` before any other for itself.
-    pub(super) fn unescaped(&self) -> Vec<u8> {
-        unescape(self.text)
+    pub(super) fn unescaped(&self) -> Result<Vec<u8>, QueryError> {
+        self.unescaped_from(0)
+    }
+
+    /// The same of the word's text from an octet on.
+    pub(super) fn unescaped_from(&self, start: usize) -> Result<Vec<u8>, QueryError> {
+        unescape(self.text.get(start..).unwrap_or_default()).map_err(|(kind, at)| QueryError {
+            kind,
+            offset: self.offset + usize::from(self.quoted) + start + at,
+        })
     }
 }
 
-pub(super) fn unescape(text: &str) -> Vec<u8> {
+/// What is meant by a text with escapes, or what is wrong and where.
+fn unescape(text: &str) -> Result<Vec<u8>, (QueryErrorKind, usize)> {
     let mut octets = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&octet, next)) = rest.split_first() {
@@ -28,32 +38,31 @@ pub(super) fn unescape(text: &str) -> Vec<u8> {
             continue;
         };
         let (value, taken) = match escaped {
-            b't' => (b'\t', 0),
-            b'n' => (b'\n', 0),
-            b'r' => (b'\r', 0),
-            b'f' => (0x0c, 0),
-            b'x' => number(next.get(..2), 16).map_or((escaped, 0), |value| (value, 2)),
-            b'0'..=b'3' => number(
-                text.as_bytes()
-                    .get(text.len() - next.len() - 1..)
-                    .and_then(|digits| digits.get(..3)),
-                8,
-            )
-            .map_or((escaped, 0), |value| (value, 2)),
-            _ => (escaped, 0),
+            b't' => (Some(b'\t'), 0),
+            b'n' => (Some(b'\n'), 0),
+            b'r' => (Some(b'\r'), 0),
+            b'f' => (Some(0x0c), 0),
+            b'x' => (number(next.get(..2), 16), 2),
+            b'0'..=b'3' => (number(rest.get(1..4), 8), 2),
+            _ => (Some(escaped), 0),
+        };
+        let Some(value) = value else {
+            let shown = text.get(text.len() - rest.len()..).unwrap_or_default();
+            let shown = shown.chars().take(4).collect();
+            return Err((QueryErrorKind::Escape(shown), text.len() - rest.len()));
         };
         octets.push(value);
         rest = next.get(taken..).unwrap_or_default();
     }
-    octets
+    Ok(octets)
 }
 
 fn number(digits: Option<&[u8]>, radix: u32) -> Option<u8> {
-    let digits = std::str::from_utf8(digits?).ok()?;
-    digits
-        .bytes()
-        .all(|digit| digit.is_ascii_hexdigit())
-        .then(|| u8::from_str_radix(digits, radix).ok())?
+    digits?.iter().try_fold(0u8, |number, digit| {
+        let digit = char::from(*digit).to_digit(radix)?;
+        let number = u32::from(number) * radix + digit;
+        u8::try_from(number).ok()
+    })
 }
 
 pub(super) struct Lexer<'a> {
@@ -69,7 +78,7 @@ impl<'a> Lexer<'a> {
     /// The next word; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Token<'a>>, QueryError> {
         let rest = self.text.get(self.at..).unwrap_or_default();
-        let start = rest.trim_ascii_start();
+        let start = rest.trim_start_matches(' ');
         self.at += rest.len() - start.len();
         let offset = self.at;
         let (close, body) = match start.as_bytes().first() {
@@ -84,7 +93,7 @@ impl<'a> Lexer<'a> {
         while let Some((position, octet)) = octets.next() {
             match octet {
                 b'\\' => drop(octets.next()),
-                _ if close == Some(octet) || (close.is_none() && octet.is_ascii_whitespace()) => {
+                _ if octet == close.unwrap_or(b' ') => {
                     end = Some(position);
                     break;
                 }
@@ -122,24 +131,49 @@ impl<'a> Lexer<'a> {
 mod tests {
     use super::*;
 
+    fn words(text: &str) -> Result<Vec<Vec<u8>>, QueryError> {
+        let mut lexer = Lexer::new(text);
+        let mut found = Vec::new();
+        while let Some(token) = lexer.next()? {
+            found.push(token.unescaped()?);
+        }
+        Ok(found)
+    }
+
     #[test]
     fn words_quotes_and_escapes() {
-        for (text, words) in [
+        for (text, expected) in [
             ("", &[][..]),
-            ("  a  b\tc ", &[&b"a"[..], b"b", b"c"]),
+            ("  a  b c ", &[&b"a"[..], b"b", b"c"]),
+            ("a\tb \nc", &[b"a\tb", b"\nc"]),
             ("\"a b\" {c d} \"\"", &[b"a b", b"c d", b""]),
             (r#""a\"b" c\ d {e\}f}"#, &[b"a\"b", b"c d", b"e}f"]),
-            (r"\x41\xE9\101\n\q", &[b"A\xe9A\nq"]),
-            (r"\xZZ \1 a\", &[b"xZZ", b"1", b"a\\"]),
+            (r"\x41\xE9\101\n\q\4", &[b"A\xe9A\nq4"]),
+            (r"\377\000\x00 a\", &[b"\xff\0\0", b"a\\"]),
             ("a\"b", &[b"a\"b"]),
+            ("\\é", &["é".as_bytes()]),
         ] {
-            let mut lexer = Lexer::new(text);
-            let mut found = Vec::new();
-            while let Some(token) = lexer.next().expect(text) {
-                found.push(token.unescaped());
-            }
-            assert_eq!(found, words, "{text}");
+            assert_eq!(words(text).expect(text), expected, "{text}");
         }
-        assert_eq!(Lexer::new(" \"a").next().expect_err("unclosed").offset, 1);
+    }
+
+    #[test]
+    fn faults_are_located() {
+        for (text, message) in [
+            (" \"a", "a quote is not closed at octet 1 of the query"),
+            ("{a\\}", "a quote is not closed at octet 0 of the query"),
+            (
+                "a b\\xZZ",
+                "\\xZZ is not \\xHH or \\OOO at octet 3 of the query",
+            ),
+            (
+                "\"b\\19\"",
+                "\\19 is not \\xHH or \\OOO at octet 2 of the query",
+            ),
+            ("\\x4", "\\x4 is not \\xHH or \\OOO at octet 0 of the query"),
+            ("\\xé", "\\xé is not \\xHH or \\OOO at octet 0 of the query"),
+        ] {
+            assert_eq!(words(text).expect_err(text).to_string(), message);
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! Text forms of the query of a search (Z39.50-2003 §3.7): PQF, the prefix query format of the field, read
-//! and printed, and plain words.
+//! Text forms of the query of a search (Z39.50-2003 §3.7): PQF, the prefix query format of the field, CCL, CQL
+//! and words with index names, read and printed; and any query in words.
 //!
 //! ```
 //! use z3950_asn1::apdu::RpnQuery;
@@ -9,12 +9,22 @@
 //! # Ok::<(), z3950_asn1::query::QueryError>(())
 //! ```
 
+pub mod ccl;
+pub mod cql;
+mod explain;
+mod language;
 mod lexer;
+pub mod names;
 mod pqf;
 mod print;
+mod sets;
+mod suggest;
 mod words;
 
-pub use pqf::parse as parse_pqf;
+pub use explain::{explain, tree};
+pub use language::{Dialects, Language};
+pub use pqf::{MAX_ATTRIBUTES, MAX_SPREAD, parse as parse_pqf};
+pub use sets::{attribute_set, attribute_set_name};
 pub use words::parse as parse_words;
 
 /// A query text that cannot be understood.
@@ -28,22 +38,36 @@ pub struct QueryError {
 }
 
 impl QueryError {
-    /// The text and a line below it with a caret under the fault, both ending with a newline.
+    /// The text and a line below it with a caret under the fault, both ending with a newline. Of a long text
+    /// only the surroundings of the fault are shown.
     pub fn pointed_out(&self, text: &str) -> String {
-        let line: String = text
-            .chars()
-            .map(|character| {
-                if character.is_control() {
-                    ' '
-                } else {
-                    character
-                }
-            })
-            .collect();
         let before = text.get(..self.offset).unwrap_or(text).chars().count();
-        format!("{line}\n{}^\n", " ".repeat(before))
+        let skipped = match before > MAX_SHOWN {
+            true => before - MAX_SHOWN / 2,
+            false => 0,
+        };
+        let mut rest = text.chars().skip(skipped);
+        let mut line = String::new();
+        if skipped > 0 {
+            line.push('…');
+        }
+        line.extend(rest.by_ref().take(2 * MAX_SHOWN).map(|character| {
+            if character.is_control() {
+                ' '
+            } else {
+                character
+            }
+        }));
+        if rest.next().is_some() {
+            line.push('…');
+        }
+        let column = before - skipped + usize::from(skipped > 0);
+        format!("{line}\n{}^\n", " ".repeat(column))
     }
 }
+
+/// How many characters of a query are shown on either side of a fault, at most.
+const MAX_SHOWN: usize = 80;
 
 /// What can be wrong with a query text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,11 +79,17 @@ pub enum QueryErrorKind {
     #[error("{0:?} behind the end of the query")]
     ExtraToken(String),
     /// The attribute set is not known by that name.
-    #[error("attribute set {0:?} is not known")]
+    #[error("attribute set {:?} is not known{}", .0, sets::suggestion(.0))]
     AttributeSet(String),
     /// What follows `@attr` is not `type=value`.
     #[error("{0:?} is not an attribute of the form type=value")]
     Attribute(String),
+    /// More attributes in front of a term than the limit.
+    #[error("more than {0} attributes for a term")]
+    TooManyAttributes(usize),
+    /// Attributes that would be repeated for so many terms that the query is larger than the limit, in octets.
+    #[error("attributes that would take more than {0} octets, repeated for each term")]
+    TooMuchRepeated(usize),
     /// Not a whole number, or one beyond 64 bits.
     #[error("{0:?} is not a number")]
     Number(String),
@@ -75,6 +105,9 @@ pub enum QueryErrorKind {
     /// A word beginning with `@` that means nothing.
     #[error("{0} is not a word of PQF; quote it to search for it")]
     UnknownWord(String),
+    /// A backslash in front of digits that are not enough, or none.
+    #[error("{0} is not \\xHH or \\OOO")]
+    Escape(String),
     /// An opening quote without its closing one.
     #[error("a quote is not closed")]
     UnclosedQuote,
@@ -84,7 +117,49 @@ pub enum QueryErrorKind {
     /// The text is longer than the limit, in octets.
     #[error("a query of more than {0} octets")]
     TooLong(usize),
+    /// A word or sign that the grammar does not allow where it stands.
+    #[error("{0:?} cannot stand here")]
+    Unexpected(String),
+    /// A backslash that ends the text.
+    #[error("a backslash with nothing behind it")]
+    LoneBackslash,
+    /// An index name, with its prefix if it has one, that the table or the properties in use do not have.
+    #[error("index {name:?} is not known{}", suggestion(.nearest))]
+    Index {
+        /// The name as written.
+        name: String,
+        /// The known name most like it.
+        nearest: Option<String>,
+    },
+    /// A prefix, or the URI it stands for, that no context set is known by.
+    #[error("context set {0:?} is not known")]
+    ContextSet(String),
+    /// A CQL relation that the properties in use do not translate.
+    #[error("relation {0:?} is not in the properties")]
+    Relation(String),
+    /// A modifier of a CQL relation or operator that cannot be translated.
+    #[error("modifier {0:?} cannot be translated")]
+    Modifier(String),
+    /// A property without which the clause cannot be translated.
+    #[error("the properties do not say {0}")]
+    Property(&'static str),
+    /// More operands, or more modifiers in a row, than are translated.
+    #[error("more than {0} {1}")]
+    TooMany(usize, &'static str),
+    /// A CCL relation that the qualifier does not have, or that what follows cannot have.
+    #[error("relation {0:?} cannot be used with this qualifier")]
+    QualifierRelation(String),
+    /// A CCL truncation or mask that the qualifier does not have.
+    #[error("{0} cannot be used with this qualifier")]
+    Truncation(&'static str),
 }
 
 /// The longest query text read, in octets.
 pub const MAX_QUERY_LENGTH: usize = 1 << 20;
+
+/// The end of a message that names what may have been meant.
+fn suggestion(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or_else(String::new, |nearest| {
+        format!("; did you mean {nearest:?}?")
+    })
+}

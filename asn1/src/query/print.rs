@@ -1,11 +1,18 @@
-//! An RPN query as PQF text. What PQF cannot say (a term of an external type, a result set with attributes)
-//! prints in a form that the reader refuses.
+//! An RPN query as PQF text (Z39.50-2003 §3.7). What is printed reads as the same query, or is refused: never
+//! as another one.
+//!
+//! PQF cannot say these, which print in a form for people that the reader refuses: terms of an external type or
+//! with a unit, a result set restricted by attributes, negative numbers of attributes and proximity, attribute
+//! values that are empty or have alternatives or a semantic action, and two attributes of one type on a term. An
+//! attribute of the default set in front of one that names another set is printed with the name of the default
+//! set, which means the same.
 
 use std::fmt::{self, Display, Formatter};
 
+use super::sets::attribute_set_name;
 use crate::apdu::{
-    AttributeElement, AttributeValue, Operand, Operator, ProximityOperator, ProximityUnitCode,
-    RpnQuery, RpnStructure, StringOrNumeric, Term,
+    AttributeElement, AttributeValue, ComplexAttribute, Operand, Operator, ProximityOperator,
+    ProximityUnitCode, RpnQuery, RpnStructure, StringOrNumeric, Term,
 };
 use crate::oid::{BIB_1, Oid};
 
@@ -88,34 +95,62 @@ fn print_attributes(
     default_set: Oid,
 ) -> fmt::Result {
     let mut inherited = None;
-    for attribute in attributes.iter().rev() {
+    let mut nearer = attributes;
+    while let Some((attribute, rest)) = nearer.split_last() {
+        nearer = rest;
         f.write_str("@attr ")?;
         // A set holds for the attributes behind it; one without a set then needs the default one by name.
         let set = attribute.attribute_set.or(inherited.map(|_| default_set));
-        if let Some(set) = set {
+        if let Some(set) = set.filter(|set| inherited != Some(*set)) {
             write!(f, "{} ", set_name(&set))?;
             inherited = Some(set);
         }
-        let mut text = format!("{}=", attribute.attribute_type).into_bytes();
+        let hidden = nearer
+            .iter()
+            .any(|nearer| nearer.attribute_type == attribute.attribute_type);
+        let attribute_type = attribute.attribute_type;
         match &attribute.attribute_value {
-            AttributeValue::Numeric(value) => text.extend(value.to_string().into_bytes()),
-            AttributeValue::Complex(complex) => {
-                for (i, alternative) in complex.list.iter().enumerate() {
-                    if i > 0 {
-                        text.push(b'|');
-                    }
-                    match alternative {
-                        StringOrNumeric::String(value) => text.extend(value.as_bytes()),
-                        StringOrNumeric::Numeric(value) => {
-                            text.extend(value.to_string().into_bytes())
-                        }
-                    }
-                }
+            AttributeValue::Numeric(value) if !hidden && *value >= 0 => {
+                write!(f, "{attribute_type}={value} ")?;
             }
+            AttributeValue::Complex(complex) if !hidden && let Some(name) = only_name(complex) => {
+                let attribute = QuotedAttribute {
+                    attribute_type,
+                    name,
+                };
+                write!(f, "{attribute} ")?;
+            }
+            // The reader takes no blank behind the equals sign.
+            value => write!(f, "{attribute_type}= {} ", Quoted(&for_people(value)))?,
         }
-        write!(f, "{} ", Quoted(&text))?;
     }
     Ok(())
+}
+
+/// The only alternative, if it is a name that PQF can say.
+fn only_name(complex: &ComplexAttribute) -> Option<&[u8]> {
+    match (complex.list.as_slice(), &complex.semantic_action) {
+        ([StringOrNumeric::String(name)], None) => Some(name.as_bytes()),
+        _ => None,
+    }
+    .filter(|name| !name.is_empty())
+}
+
+/// The alternatives of the value, separated by `|`.
+fn for_people(value: &AttributeValue) -> Vec<u8> {
+    let complex = match value {
+        AttributeValue::Numeric(value) => return value.to_string().into_bytes(),
+        AttributeValue::Complex(complex) => complex,
+    };
+    let alternatives: Vec<Vec<u8>> = complex
+        .list
+        .iter()
+        .map(|alternative| match alternative {
+            StringOrNumeric::String(value) => value.as_bytes().to_vec(),
+            StringOrNumeric::Numeric(value) => value.to_string().into_bytes(),
+        })
+        .collect();
+    alternatives.join(&b'|')
 }
 
 fn print_term(f: &mut Formatter<'_>, term: &Term, current: &mut &'static str) -> fmt::Result {
@@ -137,10 +172,7 @@ fn print_term(f: &mut Formatter<'_>, term: &Term, current: &mut &'static str) ->
 }
 
 fn set_name(set: &Oid) -> String {
-    // A name with a blank in it would be read as two words.
-    set.name()
-        .filter(|name| !name.contains(' '))
-        .map_or_else(|| set.to_string(), str::to_owned)
+    attribute_set_name(set).map_or_else(|| set.to_string(), str::to_owned)
 }
 
 /// A word that reads back as the same octets, quoted where it has to be.
@@ -150,17 +182,36 @@ impl Display for Quoted<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let quote = self.0.is_empty()
             || matches!(self.0.first(), Some(b'@' | b'{' | b'"'))
-            || self.0.iter().any(|octet| octet.is_ascii_whitespace());
-        if quote {
-            f.write_str("\"")?;
+            || self.0.contains(&b' ');
+        let quotation_mark = if quote { "\"" } else { "" };
+        f.write_str(quotation_mark)?;
+        let mut rest = self.0;
+        if let [at @ b'@', digit, ..] = rest
+            && digit.is_ascii_digit()
+        {
+            // YAZ takes even a quoted one for the start of an attribute.
+            write!(f, "\\x{at:02X}")?;
+            rest = rest.get(1..).unwrap_or_default();
         }
+        write!(f, "{}{quotation_mark}", Escaped(rest))
+    }
+}
+
+/// Octets as they stand in a word: UTF-8 as it is, quotes, backslashes and the rest with a backslash.
+pub(super) struct Escaped<'a>(pub(super) &'a [u8]);
+
+impl Display for Escaped<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for chunk in self.0.utf8_chunks() {
             for character in chunk.valid().chars() {
                 match character {
                     '\\' => f.write_str("\\\\")?,
                     '"' => f.write_str("\\\"")?,
-                    control if control.is_ascii_control() => {
-                        write!(f, "\\x{:02X}", u32::from(control))?
+                    control if control.is_control() => {
+                        let mut buffer = [0; 4];
+                        for octet in control.encode_utf8(&mut buffer).bytes() {
+                            write!(f, "\\x{octet:02X}")?;
+                        }
                     }
                     other => write!(f, "{other}")?,
                 }
@@ -169,9 +220,27 @@ impl Display for Quoted<'_> {
                 write!(f, "\\x{octet:02X}")?;
             }
         }
-        if quote {
-            f.write_str("\"")?;
-        }
         Ok(())
+    }
+}
+
+/// `TYPE=VALUE` as one word. A name of digits alone is written so that it is not taken for a number.
+struct QuotedAttribute<'a> {
+    attribute_type: i64,
+    name: &'a [u8],
+}
+
+impl Display for QuotedAttribute<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let quotation_mark = if self.name.contains(&b' ') { "\"" } else { "" };
+        write!(f, "{quotation_mark}{}=", self.attribute_type)?;
+        let rest = match self.name.split_first() {
+            Some((first, rest)) if self.name.iter().all(u8::is_ascii_digit) => {
+                write!(f, "\\x{first:02X}")?;
+                rest
+            }
+            _ => self.name,
+        };
+        write!(f, "{}{quotation_mark}", Escaped(rest))
     }
 }

@@ -24,7 +24,7 @@ pub fn parse(text: &str) -> Result<RpnQuery, QueryError> {
         });
     }
     let mut lexer = Lexer::new(text);
-    let mut rpn = operand(&lexer.expect("a word to search for")?.unescaped());
+    let mut rpn = operand(&lexer.expect("a word to search for")?.unescaped()?);
     let mut operators = 0;
     while let Some(token) = lexer.next()? {
         if operators == MAX_RPN_DEPTH {
@@ -34,7 +34,7 @@ pub fn parse(text: &str) -> Result<RpnQuery, QueryError> {
             });
         }
         operators += 1;
-        let rpn2 = operand(&token.unescaped());
+        let rpn2 = operand(&token.unescaped()?);
         rpn = RpnStructure::RpnRpnOp(Box::new(RpnRpnOp {
             rpn1: rpn,
             rpn2,

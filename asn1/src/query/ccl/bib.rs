@@ -1,0 +1,460 @@
+//! The bib file: what the qualifiers of a CCL query mean (ISO 8777 leaves that to the system), in the format
+//! that YAZ reads, a line for each qualifier, alias or directive.
+
+use super::super::sets;
+use crate::oid::Oid;
+
+/// The longest bib file read, in octets.
+pub const MAX_BIB_LENGTH: usize = 1 << 20;
+
+/// The qualifiers of CCL queries, and the words and signs that stand for its operators.
+///
+/// A line of the file is one of these; what follows `#` is a comment:
+/// - `ti u=4 s=pw t=l,r`: a qualifier and its attributes. A type is a number or one of the letters `u r p s t c`
+///   for 1 to 6, with its attribute set before it where that is not the query's: `gils,u=2040`.
+///   A value is a number, a name, or one of the special ones of relation (`o r omiteq`), structure
+///   (`pw al ol ag sl`) and truncation (`l r b n x z`), which say what a query may do. A qualifier of several
+///   lines has the attributes of all.
+/// - `tiau ti au`: an alias, which searches for the term under each of the qualifiers.
+/// - `@and og`: a directive: the words of `@and @or @not @set`, the signs of `@truncation` and `@mask`,
+///   `@case 0` to take words and qualifiers in any case, `@field or` to search under each qualifier of a list
+///   instead of merging their attributes.
+///
+/// The qualifier `term` is used where a query names none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bib {
+    pub(super) qualifiers: Vec<Qualifier>,
+    pub(super) and: Vec<String>,
+    pub(super) or: Vec<String>,
+    pub(super) not: Vec<String>,
+    pub(super) set: Vec<String>,
+    pub(super) truncation: Vec<String>,
+    pub(super) mask: Vec<String>,
+    pub(super) case_sensitive: bool,
+    /// Whether each qualifier of a list is searched for by itself.
+    pub(super) each_field: bool,
+}
+
+impl Default for Bib {
+    /// The qualifiers of the project, by the index names that people use in all its query languages.
+    fn default() -> Self {
+        // A fault in it fails the tests; no qualifiers at all is what is left then.
+        Self::parse(include_str!("default.bib")).unwrap_or_else(|_| Self::empty())
+    }
+}
+
+impl Bib {
+    /// Reads a bib file.
+    ///
+    /// Where YAZ passes over a line that it cannot use, or takes something else for it, the line is refused.
+    /// An attribute set that is not known is no fault until a query uses it.
+    ///
+    /// # Errors
+    /// The line at fault, and what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, BibError> {
+        let mut bib = Self::empty();
+        if text.len() > MAX_BIB_LENGTH {
+            return Err(BibError {
+                line: 1,
+                kind: BibErrorKind::TooLong(MAX_BIB_LENGTH),
+            });
+        }
+        let mut aliases = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            let at = |kind| BibError {
+                line: number + 1,
+                kind,
+            };
+            let line = line.trim_matches(is_blank);
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let (name, rest) = line.split_once(is_blank).unwrap_or((line, ""));
+            let rest = rest.split('#').next().unwrap_or_default();
+            match name.strip_prefix('@') {
+                Some(directive) => bib.directive(directive, rest).map_err(at)?,
+                None => {
+                    let alias = bib.qualifier(name, rest).map_err(at)?;
+                    aliases.extend(alias.then(|| (number + 1, name.to_owned())));
+                }
+            }
+        }
+        for (line, name) in aliases {
+            bib.check_alias(&name)
+                .map_err(|kind| BibError { line, kind })?;
+        }
+        Ok(bib)
+    }
+
+    /// The names of the qualifiers, in the order of the file.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.qualifiers
+            .iter()
+            .map(|qualifier| qualifier.name.as_str())
+    }
+
+    /// No qualifiers, and the words and signs of YAZ.
+    fn empty() -> Self {
+        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+        Self {
+            qualifiers: Vec::new(),
+            and: words(&["and"]),
+            or: words(&["or"]),
+            not: words(&["not", "andnot"]),
+            set: words(&["set"]),
+            truncation: words(&["?"]),
+            mask: words(&["#"]),
+            case_sensitive: true,
+            each_field: false,
+        }
+    }
+
+    /// Whether two words are the same, by `@case`.
+    pub(super) fn same(&self, a: &str, b: &str) -> bool {
+        match self.case_sensitive {
+            true => a == b,
+            false => a.eq_ignore_ascii_case(b),
+        }
+    }
+
+    /// The qualifier searched under in the given alternative, counted from 0, of what a name stands for.
+    pub(super) fn find(&self, name: &str, alternative: usize) -> Option<&Qualifier> {
+        // Where `@case 0` makes names the same, the last line counts, as in YAZ.
+        let found = self
+            .qualifiers
+            .iter()
+            .rev()
+            .find(|qualifier| self.same(&qualifier.name, name))?;
+        match &found.meaning {
+            Meaning::Attributes(_) => (alternative == 0).then_some(found),
+            Meaning::Alias(names) => self.exact(names.get(alternative)?),
+        }
+    }
+
+    fn exact(&self, name: &str) -> Option<&Qualifier> {
+        self.qualifiers
+            .iter()
+            .find(|qualifier| qualifier.name == name)
+    }
+
+    fn directive(&mut self, directive: &str, rest: &str) -> Result<(), BibErrorKind> {
+        let values: Vec<String> = rest.split_ascii_whitespace().map(str::to_owned).collect();
+        let first = values.first().map(String::as_str);
+        let value_fault = || BibErrorKind::DirectiveValue(rest.trim().to_owned());
+        match directive {
+            "and" => self.and = values,
+            "or" => self.or = values,
+            "not" => self.not = values,
+            "set" => self.set = values,
+            "truncation" => self.truncation = values,
+            "mask" => self.mask = values,
+            "case" => {
+                self.case_sensitive =
+                    number(first.unwrap_or_default()).ok_or_else(value_fault)? != 0
+            }
+            "field" => {
+                self.each_field = match first {
+                    Some("or") => true,
+                    Some("merge") => false,
+                    _ => return Err(value_fault()),
+                }
+            }
+            // Stop words are for those who take them out of a query; reading one leaves it as it is.
+            _ if directive.starts_with("stop.") => {}
+            _ => return Err(BibErrorKind::Directive(directive.to_owned())),
+        }
+        Ok(())
+    }
+
+    /// Reads what stands behind a qualifier's name; answers whether that is an alias.
+    fn qualifier(&mut self, name: &str, rest: &str) -> Result<bool, BibErrorKind> {
+        if name.contains(['(', ')', ',', '%', '!', '>', '<', '=', '"']) {
+            return Err(BibErrorKind::Name(name.to_owned()));
+        }
+        let mut words = Words { rest };
+        let mut attributes = Vec::new();
+        let mut names = Vec::new();
+        while let Some(word) = words.next()? {
+            match words.sign() {
+                None => names.push(word.to_owned()),
+                sign => attributes.extend(words.attributes(word, sign == Some(','))?),
+            }
+            if let (Some(name), false) = (names.first(), attributes.is_empty()) {
+                return Err(BibErrorKind::Attribute(name.clone()));
+            }
+        }
+        let known = self
+            .qualifiers
+            .iter_mut()
+            .find(|qualifier| qualifier.name == name);
+        let alias = !names.is_empty();
+        match known.map(|qualifier| &mut qualifier.meaning) {
+            None => self.qualifiers.push(Qualifier {
+                name: name.to_owned(),
+                meaning: match alias {
+                    true => Meaning::Alias(names),
+                    false => Meaning::Attributes(attributes),
+                },
+            }),
+            Some(Meaning::Attributes(known)) if !alias => known.extend(attributes),
+            Some(_) => return Err(BibErrorKind::Twice(name.to_owned())),
+        }
+        Ok(alias)
+    }
+
+    fn check_alias(&self, name: &str) -> Result<(), BibErrorKind> {
+        let Some(Meaning::Alias(names)) = self.exact(name).map(|qualifier| &qualifier.meaning)
+        else {
+            return Ok(());
+        };
+        for name in names {
+            match self.exact(name).map(|qualifier| &qualifier.meaning) {
+                Some(Meaning::Attributes(_)) => {}
+                Some(Meaning::Alias(_)) => return Err(BibErrorKind::AliasOfAlias(name.clone())),
+                None => return Err(BibErrorKind::Undefined(name.clone())),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A line of a bib file that cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} of the bib file: {kind}")]
+pub struct BibError {
+    /// Counted from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub kind: BibErrorKind,
+}
+
+/// What can be wrong with a line of a bib file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BibErrorKind {
+    /// A name that no query can write.
+    #[error("{0:?} cannot be the name of a qualifier")]
+    Name(String),
+    /// Among attributes, something that is none.
+    #[error("{0:?} is not an attribute of the form type=value")]
+    Attribute(String),
+    /// A type that is neither a number above 0 nor one of the letters.
+    #[error("{0:?} is not an attribute type: a number, or one of u r p s t c")]
+    AttributeType(String),
+    /// A value that begins with a digit and is no number.
+    #[error("{0:?} is not an attribute value")]
+    AttributeValue(String),
+    /// Quotes mean nothing in a bib file.
+    #[error("a quote before {0:?}")]
+    Quote(String),
+    /// A qualifier that is described as an alias, and described again.
+    #[error("qualifier {0:?} is described twice")]
+    Twice(String),
+    /// An alias of a qualifier that the file does not describe.
+    #[error("an alias of {0:?}, which is not described")]
+    Undefined(String),
+    /// An alias of an alias.
+    #[error("an alias of {0:?}, which is an alias itself")]
+    AliasOfAlias(String),
+    /// A word behind `@` that is no directive.
+    #[error(
+        "@{0} is not a directive: and, or, not, set, truncation, mask, case, field or stop.NAME"
+    )]
+    Directive(String),
+    /// A value that the directive does not have.
+    #[error("{0:?} is not a value of this directive")]
+    DirectiveValue(String),
+    /// The file is longer than the limit, in octets.
+    #[error("a bib file of more than {0} octets")]
+    TooLong(usize),
+}
+
+/// A qualifier, or a name for several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Qualifier {
+    pub(super) name: String,
+    pub(super) meaning: Meaning,
+}
+
+impl Qualifier {
+    pub(super) fn attributes(&self) -> &[Attribute] {
+        match &self.meaning {
+            Meaning::Attributes(attributes) => attributes,
+            Meaning::Alias(_) => &[],
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Meaning {
+    Attributes(Vec<Attribute>),
+    Alias(Vec<String>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Attribute {
+    pub(super) set: Option<AttributeSet>,
+    pub(super) attribute_type: i64,
+    pub(super) value: Value,
+}
+
+/// A set by its name, which may mean nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct AttributeSet {
+    pub(super) name: String,
+    pub(super) oid: Option<Oid>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Value {
+    /// One that is sent, unless it is 0.
+    Number(i64),
+    Name(String),
+    Special(Special),
+}
+
+/// What a qualifier lets a query do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Special {
+    Order,
+    OrderOfNonNegative,
+    OmitEquals,
+    PhraseOrWord,
+    AndList,
+    OrList,
+    AutoGroup,
+    SplitList,
+    Left,
+    Right,
+    Both,
+    NoTruncation,
+    Regex,
+    Mask,
+}
+
+impl Special {
+    fn named(letter: &str, value: &str) -> Option<Self> {
+        let value = value.to_ascii_lowercase();
+        Some(match (letter, value.as_str()) {
+            ("r", "o") => Self::Order,
+            ("r", "r") => Self::OrderOfNonNegative,
+            ("r", "omiteq") => Self::OmitEquals,
+            ("s", "pw") => Self::PhraseOrWord,
+            ("s", "al") => Self::AndList,
+            ("s", "ol") => Self::OrList,
+            ("s", "ag") => Self::AutoGroup,
+            ("s", "sl") => Self::SplitList,
+            ("t", "l") => Self::Left,
+            ("t", "r") => Self::Right,
+            ("t", "b") => Self::Both,
+            ("t", "n") => Self::NoTruncation,
+            ("t", "x") => Self::Regex,
+            ("t", "z") => Self::Mask,
+            _ => return None,
+        })
+    }
+}
+
+/// What stands behind the name on a line.
+struct Words<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Words<'a> {
+    /// The next word; `None` at the end.
+    fn next(&mut self) -> Result<Option<&'a str>, BibErrorKind> {
+        let rest = self.rest.trim_start_matches(is_blank);
+        if let Some(quoted) = rest.strip_prefix('"') {
+            return Err(BibErrorKind::Quote(quoted.to_owned()));
+        }
+        let end = rest
+            .find(|character| is_blank(character) || matches!(character, ',' | '='))
+            .unwrap_or(rest.len());
+        let (word, behind) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        self.rest = behind;
+        match word.is_empty() && !rest.is_empty() {
+            true => Err(BibErrorKind::Attribute(rest.to_owned())),
+            false => Ok(Some(word).filter(|word| !word.is_empty())),
+        }
+    }
+
+    /// Passes a `,` or `=`.
+    fn sign(&mut self) -> Option<char> {
+        let rest = self.rest.trim_start_matches(is_blank);
+        let sign = rest
+            .chars()
+            .next()
+            .filter(|sign| matches!(sign, ',' | '='))?;
+        self.rest = rest.get(1..).unwrap_or_default();
+        Some(sign)
+    }
+
+    /// `[SET,]TYPE=VALUE,VALUE…` behind its first word and sign.
+    fn attributes(&mut self, word: &str, is_set: bool) -> Result<Vec<Attribute>, BibErrorKind> {
+        let mut letter = word;
+        let mut set = None;
+        if is_set {
+            let oid = known_set(word);
+            let name = word.to_owned();
+            set = Some(AttributeSet { name, oid });
+            letter = self.next()?.unwrap_or_default();
+            if self.sign() != Some('=') {
+                return Err(BibErrorKind::Attribute(format!("{word},{letter}")));
+            }
+        }
+        let letter = letter.to_ascii_lowercase();
+        let attribute_type = match letter.as_str() {
+            "u" => Some(1),
+            "r" => Some(2),
+            "p" => Some(3),
+            "s" => Some(4),
+            "t" => Some(5),
+            "c" => Some(6),
+            digits => number(digits).filter(|number| *number > 0),
+        };
+        let Some(attribute_type) = attribute_type else {
+            return Err(BibErrorKind::AttributeType(letter));
+        };
+        let mut attributes = Vec::new();
+        loop {
+            let Some(value) = self.next()? else {
+                return Err(BibErrorKind::Attribute(format!("{letter}=")));
+            };
+            let value = match Special::named(&letter, value) {
+                Some(special) => Value::Special(special),
+                None if value.starts_with(|first: char| first.is_ascii_digit()) => {
+                    let fault = || BibErrorKind::AttributeValue(value.to_owned());
+                    Value::Number(number(value).ok_or_else(fault)?)
+                }
+                None => Value::Name(value.to_owned()),
+            };
+            attributes.push(Attribute {
+                set: set.clone(),
+                attribute_type,
+                value,
+            });
+            if !self.rest.trim_start_matches(is_blank).starts_with(',') {
+                return Ok(attributes);
+            }
+            self.sign();
+        }
+    }
+}
+
+/// The attribute set of a name; bib files write `exp1` for Exp-1.
+fn known_set(name: &str) -> Option<Oid> {
+    let number = name.trim_end_matches(|last: char| last.is_ascii_digit());
+    let hyphened = || {
+        let digits = name.get(number.len()..)?;
+        sets::attribute_set(&format!("{number}-{digits}"))
+    };
+    sets::attribute_set(name).or_else(hyphened)
+}
+
+fn is_blank(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\r')
+}
+
+fn number(text: &str) -> Option<i64> {
+    (!text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit()))
+        .then(|| text.parse().ok())?
+}

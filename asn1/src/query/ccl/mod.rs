@@ -1,0 +1,25 @@
+//! CCL, the Common Command Language (ISO 8777), as YAZ speaks it: read with a bib file that says what its
+//! qualifiers mean, and printed where it can say a query.
+//!
+//! ```
+//! use z3950_asn1::query::ccl::{self, Bib};
+//!
+//! let bib = Bib::default();
+//! let query = ccl::parse("ti=war and date>1980", &bib)?;
+//! assert_eq!(query.to_string(), "@and @attr 1=4 war @attr 2=5 @attr 1=31 1980");
+//! assert_eq!(ccl::print(&query, &bib)?, "ti=war and date>1980");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod bib;
+mod parse;
+mod print;
+mod relation;
+mod term;
+#[cfg(test)]
+mod tests;
+mod token;
+
+pub use bib::{Bib, BibError, BibErrorKind, MAX_BIB_LENGTH};
+pub use parse::{MAX_WRITTEN_OUT, parse};
+pub use print::{CannotSay, MAX_ATTRIBUTES_SAID, print};

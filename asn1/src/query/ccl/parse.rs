@@ -1,0 +1,517 @@
+//! CCL queries (ISO 8777) as RPN, in YAZ's grammar: operators of equal rank from left to right, and
+//! `QUALIFIERS RELATION TERMS`, where terms may be a query in parentheses that inherits the qualifiers.
+
+use std::rc::Rc;
+
+use super::super::suggest::nearest;
+use super::super::{QueryError, QueryErrorKind};
+use super::bib::{Bib, Qualifier, Special};
+use super::relation::{EQUAL, GREATER_OR_EQUAL, LESS_OR_EQUAL, each_operand, relate};
+use super::term::{RELATION, allowed, numeric};
+use super::token::{Kind, Token, tokens};
+use crate::apdu::{
+    AttributeElement, KnownProximityUnit, MAX_RPN_DEPTH, Operand, Operator, ProximityOperator,
+    ProximityUnitCode, RelationType, ResultSetId, RpnQuery, RpnRpnOp, RpnStructure,
+};
+use crate::oid::BIB_1;
+
+/// The most that a query may come to when its terms are written out under each qualifier, in octets.
+pub const MAX_WRITTEN_OUT: usize = 1 << 24;
+
+/// Reads a CCL query with the qualifiers of a bib file. The attribute set is Bib-1.
+///
+/// The same RPN as YAZ makes of it, save where YAZ loses what is written: a relation before parentheses holds
+/// for all terms in them, a backslash counts once, and a quote that is not closed is refused.
+///
+/// # Errors
+/// The kind of fault and the octet at which it stands.
+pub fn parse(query: &str, bib: &Bib) -> Result<RpnQuery, QueryError> {
+    let mut parser = Parser {
+        query,
+        bib,
+        tokens: tokens(query, bib)?,
+        at: 0,
+        parentheses: 0,
+        written_out: 0,
+    };
+    let mut rpn = parser.query()?.rpn;
+    each_operand(&mut rpn, |operand| {
+        if let Operand::AttributesPlusTerm(operand) = operand {
+            as_sent(&mut operand.attributes);
+        }
+        Ok(())
+    })?;
+    Ok(RpnQuery {
+        attribute_set: BIB_1,
+        rpn,
+    })
+}
+
+/// The qualifiers that a term has; none, or those of a list and of the parentheses around it, nearest first.
+pub(super) type Qualifiers<'b> = Rc<[&'b Qualifier]>;
+
+/// A part of the query as RPN. Its attributes are not yet as they are sent.
+#[derive(Clone)]
+pub(super) struct Tree {
+    pub(super) rpn: RpnStructure,
+    pub(super) depth: usize,
+    /// What it counts of [`MAX_WRITTEN_OUT`].
+    pub(super) size: usize,
+}
+
+pub(super) struct Parser<'q, 'b> {
+    pub(super) query: &'q str,
+    pub(super) bib: &'b Bib,
+    tokens: Vec<Token>,
+    pub(super) at: usize,
+    /// How many are open.
+    parentheses: usize,
+    written_out: usize,
+}
+
+/// What is to be read next.
+enum Step<'b> {
+    /// What stands between two of `and`, `or`, `not`.
+    Element(Qualifiers<'b>),
+    /// What stands between two of `%`, `!`.
+    Near(Qualifiers<'b>),
+    /// Nothing: this has been read.
+    Read(Tree),
+}
+
+/// What is read in part.
+enum Open<'b> {
+    /// Elements and the operators between them.
+    Elements {
+        qualifiers: Qualifiers<'b>,
+        left: Option<(Tree, Operator)>,
+        in_parentheses: bool,
+    },
+    /// Terms and the distances between them.
+    Nearness {
+        qualifiers: Qualifiers<'b>,
+        left: Option<(Tree, Operator)>,
+    },
+    /// The same text under different qualifiers.
+    Alternatives {
+        /// The token it starts from, each time.
+        at: usize,
+        after_relation: bool,
+        rest: std::vec::IntoIter<Qualifiers<'b>>,
+        left: Option<Tree>,
+        /// The relation of the alternative being read, and its token.
+        relation: Option<(AttributeElement, Token)>,
+    },
+}
+
+impl<'b> Parser<'_, 'b> {
+    fn query(&mut self) -> Result<Tree, QueryError> {
+        let none: Qualifiers<'b> = Rc::from([]);
+        let mut open = vec![Open::Elements {
+            qualifiers: none.clone(),
+            left: None,
+            in_parentheses: false,
+        }];
+        let mut step = Step::Element(none);
+        loop {
+            step = match step {
+                Step::Element(qualifiers) => self.element(qualifiers, &mut open)?,
+                Step::Near(qualifiers) if self.token().kind == Kind::Open => {
+                    if self.parentheses == MAX_RPN_DEPTH {
+                        return Err(self.refused(QueryErrorKind::TooDeep(MAX_RPN_DEPTH)));
+                    }
+                    self.parentheses += 1;
+                    self.advance();
+                    open.push(Open::Elements {
+                        qualifiers: qualifiers.clone(),
+                        left: None,
+                        in_parentheses: true,
+                    });
+                    Step::Element(qualifiers)
+                }
+                Step::Near(qualifiers) => Step::Read(self.words(&qualifiers)?),
+                Step::Read(tree) => match open.pop() {
+                    None => return Ok(tree),
+                    Some(part) => self.go_on(part, tree, &mut open)?,
+                },
+            };
+        }
+    }
+
+    fn element(
+        &mut self,
+        qualifiers: Qualifiers<'b>,
+        open: &mut Vec<Open<'b>>,
+    ) -> Result<Step<'b>, QueryError> {
+        if self.token().kind == Kind::Set {
+            return self.result_set().map(Step::Read);
+        }
+        let mut ahead = self.at;
+        while self.token_at(ahead).kind == Kind::Word {
+            ahead += 1;
+            match self.token_at(ahead).kind {
+                Kind::Relation | Kind::Equal => {
+                    let alternatives = self.qualifiers(ahead, &qualifiers)?;
+                    return self.alternative(ahead, true, alternatives.into_iter(), None, open);
+                }
+                Kind::Comma => ahead += 1,
+                _ => break,
+            }
+        }
+        if qualifiers.is_empty() && self.token_at(ahead).kind != Kind::Open {
+            let bib = self.bib;
+            let alternatives: Vec<Qualifiers<'b>> = (0..)
+                .map_while(|number| bib.find("term", number))
+                .map(|qualifier| Rc::from([qualifier]))
+                .collect();
+            if !alternatives.is_empty() {
+                return self.alternative(self.at, false, alternatives.into_iter(), None, open);
+            }
+        }
+        open.push(Open::Nearness {
+            qualifiers: qualifiers.clone(),
+            left: None,
+        });
+        Ok(Step::Near(qualifiers))
+    }
+
+    /// `set = NAME`
+    fn result_set(&mut self) -> Result<Tree, QueryError> {
+        self.advance();
+        if self.token().kind == Kind::Equal {
+            self.advance();
+        }
+        if self.token().kind != Kind::Word {
+            return Err(self.missing("the name of a result set"));
+        }
+        let word = *self.token();
+        let name: Vec<u8> = self.octets(&word).collect();
+        self.advance();
+        self.spend(name.len())?;
+        let operand = Operand::ResultSet(ResultSetId::from(name.as_slice()));
+        Ok(Tree::operand(operand, name.len()))
+    }
+
+    /// What the names before a relation stand for: qualifiers for each alternative.
+    fn qualifiers(
+        &mut self,
+        relation: usize,
+        inherited: &Qualifiers<'b>,
+    ) -> Result<Vec<Qualifiers<'b>>, QueryError> {
+        let bib = self.bib;
+        let names: Vec<Token> = (self.at..relation)
+            .map(|at| *self.token_at(at))
+            .filter(|token| token.kind == Kind::Word)
+            .collect();
+        let mut firsts = Vec::new();
+        for name in &names {
+            let text = name.text(self.query);
+            firsts.push(bib.find(text, 0).ok_or_else(|| QueryError {
+                kind: QueryErrorKind::Index {
+                    name: text.to_owned(),
+                    nearest: nearest(text, bib.names()).map(str::to_owned),
+                },
+                offset: name.start,
+            })?);
+        }
+        let mut alternatives: Vec<Qualifiers<'b>> = Vec::new();
+        if bib.each_field {
+            for name in &names {
+                let found = (0..).map_while(|number| bib.find(name.text(self.query), number));
+                alternatives.extend(found.map(|qualifier| Rc::from([qualifier])));
+            }
+            return Ok(alternatives);
+        }
+        for number in 0.. {
+            self.spend((names.len() + inherited.len()) * size_of::<&Qualifier>())?;
+            let mut any = false;
+            let mut merged = Vec::new();
+            for (name, first) in names.iter().zip(&firsts) {
+                let found = bib.find(name.text(self.query), number);
+                any |= found.is_some();
+                merged.push(found.unwrap_or(first));
+            }
+            if !any {
+                break;
+            }
+            merged.extend(inherited.iter());
+            alternatives.push(merged.into());
+        }
+        Ok(alternatives)
+    }
+
+    /// Begins the next alternative, of which there is at least one.
+    fn alternative(
+        &mut self,
+        at: usize,
+        after_relation: bool,
+        mut rest: std::vec::IntoIter<Qualifiers<'b>>,
+        left: Option<Tree>,
+        open: &mut Vec<Open<'b>>,
+    ) -> Result<Step<'b>, QueryError> {
+        let Some(qualifiers) = rest.next() else {
+            return left
+                .map(Step::Read)
+                .ok_or_else(|| self.missing("a qualifier"));
+        };
+        self.at = at;
+        let mut relation = None;
+        let mut range = None;
+        if after_relation {
+            let sign = *self.token();
+            let order = allowed(&qualifiers, RELATION, Special::Order);
+            let non_negative = allowed(&qualifiers, RELATION, Special::OrderOfNonNegative);
+            if let Some(by) = order.or(non_negative) {
+                let value = match sign.text(self.query) {
+                    "<" => 1,
+                    "<=" => LESS_OR_EQUAL,
+                    "=" => EQUAL,
+                    ">=" => GREATER_OR_EQUAL,
+                    ">" => 5,
+                    "<>" => 6,
+                    other => {
+                        let kind = QueryErrorKind::QualifierRelation(other.to_owned());
+                        return Err(self.refused(kind));
+                    }
+                };
+                self.advance();
+                if value == EQUAL {
+                    range = self.range(&qualifiers, by, non_negative.is_some())?;
+                }
+                let omitted =
+                    value == EQUAL && allowed(&qualifiers, RELATION, Special::OmitEquals).is_some();
+                if range.is_none() && !omitted {
+                    relation = Some((numeric(Some(by), RELATION, value, sign.start)?, sign));
+                }
+            } else if sign.kind == Kind::Equal {
+                self.advance();
+            } else {
+                let text = sign.text(self.query).to_owned();
+                return Err(self.refused(QueryErrorKind::QualifierRelation(text)));
+            }
+        }
+        open.push(Open::Alternatives {
+            at,
+            after_relation,
+            rest,
+            left,
+            relation,
+        });
+        if let Some(range) = range {
+            return Ok(Step::Read(range));
+        }
+        open.push(Open::Nearness {
+            qualifiers: qualifiers.clone(),
+            left: None,
+        });
+        Ok(Step::Near(qualifiers))
+    }
+
+    /// Goes on behind a tree that belongs to the part.
+    fn go_on(
+        &mut self,
+        part: Open<'b>,
+        tree: Tree,
+        open: &mut Vec<Open<'b>>,
+    ) -> Result<Step<'b>, QueryError> {
+        match part {
+            Open::Alternatives {
+                at,
+                after_relation,
+                rest,
+                left,
+                relation,
+            } => {
+                let mut tree = tree;
+                if let Some((relation, sign)) = relation {
+                    relate(&mut tree.rpn, &relation, || QueryError {
+                        kind: QueryErrorKind::QualifierRelation(sign.text(self.query).to_owned()),
+                        offset: sign.start,
+                    })?;
+                }
+                let tree = self.joined(left, tree, Operator::Or)?;
+                match rest.len() {
+                    0 => Ok(Step::Read(tree)),
+                    _ => self.alternative(at, after_relation, rest, Some(tree), open),
+                }
+            }
+            Open::Nearness { qualifiers, left } => {
+                let tree = self.combined(left, tree)?;
+                let operator = match self.token() {
+                    token if token.kind == Kind::Proximity => {
+                        let operator = self.proximity()?;
+                        self.advance();
+                        operator
+                    }
+                    // Terms behind parentheses.
+                    token if token.in_term() => near(2, false, RelationType::LESS_THAN),
+                    _ => return Ok(Step::Read(tree)),
+                };
+                open.push(Open::Nearness {
+                    qualifiers: qualifiers.clone(),
+                    left: Some((tree, operator)),
+                });
+                Ok(Step::Near(qualifiers))
+            }
+            Open::Elements {
+                qualifiers,
+                left,
+                in_parentheses,
+            } => {
+                let tree = self.combined(left, tree)?;
+                let operator = match self.token().kind {
+                    Kind::And => Operator::And,
+                    Kind::Or => Operator::Or,
+                    Kind::Not => Operator::AndNot,
+                    Kind::Close if in_parentheses => {
+                        self.parentheses -= 1;
+                        self.advance();
+                        return Ok(Step::Read(tree));
+                    }
+                    Kind::End if in_parentheses => {
+                        return Err(self.missing("a closing parenthesis"));
+                    }
+                    Kind::End => return Ok(Step::Read(tree)),
+                    _ => {
+                        let text = self.token().text(self.query).to_owned();
+                        return Err(self.refused(QueryErrorKind::Unexpected(text)));
+                    }
+                };
+                self.advance();
+                open.push(Open::Elements {
+                    qualifiers: qualifiers.clone(),
+                    left: Some((tree, operator)),
+                    in_parentheses,
+                });
+                Ok(Step::Element(qualifiers))
+            }
+        }
+    }
+
+    /// `%`, `!`, or one of them with a distance.
+    fn proximity(&self) -> Result<Operator, QueryError> {
+        let text = self.token().text(self.query);
+        let distance = match text.get(1..).unwrap_or_default() {
+            "" => 1,
+            digits => digits
+                .parse()
+                .map_err(|_| self.refused(QueryErrorKind::Number(digits.to_owned())))?,
+        };
+        let ordered = text.starts_with('!');
+        Ok(near(distance, ordered, RelationType::LESS_THAN_OR_EQUAL))
+    }
+
+    fn combined(
+        &mut self,
+        left: Option<(Tree, Operator)>,
+        right: Tree,
+    ) -> Result<Tree, QueryError> {
+        match left {
+            None => Ok(right),
+            Some((left, operator)) => self.joined(Some(left), right, operator),
+        }
+    }
+
+    /// Both trees under the operator, or the one there is.
+    pub(super) fn joined(
+        &self,
+        left: Option<Tree>,
+        right: Tree,
+        operator: Operator,
+    ) -> Result<Tree, QueryError> {
+        let Some(left) = left else { return Ok(right) };
+        let depth = left.depth.max(right.depth) + 1;
+        if depth > MAX_RPN_DEPTH {
+            return Err(self.refused(QueryErrorKind::TooDeep(MAX_RPN_DEPTH)));
+        }
+        Ok(Tree {
+            depth,
+            size: left.size + right.size,
+            rpn: RpnStructure::RpnRpnOp(Box::new(RpnRpnOp {
+                rpn1: left.rpn,
+                rpn2: right.rpn,
+                op: operator,
+            })),
+        })
+    }
+
+    pub(super) fn token(&self) -> &Token {
+        self.token_at(self.at)
+    }
+
+    /// The token at a place in the list; the end of the query beyond it.
+    pub(super) fn token_at(&self, at: usize) -> &Token {
+        const END: Token = Token {
+            kind: Kind::End,
+            start: 0,
+            end: 0,
+            blank: 0,
+        };
+        self.tokens.get(at).or(self.tokens.last()).unwrap_or(&END)
+    }
+
+    pub(super) fn advance(&mut self) {
+        self.at += 1;
+    }
+
+    /// Counts octets of the query as it is sent.
+    pub(super) fn spend(&mut self, octets: usize) -> Result<(), QueryError> {
+        self.written_out = self.written_out.saturating_add(octets);
+        match self.written_out > MAX_WRITTEN_OUT {
+            true => Err(self.refused(QueryErrorKind::TooMany(
+                MAX_WRITTEN_OUT,
+                "octets, its terms written out under each qualifier",
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn missing(&self, what: &'static str) -> QueryError {
+        self.refused(QueryErrorKind::Missing(what))
+    }
+
+    fn refused(&self, kind: QueryErrorKind) -> QueryError {
+        QueryError {
+            kind,
+            offset: self.token().start,
+        }
+    }
+}
+
+impl Tree {
+    pub(super) fn operand(operand: Operand, size: usize) -> Self {
+        Self {
+            rpn: RpnStructure::Op(operand),
+            depth: 0,
+            size,
+        }
+    }
+}
+
+fn near(distance: i64, ordered: bool, relation_type: RelationType) -> Operator {
+    Operator::Prox(Box::new(ProximityOperator {
+        exclusion: Some(false),
+        distance,
+        ordered,
+        relation_type,
+        proximity_unit_code: ProximityUnitCode::Known(KnownProximityUnit::WORD),
+    }))
+}
+
+/// Attributes as YAZ sends them, by way of PQF: the first of each type, and one without a set in the set of
+/// the next that has one.
+fn as_sent(attributes: &mut Vec<AttributeElement>) {
+    let mut inherited = None;
+    for attribute in attributes.iter_mut().rev() {
+        attribute.attribute_set = attribute.attribute_set.or(inherited);
+        inherited = attribute.attribute_set;
+    }
+    let mut types = Vec::new();
+    attributes.retain(|attribute| {
+        let first = !types.contains(&attribute.attribute_type);
+        if first {
+            types.push(attribute.attribute_type);
+        }
+        first
+    });
+}

@@ -1,0 +1,361 @@
+//! RPN queries as CCL (ISO 8777), as far as the qualifiers of a bib file can say them. Each term that is
+//! printed has been read back, so that the text means the query.
+
+use super::super::{QueryErrorKind, attribute_set_name};
+use super::bib::{Bib, Meaning, Qualifier, Value};
+use super::parse::parse;
+use super::token::ends_word;
+use crate::apdu::{
+    AttributeElement, AttributeValue, AttributesPlusTerm, ComplexAttribute, KnownProximityUnit,
+    Operand, Operator, ProximityOperator, ProximityUnitCode, RelationType, RpnQuery, RpnRpnOp,
+    RpnStructure, StringOrNumeric, Term,
+};
+use crate::oid::BIB_1;
+
+/// The most attributes of a term that qualifiers are sought for.
+pub const MAX_ATTRIBUTES_SAID: usize = 16;
+
+/// The most texts tried for a term.
+const MAX_TRIED: usize = 10_000;
+
+/// What CCL cannot say, or not with these qualifiers.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CannotSay {
+    /// Another attribute set than Bib-1 for the query.
+    #[error("CCL cannot name the attribute set {0}")]
+    AttributeSet(String),
+    /// A term, as PQF, that no qualifiers give with these attributes.
+    #[error("no qualifiers of the bib file make {0}")]
+    Attributes(String),
+    /// A term, as PQF, that is not general, not UTF-8, or has control characters.
+    #[error("CCL cannot write the term of {0}")]
+    Term(String),
+    /// A distance, as PQF, other than at most a number of words.
+    #[error("CCL has no sign for {0}")]
+    Proximity(String),
+    /// A result set restricted by attributes, or one whose name cannot be written.
+    #[error("CCL cannot name the result set of {0}")]
+    ResultSet(String),
+    /// The bib file leaves no word for an operator.
+    #[error("the bib file has no word for {0:?}")]
+    Word(&'static str),
+    /// More nested than a query may be.
+    #[error("{0}")]
+    TooLarge(QueryErrorKind),
+}
+
+/// Prints a query in CCL, on one line.
+///
+/// # Errors
+/// What cannot be said with the qualifiers of the bib file.
+pub fn print(query: &RpnQuery, bib: &Bib) -> Result<String, CannotSay> {
+    if query.attribute_set != BIB_1 {
+        let set = query.attribute_set;
+        let name = attribute_set_name(&set).map_or_else(|| set.to_string(), str::to_owned);
+        return Err(CannotSay::AttributeSet(name));
+    }
+    let mut text = String::new();
+    let mut rest = vec![Piece::Tree(&query.rpn, Place::First)];
+    while let Some(piece) = rest.pop() {
+        let (tree, place) = match piece {
+            Piece::Text(piece) => {
+                text.push_str(&piece);
+                continue;
+            }
+            Piece::Tree(tree, place) => (tree, place),
+        };
+        match tree {
+            RpnStructure::Op(operand) => {
+                let said = said(operand, bib)?;
+                match place {
+                    Place::Near => text.push_str(&format!("({said})")),
+                    Place::First | Place::Behind => text.push_str(&said),
+                }
+            }
+            RpnStructure::RpnRpnOp(node) => {
+                let (sign, left, right) = match &node.op {
+                    Operator::Prox(proximity) => (distance(proximity)?, Place::Near, Place::Near),
+                    operator => (word(operator, bib)?, Place::First, Place::Behind),
+                };
+                let bare = match place {
+                    Place::First => true,
+                    Place::Behind => left == Place::Near,
+                    Place::Near => false,
+                };
+                let (open, close) = if bare { ("", "") } else { ("(", ")") };
+                text.push_str(open);
+                rest.extend([
+                    Piece::Text(close.to_owned()),
+                    Piece::Tree(&node.rpn2, right),
+                    Piece::Text(sign),
+                    Piece::Tree(&node.rpn1, left),
+                ]);
+            }
+        }
+    }
+    match parse(&text, bib) {
+        Ok(_) => Ok(text),
+        Err(error) => Err(CannotSay::TooLarge(error.kind)),
+    }
+}
+
+enum Piece<'a> {
+    Text(String),
+    Tree(&'a RpnStructure, Place),
+}
+
+/// Where a tree stands, which decides whether it needs parentheses.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    /// At the start, or before an operator of equal rank.
+    First,
+    /// Behind `and`, `or` or `not`.
+    Behind,
+    /// Beside a sign of nearness.
+    Near,
+}
+
+fn word(operator: &Operator, bib: &Bib) -> Result<String, CannotSay> {
+    let (words, name) = match operator {
+        Operator::And => (&bib.and, "and"),
+        Operator::Or => (&bib.or, "or"),
+        Operator::AndNot | Operator::Prox(_) => (&bib.not, "not"),
+    };
+    match words.first() {
+        Some(word) => Ok(format!(" {word} ")),
+        None => Err(CannotSay::Word(name)),
+    }
+}
+
+fn distance(proximity: &ProximityOperator) -> Result<String, CannotSay> {
+    let sign = if proximity.ordered { '!' } else { '%' };
+    let words = ProximityUnitCode::Known(KnownProximityUnit::WORD);
+    let sayable = proximity.exclusion == Some(false)
+        && proximity.relation_type == RelationType::LESS_THAN_OR_EQUAL
+        && proximity.proximity_unit_code == words;
+    match proximity.distance {
+        1 if sayable => Ok(format!(" {sign} ")),
+        number if sayable && number >= 0 => Ok(format!(" {sign}{number} ")),
+        _ => {
+            let operand = AttributesPlusTerm {
+                attributes: Vec::new(),
+                term: Term::General(Vec::new().into()),
+            };
+            let operand = RpnStructure::Op(Operand::AttributesPlusTerm(operand));
+            let rpn = RpnStructure::RpnRpnOp(Box::new(RpnRpnOp {
+                rpn1: operand.clone(),
+                rpn2: operand,
+                op: Operator::Prox(Box::new(proximity.clone())),
+            }));
+            let attribute_set = BIB_1;
+            let text = RpnQuery { attribute_set, rpn }.to_string();
+            // The operator alone, without its two empty terms.
+            let operator = text.trim_end_matches(['"', ' ']).to_owned();
+            Err(CannotSay::Proximity(operator))
+        }
+    }
+}
+
+fn said(operand: &Operand, bib: &Bib) -> Result<String, CannotSay> {
+    let wanted = RpnQuery {
+        attribute_set: BIB_1,
+        rpn: RpnStructure::Op(operand.clone()),
+    };
+    let means = |text: &str| parse(text, bib).is_ok_and(|query| query == wanted);
+    match operand {
+        Operand::AttributesPlusTerm(operand) => {
+            let term = match &operand.term {
+                Term::General(octets) => std::str::from_utf8(octets).ok(),
+                _ => None,
+            };
+            let Some(term) = term.filter(|term| !term.contains(char::is_control)) else {
+                return Err(CannotSay::Term(wanted.to_string()));
+            };
+            let text = candidates(&operand.attributes, term, bib)
+                .take(MAX_TRIED)
+                .find(|text| means(text));
+            text.ok_or_else(|| CannotSay::Attributes(wanted.to_string()))
+        }
+        Operand::ResultSet(name) => {
+            let name = std::str::from_utf8(name.0.as_bytes()).ok();
+            let set = bib.set.first().ok_or(CannotSay::Word("set"))?;
+            let text = name
+                .filter(|name| !name.contains(char::is_control))
+                .into_iter()
+                .flat_map(|name| [name.to_owned(), quoted(name)])
+                .map(|name| format!("{set}={name}"))
+                .find(|text| means(text));
+            text.ok_or_else(|| CannotSay::ResultSet(wanted.to_string()))
+        }
+        Operand::ResultAttr(_) => Err(CannotSay::ResultSet(wanted.to_string())),
+    }
+}
+
+/// Texts that may mean the term with these attributes, the shortest lists of qualifiers first.
+fn candidates(
+    attributes: &[AttributeElement],
+    term: &str,
+    bib: &Bib,
+) -> impl Iterator<Item = String> {
+    let number = |wanted| {
+        attributes.iter().find_map(|attribute| match attribute {
+            AttributeElement {
+                attribute_type,
+                attribute_value: AttributeValue::Numeric(value),
+                ..
+            } if *attribute_type == wanted => Some(*value),
+            _ => None,
+        })
+    };
+    let texts = texts(term, number(5), bib);
+    let sign = match number(2) {
+        Some(1) => Some("<"),
+        Some(2) => Some("<="),
+        Some(4) => Some(">="),
+        Some(5) => Some(">"),
+        Some(6) => Some("<>"),
+        _ => None,
+    };
+    let with_qualifiers = {
+        let texts = texts.clone();
+        lists(attributes, bib).into_iter().flat_map(move |list| {
+            let signs: Vec<&str> = sign.into_iter().chain(["="]).collect();
+            let texts = texts.clone();
+            signs.into_iter().flat_map(move |sign| {
+                let list = list.join(",");
+                let texts = texts.clone();
+                texts
+                    .into_iter()
+                    .map(move |text| format!("{list}{sign}{text}"))
+            })
+        })
+    };
+    texts.into_iter().chain(with_qualifiers)
+}
+
+/// Lists of qualifiers that give the attributes, or all but some that may come of what is written behind them.
+fn lists<'b>(attributes: &[AttributeElement], bib: &'b Bib) -> Vec<Vec<&'b str>> {
+    if attributes.len() > MAX_ATTRIBUTES_SAID {
+        return Vec::new();
+    }
+    let qualifiers: Vec<(&str, Vec<AttributeElement>)> = bib
+        .qualifiers
+        .iter()
+        .filter_map(|qualifier| Some((qualifier.name.as_str(), given(qualifier)?)))
+        .collect();
+    let (silent, telling): (Vec<_>, Vec<_>) = qualifiers
+        .into_iter()
+        .partition(|(_, given)| given.is_empty());
+    // Lists and how many of the attributes they give, each made of shorter ones.
+    let mut lists: Vec<(Vec<&str>, usize)> = vec![(Vec::new(), 0)];
+    let mut at = 0;
+    while let Some((list, count)) = lists.get(at).cloned() {
+        at += 1;
+        for (name, given) in &telling {
+            let rest = attributes.get(count..).unwrap_or_default();
+            if rest.starts_with(given) && lists.len() < MAX_TRIED {
+                let longer = list.iter().chain([name]).copied().collect();
+                lists.push((longer, count + given.len()));
+            }
+        }
+    }
+    let derived = |count: usize| {
+        let rest = attributes.get(count..).unwrap_or_default();
+        rest.iter()
+            .all(|attribute| matches!(attribute.attribute_type, 2 | 4 | 5))
+    };
+    let lists = lists.into_iter().filter(|(_, count)| derived(*count));
+    let mut found = Vec::new();
+    for (list, _) in lists {
+        // A qualifier without attributes says what may be written; the first to say it decides.
+        let with = silent
+            .iter()
+            .map(|(name, _)| [name].into_iter().chain(&list).copied().collect());
+        let with: Vec<Vec<&str>> = with.collect();
+        found.extend(Some(list).filter(|list| !list.is_empty()));
+        found.extend(with);
+    }
+    found
+}
+
+/// The attributes that a qualifier gives to every term; `None` for an alias, or a set that is not known.
+fn given(qualifier: &Qualifier) -> Option<Vec<AttributeElement>> {
+    if matches!(qualifier.meaning, Meaning::Alias(_)) {
+        return None;
+    }
+    let mut given = Vec::new();
+    for attribute in qualifier.attributes() {
+        let attribute_value = match &attribute.value {
+            Value::Special(_) | Value::Number(0) => continue,
+            Value::Number(number) => AttributeValue::Numeric(*number),
+            Value::Name(name) => AttributeValue::Complex(Box::new(ComplexAttribute {
+                list: vec![StringOrNumeric::String(name.as_str().into())],
+                semantic_action: None,
+            })),
+        };
+        given.push(AttributeElement {
+            attribute_set: match &attribute.set {
+                None => None,
+                Some(set) => Some(set.oid?),
+            },
+            attribute_type: attribute.attribute_type,
+            attribute_value,
+        });
+    }
+    Some(given)
+}
+
+/// How the term may be written: with signs of truncation, plainly, quoted, and as words.
+fn texts(term: &str, truncation: Option<i64>, bib: &Bib) -> Vec<String> {
+    let plain = !term.is_empty() && !term.bytes().any(ends_word) && !term.contains(['"', '\\']);
+    let whole = |texts: &mut Vec<String>, before: &str, behind: &str| {
+        if plain {
+            texts.push(format!("{before}{term}{behind}"));
+        }
+        texts.push(format!("{before}{}{behind}", quoted(term)));
+    };
+    let mut texts = Vec::new();
+    if let Some(sign) = bib.truncation.first() {
+        match truncation {
+            Some(1) => whole(&mut texts, "", sign),
+            Some(2) => whole(&mut texts, sign, ""),
+            Some(3) => whole(&mut texts, sign, sign),
+            Some(102) => texts.extend(unmasked(term, ".*", ".", bib)),
+            Some(104) => texts.extend(unmasked(term, "?", "#", bib)),
+            _ => {}
+        }
+    }
+    whole(&mut texts, "", "");
+    texts.push(term.to_owned());
+    texts
+}
+
+/// The term with the signs of CCL in place of others, and every other octet that could be a sign escaped.
+fn unmasked(term: &str, any: &str, one: &str, bib: &Bib) -> Option<String> {
+    let mut text = String::new();
+    let mut rest = term;
+    while let Some(first) = rest.chars().next() {
+        if let Some(behind) = rest.strip_prefix(any) {
+            text.push_str(bib.truncation.first()?);
+            rest = behind;
+        } else if let Some(behind) = rest.strip_prefix(one) {
+            text.push_str(bib.mask.first()?);
+            rest = behind;
+        } else {
+            let escaped = rest.strip_prefix('\\').and_then(|rest| rest.chars().next());
+            let character = escaped.unwrap_or(first);
+            rest = rest
+                .get(usize::from(escaped.is_some()) + character.len_utf8()..)
+                .unwrap_or_default();
+            match character.is_ascii_alphanumeric() || !character.is_ascii() {
+                true => text.push(character),
+                false => text.extend(['\\', character]),
+            }
+        }
+    }
+    Some(text)
+}
+
+fn quoted(term: &str) -> String {
+    format!("\"{}\"", term.replace('\\', "\\\\").replace('"', "\\\""))
+}

@@ -1,0 +1,132 @@
+//! What stands behind the relation of a CCL query: ranges, and the relation as an attribute of terms.
+
+use super::super::QueryError;
+use super::bib::Attribute;
+use super::parse::{Parser, Qualifiers, Tree};
+use super::term::{RELATION, numeric};
+use super::token::{Kind, Token};
+use crate::apdu::{AttributeElement, AttributeValue, Operand, Operator, RpnStructure};
+
+/// Bib-1 relations.
+pub(super) const LESS_OR_EQUAL: i64 = 2;
+pub(super) const EQUAL: i64 = 3;
+pub(super) const GREATER_OR_EQUAL: i64 = 4;
+
+impl<'b> Parser<'_, 'b> {
+    /// `LOW - HIGH`, `LOW -` or `- HIGH`, if that stands here. Where no term is negative, the dash needs no
+    /// blanks around it.
+    pub(super) fn range(
+        &mut self,
+        qualifiers: &Qualifiers<'b>,
+        by: &Attribute,
+        non_negative: bool,
+    ) -> Result<Option<Tree>, QueryError> {
+        let word = *self.token();
+        let is_dash = |token: &Token| token.kind == Kind::Word && token.text(self.query) == "-";
+        if word.kind != Kind::Word {
+            return Ok(None);
+        }
+        let next = *self.token_at(self.at + 1);
+        let part = |start, end| Token { start, end, ..word };
+        let dash = match non_negative && !is_dash(&word) {
+            true => self.dash(&word),
+            false => None,
+        };
+        let (low, high, words) = match dash {
+            Some(at) if at == word.start => (None, Some(part(at + 1, word.end)), 1),
+            Some(at) if at + 1 == word.end => {
+                let high = Some(next).filter(|next| next.kind == Kind::Word);
+                let words = 1 + usize::from(high.is_some());
+                (Some(part(word.start, at)), high, words)
+            }
+            Some(at) => (Some(part(word.start, at)), Some(part(at + 1, word.end)), 1),
+            None if is_dash(&next) => {
+                let high = Some(*self.token_at(self.at + 2)).filter(|high| high.kind == Kind::Word);
+                (Some(word), high, 2 + usize::from(high.is_some()))
+            }
+            None if is_dash(&word) => {
+                self.advance();
+                self.pass_commas(qualifiers);
+                let high = *self.token();
+                if !matches!(high.kind, Kind::Word | Kind::Comma) {
+                    return Err(self.missing("a term"));
+                }
+                (None, Some(high), 1)
+            }
+            None if non_negative
+                && next.kind == Kind::Word
+                && next.text(self.query).starts_with('-') =>
+            {
+                (Some(word), Some(part(next.start + 1, next.end)), 2)
+            }
+            None => return Ok(None),
+        };
+        self.at += words;
+        let mut tree = None;
+        for (end, value) in [(low, GREATER_OR_EQUAL), (high, LESS_OR_EQUAL)] {
+            if let Some(word) = end {
+                let mut term = self.single_word(word, qualifiers)?;
+                let relation = numeric(Some(by), RELATION, value, word.start)?;
+                relate(&mut term.rpn, &relation, || self.missing("a term"))?;
+                tree = Some(self.joined(tree, term, Operator::And)?);
+            }
+        }
+        Ok(tree)
+    }
+
+    /// Where a dash stands in a word, outside of quotes and not behind a backslash.
+    fn dash(&self, word: &Token) -> Option<usize> {
+        let mut quoted = false;
+        let mut octets = word.text(self.query).bytes().enumerate();
+        while let Some((at, octet)) = octets.next() {
+            match octet {
+                b'\\' => drop(octets.next()),
+                b'"' => quoted = !quoted,
+                b'-' if !quoted => return Some(word.start + at),
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+/// Gives the terms of a tree a relation. That they equal need not be said of several, as YAZ has it.
+pub(super) fn relate(
+    rpn: &mut RpnStructure,
+    relation: &AttributeElement,
+    refused: impl Fn() -> QueryError,
+) -> Result<(), QueryError> {
+    let single = matches!(rpn, RpnStructure::Op(Operand::AttributesPlusTerm(_)));
+    if !single && relation.attribute_value == AttributeValue::Numeric(EQUAL) {
+        return Ok(());
+    }
+    each_operand(rpn, |operand| {
+        let Operand::AttributesPlusTerm(operand) = operand else {
+            return Err(refused());
+        };
+        // Of several, the last one written.
+        let known = operand
+            .attributes
+            .iter_mut()
+            .rfind(|attribute| attribute.attribute_type == RELATION);
+        match known {
+            Some(known) => *known = relation.clone(),
+            None => operand.attributes.push(relation.clone()),
+        }
+        Ok(())
+    })
+}
+
+pub(super) fn each_operand(
+    rpn: &mut RpnStructure,
+    mut visit: impl FnMut(&mut Operand) -> Result<(), QueryError>,
+) -> Result<(), QueryError> {
+    let mut rest = vec![rpn];
+    while let Some(tree) = rest.pop() {
+        match tree {
+            RpnStructure::Op(operand) => visit(operand)?,
+            RpnStructure::RpnRpnOp(node) => rest.extend([&mut node.rpn2, &mut node.rpn1]),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! The words and signs of a CCL query, as YAZ divides it: a word goes to the next blank or sign, a quoted part
+//! or a backslash takes what follows into it.
+
+use super::super::{MAX_QUERY_LENGTH, QueryError, QueryErrorKind};
+use super::bib::Bib;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    End,
+    Open,
+    Close,
+    Comma,
+    /// `%` or `!`, with the digits behind it.
+    Proximity,
+    /// `<`, `>`, and any two of `< > =`.
+    Relation,
+    Equal,
+    Word,
+    And,
+    Or,
+    Not,
+    Set,
+}
+
+/// A piece of the query's text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Token {
+    pub(super) kind: Kind,
+    /// Its first octet.
+    pub(super) start: usize,
+    /// The octet behind it.
+    pub(super) end: usize,
+    /// How many octets of white space count as standing before it.
+    pub(super) blank: usize,
+}
+
+impl Token {
+    /// Whether it is one that a term may consist of.
+    pub(super) fn in_term(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::Word | Kind::Comma | Kind::Equal | Kind::Relation | Kind::Set
+        )
+    }
+
+    pub(super) fn text<'a>(&self, query: &'a str) -> &'a str {
+        query.get(self.start..self.end).unwrap_or_default()
+    }
+}
+
+/// Divides a query into tokens; the last is [`Kind::End`].
+pub(super) fn tokens(query: &str, bib: &Bib) -> Result<Vec<Token>, QueryError> {
+    if query.len() > MAX_QUERY_LENGTH {
+        return Err(QueryError {
+            kind: QueryErrorKind::TooLong(MAX_QUERY_LENGTH),
+            offset: MAX_QUERY_LENGTH,
+        });
+    }
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    loop {
+        let rest = query.get(at..).unwrap_or_default();
+        let body = rest.trim_start_matches(is_blank);
+        let blank = rest.len() - body.len();
+        let start = at + blank;
+        let (kind, length) = match body.as_bytes() {
+            [] => (Kind::End, 0),
+            [b'(', ..] => (Kind::Open, 1),
+            [b')', ..] => (Kind::Close, 1),
+            [b',', ..] => (Kind::Comma, 1),
+            [b'%' | b'!', digits @ ..] => {
+                let digits = digits.iter().take_while(|octet| octet.is_ascii_digit());
+                (Kind::Proximity, 1 + digits.count())
+            }
+            [b'<' | b'>' | b'=', b'<' | b'>' | b'=', ..] => (Kind::Relation, 2),
+            [b'=', ..] => (Kind::Equal, 1),
+            [b'<' | b'>', ..] => (Kind::Relation, 1),
+            _ => {
+                let length = word(body, start)?;
+                (kind(body.get(..length).unwrap_or_default(), bib), length)
+            }
+        };
+        at = start + length;
+        tokens.push(Token {
+            kind,
+            start,
+            end: at,
+            blank,
+        });
+        if kind == Kind::End {
+            return Ok(tokens);
+        }
+    }
+}
+
+/// How long the word at the start of the text is, in octets.
+fn word(text: &str, offset: usize) -> Result<usize, QueryError> {
+    let mut quote = None;
+    let mut octets = text.bytes().enumerate();
+    while let Some((at, octet)) = octets.next() {
+        match octet {
+            b'\\' if octets.next().is_none() => {
+                return Err(QueryError {
+                    kind: QueryErrorKind::LoneBackslash,
+                    offset: offset + at,
+                });
+            }
+            b'"' if quote.is_some() => quote = None,
+            b'"' => quote = Some(at),
+            _ if quote.is_none() && ends_word(octet) => return Ok(at),
+            _ => {}
+        }
+    }
+    match quote {
+        None => Ok(text.len()),
+        Some(at) => Err(QueryError {
+            kind: QueryErrorKind::UnclosedQuote,
+            offset: offset + at,
+        }),
+    }
+}
+
+/// What a word is; of two meanings that a bib file gives it, the later of and, or, not, set.
+fn kind(word: &str, bib: &Bib) -> Kind {
+    let meanings = [
+        (&bib.set, Kind::Set),
+        (&bib.not, Kind::Not),
+        (&bib.or, Kind::Or),
+        (&bib.and, Kind::And),
+    ];
+    meanings
+        .into_iter()
+        .find(|(names, _)| names.iter().any(|name| bib.same(name, word)))
+        .map_or(Kind::Word, |(_, kind)| kind)
+}
+
+/// Whether an octet outside quotes ends a word.
+pub(super) fn ends_word(octet: u8) -> bool {
+    matches!(
+        octet,
+        b'(' | b')' | b',' | b'%' | b'!' | b'>' | b'<' | b'=' | b' ' | b'\t' | b'\n' | b'\r'
+    )
+}
+
+fn is_blank(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\n' | '\r')
+}

@@ -1,0 +1,498 @@
+//! An RPN query as CQL, where CQL and the properties can say it: what [`to_rpn`] makes of the clause has every
+//! attribute of the operand, and the same term.
+
+use std::sync::Arc;
+
+use super::to_rpn::{UNITS, operator};
+use super::{
+    Boolean, BooleanOperator, Clause, Cql, MAX_DEPTH, Modifier, Node, Properties, Relation,
+    SERVER_CHOICE, Sign, Word, to_rpn,
+};
+use crate::apdu::{
+    AttributeElement, AttributeValue, AttributesPlusTerm, Operand, Operator, ProximityOperator,
+    ProximityUnitCode, RpnQuery, RpnRpnOp, RpnStructure, StringOrNumeric, Term,
+};
+use crate::oid::{BIB_1, Oid};
+
+/// What CQL cannot say of an RPN query.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CannotSay {
+    /// Attributes that no index, relation, modifier, anchor or mask of the properties has, as in PQF.
+    #[error("the properties have no CQL for {0}")]
+    Attributes(String),
+    /// A term that is no text, or of a type that CQL does not have.
+    #[error("CQL has no term for {0}")]
+    Term(&'static str),
+    /// A result set restricted by attributes.
+    #[error("CQL cannot restrict a result set by attributes")]
+    Restriction,
+    /// A result set where no prefix stands for the context set `cql`.
+    #[error("the properties have no context set cql for a result set")]
+    ResultSet,
+    /// Proximity by a private unit, by an unknown relation, or excluded.
+    #[error("CQL cannot say this proximity")]
+    Proximity,
+    /// Operators nested too deep for CQL to be read again.
+    #[error("operators nested more than {0} deep")]
+    TooDeep(usize),
+}
+
+/// Says an RPN query in CQL.
+///
+/// Attributes that the properties add to every clause, such as `always` or the relation that `=` stands for, may
+/// be missing from the query. Numeric and character string terms become text, which an RPN query made of the
+/// CQL sends as general terms.
+///
+/// # Errors
+/// What cannot be said.
+pub fn from_rpn(query: &RpnQuery, properties: &Properties) -> Result<Cql, CannotSay> {
+    if query.rpn.depth() > MAX_DEPTH {
+        return Err(CannotSay::TooDeep(MAX_DEPTH));
+    }
+    let mut steps = vec![Step::Say(&query.rpn)];
+    let mut said: Vec<Node> = Vec::new();
+    while let Some(step) = steps.pop() {
+        match step {
+            Step::Say(RpnStructure::RpnRpnOp(node)) => steps.extend([
+                Step::Combine(node),
+                Step::Say(&node.rpn2),
+                Step::Say(&node.rpn1),
+            ]),
+            Step::Say(RpnStructure::Op(operand)) => {
+                said.push(clause(operand, query.attribute_set, properties)?);
+            }
+            Step::Combine(node) => {
+                if let (Some(right), Some(left)) = (said.pop(), said.pop()) {
+                    said.push(boolean(&node.op, left, right)?);
+                }
+            }
+        }
+    }
+    let query = said.pop().ok_or(CannotSay::Term("nothing"))?;
+    Ok(Cql {
+        query,
+        sort: Vec::new(),
+    })
+}
+
+enum Step<'a> {
+    Say(&'a RpnStructure),
+    Combine(&'a RpnRpnOp),
+}
+
+fn boolean(op: &Operator, left: Node, right: Node) -> Result<Node, CannotSay> {
+    let (operator, modifiers) = match op {
+        Operator::And => (BooleanOperator::And, Vec::new()),
+        Operator::Or => (BooleanOperator::Or, Vec::new()),
+        Operator::AndNot => (BooleanOperator::Not, Vec::new()),
+        Operator::Prox(proximity) => (BooleanOperator::Prox, proximity_modifiers(proximity)?),
+    };
+    let boolean = Boolean {
+        operator,
+        modifiers,
+        left,
+        right,
+    };
+    // An exclusion that is not given is none.
+    let meant = match op {
+        Operator::Prox(proximity) => Operator::Prox(Box::new(ProximityOperator {
+            exclusion: Some(proximity.exclusion.unwrap_or_default()),
+            ..(**proximity).clone()
+        })),
+        other => other.clone(),
+    };
+    match self::operator(&boolean) {
+        Ok(operator) if operator == meant => Ok(Node::Boolean(Box::new(boolean))),
+        _ => Err(CannotSay::Proximity),
+    }
+}
+
+fn proximity_modifiers(proximity: &ProximityOperator) -> Result<Vec<Modifier>, CannotSay> {
+    let sign = match proximity.relation_type.0 {
+        1 => Sign::Less,
+        2 => Sign::LessOrEqual,
+        3 => Sign::Equal,
+        4 => Sign::GreaterOrEqual,
+        5 => Sign::Greater,
+        6 => Sign::NotEqual,
+        _ => return Err(CannotSay::Proximity),
+    };
+    let unit = match proximity.proximity_unit_code {
+        ProximityUnitCode::Known(unit) => UNITS.iter().find(|(_, known)| *known == unit),
+        ProximityUnitCode::Private(_) => None,
+    };
+    let (unit, _) = unit.ok_or(CannotSay::Proximity)?;
+    let modifier = |name: &str, value| Modifier {
+        name: Word::new(name),
+        value,
+    };
+    let mut modifiers = Vec::new();
+    if *unit != "word" || sign != Sign::LessOrEqual || proximity.distance != 1 {
+        let distance = Word::new(proximity.distance.to_string());
+        modifiers.push(modifier("distance", Some((sign, distance))));
+    }
+    if *unit != "word" {
+        modifiers.push(modifier("unit", Some((Sign::Equal, Word::new(*unit)))));
+    }
+    if proximity.ordered {
+        modifiers.push(modifier("ordered", None));
+    }
+    Ok(modifiers)
+}
+
+fn clause(operand: &Operand, default_set: Oid, properties: &Properties) -> Result<Node, CannotSay> {
+    match operand {
+        Operand::ResultAttr(_) => Err(CannotSay::Restriction),
+        Operand::AttributesPlusTerm(operand) => Speaker {
+            properties,
+            wanted: in_one_set(&operand.attributes, default_set),
+            term: text(&operand.term)?,
+        }
+        .clause(),
+        Operand::ResultSet(name) => {
+            let name = std::str::from_utf8(name.0.as_bytes());
+            let name = name.map_err(|_| CannotSay::Term("a name that is not UTF-8"))?;
+            let clause = new_clause("cql.resultSet", "=", Vec::new(), escaped(name));
+            let cql = Cql {
+                query: Node::Clause(clause),
+                sort: Vec::new(),
+            };
+            match to_rpn(&cql, properties).map(|query| query.rpn) {
+                Ok(RpnStructure::Op(Operand::ResultSet(_))) => Ok(cql.query),
+                _ => Err(CannotSay::ResultSet),
+            }
+        }
+    }
+}
+
+fn text(term: &Term) -> Result<String, CannotSay> {
+    let octets = match term {
+        Term::General(octets) => octets.to_vec(),
+        Term::CharacterString(text) => text.as_bytes().to_vec(),
+        Term::Numeric(number) => number.to_string().into_bytes(),
+        Term::Oid(_) => return Err(CannotSay::Term("an object identifier")),
+        Term::DateTime(_) => return Err(CannotSay::Term("a date and time")),
+        Term::External(_) => return Err(CannotSay::Term("an external value")),
+        Term::IntegerAndUnit(_) => return Err(CannotSay::Term("a number with a unit")),
+        Term::Null => return Err(CannotSay::Term("the null term")),
+    };
+    String::from_utf8(octets).map_err(|_| CannotSay::Term("octets that are not UTF-8"))
+}
+
+/// The attributes with their sets, each by its name.
+fn in_one_set(attributes: &[AttributeElement], default_set: Oid) -> Vec<AttributeElement> {
+    attributes
+        .iter()
+        .map(|attribute| AttributeElement {
+            attribute_set: Some(attribute.attribute_set.unwrap_or(default_set)),
+            ..attribute.clone()
+        })
+        .collect()
+}
+
+/// Finds the clause for an operand.
+struct Speaker<'a> {
+    properties: &'a Properties,
+    /// The attributes that the clause must have, with their sets.
+    wanted: Vec<AttributeElement>,
+    term: String,
+}
+
+impl Speaker<'_> {
+    fn clause(&self) -> Result<Node, CannotSay> {
+        let mut missing = self.wanted.clone();
+        let forms = self.forms();
+        for index in self.indexes() {
+            for modifiers in self.modifiers() {
+                for relation in self.relations() {
+                    for form in &forms {
+                        let clause = new_clause(&index, &relation, modifiers.clone(), form.clone());
+                        match self.missing_from(&clause) {
+                            Some(none) if none.is_empty() => return Ok(Node::Clause(clause)),
+                            Some(some) if some.len() < missing.len() => missing = some,
+                            _ => {}
+                        }
+                    }
+                }
+            }
+        }
+        for attribute in &mut missing {
+            attribute.attribute_set = attribute.attribute_set.filter(|set| *set != BIB_1);
+        }
+        let operand = AttributesPlusTerm {
+            attributes: missing,
+            term: Term::General(self.term.clone().into_bytes().into()),
+        };
+        let query = RpnQuery {
+            attribute_set: BIB_1,
+            rpn: RpnStructure::Op(Operand::AttributesPlusTerm(operand)),
+        };
+        Err(CannotSay::Attributes(query.to_string()))
+    }
+
+    /// The attributes that the clause does not have; `None` if it is another term, or not to be translated.
+    fn missing_from(&self, clause: &Clause) -> Option<Vec<AttributeElement>> {
+        let cql = Cql {
+            query: Node::Clause(clause.clone()),
+            sort: Vec::new(),
+        };
+        let query = to_rpn(&cql, self.properties).ok()?;
+        let RpnStructure::Op(Operand::AttributesPlusTerm(operand)) = query.rpn else {
+            return None;
+        };
+        let Term::General(octets) = &operand.term else {
+            return None;
+        };
+        let said = in_one_set(&operand.attributes, query.attribute_set);
+        let missing = self.wanted.iter().filter(|wanted| !said.contains(wanted));
+        (octets[..] == *self.term.as_bytes()).then(|| missing.cloned().collect())
+    }
+
+    /// Whether the operand has every attribute of the property.
+    fn has(&self, property: &str, name: &str) -> bool {
+        let attributes = self.properties.attributes(property);
+        attributes.is_some_and(|attributes| {
+            let elements: Vec<_> = attributes.iter().map(|one| one.element(name)).collect();
+            in_one_set(&elements, BIB_1)
+                .iter()
+                .all(|element| self.wanted.contains(element))
+        })
+    }
+
+    /// Indexes that the operand has the attributes of, those with the most first.
+    fn indexes(&self) -> Vec<String> {
+        let mut found: Vec<(usize, String)> = Vec::new();
+        let count = |property: &str| self.properties.attributes(property).map_or(0, <[_]>::len);
+        for name in self.properties.names("index") {
+            let property = format!("index.{name}");
+            match name.strip_suffix(".*") {
+                Some(set) => {
+                    let uses = self.wanted.iter().filter(|one| one.attribute_type == 1);
+                    for value in uses.filter_map(|one| written_value(&one.attribute_value)) {
+                        if self.has(&property, &value) {
+                            found.push((count(&property), format!("{set}.{value}")));
+                        }
+                    }
+                }
+                None if self.has(&property, name) => {
+                    found.push((count(&property), name.to_owned()));
+                }
+                None => {}
+            }
+        }
+        if self.wanted.iter().all(|one| one.attribute_type != 1) {
+            found.push((0, SERVER_CHOICE.to_owned()));
+        }
+        found.sort_by_key(|(attributes, _)| std::cmp::Reverse(*attributes));
+        found.into_iter().map(|(_, name)| name).collect()
+    }
+
+    /// The signs, then the named relations that the operand has the attributes of.
+    fn relations(&self) -> Vec<String> {
+        let signs = ["=", "<", "<=", ">", ">=", "<>", "=="].map(str::to_owned);
+        let named = self.properties.names("relation").filter(|name| {
+            name.starts_with(|first: char| first.is_ascii_alphabetic())
+                && !["eq", "le", "ge"].contains(name)
+        });
+        let named = named.map(|name| match name {
+            "all" | "any" | "adj" | "exact" | "within" | "encloses" => name.to_owned(),
+            other => format!("cql.{other}"),
+        });
+        signs.into_iter().chain(named).collect()
+    }
+
+    /// No modifier, one, or all that the operand has the attributes of.
+    fn modifiers(&self) -> Vec<Vec<Modifier>> {
+        let names = self.properties.names("relationModifier").filter(|name| {
+            let property = format!("relationModifier.{name}");
+            let empty = self
+                .properties
+                .attributes(&property)
+                .is_none_or(<[_]>::is_empty);
+            !empty && self.has(&property, name)
+        });
+        let mut all: Vec<_> = names
+            .map(|name| Modifier {
+                name: Word::new(name),
+                value: None,
+            })
+            .take(super::MAX_MODIFIERS)
+            .collect();
+        // In the order in which their attributes stand on the wire.
+        all.sort_by_key(|modifier| self.place(&modifier.name.text));
+        let single = all.iter().map(|modifier| vec![modifier.clone()]);
+        let mut modifiers = vec![Vec::new()];
+        modifiers.extend(single);
+        if all.len() > 1 {
+            modifiers.push(all);
+        }
+        modifiers
+    }
+
+    /// Where the first attribute of a modifier stands among those wanted.
+    fn place(&self, modifier: &str) -> Option<usize> {
+        let attributes = self
+            .properties
+            .attributes(&format!("relationModifier.{modifier}"))?;
+        let first = attributes.first()?.attribute_type;
+        let mut wanted = self.wanted.iter();
+        wanted.position(|attribute| attribute.attribute_type == first)
+    }
+
+    /// The term as it can be written: by itself, with masks, and with the anchors that the operand has.
+    fn forms(&self) -> Vec<String> {
+        let plain = escaped(&self.term);
+        let mut masked = vec![plain.clone()];
+        for (side, form) in [
+            ("right", format!("{plain}*")),
+            ("left", format!("*{plain}")),
+            ("both", format!("*{plain}*")),
+            ("z3958", from_z3958(&self.term)),
+        ] {
+            if self.has(&format!("truncation.{side}"), side) {
+                masked.push(form);
+            }
+        }
+        let mut forms = masked.clone();
+        for (place, before, after) in [
+            ("first", "^", ""),
+            ("last", "", "^"),
+            ("firstAndLast", "^", "^"),
+        ] {
+            if self.has(&format!("position.{place}"), place) {
+                forms.extend(masked.iter().map(|form| format!("{before}{form}{after}")));
+            }
+        }
+        forms
+    }
+}
+
+fn written_value(value: &AttributeValue) -> Option<String> {
+    match value {
+        AttributeValue::Numeric(number) => Some(number.to_string()),
+        AttributeValue::Complex(complex) => match complex.list.as_slice() {
+            [StringOrNumeric::String(text)] => {
+                std::str::from_utf8(text.as_bytes()).ok().map(str::to_owned)
+            }
+            _ => None,
+        },
+    }
+}
+
+fn new_clause(index: &str, relation: &str, modifiers: Vec<Modifier>, term: String) -> Clause {
+    Clause {
+        relation: Arc::new(Relation {
+            index: Word::new(index),
+            name: Word::new(relation),
+            modifiers,
+        }),
+        term: Word::new(term),
+        extra_terms: Vec::new(),
+    }
+}
+
+/// The term with a backslash before each character that would be more than itself.
+fn escaped(term: &str) -> String {
+    let mut text = String::with_capacity(term.len());
+    let last = term.char_indices().last().map(|(at, _)| at);
+    for (at, character) in term.char_indices() {
+        let special = match character {
+            '*' | '?' | '\\' | '"' => true,
+            '^' => at == 0 || Some(at) == last,
+            _ => false,
+        };
+        if special {
+            text.push('\\');
+        }
+        text.push(character);
+    }
+    text
+}
+
+/// A term with the masks of ANSI Z39.58 in those of CQL.
+fn from_z3958(term: &str) -> String {
+    let mut text = String::with_capacity(term.len());
+    let mut characters = term.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '?' => text.push('*'),
+            '#' => text.push('?'),
+            '\\' => match characters.next() {
+                Some(meant @ ('*' | '?' | '\\' | '"' | '^')) => text.extend(['\\', meant]),
+                Some(meant) => text.push(meant),
+                None => text.push_str("\\\\"),
+            },
+            meant @ ('*' | '"' | '^') => text.extend(['\\', meant]),
+            other => text.push(other),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::{cql, parse_pqf};
+
+    #[test]
+    fn what_can_be_said_is_said() {
+        let properties = Properties::default();
+        for (pqf, expected) in [
+            ("war", "war"),
+            ("@attr 1=1016 war", "war"),
+            ("@attr 1=4 war", "dc.title = war"),
+            ("@attr 1=7 0140444173", "bath.isbn = 0140444173"),
+            ("@attr 1=4 @attr 2=3 @attr 4=2 war", "dc.title all war"),
+            (
+                "@attr 1=4 \"war and peace\"",
+                "dc.title = \"war and peace\"",
+            ),
+            ("@attr 1=4 @attr 5=1 war", "dc.title = war*"),
+            ("@attr 5=3 w*r", "*w\\*r*"),
+            ("@attr 5=104 w#r?n", "w?r*n"),
+            ("@attr 1=4 @attr 3=1 war", "dc.title = ^war"),
+            ("@attr 1=4 @attr 3=1 @attr 6=3 war", "dc.title = ^war^"),
+            ("@attr 1=30 @attr 2=5 1990", "dc.date > 1990"),
+            ("@attr 1=4 @attr 2=102 war", "dc.title =/relevant war"),
+            ("@attr 1=4 @attr 4=108 war", "dc.title exact war"),
+            ("@attr 1=1183 war", "bib1.1183 = war"),
+            ("@and @or a b @not c d", "a or b and (c not d)"),
+            ("@prox 0 1 0 2 k 2 a b", "a prox b"),
+            (
+                "@prox 0 3 1 1 k 3 a b",
+                "a prox/distance<3/unit=sentence/ordered b",
+            ),
+            ("@set mine", "cql.resultSet = mine"),
+            ("@attr Bib-1 1=4 war", "dc.title = war"),
+            ("@term numeric 5", "5"),
+        ] {
+            let query = parse_pqf(pqf).expect(pqf);
+            let said = from_rpn(&query, &properties).expect(pqf);
+            assert_eq!(said.to_string(), expected, "{pqf}");
+            assert_eq!(cql::parse(expected), Ok(said), "{pqf}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_said_is_named() {
+        let properties = Properties::default();
+        for (pqf, message) in [
+            (
+                "@attr 1=4 @attr 2=99 war",
+                "the properties have no CQL for @attr 2=99 war",
+            ),
+            (
+                "@attr gils 1=4 war",
+                "the properties have no CQL for @attr GILS 1=4 war",
+            ),
+            ("@term null x", "CQL has no term for the null term"),
+            ("\\xff", "CQL has no term for octets that are not UTF-8"),
+            ("@prox 1 1 0 2 k 2 a b", "CQL cannot say this proximity"),
+            ("@prox 0 1 0 2 p 2 a b", "CQL cannot say this proximity"),
+        ] {
+            let query = parse_pqf(pqf).expect(pqf);
+            let error = from_rpn(&query, &properties).expect_err(pqf);
+            assert_eq!(error.to_string(), message, "{pqf}");
+        }
+    }
+}

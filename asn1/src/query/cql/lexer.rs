@@ -1,0 +1,281 @@
+//! The words and signs of a CQL text (CQL 1.2 §BNF): separated by white space and by `( ) = < > /`, quoted by
+//! `"…"`, and `\` before a character that is meant as itself.
+
+use super::{BooleanOperator, Sign, Word};
+use crate::query::{QueryError, QueryErrorKind};
+
+/// A word or sign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Token {
+    /// A word; one without quotes may mean more than itself.
+    Word { word: Word, quoted: bool },
+    /// A sign that compares.
+    Sign(Sign),
+    /// `(`
+    Open,
+    /// `)`
+    Close,
+    /// `/`
+    Slash,
+}
+
+impl Token {
+    /// The operator that the word can be.
+    pub(super) fn operator(&self) -> Option<BooleanOperator> {
+        [
+            BooleanOperator::And,
+            BooleanOperator::Or,
+            BooleanOperator::Not,
+            BooleanOperator::Prox,
+        ]
+        .into_iter()
+        .find(|operator| self.is(operator.as_str()))
+    }
+
+    /// Whether it is this word, without quotes and in any case.
+    pub(super) fn is(&self, name: &str) -> bool {
+        matches!(self, Self::Word { word, quoted: false } if word.text.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether it is a word that no term behind another can be.
+    pub(super) fn ends_clause(&self) -> bool {
+        self.operator().is_some() || self.is("sortby")
+    }
+
+    /// Whether it is a word that is a relation wherever one can stand, as in YAZ: one of three names, or any
+    /// name with a prefix.
+    pub(super) fn is_relation(&self) -> bool {
+        matches!(self, Self::Word { word, quoted: false } if word.text.contains('.'))
+            || ["all", "any", "adj"].iter().any(|name| self.is(name))
+    }
+
+    /// Whether it is another relation of the context set `cql`: a term, to YAZ.
+    pub(super) fn is_rare_relation(&self) -> bool {
+        ["exact", "within", "encloses", "scr"]
+            .iter()
+            .any(|name| self.is(name))
+    }
+}
+
+/// Whether a word cannot be written without quotes.
+pub(super) fn needs_quotes(text: &str) -> bool {
+    const RESERVED: [&str; 12] = [
+        "and", "or", "not", "prox", "sortby", "all", "any", "adj", "exact", "within", "encloses",
+        "scr",
+    ];
+    text.is_empty()
+        || text.contains(|character| ends_word(character) || character == '"')
+        || RESERVED.iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
+fn ends_word(character: char) -> bool {
+    matches!(character, '(' | ')' | '=' | '<' | '>' | '/') || is_space(character)
+}
+
+/// White space, as C's `isspace` has it.
+pub(super) fn is_space(character: char) -> bool {
+    character.is_ascii_whitespace() || character == '\x0b'
+}
+
+/// Reads tokens, each with its offset in octets; three can be looked at in advance.
+pub(super) struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+    ahead: [Option<(Token, usize)>; 3],
+}
+
+impl<'a> Lexer<'a> {
+    pub(super) fn new(text: &'a str) -> Result<Self, QueryError> {
+        let mut lexer = Self {
+            text,
+            at: 0,
+            ahead: [None, None, None],
+        };
+        lexer.ahead = [lexer.read()?, lexer.read()?, lexer.read()?];
+        Ok(lexer)
+    }
+
+    /// The token that comes, if one does.
+    pub(super) fn peek(&self) -> Option<&Token> {
+        self.ahead[0].as_ref().map(|(token, _)| token)
+    }
+
+    /// The tokens behind the one that comes.
+    pub(super) fn peek_behind(&self) -> [Option<&Token>; 2] {
+        let [_, second, third] = &self.ahead;
+        [second, third].map(|token| token.as_ref().map(|(token, _)| token))
+    }
+
+    /// Where the token that comes stands; behind the text if there is none.
+    pub(super) fn offset(&self) -> usize {
+        self.ahead[0]
+            .as_ref()
+            .map_or(self.text.len(), |(_, at)| *at)
+    }
+
+    /// Takes the token that comes.
+    pub(super) fn next(&mut self) -> Result<Option<Token>, QueryError> {
+        let fourth = self.read()?;
+        let [first, second, third] = std::mem::take(&mut self.ahead);
+        self.ahead = [second, third, fourth];
+        Ok(first.map(|(token, _)| token))
+    }
+
+    /// Takes a word, quoted or not, or says what is missing or stands in its place.
+    pub(super) fn word(&mut self, what: &'static str) -> Result<Word, QueryError> {
+        match self.peek() {
+            Some(Token::Word { word, .. }) => {
+                let word = word.clone();
+                self.next()?;
+                Ok(word)
+            }
+            _ => Err(self.unexpected(what)),
+        }
+    }
+
+    /// What to say of the token that comes, or of the end where `what` should follow.
+    pub(super) fn unexpected(&self, what: &'static str) -> QueryError {
+        let kind = match self.peek() {
+            None => QueryErrorKind::Missing(what),
+            Some(Token::Word { word, .. }) => QueryErrorKind::Unexpected(word.text.clone()),
+            Some(Token::Sign(sign)) => QueryErrorKind::Unexpected(sign.as_str().to_owned()),
+            Some(Token::Open) => QueryErrorKind::Unexpected("(".to_owned()),
+            Some(Token::Close) => QueryErrorKind::Unexpected(")".to_owned()),
+            Some(Token::Slash) => QueryErrorKind::Unexpected("/".to_owned()),
+        };
+        QueryError {
+            kind,
+            offset: self.offset(),
+        }
+    }
+
+    fn read(&mut self) -> Result<Option<(Token, usize)>, QueryError> {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let rest = rest.trim_start_matches(is_space);
+        let offset = self.text.len() - rest.len();
+        const SIGNS: [(&str, Token); 10] = [
+            ("==", Token::Sign(Sign::Exact)),
+            ("=", Token::Sign(Sign::Equal)),
+            (">=", Token::Sign(Sign::GreaterOrEqual)),
+            (">", Token::Sign(Sign::Greater)),
+            ("<=", Token::Sign(Sign::LessOrEqual)),
+            ("<>", Token::Sign(Sign::NotEqual)),
+            ("<", Token::Sign(Sign::Less)),
+            ("(", Token::Open),
+            (")", Token::Close),
+            ("/", Token::Slash),
+        ];
+        if rest.is_empty() {
+            self.at = offset;
+            return Ok(None);
+        }
+        for (sign, token) in SIGNS {
+            if rest.starts_with(sign) {
+                self.at = offset + sign.len();
+                return Ok(Some((token, offset)));
+            }
+        }
+        let (token, length) = match rest.strip_prefix('"') {
+            Some(body) => quoted(body, offset)?,
+            None => plain(rest, offset)?,
+        };
+        self.at = offset + length;
+        Ok(Some((token, offset)))
+    }
+}
+
+/// The word up to the closing quote, and the octets it takes with both quotes.
+fn quoted(body: &str, offset: usize) -> Result<(Token, usize), QueryError> {
+    let mut characters = body.char_indices();
+    while let Some((position, character)) = characters.next() {
+        match character {
+            '\\' => drop(characters.next()),
+            '"' => {
+                let text = body.get(..position).unwrap_or_default().to_owned();
+                let word = Word { text, offset };
+                let quoted = true;
+                return Ok((Token::Word { word, quoted }, position + 2));
+            }
+            _ => {}
+        }
+    }
+    Err(QueryError {
+        kind: QueryErrorKind::UnclosedQuote,
+        offset,
+    })
+}
+
+/// The word up to white space or a sign, a quote in it marked as meaning itself, and the octets it takes.
+fn plain(rest: &str, offset: usize) -> Result<(Token, usize), QueryError> {
+    let mut text = String::new();
+    let mut length = rest.len();
+    let mut characters = rest.char_indices();
+    while let Some((position, character)) = characters.next() {
+        match character {
+            '\\' => {
+                let Some((_, escaped)) = characters.next() else {
+                    return Err(QueryError {
+                        kind: QueryErrorKind::LoneBackslash,
+                        offset: offset + position,
+                    });
+                };
+                text.extend(['\\', escaped]);
+            }
+            '"' => text.push_str("\\\""),
+            ending if ends_word(ending) => {
+                length = position;
+                break;
+            }
+            other => text.push(other),
+        }
+    }
+    let word = Word { text, offset };
+    let quoted = false;
+    Ok((Token::Word { word, quoted }, length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_signs() {
+        for (text, expected) in [
+            ("", ""),
+            (" a  b\tc\n", "a@1 b@4 c@6"),
+            ("a=b", "a@0 =@1 b@2"),
+            ("a==b<=c<>d>=e", "a@0 ==@1 b@3 <=@4 c@6 <>@7 d@9 >=@10 e@12"),
+            ("(a/b)", "(@0 a@1 /@2 b@3 )@4"),
+            ("\"a b\" \"\" \"a\\\"b\"", "'a b'@0 ''@6 'a\\\"b'@9"),
+            ("a\"b c\\ d", "a\\\"b@0 c\\ d@4"),
+            ("ü=ö", "ü@0 =@2 ö@3"),
+        ] {
+            let mut lexer = Lexer::new(text).expect(text);
+            let mut found = Vec::new();
+            loop {
+                let at = lexer.offset();
+                let Some(token) = lexer.next().expect(text) else {
+                    break;
+                };
+                found.push(match token {
+                    Token::Word { word, quoted: true } => format!("'{}'@{at}", word.text),
+                    Token::Word { word, .. } => format!("{}@{at}", word.text),
+                    Token::Sign(sign) => format!("{}@{at}", sign.as_str()),
+                    Token::Open => format!("(@{at}"),
+                    Token::Close => format!(")@{at}"),
+                    Token::Slash => format!("/@{at}"),
+                });
+            }
+            assert_eq!(found.join(" "), expected, "{text}");
+        }
+        for (text, offset) in [("a \"b", 2), ("a b\\", 3), ("\"\\\"", 0)] {
+            let mut lexer = Lexer::new(text);
+            while let Ok(inner) = &mut lexer {
+                if let Err(error) = inner.next() {
+                    lexer = Err(error);
+                }
+            }
+            assert_eq!(lexer.map(|_| ()).expect_err(text).offset, offset, "{text}");
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! CQL 1.1 and 1.2, the Contextual Query Language of the Library of Congress (type-104 queries, Z39.50-2003 §3.7):
+//! its syntax tree, and the way to an RPN query and back through the properties that YAZ, too, goes by.
+//!
+//! ```
+//! use z3950_asn1::query::cql;
+//!
+//! let properties = cql::Properties::default();
+//! let query = cql::parse("dc.title = tolst* and dc.date > 1990")?;
+//! assert_eq!(query.to_string(), "dc.title = tolst* and dc.date > 1990");
+//! let rpn = cql::to_rpn(&query, &properties)?;
+//! assert_eq!(cql::from_rpn(&rpn, &properties).as_ref(), Ok(&query));
+//! # Ok::<(), z3950_asn1::query::QueryError>(())
+//! ```
+
+mod from_rpn;
+mod lexer;
+mod parse;
+mod print;
+mod properties;
+mod to_rpn;
+
+use std::sync::Arc;
+
+pub use from_rpn::{CannotSay, from_rpn};
+pub use parse::{MAX_DEPTH, MAX_MODIFIERS, parse};
+pub use properties::{Properties, PropertiesError, PropertiesErrorKind, PropertyAttribute};
+pub use to_rpn::{MAX_OPERANDS, to_rpn};
+
+/// The index of a clause that names none (CQL 1.2 §Search Clause).
+pub const SERVER_CHOICE: &str = "cql.serverChoice";
+
+/// A query and the keys its result is sorted by.
+///
+/// [`Display`](std::fmt::Display) prints CQL that [`parse`] reads as the same tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cql {
+    /// What is searched for.
+    pub query: Node,
+    /// The keys behind `sortby`, the first one deciding first; RPN has no place for them.
+    pub sort: Vec<SortKey>,
+}
+
+/// A part of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Node {
+    /// An index, a relation and a term.
+    Clause(Clause),
+    /// Two parts and the operator between them.
+    Boolean(Box<Boolean>),
+    /// A part in which a prefix stands for a context set.
+    Prefixed(Box<Prefixed>),
+}
+
+/// A search clause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clause {
+    /// Where and how the terms are searched for: shared by the clauses of `title = (war or peace)`.
+    pub relation: Arc<Relation>,
+    /// The term.
+    pub term: Word,
+    /// Words behind the term without quotes, all of which must occur as well: YAZ's addition to the grammar.
+    pub extra_terms: Vec<Word>,
+}
+
+/// What stands in front of a term.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relation {
+    /// The index, `cql.serverChoice` where none was written.
+    pub index: Word,
+    /// The relation, `=` where none was written: a sign, or a name such as `all`, `exact` or `cql.any`.
+    pub name: Word,
+    /// How the relation is meant, in the order written.
+    pub modifiers: Vec<Modifier>,
+}
+
+/// `/name` or `/name=value`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Modifier {
+    /// Its name, with its prefix if it has one.
+    pub name: Word,
+    /// The sign and the value compared with.
+    pub value: Option<(Sign, Word)>,
+}
+
+/// A sign that compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    /// `=`
+    Equal,
+    /// `==`
+    Exact,
+    /// `<>`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+}
+
+impl Sign {
+    /// As written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Equal => "=",
+            Self::Exact => "==",
+            Self::NotEqual => "<>",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+        }
+    }
+}
+
+/// Two parts and the operator between them; all operators bind alike, from left to right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Boolean {
+    /// The operator.
+    pub operator: BooleanOperator,
+    /// How the operator is meant, in the order written.
+    pub modifiers: Vec<Modifier>,
+    /// The part in front of it.
+    pub left: Node,
+    /// The part behind it.
+    pub right: Node,
+}
+
+/// An operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BooleanOperator {
+    /// Both parts.
+    And,
+    /// Either part, or both.
+    Or,
+    /// The left part without the right one.
+    Not,
+    /// Both, near each other.
+    Prox,
+}
+
+impl BooleanOperator {
+    /// As written, in any case of the letters.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::And => "and",
+            Self::Or => "or",
+            Self::Not => "not",
+            Self::Prox => "prox",
+        }
+    }
+}
+
+/// `> prefix = "uri"` and the part it holds for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prefixed {
+    /// The prefix; without one, the context set is that of the names without a prefix.
+    pub prefix: Option<Word>,
+    /// The identifier of the context set.
+    pub uri: Word,
+    /// Where this holds.
+    pub query: Node,
+}
+
+/// A key behind `sortby`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SortKey {
+    /// What is sorted by.
+    pub index: Word,
+    /// How, such as `/sort.descending`, in the order written.
+    pub modifiers: Vec<Modifier>,
+}
+
+/// A word of a query and where it stands. Words that differ only in their place are equal.
+#[derive(Debug, Clone)]
+pub struct Word {
+    /// As written between its quotes: a backslash tells a character from a mask, anchor or quote.
+    pub text: String,
+    /// Octets from the start of the query to the word or its quote.
+    pub offset: usize,
+}
+
+impl Word {
+    /// A word that comes from no text, with its backslashes.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            offset: 0,
+        }
+    }
+
+    /// The characters meant, without the backslashes in front of them.
+    pub fn unescaped(&self) -> String {
+        let mut plain = String::with_capacity(self.text.len());
+        let mut characters = self.text.chars();
+        while let Some(character) = characters.next() {
+            plain.push(match character {
+                '\\' => characters.next().unwrap_or('\\'),
+                other => other,
+            });
+        }
+        plain
+    }
+}
+
+impl PartialEq for Word {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Word {}

@@ -1,0 +1,389 @@
+//! CQL text to its syntax tree (CQL 1.2 §BNF), with what YAZ reads beyond the grammar: words behind a term,
+//! a relation that holds for a parenthesis, and nothing but `all any adj` and names with a prefix as relations
+//! where the text leaves it open.
+
+use std::sync::Arc;
+
+use super::lexer::{Lexer, Token};
+use super::{
+    Boolean, BooleanOperator, Clause, Cql, Modifier, Node, Prefixed, Relation, SERVER_CHOICE,
+    SortKey, Word,
+};
+use crate::apdu::MAX_RPN_DEPTH;
+use crate::query::{MAX_QUERY_LENGTH, QueryError, QueryErrorKind};
+
+/// The deepest tree read, in operators, prefix maps and parentheses.
+pub const MAX_DEPTH: usize = MAX_RPN_DEPTH;
+
+/// The most modifiers read in a row.
+pub const MAX_MODIFIERS: usize = 16;
+
+/// Reads a CQL query, of version 1.1 or 1.2.
+///
+/// Index, relation and modifiers of `title = (war or peace)` hold for all that stands between the parentheses.
+/// `exact`, `within`, `encloses` and `scr` are relations where a word and then something to compare with stand
+/// around them; YAZ takes them for terms.
+///
+/// # Errors
+/// The kind of fault and the octet at which it stands.
+pub fn parse(text: &str) -> Result<Cql, QueryError> {
+    if text.len() > MAX_QUERY_LENGTH {
+        return Err(QueryError {
+            kind: QueryErrorKind::TooLong(MAX_QUERY_LENGTH),
+            offset: MAX_QUERY_LENGTH,
+        });
+    }
+    let mut lexer = Lexer::new(text)?;
+    let query = query(&mut lexer)?;
+    let mut sort = Vec::new();
+    if lexer.peek().is_some() {
+        // `query` stops at the end or here.
+        lexer.next()?;
+        loop {
+            let index = lexer.word("a sort key")?;
+            let modifiers = modifiers(&mut lexer)?;
+            sort.push(SortKey { index, modifiers });
+            if lexer.peek().is_none() {
+                break;
+            }
+        }
+    }
+    Ok(Cql { query, sort })
+}
+
+/// The text as a whole or a parenthesis, as far as it is read.
+struct Scope {
+    /// What holds for clauses without an index.
+    inherited: Option<Arc<Relation>>,
+    prefixes: Vec<(Option<Word>, Word)>,
+    /// What stands in front of the operator that comes, and its depth.
+    left: Option<(Node, usize)>,
+    /// The operator whose right side is read, with its place.
+    operator: Option<(BooleanOperator, Vec<Modifier>, usize)>,
+}
+
+impl Scope {
+    fn new(inherited: Option<Arc<Relation>>) -> Self {
+        Self {
+            inherited,
+            prefixes: Vec::new(),
+            left: None,
+            operator: None,
+        }
+    }
+
+    /// Takes what stands behind the operator, or the first part.
+    fn operand(&mut self, right: Node, depth: usize) -> Result<(), QueryError> {
+        self.left = Some(match (self.left.take(), self.operator.take()) {
+            (Some((left, left_depth)), Some((operator, modifiers, offset))) => {
+                let depth = deeper(depth.max(left_depth), offset)?;
+                let boolean = Boolean {
+                    operator,
+                    modifiers,
+                    left,
+                    right,
+                };
+                (Node::Boolean(Box::new(boolean)), depth)
+            }
+            _ => (right, depth),
+        });
+        Ok(())
+    }
+
+    /// The whole, under its prefix maps.
+    fn close(self) -> Result<Option<(Node, usize)>, QueryError> {
+        let Some((mut query, mut depth)) = self.left else {
+            return Ok(None);
+        };
+        for (prefix, uri) in self.prefixes.into_iter().rev() {
+            depth = deeper(depth, uri.offset)?;
+            query = Node::Prefixed(Box::new(Prefixed { prefix, uri, query }));
+        }
+        Ok(Some((query, depth)))
+    }
+}
+
+fn deeper(depth: usize, offset: usize) -> Result<usize, QueryError> {
+    if depth >= MAX_DEPTH {
+        return Err(QueryError {
+            kind: QueryErrorKind::TooDeep(MAX_DEPTH),
+            offset,
+        });
+    }
+    Ok(depth + 1)
+}
+
+/// Reads up to the end or to `sortby`.
+fn query(lexer: &mut Lexer<'_>) -> Result<Node, QueryError> {
+    let mut outer: Vec<Scope> = Vec::new();
+    let mut scope = Scope::new(None);
+    loop {
+        if scope.left.is_none() {
+            prefixes(lexer, &mut scope)?;
+        }
+        let mut relation = scope.inherited.clone();
+        while !matches!(lexer.peek(), Some(Token::Open)) && relation_follows(lexer) {
+            relation = Some(Arc::new(self::relation(lexer)?));
+        }
+        if matches!(lexer.peek(), Some(Token::Open)) {
+            deeper(outer.len(), lexer.offset())?;
+            lexer.next()?;
+            outer.push(std::mem::replace(&mut scope, Scope::new(relation)));
+            continue;
+        }
+        let clause = clause(lexer, relation)?;
+        scope.operand(Node::Clause(clause), 0)?;
+        while matches!(lexer.peek(), Some(Token::Close)) {
+            let Some(parent) = outer.pop() else {
+                return Err(lexer.unexpected("the end"));
+            };
+            lexer.next()?;
+            if let Some((node, depth)) = std::mem::replace(&mut scope, parent).close()? {
+                scope.operand(node, depth)?;
+            }
+        }
+        let offset = lexer.offset();
+        if let Some(operator) = lexer.peek().and_then(Token::operator) {
+            lexer.next()?;
+            scope.operator = Some((operator, modifiers(lexer)?, offset));
+            continue;
+        }
+        let ended = lexer.peek().is_none_or(|token| token.is("sortby"));
+        return match scope.close()? {
+            Some((node, _)) if ended && outer.is_empty() => Ok(node),
+            _ if ended && lexer.peek().is_none() => Err(lexer.unexpected("a closing parenthesis")),
+            _ => Err(lexer.unexpected("an operator")),
+        };
+    }
+}
+
+/// `> prefix = uri` or `> uri`, as many as there are.
+fn prefixes(lexer: &mut Lexer<'_>, scope: &mut Scope) -> Result<(), QueryError> {
+    while matches!(lexer.peek(), Some(Token::Sign(super::Sign::Greater))) {
+        lexer.next()?;
+        let first = lexer.word("a prefix or the URI of a context set")?;
+        let map = if matches!(lexer.peek(), Some(Token::Sign(super::Sign::Equal))) {
+            lexer.next()?;
+            (Some(first), lexer.word("the URI of a context set")?)
+        } else {
+            (None, first)
+        };
+        scope.prefixes.push(map);
+    }
+    Ok(())
+}
+
+/// Whether a word and a relation come.
+fn relation_follows(lexer: &Lexer<'_>) -> bool {
+    if !matches!(lexer.peek(), Some(Token::Word { .. })) {
+        return false;
+    }
+    match lexer.peek_behind() {
+        [Some(Token::Sign(_)), _] => true,
+        [Some(second), third] if second.is_rare_relation() => match third {
+            Some(word @ Token::Word { .. }) => !word.ends_clause(),
+            Some(Token::Open | Token::Slash) => true,
+            _ => false,
+        },
+        [second, _] => second.is_some_and(Token::is_relation),
+    }
+}
+
+/// A word, the relation behind it and the relation's modifiers.
+fn relation(lexer: &mut Lexer<'_>) -> Result<Relation, QueryError> {
+    let index = lexer.word("an index")?;
+    let offset = lexer.offset();
+    let name = match lexer.peek() {
+        Some(Token::Sign(sign)) => {
+            let text = sign.as_str().to_owned();
+            lexer.next()?;
+            Word { text, offset }
+        }
+        _ => lexer.word("a relation")?,
+    };
+    let modifiers = modifiers(lexer)?;
+    Ok(Relation {
+        index,
+        name,
+        modifiers,
+    })
+}
+
+/// A term and the words behind it.
+fn clause(lexer: &mut Lexer<'_>, relation: Option<Arc<Relation>>) -> Result<Clause, QueryError> {
+    let term = lexer.word("a term")?;
+    let mut extra_terms = Vec::new();
+    while let Some(token @ Token::Word { .. }) = lexer.peek()
+        && !token.ends_clause()
+        && !token.is_relation()
+    {
+        extra_terms.push(lexer.word("a term")?);
+    }
+    let relation = relation.unwrap_or_else(|| Arc::new(unwritten_relation(term.offset)));
+    Ok(Clause {
+        relation,
+        term,
+        extra_terms,
+    })
+}
+
+/// The relation of a term that stands alone.
+fn unwritten_relation(offset: usize) -> Relation {
+    let word = |text: &str| Word {
+        text: text.to_owned(),
+        offset,
+    };
+    Relation {
+        index: word(SERVER_CHOICE),
+        name: word("="),
+        modifiers: Vec::new(),
+    }
+}
+
+fn modifiers(lexer: &mut Lexer<'_>) -> Result<Vec<Modifier>, QueryError> {
+    let mut modifiers = Vec::new();
+    while matches!(lexer.peek(), Some(Token::Slash)) {
+        if modifiers.len() == MAX_MODIFIERS {
+            return Err(QueryError {
+                kind: QueryErrorKind::TooMany(MAX_MODIFIERS, "modifiers in a row"),
+                offset: lexer.offset(),
+            });
+        }
+        lexer.next()?;
+        let name = lexer.word("a modifier")?;
+        let value = match lexer.peek() {
+            Some(&Token::Sign(sign)) => {
+                lexer.next()?;
+                Some((sign, lexer.word("the value of a modifier")?))
+            }
+            _ => None,
+        };
+        modifiers.push(Modifier { name, value });
+    }
+    Ok(modifiers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, printed: &str) {
+        let query = parse(text).expect(text);
+        assert_eq!(query.to_string(), printed, "{text}");
+        assert_eq!(parse(printed).as_ref(), Ok(&query), "{printed}");
+    }
+
+    #[test]
+    fn queries() {
+        for (text, printed) in [
+            ("war", "war"),
+            ("war peace", "war peace"),
+            ("title=war", "title = war"),
+            ("title = (war or peace)", "title = war or title = peace"),
+            ("title = author = war", "author = war"),
+            ("a and b or c not d", "a and b or c not d"),
+            ("a AND (b Or c)", "a and (b or c)"),
+            ("((a))", "a"),
+            (
+                "title all/stem/fuzzy \"war peace\"",
+                "title all/stem/fuzzy \"war peace\"",
+            ),
+            (
+                "a prox/distance<=3/ordered b",
+                "a prox/distance<=3/ordered b",
+            ),
+            (
+                "> dc = \"http://x\" dc.title = a and b",
+                "> dc = \"http://x\" dc.title = a and b",
+            ),
+            ("a or (> \"u\" title = b)", "a or (> u title = b)"),
+            ("(> x=u a) and b", "(> x = u a) and b"),
+            (
+                "a sortby dc.date/sort.descending title",
+                "a sortby dc.date/sort.descending title",
+            ),
+            ("and and and", "\"and\" and \"and\""),
+            ("sortby", "\"sortby\""),
+            ("all all all", "\"all\" all \"all\""),
+            ("title exact war", "title exact war"),
+            ("title exact", "title \"exact\""),
+            ("a exact and b", "a \"exact\" and b"),
+            ("title \"exact\" war", "title \"exact\" war"),
+            ("cql.serverChoice = war", "war"),
+            ("a\"b", "\"a\\\"b\""),
+            ("a\\ b", "\"a\\ b\""),
+            ("\"\"", "\"\""),
+            ("\u{fc}ber", "\u{fc}ber"),
+        ] {
+            check(text, printed);
+        }
+    }
+
+    #[test]
+    fn faults_are_located() {
+        for (text, message) in [
+            ("", "a term is missing at octet 0 of the query"),
+            ("a and", "a term is missing at octet 5 of the query"),
+            ("title =", "a term is missing at octet 7 of the query"),
+            ("title all", "a term is missing at octet 9 of the query"),
+            (
+                "(a",
+                "a closing parenthesis is missing at octet 2 of the query",
+            ),
+            ("a)", "\")\" cannot stand here at octet 1 of the query"),
+            (
+                "a b all c",
+                "\"all\" cannot stand here at octet 4 of the query",
+            ),
+            (
+                "a and > x=y b",
+                "\">\" cannot stand here at octet 6 of the query",
+            ),
+            (
+                "(a sortby b)",
+                "\"sortby\" cannot stand here at octet 3 of the query",
+            ),
+            ("a sortby", "a sort key is missing at octet 8 of the query"),
+            ("a /b", "\"/\" cannot stand here at octet 2 of the query"),
+            (
+                "a and/ b=",
+                "the value of a modifier is missing at octet 9 of the query",
+            ),
+            ("> x", "a term is missing at octet 3 of the query"),
+            (
+                "> x = ",
+                "the URI of a context set is missing at octet 6 of the query",
+            ),
+            ("a \"b", "a quote is not closed at octet 2 of the query"),
+            (
+                "a b\\",
+                "a backslash with nothing behind it at octet 3 of the query",
+            ),
+            ("()", "\")\" cannot stand here at octet 1 of the query"),
+            ("(a) b", "\"b\" cannot stand here at octet 4 of the query"),
+        ] {
+            assert_eq!(parse(text).expect_err(text).to_string(), message, "{text}");
+        }
+    }
+
+    #[test]
+    fn limits_hold_at_and_past_them() {
+        let too_deep = |error: QueryError| error.kind == QueryErrorKind::TooDeep(MAX_DEPTH);
+        let nested = |depth: usize| format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
+        let chain = |depth: usize| format!("a{}", " or a".repeat(depth));
+        let right = |depth: usize| format!("{}a{}", "a or (".repeat(depth), ")".repeat(depth));
+        let maps = |depth: usize| format!("{}a", "> u ".repeat(depth));
+        for text in [&nested as &dyn Fn(usize) -> String, &chain, &right] {
+            let query = parse(&text(MAX_DEPTH)).expect("at the limit");
+            assert_eq!(parse(&query.to_string()).as_ref(), Ok(&query));
+            assert!(too_deep(parse(&text(MAX_DEPTH + 1)).expect_err("past it")));
+        }
+        assert!(parse(&maps(MAX_DEPTH)).is_ok());
+        assert!(too_deep(parse(&maps(MAX_DEPTH + 1)).expect_err("past it")));
+        let modified = |count: usize| format!("a ={} b", "/m".repeat(count));
+        assert!(parse(&modified(MAX_MODIFIERS)).is_ok());
+        assert!(parse(&modified(MAX_MODIFIERS + 1)).is_err());
+        assert!(parse(&"x".repeat(MAX_QUERY_LENGTH)).is_ok());
+        assert!(parse(&"x".repeat(MAX_QUERY_LENGTH + 1)).is_err());
+    }
+}

@@ -1,0 +1,137 @@
+//! The syntax tree as CQL text (CQL 1.2 §BNF), with quotes and parentheses only where they are needed.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::lexer::needs_quotes;
+use super::{Clause, Cql, Modifier, Node, SERVER_CHOICE, Sign, Word};
+
+impl Display for Cql {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        print_node(f, &self.query)?;
+        for (i, key) in self.sort.iter().enumerate() {
+            let before = if i == 0 { " sortby " } else { " " };
+            write!(f, "{before}{}", Quoted(&key.index))?;
+            print_modifiers(f, &key.modifiers)?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Node {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        print_node(f, self)
+    }
+}
+
+/// What is still to be printed.
+enum Piece<'a> {
+    Node(&'a Node),
+    /// An operator with its modifiers, between blanks.
+    Operator(&'static str, &'a [Modifier]),
+    Text(&'static str),
+}
+
+fn print_node(f: &mut Formatter<'_>, node: &Node) -> fmt::Result {
+    let mut rest = vec![Piece::Node(node)];
+    while let Some(piece) = rest.pop() {
+        match piece {
+            Piece::Text(text) => f.write_str(text)?,
+            Piece::Operator(name, modifiers) => {
+                write!(f, " {name}")?;
+                print_modifiers(f, modifiers)?;
+                f.write_str(" ")?;
+            }
+            Piece::Node(Node::Clause(clause)) => print_clause(f, clause)?,
+            Piece::Node(Node::Prefixed(map)) => {
+                f.write_str("> ")?;
+                if let Some(prefix) = &map.prefix {
+                    write!(f, "{} = ", Quoted(prefix))?;
+                }
+                write!(f, "{} ", Quoted(&map.uri))?;
+                rest.push(Piece::Node(&map.query));
+            }
+            Piece::Node(Node::Boolean(boolean)) => {
+                // A prefix map reaches as far to the right as it can.
+                let left = matches!(boolean.left, Node::Prefixed(_));
+                let right = !matches!(boolean.right, Node::Clause(_));
+                operand(&mut rest, &boolean.right, right);
+                let name = boolean.operator.as_str();
+                rest.push(Piece::Operator(name, &boolean.modifiers));
+                operand(&mut rest, &boolean.left, left);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Puts an operand on top of what is to be printed.
+fn operand<'a>(rest: &mut Vec<Piece<'a>>, node: &'a Node, parentheses: bool) {
+    if parentheses {
+        rest.extend([Piece::Text(")"), Piece::Node(node), Piece::Text("(")]);
+    } else {
+        rest.push(Piece::Node(node));
+    }
+}
+
+fn print_clause(f: &mut Formatter<'_>, clause: &Clause) -> fmt::Result {
+    let relation = &clause.relation;
+    let written = relation.index.text != SERVER_CHOICE
+        || relation.name.text != Sign::Equal.as_str()
+        || !relation.modifiers.is_empty();
+    if written {
+        // A relation in quotes would be a term.
+        write!(f, "{} {}", Quoted(&relation.index), relation.name.text)?;
+        print_modifiers(f, &relation.modifiers)?;
+        f.write_str(" ")?;
+    }
+    write!(f, "{}", Quoted(&clause.term))?;
+    for term in &clause.extra_terms {
+        // A name with a prefix would be a relation.
+        match term.text.contains('.') {
+            true => write!(f, " \"{}\"", Escaped(&term.text))?,
+            false => write!(f, " {}", Quoted(term))?,
+        }
+    }
+    Ok(())
+}
+
+fn print_modifiers(f: &mut Formatter<'_>, modifiers: &[Modifier]) -> fmt::Result {
+    for modifier in modifiers {
+        write!(f, "/{}", Quoted(&modifier.name))?;
+        if let Some((sign, value)) = &modifier.value {
+            write!(f, "{}{}", sign.as_str(), Quoted(value))?;
+        }
+    }
+    Ok(())
+}
+
+/// A word, in quotes if it cannot do without.
+struct Quoted<'a>(&'a Word);
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let text = &self.0.text;
+        match needs_quotes(text) {
+            true => write!(f, "\"{}\"", Escaped(text)),
+            false => write!(f, "{}", Escaped(text)),
+        }
+    }
+}
+
+/// A word's text, made safe: a parsed one needs nothing, one made by a program may have a bare quote or end
+/// with a lone backslash.
+struct Escaped<'a>(&'a str);
+
+impl Display for Escaped<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut characters = self.0.chars();
+        while let Some(character) = characters.next() {
+            match character {
+                '\\' => write!(f, "\\{}", characters.next().unwrap_or('\\'))?,
+                '"' => f.write_str("\\\"")?,
+                other => write!(f, "{other}")?,
+            }
+        }
+        Ok(())
+    }
+}

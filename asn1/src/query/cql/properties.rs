@@ -1,0 +1,364 @@
+//! `pqf.properties`: what CQL's indexes, relations, modifiers, masks and anchors are in attributes, in the
+//! format that YAZ reads: one `name = [SET] type=value …` a line, `#` to the end of a line a comment.
+
+use std::collections::HashMap;
+
+use crate::apdu::{AttributeElement, AttributeValue, ComplexAttribute, StringOrNumeric};
+use crate::oid::Oid;
+use crate::query::sets::attribute_set;
+
+/// The properties used where none are given.
+const DEFAULT: &str = include_str!("default.properties");
+
+/// What CQL is in attributes.
+///
+/// A property is `index.SET.NAME`, `relation.NAME`, `relationModifier.NAME`, `structure.RELATION`,
+/// `position.first|last|firstAndLast|any`, `truncation.left|right|both|none|z3958|cql`, `always`, or
+/// `set.PREFIX = URI` and `set = URI` for the context sets; `*` as the last part stands for any name, and in a
+/// value for that name. Names are the same in any case, and the first of a name counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Properties {
+    entries: Vec<Entry>,
+    /// Names in lower case.
+    by_name: HashMap<String, usize>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    name: String,
+    attributes: Vec<PropertyAttribute>,
+    /// The value of `set`: a single word.
+    text: String,
+}
+
+/// An attribute that a property stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PropertyAttribute {
+    /// The attribute set, if the property names one.
+    pub attribute_set: Option<Oid>,
+    /// Its type.
+    pub attribute_type: i64,
+    /// Its value; `*` in it is the name looked up.
+    pub value: String,
+}
+
+impl PropertyAttribute {
+    /// The attribute for a name: numeric if its value is all digits.
+    pub(super) fn element(&self, name: &str) -> AttributeElement {
+        let value = self.value.replace('*', name);
+        let digits = value.bytes().all(|octet| octet.is_ascii_digit());
+        let attribute_value = match value.parse() {
+            Ok(number) if digits => AttributeValue::Numeric(number),
+            _ => AttributeValue::Complex(Box::new(ComplexAttribute {
+                list: vec![StringOrNumeric::String(value.as_str().into())],
+                semantic_action: None,
+            })),
+        };
+        AttributeElement {
+            attribute_set: self.attribute_set,
+            attribute_type: self.attribute_type,
+            attribute_value,
+        }
+    }
+}
+
+/// A line of properties that cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} in line {line} of the properties")]
+pub struct PropertiesError {
+    /// What is wrong.
+    pub kind: PropertiesErrorKind,
+    /// The line, from 1.
+    pub line: usize,
+}
+
+/// What can be wrong with a line of properties.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PropertiesErrorKind {
+    /// No name stands in front of the equals sign.
+    #[error("a name is missing")]
+    Name,
+    /// No equals sign stands behind the name.
+    #[error("an equals sign is missing behind {0:?}")]
+    Equals(String),
+    /// An attribute type that is not a number.
+    #[error("{0:?} is not the number of an attribute type")]
+    AttributeType(String),
+    /// An attribute without a value.
+    #[error("attribute {0} has no value")]
+    Value(i64),
+    /// An attribute set that nobody knows.
+    #[error("attribute set {0:?} is not known")]
+    AttributeSet(String),
+    /// A quote: the format has none.
+    #[error("a quote cannot stand here")]
+    Quote,
+}
+
+impl Properties {
+    /// Reads a `pqf.properties` text.
+    ///
+    /// A word behind the last attribute that is none is passed over, as YAZ does.
+    ///
+    /// # Errors
+    /// The kind of fault and its line.
+    pub fn parse(text: &str) -> Result<Self, PropertiesError> {
+        let mut properties = Self {
+            entries: Vec::new(),
+            by_name: HashMap::new(),
+        };
+        for (number, line) in text.split('\n').enumerate() {
+            let entry = entry(line).map_err(|kind| PropertiesError {
+                kind,
+                line: number + 1,
+            })?;
+            if let Some(entry) = entry {
+                let at = properties.entries.len();
+                let name = entry.name.to_ascii_lowercase();
+                properties.by_name.entry(name).or_insert(at);
+                properties.entries.push(entry);
+            }
+        }
+        Ok(properties)
+    }
+
+    /// The attributes of the property of that name, in the order written; empty for a property without any.
+    pub fn attributes(&self, name: &str) -> Option<&[PropertyAttribute]> {
+        let at = *self.by_name.get(&name.to_ascii_lowercase())?;
+        Some(&self.entries.get(at)?.attributes)
+    }
+
+    /// The attributes of `category.name`, or else of `category.*`.
+    pub(super) fn find(&self, category: &str, name: &str) -> Option<&[PropertyAttribute]> {
+        self.attributes(&format!("{category}.{name}"))
+            .or_else(|| self.attributes(&format!("{category}.*")))
+    }
+
+    /// The URI of a prefix, or of the names without one.
+    pub(super) fn uri(&self, prefix: Option<&str>) -> Option<&str> {
+        let name = prefix.map_or("set".to_owned(), |prefix| {
+            format!("set.{}", prefix.to_ascii_lowercase())
+        });
+        let entry = self.entries.get(*self.by_name.get(&name)?)?;
+        Some(&entry.text)
+    }
+
+    /// The prefix that these properties have for the context set of a URI.
+    pub(super) fn prefix(&self, uri: &str) -> Option<&str> {
+        self.in_category("set")
+            .find(|(_, entry)| entry.text == uri)
+            .map(|(prefix, _)| prefix)
+    }
+
+    /// The names of all of a category, without it and in the order written: `dc.title` for `index`.
+    pub fn names<'a>(&'a self, category: &'a str) -> impl Iterator<Item = &'a str> {
+        self.in_category(category).map(|(name, _)| name)
+    }
+
+    fn in_category<'a>(&'a self, category: &'a str) -> impl Iterator<Item = (&'a str, &'a Entry)> {
+        self.entries.iter().filter_map(move |entry| {
+            let (first, rest) = entry.name.split_once('.')?;
+            first
+                .eq_ignore_ascii_case(category)
+                .then_some((rest, entry))
+        })
+    }
+}
+
+/// Dublin Core, Bath, `rec` and `cql`, and as the default set the names of [`names`](crate::query::names).
+impl Default for Properties {
+    fn default() -> Self {
+        // A test reads every line.
+        Self::parse(DEFAULT).unwrap_or_else(|_| Self {
+            entries: Vec::new(),
+            by_name: HashMap::new(),
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Token<'a> {
+    Word(&'a str),
+    Equals,
+    Quote,
+}
+
+/// The words and equals signs of a line, up to its comment.
+fn tokens(line: &str) -> impl Iterator<Item = Token<'_>> {
+    let mut rest = line.split('#').next().unwrap_or_default();
+    std::iter::from_fn(move || {
+        rest = rest.trim_start_matches([' ', '\t', '\r', '\n']);
+        if let Some(after) = rest.strip_prefix('=') {
+            rest = after;
+            return Some(Token::Equals);
+        }
+        if rest.starts_with('"') {
+            return Some(Token::Quote);
+        }
+        let end = rest
+            .find([' ', '\t', '\r', '\n', '='])
+            .unwrap_or(rest.len());
+        let (word, after) = rest.split_at_checked(end)?;
+        rest = after;
+        (!word.is_empty()).then_some(Token::Word(word))
+    })
+}
+
+/// The property of a line, if there is one.
+fn entry(line: &str) -> Result<Option<Entry>, PropertiesErrorKind> {
+    let mut tokens = tokens(line);
+    let name = match tokens.next() {
+        None => return Ok(None),
+        Some(Token::Word(name)) => name.to_owned(),
+        Some(Token::Equals) => return Err(PropertiesErrorKind::Name),
+        Some(Token::Quote) => return Err(PropertiesErrorKind::Quote),
+    };
+    if tokens.next() != Some(Token::Equals) {
+        return Err(PropertiesErrorKind::Equals(name));
+    }
+    let mut attributes = Vec::new();
+    let mut text = String::new();
+    while let Some(token) = tokens.next() {
+        let first = match token {
+            Token::Word(first) => first,
+            Token::Equals => return Err(PropertiesErrorKind::Name),
+            Token::Quote => return Err(PropertiesErrorKind::Quote),
+        };
+        let (set, type_text) = match tokens.next() {
+            None if attributes.is_empty() => {
+                text = first.to_owned();
+                break;
+            }
+            None => break,
+            Some(Token::Equals) => (None, first),
+            Some(Token::Quote) => return Err(PropertiesErrorKind::Quote),
+            Some(Token::Word(second)) => match tokens.next() {
+                Some(Token::Equals) => (Some(first), second),
+                _ => return Err(PropertiesErrorKind::Equals(second.to_owned())),
+            },
+        };
+        let digits = type_text.bytes().all(|octet| octet.is_ascii_digit());
+        let attribute_type = type_text.parse().ok().filter(|_| digits);
+        let attribute_type = attribute_type
+            .ok_or_else(|| PropertiesErrorKind::AttributeType(type_text.to_owned()))?;
+        let attribute_set = set
+            .map(|name| {
+                attribute_set(name)
+                    .ok_or_else(|| PropertiesErrorKind::AttributeSet(name.to_owned()))
+            })
+            .transpose()?;
+        let value = match tokens.next() {
+            Some(Token::Word(value)) => value.to_owned(),
+            Some(Token::Quote) => return Err(PropertiesErrorKind::Quote),
+            _ => return Err(PropertiesErrorKind::Value(attribute_type)),
+        };
+        attributes.push(PropertyAttribute {
+            attribute_set,
+            attribute_type,
+            value,
+        });
+    }
+    Ok(Some(Entry {
+        name,
+        attributes,
+        text,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oid::GILS;
+    use crate::query::names;
+
+    #[test]
+    fn lines() {
+        let text = "# a comment\n\nset.dc = info:x\r\nset=info:y # the default\n\
+            index.dc.Title\t= 1=4\n\t# indented\nindex.gils.* = gils 1=* 2=3 stray\n\
+            relationModifier.masked =\nrelation.< = 2=1\nindex.dc.title = 1=5\n\
+            index.dc.all = 1=_ALL\n";
+        let properties = Properties::parse(text).expect("properties");
+        let find = |category: &str, name: &str| {
+            properties.find(category, name).map(|attributes| {
+                let attributes = attributes.iter().map(|attribute| {
+                    let gils = attribute.attribute_set == Some(GILS);
+                    let set = if gils { "gils " } else { "" };
+                    format!("{set}{}={}", attribute.attribute_type, attribute.value)
+                });
+                attributes.collect::<Vec<_>>().join(" ")
+            })
+        };
+        for (category, name, expected) in [
+            ("index", "DC.TITLE", Some("1=4")),
+            ("index", "dc.nothing", None),
+            ("index.gils", "title", Some("gils 1=* 2=3")),
+            ("relationModifier", "masked", Some("")),
+            ("relation", "<", Some("2=1")),
+            ("index", "dc.all", Some("1=_ALL")),
+        ] {
+            assert_eq!(
+                find(category, name).as_deref(),
+                expected,
+                "{category}.{name}"
+            );
+        }
+        assert_eq!(properties.uri(Some("DC")), Some("info:x"));
+        assert_eq!(properties.uri(None), Some("info:y"));
+        assert_eq!(properties.prefix("info:x"), Some("dc"));
+        let indexes: Vec<_> = properties.names("index").collect();
+        assert_eq!(indexes, ["dc.Title", "gils.*", "dc.title", "dc.all"]);
+    }
+
+    #[test]
+    fn faults_name_their_line() {
+        for (text, message) in [
+            (
+                "x",
+                "an equals sign is missing behind \"x\" in line 1 of the properties",
+            ),
+            ("\n= 1=4", "a name is missing in line 2 of the properties"),
+            (
+                "x = a=4",
+                "\"a\" is not the number of an attribute type in line 1 of the properties",
+            ),
+            (
+                "x = 1=",
+                "attribute 1 has no value in line 1 of the properties",
+            ),
+            (
+                "x = nothing 1=4",
+                "attribute set \"nothing\" is not known in line 1 of the properties",
+            ),
+            ("x = 1=4 =", "a name is missing in line 1 of the properties"),
+            (
+                "x = \"1=4\"",
+                "a quote cannot stand here in line 1 of the properties",
+            ),
+            (
+                "x = a b",
+                "an equals sign is missing behind \"b\" in line 1 of the properties",
+            ),
+        ] {
+            let error = Properties::parse(text).expect_err(text);
+            assert_eq!(error.to_string(), message, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_default_properties_have_every_name() {
+        let properties = Properties::parse(DEFAULT).expect("the default properties");
+        let prefix = properties.uri(None).and_then(|uri| properties.prefix(uri));
+        let prefix = prefix.expect("a prefix for the default set");
+        for index in names::TABLE {
+            for name in std::iter::once(&index.name).chain(index.aliases) {
+                let property = format!("index.{prefix}.{name}");
+                let attributes = properties.attributes(&property).expect(name);
+                let uses = attributes
+                    .iter()
+                    .find(|attribute| attribute.attribute_type == 1);
+                let value = uses.map(|attribute| attribute.value.clone());
+                assert_eq!(value, Some(index.use_value.to_string()), "{property}");
+            }
+        }
+    }
+}

@@ -1,0 +1,499 @@
+//! CQL to an RPN query, through the properties and as YAZ does it: the same attributes in the same order on the
+//! wire, and the same term (Z39.50-2003 §3.7; the masks of ANSI Z39.58 where a term needs them).
+
+use std::collections::HashSet;
+
+use super::{
+    Boolean, BooleanOperator, Clause, Cql, Modifier, Node, Prefixed, Properties, PropertyAttribute,
+    Relation, Sign, Word,
+};
+use crate::apdu::{
+    AttributeElement, AttributesPlusTerm, KnownProximityUnit, MAX_RPN_DEPTH, Operand, Operator,
+    ProximityOperator, ProximityUnitCode, RelationType, ResultSetId, RpnQuery, RpnRpnOp,
+    RpnStructure, Term,
+};
+use crate::oid::BIB_1;
+use crate::query::suggest::nearest;
+use crate::query::{QueryError, QueryErrorKind};
+
+mod term;
+
+use term::Pattern;
+
+/// The most operands that a query is translated to.
+pub const MAX_OPERANDS: usize = 10_000;
+
+/// Start of the identifiers of the context set `cql`, whatever its version.
+const CQL_URI: &str = "info:srw/cql-context-set/1/cql-";
+
+/// Translates a query. Its sort keys are left out: RPN has no place for them.
+///
+/// Terms of `all` and `any` are taken apart at their blanks; the words behind a term are all to occur, and
+/// belong to the words of `all` and `any`.
+///
+/// # Errors
+/// What the properties do not have, or RPN cannot say, and the octet at which it stands.
+pub fn to_rpn(query: &Cql, properties: &Properties) -> Result<RpnQuery, QueryError> {
+    let mut translator = Translator {
+        properties,
+        maps: Vec::new(),
+        operands: 0,
+    };
+    let rpn = translator.tree(&query.query)?;
+    if rpn.depth() > MAX_RPN_DEPTH {
+        return Err(QueryError {
+            kind: QueryErrorKind::TooDeep(MAX_RPN_DEPTH),
+            offset: 0,
+        });
+    }
+    Ok(RpnQuery {
+        attribute_set: BIB_1,
+        rpn,
+    })
+}
+
+/// What is still to be done.
+enum Step<'a> {
+    Translate(&'a Node),
+    Combine(&'a Boolean),
+    LeaveMap,
+}
+
+struct Translator<'a> {
+    properties: &'a Properties,
+    /// The prefix maps that hold, the innermost last.
+    maps: Vec<&'a Prefixed>,
+    operands: usize,
+}
+
+/// The URI of a name's context set, and the name within it.
+type Resolved<'a> = (&'a str, &'a str);
+
+impl<'a> Translator<'a> {
+    fn tree(&mut self, query: &'a Node) -> Result<RpnStructure, QueryError> {
+        let mut steps = vec![Step::Translate(query)];
+        let mut done: Vec<RpnStructure> = Vec::new();
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Translate(Node::Clause(clause)) => done.push(self.clause(clause)?),
+                Step::Translate(Node::Prefixed(map)) => {
+                    self.maps.push(map);
+                    steps.extend([Step::LeaveMap, Step::Translate(&map.query)]);
+                }
+                Step::Translate(Node::Boolean(boolean)) => steps.extend([
+                    Step::Combine(boolean),
+                    Step::Translate(&boolean.right),
+                    Step::Translate(&boolean.left),
+                ]),
+                Step::LeaveMap => drop(self.maps.pop()),
+                Step::Combine(boolean) => {
+                    let op = operator(boolean)?;
+                    if let (Some(rpn2), Some(rpn1)) = (done.pop(), done.pop()) {
+                        done.push(combined(rpn1, rpn2, op));
+                    }
+                }
+            }
+        }
+        let tree = done.pop();
+        tree.ok_or_else(|| refused(QueryErrorKind::Missing("a query"), 0))
+    }
+
+    fn clause(&mut self, clause: &'a Clause) -> Result<RpnStructure, QueryError> {
+        let relation = &*clause.relation;
+        let index = self.resolve_index(&relation.index)?;
+        if index.0.starts_with(CQL_URI) && is_result_set(index.1) {
+            if let Some(extra) = clause.extra_terms.first() {
+                let kind = QueryErrorKind::ExtraToken(extra.text.clone());
+                return Err(refused(kind, extra.offset));
+            }
+            self.operand(clause.term.offset)?;
+            let name = clause.term.unescaped();
+            return Ok(RpnStructure::Op(Operand::ResultSet(ResultSetId::from(
+                name.as_bytes(),
+            ))));
+        }
+        let name = self.without_prefix(&relation.name.text);
+        let common = self.common_attributes(&relation.name, name)?;
+        let own = self.own_attributes(relation, index)?;
+        let mut words: Vec<&str> = Vec::new();
+        for term in std::iter::once(&clause.term).chain(&clause.extra_terms) {
+            match name.eq_ignore_ascii_case("all") || name.eq_ignore_ascii_case("any") {
+                true => words.extend(term::words(&term.text)),
+                false => words.push(&term.text),
+            }
+        }
+        if words.is_empty() {
+            words.push("");
+        }
+        let offset = clause.term.offset;
+        if words.len() > MAX_RPN_DEPTH {
+            return Err(refused(QueryErrorKind::TooDeep(MAX_RPN_DEPTH), offset));
+        }
+        let mut tree = None;
+        for word in words.into_iter().rev() {
+            self.operand(offset)?;
+            let left = self.term(relation, &common, &own, word, offset)?;
+            let op = match name.eq_ignore_ascii_case("any") {
+                true => Operator::Or,
+                false => Operator::And,
+            };
+            tree = Some(match tree {
+                None => left,
+                Some(right) => combined(left, right, op),
+            });
+        }
+        let tree = tree.ok_or_else(|| refused(QueryErrorKind::Missing("a term"), offset))?;
+        self.with_values(tree, relation)
+    }
+
+    /// What holds for every term of a clause: `always`, the relation and the structure.
+    fn common_attributes(
+        &self,
+        word: &Word,
+        name: &str,
+    ) -> Result<Vec<AttributeElement>, QueryError> {
+        let alias = match name {
+            "==" => "exact",
+            "=" => "eq",
+            "<=" => "le",
+            ">=" => "ge",
+            other => other,
+        };
+        let relation = self
+            .properties
+            .attributes(&format!("relation.{name}"))
+            .or_else(|| self.properties.find("relation", alias))
+            .ok_or_else(|| refused(QueryErrorKind::Relation(name.to_owned()), word.offset))?;
+        let structure = self.properties.find("structure", name).ok_or_else(|| {
+            let kind = QueryErrorKind::Property("a structure for this relation");
+            refused(kind, word.offset)
+        })?;
+        let always = self.properties.attributes("always");
+        let always = always.or_else(|| self.properties.attributes("always.*"));
+        let mut attributes = elements(always.unwrap_or_default(), "");
+        attributes.extend(elements(relation, name));
+        attributes.extend(elements(structure, name));
+        Ok(attributes)
+    }
+
+    /// What stands nearest to each term of a clause: the index, then the modifiers, the last one first.
+    fn own_attributes(
+        &self,
+        relation: &Relation,
+        index: Resolved<'_>,
+    ) -> Result<Vec<AttributeElement>, QueryError> {
+        let mut attributes = self.index(&relation.index, Some(index))?;
+        for modifier in relation.modifiers.iter().rev() {
+            if modifier.value.is_none() {
+                let name = self.without_prefix(&modifier.name.text);
+                let found = self.properties.find("relationModifier", name);
+                let found = found.ok_or_else(|| not_a_modifier(modifier))?;
+                attributes.extend(elements(found, name));
+            }
+        }
+        Ok(attributes)
+    }
+
+    fn term(
+        &self,
+        relation: &Relation,
+        common: &[AttributeElement],
+        own: &[AttributeElement],
+        word: &str,
+        offset: usize,
+    ) -> Result<RpnStructure, QueryError> {
+        let raw = relation.modifiers.iter().any(|modifier| {
+            let name = self.without_prefix(&modifier.name.text);
+            modifier.value.is_none() && matches!(name, "regexp" | "unmasked")
+        });
+        let pattern = if raw {
+            Pattern::raw(word)
+        } else if self.properties.attributes("truncation.cql").is_some() {
+            Pattern::cql(word)
+        } else {
+            let has = |side: &str| self.properties.find("truncation", side).is_some();
+            Pattern::masked(word, has)
+        };
+        let mut attributes = common.to_vec();
+        if let Some(position) = pattern.position {
+            let found = self.properties.find("position", position);
+            let kind = QueryErrorKind::Property("a position for this anchor");
+            let found = found.ok_or_else(|| refused(kind, offset))?;
+            attributes.extend(elements(found, position));
+        }
+        if let Some(truncation) = pattern.truncation {
+            match self.properties.find("truncation", truncation) {
+                Some(found) => attributes.extend(elements(found, truncation)),
+                None if truncation == "none" => {}
+                None => {
+                    let kind = QueryErrorKind::Property("a truncation for this mask");
+                    return Err(refused(kind, offset));
+                }
+            }
+        }
+        attributes.extend_from_slice(own);
+        Ok(operand(&attributes, pattern.term))
+    }
+
+    /// The index's attributes; one of a modifier may have no context set.
+    fn index(
+        &self,
+        word: &Word,
+        resolved: Option<Resolved<'_>>,
+    ) -> Result<Vec<AttributeElement>, QueryError> {
+        let (category, name) = match resolved {
+            Some((uri, name)) => {
+                let prefix = self.properties.prefix(uri).ok_or_else(|| {
+                    refused(QueryErrorKind::ContextSet(uri.to_owned()), word.offset)
+                })?;
+                (format!("index.{prefix}"), name)
+            }
+            None => ("index".to_owned(), word.text.as_str()),
+        };
+        let found = self.properties.find(&category, name).ok_or_else(|| {
+            let kind = QueryErrorKind::Index {
+                name: word.text.clone(),
+                nearest: self.nearest_index(&category, &word.text, name),
+            };
+            refused(kind, word.offset)
+        })?;
+        Ok(elements(found, name))
+    }
+
+    /// The index most like one that is not known, of the same context set before others.
+    fn nearest_index(&self, category: &str, written: &str, name: &str) -> Option<String> {
+        let prefix = category.strip_prefix("index.").unwrap_or_default();
+        let indexes = || {
+            self.properties
+                .names("index")
+                .filter_map(|name| name.split_once('.'))
+        };
+        let siblings = indexes().filter(|(set, _)| set.eq_ignore_ascii_case(prefix));
+        if let Some(sibling) = nearest(name, siblings.map(|(_, name)| name)) {
+            return Some(match written.split_once('.') {
+                Some((set, _)) => format!("{set}.{sibling}"),
+                None => sibling.to_owned(),
+            });
+        }
+        let (set, other) = indexes().find(|(_, other)| other.eq_ignore_ascii_case(name))?;
+        Some(format!("{set}.{other}"))
+    }
+
+    /// The clause, near what its modifiers with a value say.
+    fn with_values(
+        &mut self,
+        clause: RpnStructure,
+        relation: &'a Relation,
+    ) -> Result<RpnStructure, QueryError> {
+        let mut tree = clause;
+        for modifier in relation.modifiers.iter().rev() {
+            let Some((sign, value)) = &modifier.value else {
+                continue;
+            };
+            if *sign != Sign::Equal {
+                let kind = QueryErrorKind::Relation(sign.as_str().to_owned());
+                return Err(refused(kind, modifier.name.offset));
+            }
+            self.operand(value.offset)?;
+            let resolved = match modifier.name.text.split_once('.') {
+                Some((prefix, name)) => self.uri(Some(prefix)).map(|uri| (uri, name)),
+                None => None,
+            };
+            let attributes = self.index(&modifier.name, resolved)?;
+            let right = operand(&attributes, value.unescaped());
+            tree = combined(tree, right, same_element());
+        }
+        Ok(tree)
+    }
+
+    fn resolve_index(&self, index: &'a Word) -> Result<Resolved<'a>, QueryError> {
+        let (prefix, name) = match index.text.split_once('.') {
+            Some((prefix, name)) => (Some(prefix), name),
+            None => (None, index.text.as_str()),
+        };
+        match self.uri(prefix) {
+            Some(uri) => Ok((uri, name)),
+            None => {
+                let prefix = prefix.unwrap_or_default().to_owned();
+                Err(refused(QueryErrorKind::ContextSet(prefix), index.offset))
+            }
+        }
+    }
+
+    /// The context set of a prefix, or of names without one: of the nearest map, or else of the properties.
+    fn uri(&self, prefix: Option<&str>) -> Option<&'a str> {
+        let map = self
+            .maps
+            .iter()
+            .rev()
+            .find(|map| match (&map.prefix, prefix) {
+                (Some(known), Some(prefix)) => known.text.eq_ignore_ascii_case(prefix),
+                (None, None) => true,
+                _ => false,
+            });
+        match map {
+            Some(map) => Some(&map.uri.text),
+            None => self.properties.uri(prefix),
+        }
+    }
+
+    /// The name of a relation or modifier without a prefix that stands for a context set.
+    fn without_prefix<'n>(&self, name: &'n str) -> &'n str {
+        match name.split_once('.') {
+            Some((prefix, rest)) if self.uri(Some(prefix)).is_some() => rest,
+            _ => name,
+        }
+    }
+
+    fn operand(&mut self, offset: usize) -> Result<(), QueryError> {
+        self.operands += 1;
+        if self.operands > MAX_OPERANDS {
+            return Err(refused(
+                QueryErrorKind::TooMany(MAX_OPERANDS, "terms"),
+                offset,
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn refused(kind: QueryErrorKind, offset: usize) -> QueryError {
+    QueryError { kind, offset }
+}
+
+fn not_a_modifier(modifier: &Modifier) -> QueryError {
+    let kind = QueryErrorKind::Modifier(modifier.name.text.clone());
+    refused(kind, modifier.name.offset)
+}
+
+/// Whether an index of the context set `cql` means a result set: `resultSet` to YAZ, the others by its versions.
+fn is_result_set(name: &str) -> bool {
+    ["resultSet", "resultSetId", "resultSetName"]
+        .iter()
+        .any(|known| name.eq_ignore_ascii_case(known))
+}
+
+fn elements(attributes: &[PropertyAttribute], name: &str) -> Vec<AttributeElement> {
+    attributes
+        .iter()
+        .map(|attribute| attribute.element(name))
+        .collect()
+}
+
+fn combined(rpn1: RpnStructure, rpn2: RpnStructure, op: Operator) -> RpnStructure {
+    RpnStructure::RpnRpnOp(Box::new(RpnRpnOp { rpn1, rpn2, op }))
+}
+
+/// The operand of a term: of its attributes, in the order written, the last of each type, nearest first. A set
+/// named holds for the attributes behind it, as in PQF.
+fn operand(attributes: &[AttributeElement], term: String) -> RpnStructure {
+    let mut set = None;
+    let mut written = Vec::with_capacity(attributes.len());
+    for attribute in attributes {
+        set = attribute.attribute_set.or(set);
+        written.push(AttributeElement {
+            attribute_set: set,
+            ..attribute.clone()
+        });
+    }
+    let mut seen = HashSet::new();
+    let attributes = written
+        .into_iter()
+        .rev()
+        .filter(|attribute| seen.insert(attribute.attribute_type))
+        .collect();
+    RpnStructure::Op(Operand::AttributesPlusTerm(AttributesPlusTerm {
+        attributes,
+        term: Term::General(term.into_bytes().into()),
+    }))
+}
+
+pub(super) fn operator(boolean: &Boolean) -> Result<Operator, QueryError> {
+    let plain = match boolean.operator {
+        BooleanOperator::Prox => return proximity(&boolean.modifiers),
+        BooleanOperator::And => Operator::And,
+        BooleanOperator::Or => Operator::Or,
+        BooleanOperator::Not => Operator::AndNot,
+    };
+    match boolean.modifiers.first() {
+        None => Ok(plain),
+        Some(modifier) => Err(not_a_modifier(modifier)),
+    }
+}
+
+/// Of modifiers that say the same thing twice, the first counts. Their names are the same in any case, and may
+/// have the prefix `cql`.
+fn proximity(modifiers: &[Modifier]) -> Result<Operator, QueryError> {
+    let mut distance = None;
+    let mut ordered = false;
+    let mut relation_type = RelationType::LESS_THAN_OR_EQUAL;
+    let mut unit = KnownProximityUnit::WORD;
+    for modifier in modifiers.iter().rev() {
+        let name = modifier.name.text.to_ascii_lowercase();
+        let name = name.strip_prefix("cql.").unwrap_or(&name);
+        match (name, &modifier.value) {
+            ("distance", Some((sign, value))) => {
+                let digits = value.text.bytes().all(|octet| octet.is_ascii_digit());
+                let number = value.text.parse::<i64>().ok().filter(|_| digits);
+                let kind = QueryErrorKind::Number(value.text.clone());
+                distance = Some(number.ok_or_else(|| refused(kind, value.offset))?);
+                relation_type = match sign {
+                    Sign::Less => RelationType::LESS_THAN,
+                    Sign::LessOrEqual => RelationType::LESS_THAN_OR_EQUAL,
+                    Sign::Equal => RelationType::EQUAL,
+                    Sign::GreaterOrEqual => RelationType::GREATER_THAN_OR_EQUAL,
+                    Sign::Greater => RelationType::GREATER_THAN,
+                    Sign::NotEqual => RelationType::NOT_EQUAL,
+                    Sign::Exact => return Err(not_a_modifier(modifier)),
+                };
+            }
+            ("unit", Some((_, value))) => {
+                unit = unit_of(&value.text).ok_or_else(|| not_a_modifier(modifier))?;
+            }
+            ("ordered", _) => ordered = true,
+            ("unordered", _) => ordered = false,
+            _ => return Err(not_a_modifier(modifier)),
+        }
+    }
+    let next_to = i64::from(unit == KnownProximityUnit::WORD);
+    Ok(Operator::Prox(Box::new(ProximityOperator {
+        exclusion: Some(false),
+        distance: distance.unwrap_or(next_to),
+        ordered,
+        relation_type,
+        proximity_unit_code: ProximityUnitCode::Known(unit),
+    })))
+}
+
+/// The names of the units of distance, as the ASN.1 has them.
+pub(super) const UNITS: [(&str, KnownProximityUnit); 11] = [
+    ("character", KnownProximityUnit::CHARACTER),
+    ("word", KnownProximityUnit::WORD),
+    ("sentence", KnownProximityUnit::SENTENCE),
+    ("paragraph", KnownProximityUnit::PARAGRAPH),
+    ("section", KnownProximityUnit::SECTION),
+    ("chapter", KnownProximityUnit::CHAPTER),
+    ("document", KnownProximityUnit::DOCUMENT),
+    ("element", KnownProximityUnit::ELEMENT),
+    ("subelement", KnownProximityUnit::SUBELEMENT),
+    ("elementType", KnownProximityUnit::ELEMENT_TYPE),
+    ("byte", KnownProximityUnit::BYTE),
+];
+
+fn unit_of(name: &str) -> Option<KnownProximityUnit> {
+    UNITS
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(name))
+        .map(|(_, unit)| *unit)
+}
+
+/// In the same element, which is how YAZ joins a clause to a modifier's value.
+fn same_element() -> Operator {
+    Operator::Prox(Box::new(ProximityOperator {
+        exclusion: Some(false),
+        distance: 0,
+        ordered: false,
+        relation_type: RelationType(0),
+        proximity_unit_code: ProximityUnitCode::Known(KnownProximityUnit::ELEMENT),
+    }))
+}

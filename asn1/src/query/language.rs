@@ -1,0 +1,102 @@
+//! The languages by name, and what reads a text in any of them.
+
+use super::ccl::{self, Bib};
+use super::cql::{self, Properties};
+use super::{QueryError, names, parse_pqf};
+use crate::apdu::RpnQuery;
+
+/// A language in which a query is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Language {
+    /// The prefix query format of the field.
+    #[default]
+    Pqf,
+    /// The Common Command Language, ISO 8777.
+    Ccl,
+    /// The Contextual Query Language of the Library of Congress.
+    Cql,
+    /// Words for people, with index names in front: `ti:war au:tolstoy`.
+    Names,
+}
+
+impl Language {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Pqf, Self::Ccl, Self::Cql, Self::Names];
+
+    /// Its name in small letters: `pqf`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pqf => "pqf",
+            Self::Ccl => "ccl",
+            Self::Cql => "cql",
+            Self::Names => "names",
+        }
+    }
+}
+
+/// Reads and prints queries in every language, with the tables that CCL and CQL need.
+#[derive(Debug, Clone, Default)]
+pub struct Dialects {
+    /// What the indexes and relations of CQL mean.
+    pub properties: Properties,
+    /// What the qualifiers of CCL mean.
+    pub bib: Bib,
+}
+
+impl Dialects {
+    /// The query that a text in the language asks for.
+    ///
+    /// # Errors
+    /// The kind of fault and the octet at which it stands.
+    pub fn read(&self, language: Language, text: &str) -> Result<RpnQuery, QueryError> {
+        match language {
+            Language::Pqf => parse_pqf(text),
+            Language::Ccl => ccl::parse(text, &self.bib),
+            Language::Cql => cql::to_rpn(&cql::parse(text)?, &self.properties),
+            Language::Names => names::parse(text),
+        }
+    }
+
+    /// The query in CCL, on one line.
+    ///
+    /// # Errors
+    /// What CCL cannot say of it with these qualifiers.
+    pub fn to_ccl(&self, query: &RpnQuery) -> Result<String, ccl::CannotSay> {
+        ccl::print(query, &self.bib)
+    }
+
+    /// The query in CQL, on one line.
+    ///
+    /// # Errors
+    /// What CQL cannot say of it with these properties.
+    pub fn to_cql(&self, query: &RpnQuery) -> Result<String, cql::CannotSay> {
+        cql::from_rpn(query, &self.properties).map(|query| query.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_query_in_every_language() {
+        let dialects = Dialects::default();
+        for (language, text) in [
+            (Language::Pqf, "@and @attr 1=4 war @attr 1=1003 tolstoy"),
+            (Language::Ccl, "ti=war and au=tolstoy"),
+            (Language::Cql, "dc.title=war and dc.creator=tolstoy"),
+            (Language::Names, "ti:war au:tolstoy"),
+        ] {
+            let query = dialects.read(language, text).expect(text);
+            let printed = query.to_string();
+            for part in ["@and ", "1=4 ", "war", "1=1003", "tolstoy"] {
+                assert!(printed.contains(part), "{printed}: {part}");
+            }
+            assert!(dialects.read(language, "\"x").is_err(), "{text}");
+        }
+        let pqf = parse_pqf("@attr 1=4 war").expect("a query");
+        assert_eq!(dialects.to_ccl(&pqf).as_deref(), Ok("ti=war"));
+        let cql = dialects.to_cql(&pqf).expect("a query CQL can say");
+        assert!(cql.contains("title") && cql.contains("war"), "{cql}");
+    }
+}

@@ -1,0 +1,479 @@
+//! Index names instead of attribute numbers, for people: `ti:"pride and prejudice" au:austen`. The names are those
+//! of the default CCL qualifiers and CQL indexes too; their Use values are Bib-1's (Z39.50-2003 §ATR.1).
+
+use std::collections::BTreeMap;
+
+use super::suggest::nearest;
+use super::{MAX_QUERY_LENGTH, QueryError, QueryErrorKind};
+use crate::apdu::{
+    AttributeElement, AttributesPlusTerm, MAX_RPN_DEPTH, Operand, Operator, RpnQuery, RpnRpnOp,
+    RpnStructure, Term,
+};
+use crate::bib1::attributes::{STRUCTURE, STRUCTURE_URX, USE, USE_ANY};
+use crate::oid::BIB_1;
+
+/// An index that people can name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndexName {
+    /// The name in full.
+    pub name: &'static str,
+    /// Shorter and other names for it.
+    pub aliases: &'static [&'static str],
+    /// Its Bib-1 Use value.
+    pub use_value: i64,
+    /// The Bib-1 structure that its terms are sent with, if they need one.
+    pub structure: Option<i64>,
+}
+
+const fn index(name: &'static str, aliases: &'static [&'static str], use_value: i64) -> IndexName {
+    IndexName {
+        name,
+        aliases,
+        use_value,
+        structure: None,
+    }
+}
+
+/// The names that every query language knows.
+pub const TABLE: &[IndexName] = &[
+    index("any", &["kw", "keyword"], USE_ANY),
+    index("anywhere", &[], 1035),
+    index("title", &["ti"], 4),
+    index("uniformtitle", &["ut"], 6),
+    index("keytitle", &["kt"], 33),
+    index("series", &["se"], 5),
+    index("author", &["au", "creator"], 1003),
+    index("personalauthor", &["pa"], 1004),
+    index("corporateauthor", &["ca"], 1005),
+    index("conferenceauthor", &["cf"], 1006),
+    index("name", &["na"], 1002),
+    index("personalname", &["pn"], 1),
+    index("corporatename", &["cn"], 2),
+    index("conferencename", &["conference"], 3),
+    index("geographicname", &["geo"], 58),
+    index("editor", &["ed"], 1020),
+    index("subject", &["su"], 21),
+    index("lcsh", &[], 27),
+    index("mesh", &[], 25),
+    index("genre", &[], 1075),
+    index("isbn", &[], 7),
+    index("issn", &[], 8),
+    index("lccn", &[], 9),
+    index("identifier", &["standardid"], 1007),
+    index("local", &["id", "controlnumber"], 12),
+    IndexName {
+        name: "docid",
+        aliases: &[],
+        use_value: 1032,
+        structure: Some(STRUCTURE_URX),
+    },
+    index("callnumber", &["call"], 53),
+    index("lccall", &["lcc"], 16),
+    index("dewey", &["ddc"], 13),
+    index("udc", &[], 14),
+    index("publisher", &["pb"], 1018),
+    index("place", &["pl"], 59),
+    index("date", &["year", "yr"], 31),
+    index("language", &["lang", "la"], 54),
+    index("abstract", &["ab", "description"], 62),
+    index("note", &["notes", "nt"], 63),
+    index("type", &["materialtype"], 1031),
+    index("bodytext", &["text"], 1010),
+    index("possessing", &["holder"], 1044),
+    index("modified", &[], 1012),
+    index("added", &[], 1011),
+];
+
+/// Index names and what each stands for: those of [`TABLE`], and a profile's own in front of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Names {
+    /// In lower case.
+    own: BTreeMap<String, i64>,
+}
+
+impl Names {
+    /// The same names and one more, which counts before that of the table.
+    #[must_use]
+    pub fn with(mut self, name: &str, use_value: i64) -> Self {
+        self.own.insert(name.to_lowercase(), use_value);
+        self
+    }
+
+    /// The attributes of a name, in any case: Use, and the structure if the table has one. In the order of the
+    /// wire.
+    ///
+    /// # Errors
+    /// The nearest name known, if one is near.
+    pub fn attributes(&self, name: &str) -> Result<Vec<AttributeElement>, Option<String>> {
+        let lower = name.to_lowercase();
+        if let Some(&use_value) = self.own.get(&lower) {
+            return Ok(vec![AttributeElement::numeric(USE, use_value)]);
+        }
+        let found = TABLE
+            .iter()
+            .find(|index| index.name == lower || index.aliases.contains(&lower.as_str()));
+        let Some(index) = found else {
+            let own = self.own.keys().map(String::as_str);
+            let table = TABLE
+                .iter()
+                .flat_map(|index| std::iter::once(index.name).chain(index.aliases.iter().copied()));
+            return Err(nearest(&lower, own.chain(table)).map(str::to_owned));
+        };
+        let mut attributes = vec![AttributeElement::numeric(USE, index.use_value)];
+        attributes.extend(
+            index
+                .structure
+                .map(|structure| AttributeElement::numeric(STRUCTURE, structure)),
+        );
+        Ok(attributes)
+    }
+
+    /// Reads words with names: see [`parse`].
+    ///
+    /// # Errors
+    /// The kind of fault and the octet at which it stands.
+    pub fn parse(&self, text: &str) -> Result<RpnQuery, QueryError> {
+        if text.len() > MAX_QUERY_LENGTH {
+            return Err(refused(
+                QueryErrorKind::TooLong(MAX_QUERY_LENGTH),
+                MAX_QUERY_LENGTH,
+            ));
+        }
+        let mut reader = Reader {
+            names: self,
+            text,
+            at: 0,
+        };
+        Ok(RpnQuery {
+            attribute_set: BIB_1,
+            rpn: reader.query()?,
+        })
+    }
+}
+
+/// Reads words, of which all must occur: `ti:"pride and prejudice" au:austen`.
+///
+/// A name before a colon, in any case, says where its word, its phrase in double quotes or its parenthesis is
+/// looked for; without one, anywhere (Use 1016). `AND`, `OR` and `NOT` in capitals are operators, read from left
+/// to right like words side by side; in small letters they are words, so that `war and peace` means what it
+/// says. `\` before a quote or a backslash between quotes means that character.
+///
+/// # Errors
+/// The kind of fault and the octet at which it stands.
+pub fn parse(text: &str) -> Result<RpnQuery, QueryError> {
+    Names::default().parse(text)
+}
+
+fn refused(kind: QueryErrorKind, offset: usize) -> QueryError {
+    QueryError { kind, offset }
+}
+
+/// The whole text or a parenthesis, as far as it is read.
+struct Scope {
+    /// What a word without a name is looked for in.
+    attributes: Vec<AttributeElement>,
+    /// The octet of its parenthesis.
+    offset: usize,
+    tree: Option<(RpnStructure, usize)>,
+    operator: Option<(Operator, usize)>,
+}
+
+impl Scope {
+    fn new(attributes: Vec<AttributeElement>, offset: usize) -> Self {
+        Self {
+            attributes,
+            offset,
+            tree: None,
+            operator: None,
+        }
+    }
+
+    fn operand(&mut self, right: RpnStructure, depth: usize, at: usize) -> Result<(), QueryError> {
+        let Some((left, left_depth)) = self.tree.take() else {
+            self.tree = Some((right, depth));
+            return Ok(());
+        };
+        let depth = depth.max(left_depth) + 1;
+        if depth > MAX_RPN_DEPTH {
+            return Err(refused(QueryErrorKind::TooDeep(MAX_RPN_DEPTH), at));
+        }
+        let op = self.operator.take().map_or(Operator::And, |(op, _)| op);
+        let node = RpnRpnOp {
+            rpn1: left,
+            rpn2: right,
+            op,
+        };
+        self.tree = Some((RpnStructure::RpnRpnOp(Box::new(node)), depth));
+        Ok(())
+    }
+
+    /// The tree and its depth, where every operator has its right side.
+    fn close(self, end: usize) -> Result<(RpnStructure, usize), QueryError> {
+        match (self.tree, self.operator) {
+            (Some(tree), None) => Ok(tree),
+            _ => Err(refused(
+                QueryErrorKind::Missing("a word to search for"),
+                end,
+            )),
+        }
+    }
+}
+
+struct Reader<'a> {
+    names: &'a Names,
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn query(&mut self) -> Result<RpnStructure, QueryError> {
+        let any = vec![AttributeElement::numeric(USE, USE_ANY)];
+        let mut outer: Vec<Scope> = Vec::new();
+        let mut scope = Scope::new(any, 0);
+        loop {
+            let rest = self.skip_blanks();
+            let at = self.at;
+            if rest.is_empty() {
+                if !outer.is_empty() {
+                    let kind = QueryErrorKind::Missing("a closing parenthesis");
+                    return Err(refused(kind, scope.offset));
+                }
+                return scope.close(at).map(|(tree, _)| tree);
+            }
+            if rest.starts_with(')') {
+                let Some(parent) = outer.pop() else {
+                    return Err(refused(QueryErrorKind::Unexpected(")".to_owned()), at));
+                };
+                self.at += 1;
+                let (tree, depth) = std::mem::replace(&mut scope, parent).close(at)?;
+                scope.operand(tree, depth, at)?;
+                continue;
+            }
+            if let Some((operator, length)) = operator(rest) {
+                if scope.tree.is_none() || scope.operator.is_some() {
+                    let word = rest.get(..length).unwrap_or_default().to_owned();
+                    return Err(refused(QueryErrorKind::Unexpected(word), at));
+                }
+                self.at += length;
+                scope.operator = Some((operator, at));
+                continue;
+            }
+            let attributes = match self.name()? {
+                Some(attributes) => attributes,
+                None => scope.attributes.clone(),
+            };
+            let here = self.at;
+            if self.rest().starts_with('(') {
+                if outer.len() == MAX_RPN_DEPTH {
+                    return Err(refused(QueryErrorKind::TooDeep(MAX_RPN_DEPTH), here));
+                }
+                self.at += 1;
+                outer.push(std::mem::replace(&mut scope, Scope::new(attributes, here)));
+                continue;
+            }
+            let term = self.term()?;
+            let operand = Operand::AttributesPlusTerm(AttributesPlusTerm {
+                attributes,
+                term: Term::General(term.into_bytes().into()),
+            });
+            scope.operand(RpnStructure::Op(operand), 0, at)?;
+        }
+    }
+
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn skip_blanks(&mut self) -> &'a str {
+        let rest = self.rest().trim_ascii_start();
+        self.at = self.text.len() - rest.len();
+        rest
+    }
+
+    /// The attributes of a name and its colon, if one stands here: letters, digits, `-`, `_` and `.`, a letter
+    /// first.
+    fn name(&mut self) -> Result<Option<Vec<AttributeElement>>, QueryError> {
+        let rest = self.rest();
+        let Some((name, after)) = rest.split_once(':') else {
+            return Ok(None);
+        };
+        let is_name = name.starts_with(char::is_alphabetic)
+            && name
+                .chars()
+                .all(|one| one.is_alphanumeric() || matches!(one, '-' | '_' | '.'));
+        if !is_name {
+            return Ok(None);
+        }
+        let attributes = self.names.attributes(name).map_err(|nearest| {
+            let name = name.to_owned();
+            refused(QueryErrorKind::Index { name, nearest }, self.at)
+        })?;
+        self.at = self.text.len() - after.len();
+        Ok(Some(attributes))
+    }
+
+    /// A phrase between quotes, or a word up to a blank or parenthesis.
+    fn term(&mut self) -> Result<String, QueryError> {
+        let start = self.at;
+        let rest = self.rest();
+        let Some(body) = rest.strip_prefix('"') else {
+            let end = rest
+                .find(|one: char| one.is_ascii_whitespace() || matches!(one, '(' | ')'))
+                .unwrap_or(rest.len());
+            let word = rest.get(..end).unwrap_or_default();
+            if word.is_empty() {
+                let kind = QueryErrorKind::Missing("a word to search for");
+                return Err(refused(kind, start));
+            }
+            self.at += end;
+            return Ok(word.to_owned());
+        };
+        let mut term = String::new();
+        let mut characters = body.char_indices().peekable();
+        while let Some((position, character)) = characters.next() {
+            match character {
+                '"' => {
+                    self.at = start + position + 2;
+                    return Ok(term);
+                }
+                '\\' if characters
+                    .peek()
+                    .is_some_and(|(_, next)| matches!(next, '"' | '\\')) =>
+                {
+                    term.extend(characters.next().map(|(_, escaped)| escaped));
+                }
+                other => term.push(other),
+            }
+        }
+        Err(refused(QueryErrorKind::UnclosedQuote, start))
+    }
+}
+
+/// The operator in capitals that stands here as a word, and its length.
+fn operator(rest: &str) -> Option<(Operator, usize)> {
+    [
+        ("AND", Operator::And),
+        ("OR", Operator::Or),
+        ("NOT", Operator::AndNot),
+    ]
+    .into_iter()
+    .find_map(|(word, operator)| {
+        let after = rest.strip_prefix(word)?;
+        let ends = after.is_empty()
+            || after.starts_with(|one: char| one.is_ascii_whitespace() || matches!(one, '(' | ')'));
+        ends.then_some((operator, word.len()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bib1::attributes::use_name;
+
+    #[test]
+    fn words_with_names() {
+        for (text, query) in [
+            ("war", "@attr 1=1016 war"),
+            ("ti:war", "@attr 1=4 war"),
+            ("TI:War", "@attr 1=4 War"),
+            (
+                "ti:\"pride and prejudice\" au:austen",
+                "@and @attr 1=4 \"pride and prejudice\" @attr 1=1003 austen",
+            ),
+            (
+                "war and peace",
+                "@and @and @attr 1=1016 war @attr 1=1016 and @attr 1=1016 peace",
+            ),
+            ("war OR peace", "@or @attr 1=1016 war @attr 1=1016 peace"),
+            ("war NOT ti:peace", "@not @attr 1=1016 war @attr 1=4 peace"),
+            (
+                "ti:(war OR peace) x",
+                "@and @or @attr 1=4 war @attr 1=4 peace @attr 1=1016 x",
+            ),
+            (
+                "a (b c)",
+                "@and @attr 1=1016 a @and @attr 1=1016 b @attr 1=1016 c",
+            ),
+            ("a(b)", "@and @attr 1=1016 a @attr 1=1016 b"),
+            ("docid:x", "@attr 4=104 @attr 1=1032 x"),
+            (
+                "ti: war",
+                "!a word to search for is missing at octet 3 of the query",
+            ),
+            ("12:30", "@attr 1=1016 12:30"),
+            (":x", "@attr 1=1016 :x"),
+            ("\"ti:war\"", "@attr 1=1016 ti:war"),
+            ("\"a\\\"b\\c\"", "@attr 1=1016 a\\\"b\\\\c"),
+            ("ti:\"\"", "@attr 1=4 \"\""),
+            ("ORwell", "@attr 1=1016 ORwell"),
+            (
+                "",
+                "!a word to search for is missing at octet 0 of the query",
+            ),
+            (
+                "a OR",
+                "!a word to search for is missing at octet 4 of the query",
+            ),
+            ("OR a", "!\"OR\" cannot stand here at octet 0 of the query"),
+            (
+                "a AND NOT b",
+                "!\"NOT\" cannot stand here at octet 6 of the query",
+            ),
+            (
+                "(a",
+                "!a closing parenthesis is missing at octet 0 of the query",
+            ),
+            ("a)", "!\")\" cannot stand here at octet 1 of the query"),
+            (
+                "()",
+                "!a word to search for is missing at octet 1 of the query",
+            ),
+            ("a \"b", "!a quote is not closed at octet 2 of the query"),
+            (
+                "x titel:war",
+                "!index \"titel\" is not known; did you mean \"title\"? at octet 2 of the query",
+            ),
+            (
+                "xyzzy:war",
+                "!index \"xyzzy\" is not known at octet 0 of the query",
+            ),
+        ] {
+            match parse(text) {
+                Ok(found) => assert_eq!(found.to_string(), query, "{text}"),
+                Err(error) => assert_eq!(format!("!{error}"), query, "{text}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_profile_overrides_names() {
+        let names = Names::default().with("Shelf", 53).with("ti", 33);
+        let query = names.parse("shelf:a ti:b title:c").expect("a query");
+        let expected = "@and @and @attr 1=53 a @attr 1=33 b @attr 1=4 c";
+        assert_eq!(query.to_string(), expected);
+        assert_eq!(names.attributes("shelv"), Err(Some("shelf".to_owned())));
+    }
+
+    #[test]
+    fn names_are_unique_and_their_use_values_known() {
+        let mut known = std::collections::BTreeSet::new();
+        for index in TABLE {
+            assert!(use_name(index.use_value).is_some(), "{index:?}");
+            for name in std::iter::once(&index.name).chain(index.aliases) {
+                assert!(known.insert(*name), "{name}");
+                assert_eq!(*name, name.to_lowercase());
+            }
+        }
+    }
+
+    #[test]
+    fn limits_hold_at_and_past_them() {
+        assert!(parse(&"x ".repeat(MAX_RPN_DEPTH + 1)).is_ok());
+        assert!(parse(&"x ".repeat(MAX_RPN_DEPTH + 2)).is_err());
+        let nested = |depth: usize| format!("{}x{}", "(".repeat(depth), ")".repeat(depth));
+        assert!(parse(&nested(MAX_RPN_DEPTH)).is_ok());
+        assert!(parse(&nested(MAX_RPN_DEPTH + 1)).is_err());
+        assert!(parse(&"x".repeat(MAX_QUERY_LENGTH)).is_ok());
+        assert!(parse(&"x".repeat(MAX_QUERY_LENGTH + 1)).is_err());
+    }
+}

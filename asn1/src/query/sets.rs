@@ -1,0 +1,130 @@
+//! Attribute sets by the names that the field writes, beside those of the registry in [`crate::oid`]
+//! (Z39.50-2003 Appendix OID; the Maintenance Agency's later registrations).
+
+use super::suggest::nearest;
+use crate::oid::{self, Oid};
+
+/// Those of the registry.
+const REGISTERED: [Oid; 15] = [
+    oid::BIB_1,
+    oid::EXP_1,
+    oid::EXT_1,
+    oid::CCL_1,
+    oid::GILS,
+    oid::STAS,
+    oid::COLLECTIONS,
+    oid::CIMI,
+    oid::GEO,
+    oid::ZBIG,
+    oid::UTIL,
+    oid::XD_1,
+    oid::ZTHES,
+    oid::BIB_2,
+    oid::ZEEREX,
+];
+
+/// Names for sets that are registered under another name, or came later.
+const FURTHER_NAMES: &[(&str, Oid)] = &[
+    ("GILS-attset", oid::GILS),
+    ("STAS-attset", oid::STAS),
+    ("Collections-attset", oid::COLLECTIONS),
+    ("CIMI-attset", oid::CIMI),
+    ("Geo-attset", oid::GEO),
+    ("Fin-1", Oid::z3950(&[3, 14])),
+    ("Dan-1", Oid::z3950(&[3, 15])),
+    ("Holdings", Oid::z3950(&[3, 16])),
+    ("MARC", Oid::z3950(&[3, 17])),
+    ("Thesaurus-attset", Oid::z3950(&[3, 1000, 81, 1])),
+    ("IDXPATH", Oid::z3950(&[3, 1000, 81, 2])),
+    ("EXTLITE", Oid::z3950(&[3, 1000, 81, 3])),
+];
+
+/// The attribute set of a name, or of an identifier in dotted form; `None` where the name is not known.
+///
+/// Neither the case of letters nor hyphens count, as YAZ has it: `bib1` is Bib-1.
+pub fn attribute_set(text: &str) -> Option<Oid> {
+    let registered = REGISTERED
+        .iter()
+        .filter_map(|set| set.name().map(|name| (name, *set)));
+    let found = registered
+        .chain(FURTHER_NAMES.iter().copied())
+        .find(|(name, _)| is_same(name, text));
+    match found {
+        Some((_, set)) => Some(set),
+        None => text.parse().ok(),
+    }
+}
+
+fn is_same(name: &str, text: &str) -> bool {
+    let letters = |text: &str| {
+        text.bytes()
+            .filter(|octet| *octet != b'-')
+            .map(|octet| octet.to_ascii_lowercase())
+            .collect::<Vec<u8>>()
+    };
+    letters(name) == letters(text)
+}
+
+/// `; did you mean …?` behind a name that is not known, where one comes near.
+pub(super) fn suggestion(text: &str) -> String {
+    let names = REGISTERED
+        .iter()
+        .filter_map(Oid::name)
+        .chain(FURTHER_NAMES.iter().map(|(name, _)| *name));
+    nearest(text, names).map_or_else(String::new, |name| format!("; did you mean {name}?"))
+}
+
+/// The name of an attribute set, where it has one that [`attribute_set`] reads.
+pub fn attribute_set_name(set: &Oid) -> Option<&'static str> {
+    if REGISTERED.contains(set) {
+        return set.name();
+    }
+    let further = FURTHER_NAMES.iter().find(|(_, known)| known == set);
+    further.map(|(name, _)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_identifiers() {
+        for (text, set) in [
+            ("bib-1", Some(oid::BIB_1)),
+            ("gils", Some(oid::GILS)),
+            ("exp1", Some(oid::EXP_1)),
+            ("GILS-attset", Some(oid::GILS)),
+            ("idxpath", Some(Oid::z3950(&[3, 1000, 81, 2]))),
+            ("1.2.840.10003.3.5", Some(oid::GILS)),
+            ("1.2.3", Oid::from_arcs(&[1, 2, 3])),
+            ("usmarc", None),
+            ("", None),
+            ("nothing", None),
+        ] {
+            assert_eq!(attribute_set(text), set, "{text}");
+        }
+        for (set, name) in [
+            (oid::BIB_1, Some("Bib-1")),
+            (oid::STAS, Some("STAS")),
+            (Oid::z3950(&[3, 17]), Some("MARC")),
+            (oid::USMARC, None),
+            (Oid::z3950(&[3, 99]), None),
+        ] {
+            assert_eq!(attribute_set_name(&set), name);
+        }
+        for (text, expected) in [
+            ("gisl", "; did you mean GILS?"),
+            ("bib-l", "; did you mean Bib-1?"),
+            ("something", ""),
+        ] {
+            assert_eq!(suggestion(text), expected);
+        }
+        for set in REGISTERED {
+            let name = attribute_set_name(&set).expect("a name");
+            assert_eq!(attribute_set(name), Some(set));
+        }
+        for (name, set) in FURTHER_NAMES {
+            assert_eq!(attribute_set(name), Some(*set));
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What queries `yaz-client` makes of texts: each text is searched for on a test server, and read back from the
+//! requests that arrive there.
+
+use std::collections::HashMap;
+use std::process::Command;
+
+use z3950_asn1::apdu::{Apdu, Query};
+use z3950_server::testing::{Direction, TestServer, record};
+
+use crate::peer;
+use crate::program::run;
+
+/// The longest command that yaz-client takes from a pipe, in octets.
+const LONGEST_COMMAND: usize = 10_000;
+
+/// The query that one yaz-client sends for each text, in their order; `None` for a text it refuses. The setup
+/// commands, such as `querytype cql2rpn`, come first. `None` for all where yaz-client is not installed.
+///
+/// # Panics
+/// If a text cannot stand in a command line of yaz-client: it ends a line or a command, or is too long.
+pub fn queries_sent(setup: &[&str], queries: &[&str]) -> Option<Vec<Option<Query>>> {
+    let program = peer::find("yaz-client")?;
+    let server = TestServer::builder()
+        .database("Default", [record("id7", "War")])
+        .start();
+    let mut input = String::new();
+    for command in setup {
+        input.push_str(command);
+        input.push('\n');
+    }
+    input.push_str(&format!("open {}\n", server.addr()));
+    // A text that yaz-client refuses sends nothing; the reference identifier tells which one a request is of.
+    for (number, query) in queries.iter().enumerate() {
+        assert!(
+            !query.contains(['\n', '\r', '\0', ';']) && query.len() < LONGEST_COMMAND,
+            "yaz-client cannot be told to find {query:?}"
+        );
+        input.push_str(&format!("refid q{number}\nfind {query}\n"));
+    }
+    input.push_str("quit\n");
+    let ran = run(&mut Command::new(program), &input);
+    assert!(
+        ran.stdout.contains("Connection accepted by v3 target."),
+        "yaz-client: {}{}",
+        ran.stdout,
+        ran.stderr
+    );
+    let mut sent: HashMap<Vec<u8>, Query> = HashMap::new();
+    for entry in server.wait_for_end() {
+        if entry.direction != Direction::Received {
+            continue;
+        }
+        let request = match entry.apdu {
+            Some(Apdu::SearchRequest(request)) => request,
+            Some(_) => continue,
+            None => panic!("yaz-client sent what cannot be read: {entry:?}"),
+        };
+        let reference = request.reference_id.expect("every search has one");
+        let reference = reference.0.to_vec();
+        assert!(
+            sent.insert(reference, request.query).is_none(),
+            "one search for each text"
+        );
+    }
+    let answers = (0..queries.len()).map(|number| sent.remove(format!("q{number}").as_bytes()));
+    Some(answers.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_sent_and_refused_are_told_apart() {
+        let texts = [
+            "war",
+            "@and",
+            "@attr 1=4 \"a b\"",
+            "@attr nothing 1=4 x",
+            "war",
+        ];
+        let Some(sent) = queries_sent(&["querytype prefix"], &texts) else {
+            return;
+        };
+        let sent: Vec<_> = sent
+            .into_iter()
+            .map(|query| match query {
+                Some(Query::Type1(rpn)) => Some(rpn.to_string()),
+                Some(other) => panic!("a query of another type: {other:?}"),
+                None => None,
+            })
+            .collect();
+        let expected = [
+            Some("war"),
+            None,
+            Some("@attr 1=4 \"a b\""),
+            None,
+            Some("war"),
+        ];
+        assert_eq!(sent, expected.map(|text| text.map(str::to_owned)));
+    }
+}

@@ -1,0 +1,214 @@
+//! CCL against tables of queries, each with its RPN; against what YAZ sends for the same queries and bib
+//! files; printed and read back; and mutated.
+
+use std::path::PathBuf;
+
+use z3950_asn1::apdu::{Query, RpnQuery};
+use z3950_asn1::codec::encode_value;
+use z3950_asn1::query::QueryError;
+use z3950_asn1::query::ccl::{self, Bib};
+use z3950_tests::random::{Random, mutations};
+use z3950_tests::yaz::queries_sent;
+
+/// A table of queries, and the bib file it is for.
+struct Table {
+    rows: Vec<Row>,
+    bib: Bib,
+    bib_path: PathBuf,
+}
+
+struct Row {
+    id: String,
+    query: String,
+    /// PQF, or `error KIND@OFFSET`.
+    expected: String,
+    /// Why YAZ sends something else; empty where it sends the same.
+    difference: String,
+}
+
+/// Reads a table of `fixtures/queries`, and the bib file that stands in the same directory or, by its path in
+/// the workspace, elsewhere.
+fn table(name: &str, bib: &str) -> Table {
+    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/queries");
+    let read = |path: &PathBuf| {
+        std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    let rows = read(&directory.join(name))
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| {
+            let mut columns = line.split('\t').map(str::to_owned);
+            let mut column = || columns.next();
+            Row {
+                id: column().unwrap_or_default(),
+                query: column().unwrap_or_else(|| panic!("{line:?} has a query")),
+                expected: column().unwrap_or_else(|| panic!("{line:?} has an RPN")),
+                difference: column().unwrap_or_default(),
+            }
+        })
+        .collect();
+    let bib_path = directory.join(bib);
+    Table {
+        rows,
+        bib: Bib::parse(&read(&bib_path)).unwrap_or_else(|error| panic!("{bib}: {error}")),
+        bib_path,
+    }
+}
+
+fn tables() -> [Table; 3] {
+    [
+        table("ccl.tsv", "test.bib"),
+        table("ccl-words.tsv", "words.bib"),
+        table("ccl-default.tsv", "../../../asn1/src/query/ccl/default.bib"),
+    ]
+}
+
+/// What a reading came to, as the tables write it.
+fn written(result: &Result<RpnQuery, QueryError>) -> String {
+    match result {
+        Ok(query) => query.to_string(),
+        Err(error) => {
+            let kind = format!("{:?}", error.kind);
+            let kind = kind.split(['(', ' ']).next().unwrap_or_default();
+            format!("error {kind}@{}", error.offset)
+        }
+    }
+}
+
+#[test]
+fn queries_have_the_rpn_of_the_tables() {
+    let tables = tables();
+    assert!(tables.iter().map(|table| table.rows.len()).sum::<usize>() > 400);
+    for Table { rows, bib, .. } in &tables {
+        for row in rows {
+            let read = ccl::parse(&row.query, bib);
+            assert_eq!(written(&read), row.expected, "{} {}", row.id, row.query);
+            // The PQF of the table reads as that query.
+            if let Ok(read) = read {
+                assert!(
+                    row.expected.parse() == Ok(read),
+                    "{} {}",
+                    row.id,
+                    row.expected
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn yaz_sends_the_same() {
+    for Table {
+        rows,
+        bib,
+        bib_path,
+    } in tables()
+    {
+        let queries: Vec<&str> = rows.iter().map(|row| row.query.as_str()).collect();
+        let file = format!("set_cclfile {}", bib_path.display());
+        let Some(sent) = queries_sent(&["querytype ccl2rpn", &file], &queries) else {
+            return;
+        };
+        for (row, theirs) in rows.iter().zip(sent) {
+            let ours = ccl::parse(&row.query, &bib).ok().map(Query::Type1);
+            let octets = |query: &Option<Query>| {
+                query
+                    .as_ref()
+                    .map(|query| encode_value(query).expect("it encodes"))
+            };
+            let same = octets(&ours) == octets(&theirs);
+            let Row {
+                id,
+                query,
+                difference,
+                ..
+            } = row;
+            assert!(
+                same == difference.is_empty(),
+                "{id} {query}\n{ours:?}\nYAZ: {theirs:?}\ndifference: {difference:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_printed_reads_as_the_same_query() {
+    let (mut said, mut unsaid) = (0, 0);
+    for Table { rows, bib, .. } in &tables() {
+        for row in rows {
+            let Ok(query) = ccl::parse(&row.query, bib) else {
+                continue;
+            };
+            match ccl::print(&query, bib) {
+                Ok(text) => {
+                    let read = ccl::parse(&text, bib);
+                    assert!(
+                        read.as_ref() == Ok(&query),
+                        "{} {}: {text}",
+                        row.id,
+                        row.query
+                    );
+                    said += 1;
+                }
+                Err(_) => unsaid += 1,
+            }
+        }
+    }
+    assert!(said > 10 * unsaid, "{said} printed, {unsaid} not");
+}
+
+#[test]
+fn mutated_queries_are_read_or_refused_where_the_fault_is() {
+    /// What means something in CCL.
+    const TELLING: [&str; 24] = [
+        "(", ")", ",", "%", "!", "%2", "<", ">", "=", "<=", "\"", "\\", "?", "#", "-", " ",
+        " and ", " or ", " not ", "set=", "tiau=", "date=", "\u{0}", "ü",
+    ];
+    let tables = tables();
+    let samples: Vec<(&str, &Bib)> = tables
+        .iter()
+        .flat_map(|table| {
+            table
+                .rows
+                .iter()
+                .map(|row| (row.query.as_str(), &table.bib))
+        })
+        .collect();
+    let mut random = Random::new("ccl");
+    let mut read = 0;
+    let count = mutations(120_000);
+    for _ in 0..count {
+        let (sample, bib) = *random.pick(&samples);
+        let mut mutant: Vec<char> = sample.chars().collect();
+        for _ in 0..=random.below(4) {
+            let at = random.below(mutant.len() + 1);
+            let behind = (at + 1 + random.below(3)).min(mutant.len());
+            let piece: Vec<char> = match random.below(4) {
+                0 => Vec::new(),
+                1 => random.pick(&samples).0.chars().take(12).collect(),
+                _ => random.pick(&TELLING).chars().collect(),
+            };
+            let end = if random.below(2) == 0 { at } else { behind };
+            mutant.splice(at..end, piece);
+        }
+        let text: String = mutant.into_iter().collect();
+        match ccl::parse(&text, bib) {
+            Ok(query) => {
+                read += 1;
+                if random.below(16) == 0
+                    && let Ok(printed) = ccl::print(&query, bib)
+                {
+                    assert!(
+                        ccl::parse(&printed, bib) == Ok(query),
+                        "{text:?}: {printed:?}"
+                    );
+                }
+            }
+            Err(error) => {
+                assert!(text.is_char_boundary(error.offset), "{text:?}: {error}");
+                assert!(error.pointed_out(&text).ends_with("^\n"), "{text:?}");
+            }
+        }
+    }
+    assert!(read > count / 10, "{read} of {count} mean something");
+}
