@@ -10,6 +10,7 @@ use bytes::{BufMut, Bytes};
 use self::directory::Directory;
 pub use self::repair::{Repair, RepairKind};
 pub use self::split::{Records, split};
+pub(super) use self::split::{is_filler, record_length};
 use super::marc::{
     FIELD_TERMINATOR, Leader, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag,
 };

@@ -71,6 +71,15 @@ impl Leader {
         }
     }
 
+    /// A leader of these octets, filled up with blanks or cut where they are not 24.
+    pub fn padded(octets: &[u8]) -> Self {
+        let mut leader = [b' '; Self::LENGTH];
+        for (position, octet) in leader.iter_mut().zip(octets) {
+            *position = *octet;
+        }
+        Leader(leader)
+    }
+
     /// The octet at a position from 0 to 23; a blank beyond.
     pub fn octet(&self, position: usize) -> u8 {
         self.0.get(position).copied().unwrap_or(b' ')

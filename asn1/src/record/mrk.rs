@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use super::marc::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag};
+use super::stream::push_note;
 use super::text::hexadecimal;
 
 /// Why a line of MARCMaker text cannot be read.
@@ -74,6 +75,61 @@ pub fn parse_all(text: &str) -> Result<Vec<MarcRecord>, MrkError> {
     Ok(records)
 }
 
+/// Reads one record as [`parse_all`] does, but passes over lines that cannot be read, each with a note; a leader of
+/// another length than 24 is filled up with blanks or cut. The first line of the text has the number `first_line`.
+///
+/// # Errors
+/// The first line, if not one line of the text can be read.
+pub fn parse_lenient(
+    text: &str,
+    first_line: usize,
+    notes: &mut Vec<String>,
+) -> Result<MarcRecord, MrkError> {
+    let mut leader = None;
+    let mut fields = Vec::new();
+    let mut first_fault = None;
+    for (index, line) in text.lines().enumerate() {
+        let kind = match read_either(line) {
+            Ok(Line::Field(field)) => {
+                fields.push(field);
+                continue;
+            }
+            Ok(Line::Leader(octets)) if leader.is_none() => {
+                leader = Some(Leader::padded(&octets));
+                if octets.len() == Leader::LENGTH {
+                    continue;
+                }
+                let octets = octets.len();
+                MrkErrorKind::LeaderLength { octets }
+            }
+            Ok(Line::Leader(_)) => MrkErrorKind::SecondLeader,
+            Err(_) if line.trim().is_empty() => continue,
+            Err(kind) => kind,
+        };
+        let line = first_line + index;
+        let fault = MrkError { line, kind };
+        push_note(notes, || fault.to_string());
+        first_fault.get_or_insert(fault);
+    }
+    match (leader, first_fault) {
+        (None, Some(fault)) if fields.is_empty() => Err(fault),
+        (leader, _) => {
+            if leader.is_none() {
+                push_note(notes, || "no leader, a usual one is taken".to_owned());
+            }
+            Ok(MarcRecord {
+                leader: leader.unwrap_or_default(),
+                fields,
+            })
+        }
+    }
+}
+
+/// Whether a line can only be the first of a record.
+pub(super) fn begins_record(line: &[u8]) -> bool {
+    line.starts_with(b"=LDR ") || line.starts_with(b"=000 ")
+}
+
 /// Writes one record, a line for each field and no blank line; [`parse_all`] reads exactly this record from it.
 pub fn to_mrk(record: &MarcRecord) -> String {
     let mut text = String::from("=LDR  ");
@@ -98,6 +154,21 @@ pub fn to_mrk(record: &MarcRecord) -> String {
 pub fn to_mrk_all<'a>(records: impl IntoIterator<Item = &'a MarcRecord>) -> String {
     let texts: Vec<_> = records.into_iter().map(to_mrk).collect();
     texts.join("\n")
+}
+
+/// A line of a record.
+enum Line {
+    Leader(Vec<u8>),
+    Field(Field),
+}
+
+fn read_either(line: &str) -> Result<Line, MrkErrorKind> {
+    let (tag, content) = tag_and_content(line)?;
+    if names_leader(tag) {
+        Ok(Line::Leader(octets(content, Blanks::Backslash)))
+    } else {
+        read_field(line).map(Line::Field)
+    }
 }
 
 fn read_leader(line: &str) -> Result<MarcRecord, MrkErrorKind> {
@@ -328,6 +399,41 @@ mod tests {
         assert_eq!(parse_all(""), Ok(vec![]));
         assert_eq!(parse_all("# only a comment"), Ok(vec![]));
         assert_eq!(parse_all(&to_mrk_all(&records)), Ok(records));
+    }
+
+    #[test]
+    fn lenient_reading_keeps_what_can_be_read() {
+        let field = Field::control(b"001", "a");
+        for (text, fields, notes) in [
+            (
+                format!("{LEADER}=001  a\njunk\n"),
+                Ok(vec![field.clone()]),
+                "line 9: a field begins with =",
+            ),
+            (
+                "=LDR  0\n".to_owned(),
+                Ok(vec![]),
+                "line 7: the leader has 1 octets instead of 24",
+            ),
+            (
+                "=001  a\n".to_owned(),
+                Ok(vec![field]),
+                "no leader, a usual one is taken",
+            ),
+            (
+                "junk\n".to_owned(),
+                Err("line 7: a field begins with ="),
+                "line 7: a field begins with =",
+            ),
+        ] {
+            let mut found = Vec::new();
+            let read = parse_lenient(&text, 7, &mut found);
+            let read = read
+                .map(|record| record.fields)
+                .map_err(|error| error.to_string());
+            assert_eq!(read, fields.map_err(str::to_owned), "{text}");
+            assert_eq!(found, [notes], "{text}");
+        }
     }
 
     #[test]

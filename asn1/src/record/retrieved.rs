@@ -4,8 +4,16 @@ use bytes::Bytes;
 
 use crate::apdu::{External, ExternalEncoding};
 use crate::codec::{decode_value, encode_value};
+use crate::error::EncodeError;
 use crate::oid::{self, Oid};
 use crate::types::{Any, InternationalString};
+
+use super::explain::ExplainRecord;
+use super::grs1::GenericRecord;
+use super::labels::is_unimarc;
+use super::marc::MarcRecord;
+use super::opac::OpacRecord;
+use super::summary::BriefBib;
 
 /// A record as it came, sorted by the form of its syntax; a malformed or unknown one is kept as it is.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +24,14 @@ pub enum RetrievedRecord {
     Sutrs(InternationalString),
     /// An XML document.
     Xml(Bytes),
+    /// A bibliographic record with its holdings.
+    Opac(Box<OpacRecord>),
+    /// A tree of tagged elements.
+    Grs1(GenericRecord),
+    /// A brief bibliographic record.
+    Summary(Box<BriefBib>),
+    /// A record of the Explain database.
+    Explain(ExplainRecord),
     /// Anything else.
     Other(Box<External>),
 }
@@ -39,18 +55,43 @@ impl RetrievedRecord {
             ExternalEncoding::OctetAligned(octets) if syntax == oid::SUTRS => {
                 Self::Sutrs(octets.as_bytes().into())
             }
-            ExternalEncoding::SingleAsn1Type(value) if syntax == oid::SUTRS => {
-                decode_value(value.as_bytes()).map_or_else(|_| other(), Self::Sutrs)
+            ExternalEncoding::SingleAsn1Type(value) => {
+                Self::of_value(&syntax, value.as_bytes()).unwrap_or_else(other)
             }
             _ => other(),
         }
     }
 
-    /// The octets of the record itself: of a text its text, of any other single value its encoding.
+    /// A record that is a BER value; `None` if its syntax is unknown or the value is none of it.
+    fn of_value(syntax: &Oid, value: &[u8]) -> Option<Self> {
+        match *syntax {
+            oid::SUTRS => decode_value(value).ok().map(Self::Sutrs),
+            oid::OPAC => decode_value(value).ok().map(Self::Opac),
+            oid::GRS_1 => decode_value(value).ok().map(Self::Grs1),
+            oid::SUMMARY => decode_value(value).ok().map(Self::Summary),
+            oid::EXPLAIN => decode_value(value).ok().map(Self::Explain),
+            _ => None,
+        }
+    }
+
+    /// The octets of a record as the server sent them: of a text its text, of any other single value its encoding.
+    pub fn octets_of(external: &External) -> Bytes {
+        match Self::of(external) {
+            record @ (Self::Marc(_) | Self::Xml(_) | Self::Sutrs(_)) => record.octets(),
+            _ => Self::Other(Box::new(external.clone())).octets(),
+        }
+    }
+
+    /// The octets of the record itself: of a text its text, of any other single value its encoding, written anew where
+    /// the value has been decoded.
     pub fn octets(&self) -> Bytes {
         match self {
             Self::Marc(octets) | Self::Xml(octets) => octets.clone(),
             Self::Sutrs(text) => Bytes::copy_from_slice(text.as_bytes()),
+            Self::Opac(record) => encoded(record),
+            Self::Grs1(record) => encoded(record),
+            Self::Summary(record) => encoded(record),
+            Self::Explain(record) => encoded(record),
             Self::Other(external) => match &external.encoding {
                 ExternalEncoding::OctetAligned(octets) => octets.to_bytes(),
                 ExternalEncoding::SingleAsn1Type(value) => value.to_bytes(),
@@ -58,6 +99,11 @@ impl RetrievedRecord {
             },
         }
     }
+}
+
+/// What has been decoded can be encoded, though with lengths of its own.
+fn encoded(value: &impl rasn::Encode) -> Bytes {
+    encode_value(value).unwrap_or_default().into()
 }
 
 /// Whether records of the syntax are ISO 2709: 1.2.840.10003.5.1 to .29, UNIMARC to HUNMARC.
@@ -69,12 +115,26 @@ pub fn is_marc(syntax: &Oid) -> bool {
     }
 }
 
+/// The syntax under which a MARC record travels: UNIMARC for one that is UNIMARC by its leader and fields, else USMARC.
+pub fn marc_syntax(record: &MarcRecord) -> Oid {
+    match is_unimarc(record) {
+        true => oid::UNIMARC,
+        false => oid::USMARC,
+    }
+}
+
 /// A SUTRS record of the given text, as it travels: one InternationalString.
 pub fn sutrs_external(text: &str) -> Option<External> {
-    let value = encode_value(&InternationalString::from(text))
-        .ok()
-        .and_then(Any::new)?;
-    Some(External::single_asn1_type(oid::SUTRS, value))
+    external_of(oid::SUTRS, &InternationalString::from(text)).ok()
+}
+
+/// A record that is one BER value, as it travels.
+pub(super) fn external_of(syntax: Oid, value: &impl rasn::Encode) -> Result<External, EncodeError> {
+    let value = Any::new(encode_value(value)?).ok_or_else(|| EncodeError {
+        apdu: "value",
+        reason: "nothing to encode".into(),
+    })?;
+    Ok(External::single_asn1_type(syntax, value))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! A MARC record as simple unstructured text: `Label: value` lines that a person can read (Z39.50-2003 §REC.2, SUTRS).
 //! MARC 21 and UNIMARC each have a table of labels; a record with 200 and without 245 is UNIMARC.
 
-use super::marc::{Field, MarcRecord, Subfield};
-use super::text::text_lossless;
+use super::labels::{Joint, Line, is_unimarc, line};
+use super::marc::MarcRecord;
 
 /// The record as lines of text, each ended by a newline: title, author, publication and so on, in a fixed order of
 /// labels, fields of one label in record order. What is missing is left out; a record without any of it is one empty line.
@@ -12,60 +12,17 @@ use super::text::text_lossless;
 pub fn sutrs_text(record: &MarcRecord) -> String {
     let mut text = String::new();
     for line in labels(record) {
-        let of_line = |field: &&Field| line.has(&effective_tag(field));
-        for field in record.fields.iter().filter(of_line) {
-            let value = value(field, line);
-            if !value.is_empty() {
-                text.push_str(line.label);
-                text.push_str(": ");
-                text.push_str(&value);
-                text.push('\n');
-            }
+        for value in line.values(record) {
+            text.push_str(line.label);
+            text.push_str(": ");
+            text.push_str(&value);
+            text.push('\n');
         }
     }
     if text.is_empty() {
         text.push('\n');
     }
     text
-}
-
-/// A label, the fields it stands for, and what of them is shown.
-struct Line {
-    label: &'static str,
-    /// Tags with blanks between.
-    tags: &'static str,
-    /// The subfield codes that are shown.
-    codes: &'static str,
-    joint: Joint,
-}
-
-impl Line {
-    fn has(&self, tag: &[u8]) -> bool {
-        self.tags.split(' ').any(|known| known.as_bytes() == tag)
-    }
-
-    fn shows(&self, subfield: &Subfield<'_>) -> bool {
-        matches!(subfield.code, [code] if self.codes.as_bytes().contains(code))
-    }
-}
-
-/// What stands between two subfields.
-enum Joint {
-    /// A blank: the record has its own punctuation (MARC 21).
-    Blank,
-    /// A comma and a blank: the record has none (UNIMARC).
-    Comma,
-    /// A dash in front of subdivisions, a blank else.
-    Subdivision,
-}
-
-const fn line(label: &'static str, tags: &'static str, codes: &'static str, joint: Joint) -> Line {
-    Line {
-        label,
-        tags,
-        codes,
-        joint,
-    }
 }
 
 /// Labels of MARC 21 (Bibliographic, 2XX to 8XX), in the order of the lines.
@@ -122,64 +79,13 @@ const UNIMARC: &[Line] = &[
 ];
 
 fn labels(record: &MarcRecord) -> &'static [Line] {
-    let has = |tag: &str| record.fields_by_tag(tag).next().is_some();
-    if has("200") && !has("245") {
-        UNIMARC
-    } else {
-        MARC21
-    }
-}
-
-/// The tag, or for a field in another script the tag that its `$6` links to (MARC 21 Appendix A: `$6 245-01/$1`).
-fn effective_tag(field: &Field) -> [u8; 3] {
-    let linked = (field.tag.0 == *b"880")
-        .then(|| field.subfield("6")?.first_chunk().copied())
-        .flatten();
-    linked.unwrap_or(field.tag.0)
-}
-
-fn value(field: &Field, line: &Line) -> String {
-    if let Some(value) = field.value() {
-        return clean(value);
-    }
-    let mut value = String::new();
-    for subfield in field.subfields().filter(|subfield| line.shows(subfield)) {
-        let data = clean(subfield.data);
-        if data.is_empty() {
-            continue;
-        }
-        if !value.is_empty() {
-            value.push_str(match line.joint {
-                Joint::Subdivision if matches!(subfield.code, b"v" | b"x" | b"y" | b"z") => " -- ",
-                Joint::Blank | Joint::Subdivision => " ",
-                Joint::Comma => ", ",
-            });
-        }
-        value.push_str(&data);
-    }
-    // Punctuation that leads on to a part not shown here.
-    let shown = value.trim_end_matches([' ', '/', ':', ';', ',', '=']).len();
-    value.truncate(shown);
-    value
-}
-
-/// Text on one line, without blanks outside.
-fn clean(octets: &[u8]) -> String {
-    let text = text_lossless(octets);
-    let visible = |character: char| {
-        if character.is_control() {
-            ' '
-        } else {
-            character
-        }
-    };
-    text.trim().chars().map(visible).collect()
+    if is_unimarc(record) { UNIMARC } else { MARC21 }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::marc::Leader;
+    use crate::record::marc::{Field, Leader};
 
     fn check(fields: Vec<Field>, text: &str) {
         let leader = Leader::default();

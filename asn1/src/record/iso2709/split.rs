@@ -53,14 +53,14 @@ impl Iterator for Records {
 impl FusedIterator for Records {}
 
 /// What may stand between records without being one.
-pub(super) fn is_filler(octet: &u8) -> bool {
+pub(in crate::record) fn is_filler(octet: &u8) -> bool {
     matches!(octet, b'\r' | b'\n' | b' ' | 0 | 0x1A)
 }
 
 /// The length of the first record, terminator included; `None` without a terminator.
 ///
 /// The stated length counts if a terminator stands there and no other record begins before it.
-pub(super) fn record_length(octets: &[u8]) -> Option<usize> {
+pub(in crate::record) fn record_length(octets: &[u8]) -> Option<usize> {
     let stated = leader_at(octets).and_then(|leader| leader.record_length());
     if let Some(length) = stated
         && let Some((&RECORD_TERMINATOR, inside)) =

@@ -1,0 +1,75 @@
+//! A record inside another one, as an OPAC record holds a bibliographic one (Z39.50-2003 Appendix REC.3): MARC, SUTRS and
+//! XML are shown as they are by themselves, anything else by its octets. So nesting never goes further than one level.
+
+use serde_json::{Value, json};
+
+use super::retrieved::RetrievedRecord;
+use super::text::text_lossless;
+use super::tree::base64;
+use super::xmltext::{put_attribute, put_content};
+use super::{iso2709, marcjson, marcline, marcxml};
+use crate::apdu::External;
+
+/// Lines; a record of another syntax is told of by the syntax and how many octets it has.
+pub(super) fn text(external: &External) -> String {
+    match RetrievedRecord::of(external) {
+        RetrievedRecord::Marc(octets) => {
+            let lines = iso2709::parse(&octets).map(|parsed| marcline::to_lines(&parsed.record));
+            text_lossless(lines.as_deref().unwrap_or(&octets)).into_owned()
+        }
+        record @ (RetrievedRecord::Sutrs(_) | RetrievedRecord::Xml(_)) => {
+            text_lossless(&record.octets()).into_owned()
+        }
+        record => format!(
+            "(a value in {}, {} octets)",
+            syntax(external)
+                .map_or_else(|| "no named syntax".into(), |oid| format!("syntax {oid}")),
+            record.octets().len()
+        ),
+    }
+}
+
+/// MARC-in-JSON, or `{"syntax", "text"}` or `{"syntax", "base64"}`.
+pub(super) fn json(external: &External) -> Value {
+    let record = RetrievedRecord::of(external);
+    if let RetrievedRecord::Marc(octets) = &record
+        && let Ok(parsed) = iso2709::parse(octets)
+    {
+        return marcjson::to_value(&parsed.record);
+    }
+    let octets = record.octets();
+    match std::str::from_utf8(&octets) {
+        Ok(text) => json!({"syntax": syntax(external), "text": text}),
+        Err(_) => json!({"syntax": syntax(external), "base64": base64(&octets)}),
+    }
+}
+
+/// MARCXML, or an element `value` with the syntax and its text or base64. XML inside stands as text: it need not be well formed.
+pub(super) fn put_xml(external: &External, out: &mut String) {
+    let record = RetrievedRecord::of(external);
+    if let RetrievedRecord::Marc(octets) = &record
+        && let Ok(parsed) = iso2709::parse(octets)
+    {
+        out.push('\n');
+        out.push_str(&marcxml::to_xml(&parsed.record).text);
+        return;
+    }
+    let octets = record.octets();
+    out.push_str("<value syntax=\"");
+    put_attribute(out, syntax(external).unwrap_or_default().as_bytes());
+    match std::str::from_utf8(&octets) {
+        Ok(text) => {
+            out.push_str("\">");
+            put_content(out, text.as_bytes());
+        }
+        Err(_) => {
+            out.push_str("\" encoding=\"base64\">");
+            out.push_str(&base64(&octets));
+        }
+    }
+    out.push_str("</value>");
+}
+
+fn syntax(external: &External) -> Option<String> {
+    external.direct_reference.map(|oid| oid.to_string())
+}

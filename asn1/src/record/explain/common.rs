@@ -1,0 +1,154 @@
+//! What the Explain records share: dates, texts for people, addresses, attribute combinations
+//! (Z39.50-2003 Appendix REC.1, subsidiary definitions).
+
+use rasn::prelude::*;
+
+use crate::apdu::{DatabaseName, OtherInformation, StringOrNumeric};
+use crate::oid::Oid;
+use crate::record::tree::{Describe, Value, choice, sequence};
+use crate::types::{GeneralizedTime, InternationalString, OctetString};
+
+sequence! {
+    /// CommonInfo: when the record was made, and the language of its texts.
+    pub struct CommonInfo {
+        #[rasn(tag(0))] date_added: Option<GeneralizedTime>,
+        #[rasn(tag(1))] date_changed: Option<GeneralizedTime>,
+        #[rasn(tag(2))] expiry: Option<GeneralizedTime>,
+        #[rasn(tag(3))] human_string_language: Option<LanguageCode>,
+        other_info: Option<OtherInformation>,
+    }
+}
+
+/// LanguageCode: three letters of ANSI/NISO Z39.53.
+pub type LanguageCode = InternationalString;
+
+/// HumanString: a text for people, in one language or several.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
+#[rasn(delegate)]
+pub struct HumanString(pub Vec<HumanText>);
+
+sequence! {
+    /// A text in one language.
+    pub struct HumanText {
+        #[rasn(tag(0))] language: Option<LanguageCode>,
+        #[rasn(tag(1))] text: InternationalString,
+    }
+}
+
+impl Describe for HumanString {
+    /// A text without a language is the text alone.
+    fn describe(&self) -> Value {
+        let texts = self.0.iter().map(|one| match one.language {
+            None => one.text.describe(),
+            Some(_) => one.describe(),
+        });
+        Value::List(texts.collect())
+    }
+}
+
+impl From<&str> for HumanString {
+    fn from(text: &str) -> Self {
+        Self(vec![HumanText {
+            language: None,
+            text: text.into(),
+        }])
+    }
+}
+
+/// IconObject: one icon, in alternative representations.
+pub type IconObject = Vec<Icon>;
+
+sequence! {
+    /// A representation of an icon.
+    pub struct Icon {
+        #[rasn(tag(1))] body_type: IconType,
+        #[rasn(tag(2))] content: OctetString,
+    }
+}
+
+choice! {
+    /// The form of an icon.
+    pub enum IconType {
+        #[rasn(tag(1))] IanaType(InternationalString),
+        #[rasn(tag(2))] Z3950Type(InternationalString),
+        #[rasn(tag(3))] OtherType(InternationalString),
+    }
+}
+
+sequence! {
+    /// ContactInfo: who answers questions.
+    pub struct ContactInfo {
+        #[rasn(tag(0))] name: Option<InternationalString>,
+        #[rasn(tag(1))] description: Option<HumanString>,
+        #[rasn(tag(2))] address: Option<HumanString>,
+        #[rasn(tag(3))] email: Option<InternationalString>,
+        #[rasn(tag(4))] phone: Option<InternationalString>,
+    }
+}
+
+choice! {
+    /// NetworkAddress: where the server listens.
+    pub enum NetworkAddress {
+        #[rasn(tag(0))] InternetAddress(InternetAddress),
+        #[rasn(tag(1))] OsiPresentationAddress(OsiPresentationAddress),
+        #[rasn(tag(2))] Other(OtherAddress),
+    }
+}
+
+sequence! {
+    /// A host and a port.
+    pub struct InternetAddress {
+        #[rasn(tag(0))] host_address: InternationalString,
+        #[rasn(tag(1))] port: i64,
+    }
+}
+
+sequence! {
+    /// The selectors of an OSI address.
+    pub struct OsiPresentationAddress {
+        #[rasn(tag(0))] p_sel: InternationalString,
+        #[rasn(tag(1))] s_sel: Option<InternationalString>,
+        #[rasn(tag(2))] t_sel: Option<InternationalString>,
+        #[rasn(tag(3))] n_sap: InternationalString,
+    }
+}
+
+sequence! {
+    /// An address of another kind.
+    pub struct OtherAddress {
+        #[rasn(tag(0))] r#type: InternationalString,
+        #[rasn(tag(1))] address: InternationalString,
+    }
+}
+
+/// DatabaseList: databases that belong together.
+pub type DatabaseList = Vec<DatabaseName>;
+
+sequence! {
+    /// AttributeCombinations: which attributes go together in one operand.
+    pub struct AttributeCombinations {
+        #[rasn(tag(0))] default_attribute_set: Oid,
+        #[rasn(tag(1))] legal_combinations: Vec<AttributeCombination>,
+    }
+}
+
+/// AttributeCombination: a pattern, an entry for each attribute type.
+pub type AttributeCombination = Vec<AttributeOccurrence>;
+
+sequence! {
+    /// AttributeOccurrence: the values that an attribute type may have in a combination.
+    pub struct AttributeOccurrence {
+        #[rasn(tag(0))] attribute_set: Option<Oid>,
+        #[rasn(tag(1))] attribute_type: i64,
+        #[rasn(tag(2))] must_be_supplied: Option<()>,
+        attribute_values: OccurrenceValues,
+    }
+}
+
+choice! {
+    /// Any supported value or none, or one of those listed.
+    pub enum OccurrenceValues {
+        #[rasn(tag(3))] AnyOrNone,
+        #[rasn(tag(4))] Specific(Vec<StringOrNumeric>),
+    }
+}

@@ -1,0 +1,216 @@
+//! The GRS-1 record syntax (Z39.50-2003 Appendix REC.5): a tree of tagged elements, in the module's order and with its
+//! names.
+#![allow(
+    missing_docs,
+    reason = "fields and variants are the standard's; a type's doc names its part"
+)]
+
+mod from_marc;
+mod names;
+mod show;
+
+use rasn::prelude::*;
+
+use super::retrieved::external_of;
+use crate::apdu::{External, IntUnit, StringOrNumeric, Term, Unit};
+use crate::error::EncodeError;
+use crate::oid::{self, Oid};
+use crate::optional::OptionalChoice;
+use crate::record::tree::{described_by_name, sequence};
+use crate::types::{GeneralizedTime, InternationalString, OctetString, named_integer};
+
+pub use self::names::{STRING_TAGS, TAG_SET_G, TAG_SET_M, tag_name};
+
+/// How deep elements may be nested, a leaf of the record itself being at 1; a record with deeper ones is not decoded.
+///
+/// It follows from the decoder's own limit of 128 nested values, of which each level takes five.
+pub const MAX_DEPTH: usize = 25;
+
+/// GenericRecord: the elements of the record, in order.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
+#[rasn(delegate)]
+pub struct GenericRecord(pub Vec<TaggedElement>);
+
+/// TaggedElement: an element, by its tag.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+pub struct TaggedElement {
+    /// By custom 1 is tagSet-M, 2 is tagSet-G, 3 a string of the server's own.
+    #[rasn(tag(1))]
+    pub tag_type: Option<i64>,
+    #[rasn(tag(2))]
+    pub tag_value: StringOrNumeric,
+    #[rasn(tag(3))]
+    pub tag_occurrence: Option<i64>,
+    #[rasn(tag(4))]
+    pub content: ElementData,
+    #[rasn(tag(5))]
+    pub meta_data: Option<Box<ElementMetaData>>,
+    #[rasn(tag(6))]
+    pub applied_variant: Option<Variant>,
+}
+
+/// ElementData: what an element holds.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+#[rasn(choice)]
+pub enum ElementData {
+    Octets(OctetString),
+    Numeric(i64),
+    Date(GeneralizedTime),
+    Ext(Box<External>),
+    String(InternationalString),
+    TrueOrFalse(bool),
+    Oid(Oid),
+    #[rasn(tag(1))]
+    IntUnit(Box<IntUnit>),
+    /// Asked for, but not there.
+    #[rasn(tag(2))]
+    ElementNotThere,
+    /// There, but empty.
+    #[rasn(tag(3))]
+    ElementEmpty,
+    /// The request was for no data.
+    #[rasn(tag(4))]
+    NoDataRequested,
+    #[rasn(tag(5))]
+    Diagnostic(Box<External>),
+    #[rasn(tag(explicit(6)))]
+    Subtree(Vec<TaggedElement>),
+}
+
+sequence! {
+    /// ElementMetaData: what is told of an element beside its content.
+    #[derive(Default)]
+    pub struct ElementMetaData {
+        #[rasn(tag(1))] series_order: Option<Order>,
+        #[rasn(tag(2))] usage_right: Option<Usage>,
+        #[rasn(tag(3))] hits: Option<Vec<HitVector>>,
+        #[rasn(tag(4))] display_name: Option<InternationalString>,
+        #[rasn(tag(5))] supported_variants: Option<Vec<Variant>>,
+        #[rasn(tag(6))] message: Option<InternationalString>,
+        #[rasn(tag(7))] element_descriptor: Option<OctetString>,
+        #[rasn(tag(8))] surrogate_for: Option<TagPath>,
+        #[rasn(tag(9))] surrogate_element: Option<TagPath>,
+        #[rasn(tag(99))] other: Option<External>,
+    }
+}
+
+/// TagPath: the tags from the root to an element.
+pub type TagPath = Vec<TagStep>;
+
+sequence! {
+    /// A tag on the way to an element.
+    pub struct TagStep {
+        #[rasn(tag(1))] tag_type: Option<i64>,
+        #[rasn(tag(2))] tag_value: StringOrNumeric,
+        #[rasn(tag(3))] tag_occurrence: Option<i64>,
+    }
+}
+
+sequence! {
+    /// Order: how the elements below are ordered.
+    pub struct Order {
+        #[rasn(tag(1))] ascending: bool,
+        /// As `elementOrdering` of tagSet-M.
+        #[rasn(tag(2))] order: i64,
+    }
+}
+
+sequence! {
+    /// Usage: what may be done with the element.
+    pub struct Usage {
+        #[rasn(tag(1))] r#type: UsageType,
+        #[rasn(tag(2))] restriction: Option<InternationalString>,
+    }
+}
+
+named_integer!(
+    /// Whether use is restricted.
+    UsageType { REDISTRIBUTABLE = 1 "redistributable", RESTRICTED = 2 "restricted", LICENSE_POINTER = 3 "licensePointer" }
+);
+described_by_name!(UsageType);
+
+sequence! {
+    /// HitVector: a place within the element that the query found.
+    pub struct HitVector {
+        satisfier: OptionalChoice<Term>,
+        #[rasn(tag(1))] offset_into_element: Option<IntUnit>,
+        #[rasn(tag(2))] length: Option<IntUnit>,
+        #[rasn(tag(3))] hit_rank: Option<i64>,
+        #[rasn(tag(4))] target_token: Option<OctetString>,
+    }
+}
+
+/// Variant: the form of an element, as a list of properties.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
+pub struct Variant {
+    /// For the triples that name none; without one it is Variant-1.
+    #[rasn(tag(1))]
+    pub global_variant_set_id: Option<Oid>,
+    #[rasn(tag(2))]
+    pub triples: Vec<Triple>,
+}
+
+/// A property of a variant: class, type and value.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+pub struct Triple {
+    #[rasn(tag(0))]
+    pub variant_set_id: Option<Oid>,
+    #[rasn(tag(1))]
+    pub class: i64,
+    #[rasn(tag(2))]
+    pub r#type: i64,
+    #[rasn(tag(3))]
+    pub value: TripleValue,
+}
+
+/// The value of a property.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+#[rasn(choice)]
+pub enum TripleValue {
+    Integer(i64),
+    InternationalString(InternationalString),
+    OctetString(OctetString),
+    ObjectIdentifier(Oid),
+    Boolean(bool),
+    Null,
+    #[rasn(tag(1))]
+    Unit(Box<Unit>),
+    #[rasn(tag(2))]
+    ValueAndUnit(Box<IntUnit>),
+}
+
+impl TaggedElement {
+    /// An element of tagSet-M or another numbered set.
+    pub fn numbered(tag_type: i64, tag_value: i64, content: ElementData) -> Self {
+        Self::of(tag_type, StringOrNumeric::Numeric(tag_value), content)
+    }
+
+    /// An element whose tag is a string, of tag type 3.
+    pub fn named(tag: impl Into<InternationalString>, content: ElementData) -> Self {
+        Self::of(STRING_TAGS, StringOrNumeric::String(tag.into()), content)
+    }
+
+    fn of(tag_type: i64, tag_value: StringOrNumeric, content: ElementData) -> Self {
+        Self {
+            tag_type: Some(tag_type),
+            tag_value,
+            tag_occurrence: None,
+            content,
+            meta_data: None,
+            applied_variant: None,
+        }
+    }
+}
+
+impl GenericRecord {
+    /// The record as it travels.
+    ///
+    /// # Errors
+    /// Only for values that no BER can carry.
+    pub fn to_external(&self) -> Result<External, EncodeError> {
+        external_of(oid::GRS_1, self)
+    }
+}
+
+#[cfg(test)]
+mod tests;

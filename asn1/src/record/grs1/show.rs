@@ -1,0 +1,312 @@
+//! GRS-1 records for people and programs: an indented tree, JSON and XML, with the names of tagSet-M and tagSet-G.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::names::{tag_name, variant_class};
+use super::{ElementData, GenericRecord, TaggedElement, Triple, TripleValue, Variant};
+use crate::apdu::StringOrNumeric;
+use crate::oid;
+use crate::record::tree::{Describe, INDENT, Value, put_line};
+use crate::record::xmltext::put_attribute;
+
+impl GenericRecord {
+    /// A line for each element, `title: War and peace`, those below it further in; metadata and variants in brackets.
+    ///
+    /// An element without a registered name shows as its tag, `(4,17)`.
+    pub fn to_text(&self) -> String {
+        let mut out = String::new();
+        put_elements(&self.0, 0, &mut out);
+        out
+    }
+
+    /// An array of elements: `{"tagType": 2, "tagValue": 1, "name": "title", "content": {"string": "War and peace"}}`.
+    pub fn to_json(&self) -> Json {
+        elements_json(&self.0)
+    }
+
+    /// A `grs1` document: `<element type="2" value="1" name="title">War and peace</element>`, with a newline.
+    pub fn to_xml(&self) -> String {
+        let mut out = String::from("<grs1>\n");
+        put_elements_xml(&self.0, INDENT, &mut out);
+        out.push_str("</grs1>\n");
+        out
+    }
+}
+
+fn put_elements(elements: &[TaggedElement], indent: usize, out: &mut String) {
+    for element in elements {
+        let mut heading = heading(element);
+        if let Some(occurrence) = element.tag_occurrence {
+            heading.push_str(&format!("[{occurrence}]"));
+        }
+        if let ElementData::Subtree(below) = &element.content {
+            put_line(&format!("{heading}:"), indent, out);
+            put_notes(element, indent + INDENT, out);
+            put_elements(below, indent + INDENT, out);
+        } else {
+            let value = content_text(&element.content);
+            let mut lines = value.lines();
+            let first = lines.next().unwrap_or_default();
+            put_line(&format!("{heading}: {first}"), indent, out);
+            for line in lines {
+                put_line(line, indent + INDENT, out);
+            }
+            put_notes(element, indent + INDENT, out);
+        }
+    }
+}
+
+/// The name, or the tag where it has none.
+fn heading(element: &TaggedElement) -> String {
+    match tag_name(element.tag_type, &element.tag_value) {
+        Some(name) => name.to_owned(),
+        None => {
+            let value = scalar(&element.tag_value);
+            match element.tag_type {
+                Some(tag_type) => format!("({tag_type},{value})"),
+                None => format!("({value})"),
+            }
+        }
+    }
+}
+
+fn put_notes(element: &TaggedElement, indent: usize, out: &mut String) {
+    if let Some(variant) = &element.applied_variant {
+        for triple in &variant.triples {
+            put_line(
+                &format!("[variant] {}", triple_text(variant, triple)),
+                indent,
+                out,
+            );
+        }
+    }
+    if let Some(meta_data) = &element.meta_data {
+        for line in meta_data.describe().to_text().lines() {
+            put_line(&format!("[meta-data] {line}"), indent, out);
+        }
+    }
+}
+
+/// `bodyPartType 1: text/html`; a class of another set than Variant-1 by its number.
+fn triple_text(variant: &Variant, triple: &Triple) -> String {
+    let class = class_name(variant, triple)
+        .map_or_else(|| format!("class {}", triple.class), str::to_owned);
+    let value = triple.value.describe().to_text();
+    format!("{class} {}: {}", triple.r#type, value.trim_end())
+}
+
+fn class_name(variant: &Variant, triple: &Triple) -> Option<&'static str> {
+    let set = triple.variant_set_id.or(variant.global_variant_set_id);
+    (set.unwrap_or(oid::VARIANT_1) == oid::VARIANT_1)
+        .then(|| variant_class(triple.class))
+        .flatten()
+}
+
+fn content_text(content: &ElementData) -> String {
+    match content {
+        ElementData::ElementNotThere => "(not there)".into(),
+        ElementData::ElementEmpty => "(empty)".into(),
+        ElementData::NoDataRequested => "(no data requested)".into(),
+        ElementData::IntUnit(one) => {
+            let unit = [&one.unit_used.unit, &one.unit_used.unit_type];
+            let name = unit.into_iter().flatten().next().map(scalar);
+            match name {
+                Some(name) => format!("{} {name}", one.value),
+                None => one.value.to_string(),
+            }
+        }
+        ElementData::Subtree(_) => String::new(),
+        other => content_value(other).to_text(),
+    }
+}
+
+fn scalar(value: &StringOrNumeric) -> String {
+    value.describe().to_text().trim_end().to_owned()
+}
+
+/// What a leaf holds, but for its name among the alternatives.
+fn content_value(content: &ElementData) -> Value {
+    match content {
+        ElementData::Octets(octets) => octets.describe(),
+        ElementData::Numeric(number) => number.describe(),
+        ElementData::Date(date) => date.describe(),
+        ElementData::Ext(external) | ElementData::Diagnostic(external) => external.describe(),
+        ElementData::String(string) => string.describe(),
+        ElementData::TrueOrFalse(flag) => flag.describe(),
+        ElementData::Oid(oid) => oid.describe(),
+        ElementData::IntUnit(one) => one.describe(),
+        ElementData::ElementNotThere | ElementData::ElementEmpty | ElementData::NoDataRequested => {
+            Value::Flag(true)
+        }
+        ElementData::Subtree(_) => Value::Nothing,
+    }
+}
+
+/// The standard's name of the alternative.
+fn content_name(content: &ElementData) -> &'static str {
+    match content {
+        ElementData::Octets(_) => "octets",
+        ElementData::Numeric(_) => "numeric",
+        ElementData::Date(_) => "date",
+        ElementData::Ext(_) => "ext",
+        ElementData::String(_) => "string",
+        ElementData::TrueOrFalse(_) => "trueOrFalse",
+        ElementData::Oid(_) => "oid",
+        ElementData::IntUnit(_) => "intUnit",
+        ElementData::ElementNotThere => "elementNotThere",
+        ElementData::ElementEmpty => "elementEmpty",
+        ElementData::NoDataRequested => "noDataRequested",
+        ElementData::Diagnostic(_) => "diagnostic",
+        ElementData::Subtree(_) => "subtree",
+    }
+}
+
+fn elements_json(elements: &[TaggedElement]) -> Json {
+    elements.iter().map(element_json).collect()
+}
+
+fn element_json(element: &TaggedElement) -> Json {
+    let mut object = Map::new();
+    let mut put = |name: &str, value: Json| drop(object.insert(name.to_owned(), value));
+    if let Some(tag_type) = element.tag_type {
+        put("tagType", json!(tag_type));
+    }
+    put("tagValue", element.tag_value.describe().to_json());
+    if let (StringOrNumeric::Numeric(_), Some(name)) = (
+        &element.tag_value,
+        tag_name(element.tag_type, &element.tag_value),
+    ) {
+        put("name", json!(name));
+    }
+    if let Some(occurrence) = element.tag_occurrence {
+        put("tagOccurrence", json!(occurrence));
+    }
+    let content = match &element.content {
+        ElementData::Subtree(below) => elements_json(below),
+        leaf => content_value(leaf).to_json(),
+    };
+    put(
+        "content",
+        json!({ content_name(&element.content): content }),
+    );
+    if let Some(meta_data) = &element.meta_data {
+        put("metaData", meta_data.describe().to_json());
+    }
+    if let Some(variant) = &element.applied_variant {
+        put("appliedVariant", variant.describe().to_json());
+    }
+    Json::Object(object)
+}
+
+fn put_elements_xml(elements: &[TaggedElement], indent: usize, out: &mut String) {
+    let margin = " ".repeat(indent);
+    for element in elements {
+        out.push_str(&format!("{margin}<element"));
+        if let Some(tag_type) = element.tag_type {
+            put_pair("type", &tag_type.to_string(), out);
+        }
+        put_pair("value", &scalar(&element.tag_value), out);
+        if let StringOrNumeric::Numeric(_) = element.tag_value
+            && let Some(name) = tag_name(element.tag_type, &element.tag_value)
+        {
+            put_pair("name", name, out);
+        }
+        if let Some(occurrence) = element.tag_occurrence {
+            put_pair("occurrence", &occurrence.to_string(), out);
+        }
+        let kind = content_name(&element.content);
+        if !matches!(
+            element.content,
+            ElementData::String(_) | ElementData::Subtree(_)
+        ) {
+            put_pair("content", kind, out);
+        }
+        out.push('>');
+        let notes = put_notes_xml(element, indent + INDENT, out);
+        match &element.content {
+            ElementData::Subtree(below) => {
+                if !notes {
+                    out.push('\n');
+                }
+                put_elements_xml(below, indent + INDENT, out);
+                out.push_str(&margin);
+            }
+            ElementData::ElementNotThere
+            | ElementData::ElementEmpty
+            | ElementData::NoDataRequested => {}
+            ElementData::IntUnit(one) => {
+                out.push('\n');
+                out.push_str(&one.describe().to_xml("intUnit"));
+            }
+            leaf => content_value(leaf).put_xml_content(out),
+        }
+        out.push_str("</element>\n");
+    }
+}
+
+/// Variants and metadata as elements of their own in front of the content; whether there were any.
+fn put_notes_xml(element: &TaggedElement, indent: usize, out: &mut String) -> bool {
+    let notes = [
+        ("appliedVariant", element.applied_variant.describe()),
+        ("metaData", element.meta_data.describe()),
+    ];
+    let mut any = false;
+    for (name, note) in notes
+        .into_iter()
+        .filter(|(_, note)| *note != Value::Nothing)
+    {
+        if !any {
+            out.push('\n');
+        }
+        any = true;
+        out.extend(std::iter::repeat_n(' ', indent));
+        out.push_str(&note.to_xml(name));
+    }
+    any
+}
+
+fn put_pair(name: &str, value: &str, out: &mut String) {
+    out.push_str(&format!(" {name}=\""));
+    put_attribute(out, value.as_bytes());
+    out.push('"');
+}
+
+impl Describe for Variant {
+    fn describe(&self) -> Value {
+        let triples = self.triples.iter().map(|triple| {
+            Value::group([
+                ("variant_set_id", triple.variant_set_id.describe()),
+                ("class", triple.class.describe()),
+                (
+                    "class_name",
+                    class_name(self, triple)
+                        .map_or(Value::Nothing, |name| Value::Text(name.into())),
+                ),
+                ("r#type", triple.r#type.describe()),
+                ("value", triple.value.describe()),
+            ])
+        });
+        Value::group([
+            (
+                "global_variant_set_id",
+                self.global_variant_set_id.describe(),
+            ),
+            ("triples", Value::List(triples.collect())),
+        ])
+    }
+}
+
+impl Describe for TripleValue {
+    fn describe(&self) -> Value {
+        match self {
+            Self::Integer(number) => number.describe(),
+            Self::InternationalString(string) => string.describe(),
+            Self::OctetString(octets) => octets.describe(),
+            Self::ObjectIdentifier(oid) => oid.describe(),
+            Self::Boolean(flag) => flag.describe(),
+            Self::Null => Value::Flag(true),
+            Self::Unit(unit) => unit.describe(),
+            Self::ValueAndUnit(one) => one.describe(),
+        }
+    }
+}

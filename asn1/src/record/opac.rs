@@ -1,0 +1,216 @@
+//! The OPAC record syntax (Z39.50-2003 Appendix REC.3): a bibliographic record with what the library holds of it and
+//! what of that is there to be lent.
+#![allow(
+    missing_docs,
+    reason = "fields and variants are the standard's; a type's doc names its part"
+)]
+
+mod from_marc;
+
+use rasn::prelude::*;
+
+use super::embedded;
+use super::retrieved::external_of;
+use super::tree::{Describe, Value, choice, sequence};
+use super::xmltext::put_content;
+use crate::apdu::External;
+use crate::error::EncodeError;
+use crate::oid;
+use crate::types::InternationalString;
+
+sequence! {
+    /// OPACRecord: the bibliographic record, in a syntax of its own, and the holdings.
+    #[derive(Default)]
+    pub struct OpacRecord {
+        #[rasn(tag(1))] bibliographic_record: Option<External>,
+        #[rasn(tag(2))] holdings_data: Option<Vec<HoldingsRecord>>,
+    }
+}
+
+choice! {
+    /// HoldingsRecord: a MARC holdings record, or the elements of one with the items' circulation.
+    pub enum HoldingsRecord {
+        #[rasn(tag(1))] MarcHoldingsRecord(Box<External>),
+        #[rasn(tag(2))] HoldingsAndCirc(Box<HoldingsAndCircData>),
+    }
+}
+
+sequence! {
+    /// HoldingsAndCircData: one holding. The comments name the MARC 21 holdings field each element stands for.
+    #[derive(Default)]
+    pub struct HoldingsAndCircData {
+        /// Leader/06.
+        #[rasn(tag(1))] type_of_record: Option<InternationalString>,
+        /// Leader/17.
+        #[rasn(tag(2))] encoding_level: Option<InternationalString>,
+        /// 007/00-01.
+        #[rasn(tag(3))] format: Option<InternationalString>,
+        /// 008/06.
+        #[rasn(tag(4))] receipt_acq_status: Option<InternationalString>,
+        /// 008/12.
+        #[rasn(tag(5))] general_retention: Option<InternationalString>,
+        /// 008/16.
+        #[rasn(tag(6))] completeness: Option<InternationalString>,
+        /// 008/26-31.
+        #[rasn(tag(7))] date_of_report: Option<InternationalString>,
+        /// 852 $a.
+        #[rasn(tag(8))] nuc_code: Option<InternationalString>,
+        /// 852 $b.
+        #[rasn(tag(9))] local_location: Option<InternationalString>,
+        /// 852 $c.
+        #[rasn(tag(10))] shelving_location: Option<InternationalString>,
+        /// 852 $h and $i.
+        #[rasn(tag(11))] call_number: Option<InternationalString>,
+        /// 852 $j to $m.
+        #[rasn(tag(12))] shelving_data: Option<InternationalString>,
+        /// 852 $t.
+        #[rasn(tag(13))] copy_number: Option<InternationalString>,
+        /// 852 $z.
+        #[rasn(tag(14))] public_note: Option<InternationalString>,
+        /// 843.
+        #[rasn(tag(15))] reproduction_note: Option<InternationalString>,
+        /// 845.
+        #[rasn(tag(16))] terms_use_repro: Option<InternationalString>,
+        /// 853 to 868.
+        #[rasn(tag(17))] enum_and_chron: Option<InternationalString>,
+        #[rasn(tag(18))] volumes: Option<Vec<Volume>>,
+        #[rasn(tag(19))] circulation_data: Option<Vec<CircRecord>>,
+    }
+}
+
+sequence! {
+    /// Volume: a volume held.
+    #[derive(Default)]
+    pub struct Volume {
+        #[rasn(tag(1))] enumeration: Option<InternationalString>,
+        #[rasn(tag(2))] chronology: Option<InternationalString>,
+        #[rasn(tag(3))] enum_and_chron: Option<InternationalString>,
+    }
+}
+
+sequence! {
+    /// CircRecord: an item, and whether it can be lent.
+    #[derive(Default)]
+    pub struct CircRecord {
+        #[rasn(tag(1))] available_now: bool,
+        #[rasn(tag(2))] availability_date: Option<InternationalString>,
+        #[rasn(tag(3))] available_thru: Option<InternationalString>,
+        #[rasn(tag(4))] restrictions: Option<InternationalString>,
+        #[rasn(tag(5))] item_id: Option<InternationalString>,
+        #[rasn(tag(6))] renewable: bool,
+        #[rasn(tag(7))] on_hold: bool,
+        #[rasn(tag(8))] enum_and_chron: Option<InternationalString>,
+        #[rasn(tag(9))] midspine: Option<InternationalString>,
+        #[rasn(tag(10))] temporary_location: Option<InternationalString>,
+    }
+}
+
+impl OpacRecord {
+    /// The bibliographic record as it is shown by itself, then each holding, numbered, as indented lines.
+    pub fn to_text(&self) -> String {
+        let mut out = String::new();
+        if let Some(record) = &self.bibliographic_record {
+            out.push_str(&embedded::text(record));
+            if !out.ends_with('\n') {
+                out.push('\n');
+            }
+        }
+        for (number, holding) in (1..).zip(self.holdings_data.iter().flatten()) {
+            let elements = match holding {
+                HoldingsRecord::MarcHoldingsRecord(record) => record.describe().to_text(),
+                HoldingsRecord::HoldingsAndCirc(data) => data.describe().to_text(),
+            };
+            out.push_str(&format!("Holding {number}:\n"));
+            for line in elements.lines() {
+                super::tree::put_line(line, super::tree::INDENT, &mut out);
+            }
+        }
+        out
+    }
+
+    /// `{"bibliographicRecord": …, "holdingsData": [{"holdingsAndCirc": {…}}]}`, MARC as MARC-in-JSON.
+    pub fn to_json(&self) -> serde_json::Value {
+        self.describe().to_json()
+    }
+
+    /// An `opacRecord` document in the form that the field's tools write, with a newline: MARCXML inside
+    /// `bibliographicRecord`, a `holding` for each holding.
+    pub fn to_xml(&self) -> String {
+        let mut out = String::from("<opacRecord>\n");
+        if let Some(record) = &self.bibliographic_record {
+            put_record("bibliographicRecord", record, &mut out);
+        }
+        out.push_str("<holdings>\n");
+        for holding in self.holdings_data.iter().flatten() {
+            match holding {
+                HoldingsRecord::MarcHoldingsRecord(record) => {
+                    put_record("marcHoldingsRecord", record, &mut out);
+                }
+                HoldingsRecord::HoldingsAndCirc(data) => put_holding(data, &mut out),
+            }
+        }
+        out.push_str("</holdings>\n</opacRecord>\n");
+        out
+    }
+
+    /// The record as it travels.
+    ///
+    /// # Errors
+    /// Only for values that no BER can carry.
+    pub fn to_external(&self) -> Result<External, EncodeError> {
+        external_of(oid::OPAC, self)
+    }
+}
+
+fn put_record(name: &str, record: &External, out: &mut String) {
+    out.push_str(&format!("<{name}>"));
+    embedded::put_xml(record, out);
+    out.push_str(&format!("</{name}>\n"));
+}
+
+fn put_holding(holding: &HoldingsAndCircData, out: &mut String) {
+    out.push_str("<holding>\n");
+    if let Value::Group(elements) = holding.describe() {
+        for (name, value) in elements {
+            match (&*name, value) {
+                ("volumes", Value::List(volumes)) => put_all("volumes", "volume", &volumes, out),
+                ("circulationData", Value::List(items)) => {
+                    put_all("circulations", "circulation", &items, out);
+                }
+                (name, value) => put_element(name, &value, out),
+            }
+        }
+    }
+    out.push_str("</holding>\n");
+}
+
+/// A list in an element of its own.
+fn put_all(name: &str, each: &str, values: &[Value], out: &mut String) {
+    out.push_str(&format!("<{name}>\n"));
+    for value in values {
+        out.push_str(&format!("<{each}>\n"));
+        if let Value::Group(elements) = value {
+            for (name, value) in elements {
+                put_element(name, value, out);
+            }
+        }
+        out.push_str(&format!("</{each}>\n"));
+    }
+    out.push_str(&format!("</{name}>\n"));
+}
+
+/// Flags are `<onHold value="0"/>`.
+fn put_element(name: &str, value: &Value, out: &mut String) {
+    match value {
+        Value::Flag(flag) => out.push_str(&format!("<{name} value=\"{}\"/>\n", u8::from(*flag))),
+        Value::Text(text) => {
+            out.push_str(&format!("<{name}>"));
+            put_content(out, text.as_bytes());
+            out.push_str(&format!("</{name}>\n"));
+        }
+        other => out.push_str(&other.to_xml(name)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

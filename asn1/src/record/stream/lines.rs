@@ -1,0 +1,83 @@
+//! Forms of lines cut into records: a blank line ends one, the line that can only be its first begins the next.
+
+use std::io::{self, Read};
+
+use super::MAX_RECORD;
+use super::cut::Piece;
+use super::window::Window;
+use crate::record::{marcline, mrk};
+
+#[derive(Debug)]
+pub(super) struct Cutter {
+    /// Lines passed so far.
+    lines: usize,
+    /// Whether a line can only be the first of a record.
+    begins: fn(&[u8]) -> bool,
+    /// Whether a line between records is none of them.
+    is_comment: fn(&[u8]) -> bool,
+}
+
+impl Cutter {
+    pub(super) fn mrk() -> Self {
+        Self {
+            lines: 0,
+            begins: mrk::begins_record,
+            is_comment: |line| line.starts_with(b"#"),
+        }
+    }
+
+    pub(super) fn line() -> Self {
+        Self {
+            lines: 0,
+            begins: marcline::begins_record,
+            is_comment: marcline::is_remark,
+        }
+    }
+
+    pub(super) fn next<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<Option<Piece>> {
+        self.pass_comments(window)?;
+        let (mut end, mut lines, mut long) = (0, 0, false);
+        while let Some(next) = window.line(end, MAX_RECORD)? {
+            let line = window.held().get(end..next).unwrap_or_default();
+            if line.trim_ascii().is_empty() || (lines > 0 && (self.begins)(line)) {
+                break;
+            }
+            (end, lines) = (next, lines + 1);
+            if end >= MAX_RECORD {
+                long = true;
+                break;
+            }
+        }
+        if end == 0 {
+            return Ok(None);
+        }
+        let line = self.lines + 1;
+        self.lines += lines;
+        let damage = long.then(|| format!("no end of the record within {MAX_RECORD} octets"));
+        Ok(Some(Piece {
+            offset: window.offset(),
+            line,
+            octets: window.take(end),
+            damage,
+        }))
+    }
+
+    /// Passes over blank lines and comments.
+    fn pass_comments<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<()> {
+        window.fill(BYTE_ORDER_MARK.len())?;
+        if window.offset() == 0 && window.held().starts_with(BYTE_ORDER_MARK) {
+            window.pass(BYTE_ORDER_MARK.len());
+        }
+        while let Some(end) = window.line(0, MAX_RECORD)? {
+            let line = window.held().get(..end).unwrap_or_default();
+            if !line.trim_ascii().is_empty() && !(self.is_comment)(line) {
+                break;
+            }
+            window.pass(end);
+            self.lines += 1;
+        }
+        Ok(())
+    }
+}
+
+const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();

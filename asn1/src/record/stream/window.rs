@@ -1,0 +1,164 @@
+//! The part of an input that is held in memory: it grows at its end until a record is complete, and is taken from its front.
+
+use std::io::{self, Read};
+
+use bytes::{Buf, Bytes, BytesMut};
+use encoding_rs::{Decoder, Encoding};
+
+/// How many octets are asked for at once.
+const CHUNK: usize = 64 * 1024;
+
+/// Octets of an input, and where they stand in it.
+pub(super) struct Window<R> {
+    input: R,
+    held: BytesMut,
+    offset: u64,
+    ended: bool,
+    decoder: Option<Decoder>,
+}
+
+impl<R> std::fmt::Debug for Window<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Window")
+            .field("offset", &self.offset)
+            .field("held", &self.held.len())
+            .field("ended", &self.ended)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<R: Read> Window<R> {
+    pub(super) fn new(input: R) -> Self {
+        Self {
+            input,
+            held: BytesMut::new(),
+            offset: 0,
+            ended: false,
+            decoder: None,
+        }
+    }
+
+    /// What is held.
+    pub(super) fn held(&self) -> &[u8] {
+        &self.held
+    }
+
+    /// What is held from an index on.
+    pub(super) fn from(&self, index: usize) -> &[u8] {
+        self.held.get(index..).unwrap_or_default()
+    }
+
+    /// Where the first octet held stands in the input.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Reads until that many octets are held or the input ends.
+    pub(super) fn fill(&mut self, wanted: usize) -> io::Result<()> {
+        while self.held.len() < wanted && self.more()? {}
+        Ok(())
+    }
+
+    /// Reads on; `false` at the end of the input.
+    pub(super) fn more(&mut self) -> io::Result<bool> {
+        if self.ended {
+            return Ok(false);
+        }
+        let before = self.held.len();
+        self.held.resize(before + CHUNK, 0);
+        let read = match self.held.get_mut(before..) {
+            Some(room) => retried(&mut self.input, room),
+            None => Ok(0),
+        };
+        self.held
+            .truncate(before + read.as_ref().copied().unwrap_or(0));
+        self.ended = read? == 0;
+        self.decode(before);
+        Ok(!self.ended)
+    }
+
+    /// Takes octets from the front.
+    pub(super) fn take(&mut self, count: usize) -> Bytes {
+        let count = count.min(self.held.len());
+        self.offset += u64::try_from(count).unwrap_or(u64::MAX);
+        self.held.split_to(count).freeze()
+    }
+
+    /// Passes octets over.
+    pub(super) fn pass(&mut self, count: usize) {
+        let count = count.min(self.held.len());
+        self.offset += u64::try_from(count).unwrap_or(u64::MAX);
+        self.held.advance(count);
+    }
+
+    /// Reads the input in another encoding from here on; what is held is converted too.
+    pub(super) fn decode_from(&mut self, encoding: &'static Encoding) {
+        self.decoder = Some(encoding.new_decoder_with_bom_removal());
+        self.decode(0);
+    }
+
+    /// The index of the needle at or behind `from`, reading on up to a limit.
+    pub(super) fn find(
+        &mut self,
+        from: usize,
+        needle: &[u8],
+        limit: usize,
+    ) -> io::Result<Option<usize>> {
+        let mut from = from;
+        loop {
+            if let Some(place) = find(self.from(from), needle) {
+                return Ok(Some(from + place));
+            }
+            from = from.max((self.held.len() + 1).saturating_sub(needle.len()));
+            if self.held.len() >= limit || !self.more()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The index behind the line that begins at `from`, its end included; `None` where the input ends.
+    ///
+    /// A line that would go beyond the limit ends there.
+    pub(super) fn line(&mut self, from: usize, limit: usize) -> io::Result<Option<usize>> {
+        let end = self.find(from, b"\n", limit)?.map(|place| place + 1);
+        let end = end.unwrap_or(self.held.len());
+        Ok((end > from).then_some(end))
+    }
+
+    /// Converts what is held from an index on.
+    fn decode(&mut self, from: usize) {
+        if let Some(decoder) = &mut self.decoder {
+            let octets = self.held.split_off(from.min(self.held.len()));
+            let room = decoder.max_utf8_buffer_length(octets.len());
+            let mut text = String::with_capacity(room.unwrap_or(octets.len() * 3 + 3));
+            let _ = decoder.decode_to_string(&octets, &mut text, self.ended);
+            if self.ended {
+                self.decoder = None;
+            }
+            self.held.extend_from_slice(text.as_bytes());
+        }
+    }
+}
+
+fn retried(input: &mut impl Read, room: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match input.read(room) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
+}
+
+/// The index of the first occurrence.
+pub(super) fn find(octets: &[u8], needle: &[u8]) -> Option<usize> {
+    let (first, tail) = needle.split_first()?;
+    let mut passed = 0;
+    loop {
+        let rest = octets.get(passed..)?;
+        let place = passed + rest.iter().position(|octet| octet == first)?;
+        if octets.get(place + 1..)?.starts_with(tail) {
+            return Some(place);
+        }
+        passed = place + 1;
+    }
+}
