@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use z3950_asn1::apdu::{DatabaseName, External, RpnQuery};
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::oid::Oid;
+use z3950_asn1::oid::{Oid, USMARC};
 
 use crate::diagnostic::{Diagnostic, diagnostic};
 
@@ -64,9 +64,16 @@ pub trait Backend: Send + Sync {
         false
     }
 
-    /// Whether the element set is known; where it is not, a Present fails with condition 25. Names are caseless, and `F`
-    /// (full) and `B` (brief) always work (Z39.50-2003 §3.6.2).
-    fn has_element_set(&self, name: &str) -> bool {
+    /// The syntax of a record where the client leaves it to the server.
+    fn default_syntax(&self, record: RecordId) -> Oid {
+        let _ = record;
+        USMARC
+    }
+
+    /// Whether the syntax has the element set (`None`: that of [`Backend::default_syntax`]); where it has not, a Present fails
+    /// with condition 25. Names are caseless, and `F` (full) and `B` (brief) always work (Z39.50-2003 §3.6.2).
+    fn has_element_set(&self, name: &str, syntax: Option<&Oid>) -> bool {
+        let _ = syntax;
         name.eq_ignore_ascii_case("F") || name.eq_ignore_ascii_case("B")
     }
 

@@ -148,7 +148,7 @@ impl Backend for Sizes {
         [USMARC, SUTRS].contains(syntax)
     }
 
-    fn has_element_set(&self, name: &str) -> bool {
+    fn has_element_set(&self, name: &str, _: Option<&Oid>) -> bool {
         ["F", "B", "S", "M"]
             .iter()
             .any(|known| known.eq_ignore_ascii_case(name))

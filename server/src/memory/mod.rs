@@ -6,7 +6,7 @@
 //! | `docid` | where a record's docid stands |
 //! | `fields`, `words`, `isbn`, `index` | what can be searched, and how fast |
 //! | `attributes`, `eval`, `hits` | a query into records |
-//! | `brief` | element set B |
+//! | `forms`, `brief` | the record syntaxes and element sets |
 //! | `demo` | the catalogue that the program shows itself with |
 
 mod attributes;
@@ -15,6 +15,7 @@ mod demo;
 mod docid;
 mod eval;
 mod fields;
+mod forms;
 mod hits;
 mod index;
 mod isbn;
@@ -26,10 +27,9 @@ use std::ops::Range;
 use bytes::Bytes;
 use z3950_asn1::apdu::{DatabaseName, External};
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::oid::{Oid, SUTRS, USMARC};
-use z3950_asn1::record::{MarcRecord, iso2709, sutrs_external, sutrs_text};
+use z3950_asn1::oid::{Oid, USMARC, XML};
+use z3950_asn1::record::{MarcRecord, marc_syntax};
 
-use self::brief::brief;
 pub use self::docid::{DocidField, DocidFieldError};
 use self::eval::evaluate;
 use self::index::{Index, IndexBuilder};
@@ -39,12 +39,15 @@ use crate::diagnostic::{Diagnostic, diagnostic};
 
 /// Databases of MARC records in memory.
 ///
-/// Records are served as USMARC, octet for octet as they were loaded, and as SUTRS; with element sets F and B.
+/// Records are served as USMARC or UNIMARC, whichever they are, octet for octet as they were loaded; and as MARCXML, Dublin
+/// Core, SUTRS, OPAC and GRS-1. Element sets are F and B; XML has `marcxml` (as F) and `dc` as well.
 #[derive(Debug)]
 pub struct MemoryBackend {
     databases: Vec<Database>,
-    /// The ISO 2709 form of each record, by its number.
-    records: Vec<Bytes>,
+    /// By their numbers.
+    records: Vec<Stored>,
+    /// The syntaxes that occur among them.
+    stored_syntaxes: Vec<Oid>,
     index: Index,
 }
 
@@ -53,6 +56,15 @@ pub struct MemoryBackend {
 struct Database {
     name: String,
     records: Range<u32>,
+}
+
+/// A record as it was loaded.
+#[derive(Debug)]
+struct Stored {
+    /// Its ISO 2709 form.
+    octets: Bytes,
+    /// The syntax of that form: a record says itself whether it is UNIMARC.
+    syntax: Oid,
 }
 
 /// The name that means all databases, unless one bears it.
@@ -96,7 +108,7 @@ impl MemoryBackend {
         Ok(ranges)
     }
 
-    fn octets(&self, record: RecordId) -> Option<&Bytes> {
+    fn stored(&self, record: RecordId) -> Option<&Stored> {
         self.records.get(usize::try_from(record.0).ok()?)
     }
 }
@@ -139,8 +151,21 @@ impl Backend for MemoryBackend {
             .map_or("", |database| &database.name)
     }
 
+    /// The syntaxes in which records are stored, and those that all can be put into. A server without records takes USMARC.
     fn has_syntax(&self, syntax: &Oid) -> bool {
-        [USMARC, SUTRS].contains(syntax)
+        forms::SYNTAXES.contains(syntax)
+            || self.stored_syntaxes.contains(syntax)
+            || (self.records.is_empty() && *syntax == USMARC)
+    }
+
+    fn default_syntax(&self, record: RecordId) -> Oid {
+        self.stored(record).map_or(USMARC, |stored| stored.syntax)
+    }
+
+    fn has_element_set(&self, name: &str, syntax: Option<&Oid>) -> bool {
+        name.eq_ignore_ascii_case("F")
+            || name.eq_ignore_ascii_case("B")
+            || (syntax == Some(&XML) && forms::is_of_xml(name))
     }
 
     fn record(
@@ -150,26 +175,8 @@ impl Backend for MemoryBackend {
         element_set: &str,
     ) -> Result<External, Diagnostic> {
         let lost = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "");
-        let octets = self.octets(record).ok_or_else(lost)?;
-        let full = !element_set.eq_ignore_ascii_case("B");
-        if full && *syntax == USMARC {
-            return Ok(External::octet_aligned(USMARC, octets.clone()));
-        }
-        let mut marc = iso2709::parse(octets).map_err(|_| lost())?.record;
-        if !full {
-            marc = brief(&marc);
-        }
-        match *syntax {
-            SUTRS => sutrs_external(&sutrs_text(&marc)).ok_or_else(lost),
-            USMARC => {
-                let octets = iso2709::encode(&marc).map_err(|_| lost())?;
-                Ok(External::octet_aligned(USMARC, octets))
-            }
-            _ => Err(diagnostic(
-                Condition::NOT_AVAILABLE_IN_SYNTAX,
-                syntax.to_string(),
-            )),
-        }
+        let stored = self.stored(record).ok_or_else(lost)?;
+        forms::record(&stored.octets, stored.syntax, syntax, element_set)
     }
 }
 
@@ -227,13 +234,18 @@ impl MemoryBackendBuilder {
     pub fn build(self) -> MemoryBackend {
         let mut index = IndexBuilder::default();
         let mut records = Vec::new();
+        let mut stored_syntaxes = Vec::new();
         let mut databases = Vec::new();
         let mut next: u32 = 0;
         for (name, loaded) in self.databases {
             let start = next;
             for LoadedRecord { octets, record } in loaded {
                 index.add(RecordId(next), &record, self.docid.of(&record));
-                records.push(octets);
+                let syntax = marc_syntax(&record);
+                if !stored_syntaxes.contains(&syntax) {
+                    stored_syntaxes.push(syntax);
+                }
+                records.push(Stored { octets, syntax });
                 // Four thousand million records do not fit into memory.
                 next = next.saturating_add(1);
             }
@@ -245,6 +257,7 @@ impl MemoryBackendBuilder {
         MemoryBackend {
             databases,
             records,
+            stored_syntaxes,
             index: index.finish(),
         }
     }

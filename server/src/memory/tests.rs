@@ -5,8 +5,8 @@ use z3950_asn1::apdu::{
     IntUnit, Operand, ResultSetId, ResultSetPlusAttributes, RpnQuery, RpnStructure,
     StringOrNumeric, Term, Unit,
 };
-use z3950_asn1::oid::{BIB_1, GILS, XML};
-use z3950_asn1::record::{Field, RetrievedRecord};
+use z3950_asn1::oid::{BIB_1, GILS, SUTRS, UKMARC};
+use z3950_asn1::record::{Field, RetrievedRecord, iso2709};
 
 use super::*;
 use crate::requests::catalogue;
@@ -375,7 +375,9 @@ fn records_come_in_two_syntaxes_and_element_sets() {
         sutrs.encoding,
         ExternalEncoding::SingleAsn1Type(_)
     ));
-    let refused = backend.record(RecordId(0), &XML, "F").expect_err("no XML");
+    let refused = backend
+        .record(RecordId(0), &UKMARC, "F")
+        .expect_err("no UKMARC");
     assert_eq!(refused.condition, 238);
     let refused = backend
         .record(RecordId(1), &USMARC, "F")

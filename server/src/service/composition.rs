@@ -5,7 +5,7 @@ use z3950_asn1::apdu::{
     CompSpec, DatabaseName, ElementSetNames, ElementSpec, RecordComposition, Specification,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::oid::{self, Oid};
+use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
 use crate::backend::Backend;
@@ -14,7 +14,8 @@ use crate::diagnostic::{Diagnostic, diagnostic};
 /// A syntax and element sets that the backend has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Composition {
-    pub(crate) syntax: Oid,
+    /// `None` leaves it to the backend, record by record.
+    pub(crate) syntax: Option<Oid>,
     elements: Elements,
 }
 
@@ -38,8 +39,13 @@ impl Composition {
         syntax: Option<Oid>,
         names: Option<&ElementSetNames>,
     ) -> Result<Self, Diagnostic> {
-        let syntax = known_syntax(backend, syntax.unwrap_or(oid::USMARC))?;
-        let elements = names.map_or_else(|| Ok(Elements::full()), |names| named(backend, names))?;
+        let syntax = syntax
+            .map(|syntax| known_syntax(backend, syntax))
+            .transpose()?;
+        let elements = names.map_or_else(
+            || Ok(Elements::full()),
+            |names| named(backend, names, syntax.as_ref()),
+        )?;
         Ok(Self { syntax, elements })
     }
 
@@ -57,7 +63,7 @@ impl Composition {
             Some(RecordComposition::Simple(names)) => Self::of_names(backend, syntax, Some(names)),
             Some(RecordComposition::Complex(specification)) => {
                 let syntax = specified_syntax(backend, specification, syntax)?;
-                let elements = specified_elements(backend, specification)?;
+                let elements = specified_elements(backend, specification, syntax.as_ref())?;
                 Ok(Self { syntax, elements })
             }
         }
@@ -91,22 +97,27 @@ fn known_syntax(backend: &dyn Backend, syntax: Oid) -> Result<Oid, Diagnostic> {
 fn known_element_set(
     backend: &dyn Backend,
     name: &InternationalString,
+    syntax: Option<&Oid>,
 ) -> Result<String, Diagnostic> {
     match name.to_str() {
-        Ok(known) if backend.has_element_set(known) => Ok(known.to_owned()),
+        Ok(known) if backend.has_element_set(known, syntax) => Ok(known.to_owned()),
         _ => Err(diagnostic(Condition::ELEMENT_SET_NAME, name.as_bytes())),
     }
 }
 
-fn named(backend: &dyn Backend, names: &ElementSetNames) -> Result<Elements, Diagnostic> {
+fn named(
+    backend: &dyn Backend,
+    names: &ElementSetNames,
+    syntax: Option<&Oid>,
+) -> Result<Elements, Diagnostic> {
     match names {
         ElementSetNames::GenericElementSetName(name) => Ok(Elements {
-            generic: known_element_set(backend, name)?,
+            generic: known_element_set(backend, name, syntax)?,
             by_database: Vec::new(),
         }),
         ElementSetNames::DatabaseSpecific(names) => {
             let pairs = names.iter().map(|one| {
-                let element_set = known_element_set(backend, &one.esn.0)?;
+                let element_set = known_element_set(backend, &one.esn.0, syntax)?;
                 Ok((database(&one.db_name), element_set))
             });
             Ok(Elements {
@@ -126,34 +137,41 @@ fn specified_syntax(
     backend: &dyn Backend,
     specification: &CompSpec,
     preferred: Option<Oid>,
-) -> Result<Oid, Diagnostic> {
+) -> Result<Option<Oid>, Diagnostic> {
     let listed = specification.record_syntax.as_deref().unwrap_or_default();
     if let Some(available) = listed.iter().find(|syntax| backend.has_syntax(syntax)) {
-        return Ok(*available);
+        return Ok(Some(*available));
     }
-    let wanted = listed.first().copied().or(preferred).unwrap_or(oid::USMARC);
+    let Some(wanted) = listed.first().copied().or(preferred) else {
+        return Ok(None);
+    };
     match known_syntax(backend, wanted) {
-        Err(_) if specification.select_alternative_syntax => Ok(oid::USMARC),
-        chosen => chosen,
+        Err(_) if specification.select_alternative_syntax => Ok(None),
+        chosen => chosen.map(Some),
     }
 }
 
 fn specified_elements(
     backend: &dyn Backend,
     specification: &CompSpec,
+    syntax: Option<&Oid>,
 ) -> Result<Elements, Diagnostic> {
     let mut elements = Elements::full();
     if let Some(generic) = &specification.generic {
-        elements.generic = specified(backend, generic)?;
+        elements.generic = specified(backend, generic, syntax)?;
     }
     for one in specification.db_specific.iter().flatten() {
-        let element_set = specified(backend, &one.spec)?;
+        let element_set = specified(backend, &one.spec, syntax)?;
         elements.by_database.push((database(&one.db), element_set));
     }
     Ok(elements)
 }
 
-fn specified(backend: &dyn Backend, one: &Specification) -> Result<String, Diagnostic> {
+fn specified(
+    backend: &dyn Backend,
+    one: &Specification,
+    syntax: Option<&Oid>,
+) -> Result<String, Diagnostic> {
     use z3950_asn1::apdu::Schema;
     match &*one.schema {
         None => {}
@@ -166,7 +184,7 @@ fn specified(backend: &dyn Backend, one: &Specification) -> Result<String, Diagn
     }
     match &one.element_spec {
         None => Ok(FULL.to_owned()),
-        Some(ElementSpec::ElementSetName(name)) => known_element_set(backend, name),
+        Some(ElementSpec::ElementSetName(name)) => known_element_set(backend, name, syntax),
         Some(ElementSpec::ExternalEspec(_)) => {
             Err(diagnostic(Condition::COMP_SPEC, "externalEspec"))
         }

@@ -7,6 +7,7 @@ pub(crate) mod delete;
 pub(crate) mod init;
 pub(crate) mod pack;
 pub(crate) mod present;
+mod query;
 pub(crate) mod search;
 pub(crate) mod unsupported;
 

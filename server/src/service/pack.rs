@@ -76,7 +76,10 @@ fn entry(
     let backend = &association.backend;
     let database = backend.database_of(id);
     let element_set = composition.element_set(database);
-    let (record, size) = match backend.record(id, &composition.syntax, element_set) {
+    let syntax = composition
+        .syntax
+        .unwrap_or_else(|| backend.default_syntax(id));
+    let (record, size) = match backend.record(id, &syntax, element_set) {
         Ok(external) => {
             let size = octets(&external);
             (Record::RetrievalRecord(external), size)

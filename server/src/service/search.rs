@@ -2,14 +2,14 @@
 //! of the request ask for.
 
 use z3950_asn1::apdu::{
-    Apdu, ElementSetNames, PresentStatus, Query, Records, ResultSetStatus, RpnQuery, SearchRequest,
-    SearchResponse,
+    Apdu, ElementSetNames, PresentStatus, Records, ResultSetStatus, SearchRequest, SearchResponse,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 
 use super::composition::Composition;
 use super::count;
 use super::pack::pack;
+use super::query::rpn;
 use crate::backend::{Hits, Search};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::session::Association;
@@ -53,22 +53,12 @@ fn evaluate(association: &Association, request: &SearchRequest) -> Result<Hits, 
     if databases.len() > most {
         return Err(diagnostic(Condition::TOO_MANY_DATABASES, most.to_string()));
     }
+    let query = rpn(&request.query)?;
     association.backend.search(&Search {
         databases,
-        query: rpn(&request.query)?,
+        query: &query,
         result_set: &|name| association.result_sets.find(name).cloned(),
     })
-}
-
-/// The query, if its type is one that the server evaluates.
-fn rpn(query: &Query) -> Result<&RpnQuery, Diagnostic> {
-    match query {
-        Query::Type1(rpn) | Query::Type101(rpn) => Ok(rpn),
-        other => {
-            let query_type = format!("type-{}", other.type_number());
-            Err(diagnostic(Condition::QUERY_TYPE, query_type))
-        }
-    }
 }
 
 /// The answer to a search that worked, with the records it asks for. That these cannot be had makes the Present part of

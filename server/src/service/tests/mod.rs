@@ -5,8 +5,9 @@ mod present;
 use std::sync::Arc;
 
 use z3950_asn1::apdu::*;
+use z3950_asn1::codec::encode_value;
 use z3950_asn1::oid::{self, SUTRS};
-use z3950_asn1::types::{Any, OctetString};
+use z3950_asn1::types::{Any, InternationalString, OctetString};
 
 use crate::limits::Limits;
 use crate::requests::{Sizes, catalogue, elements, only, open, present, search_request, shown};
@@ -146,10 +147,6 @@ fn searches_that_fail_say_why() {
     check(&|request| request.query = Query::Type0(any()), "107 type-0");
     let octets = || OctetString::from("war");
     check(
-        &|request| request.query = Query::Type2(octets()),
-        "107 type-2",
-    );
-    check(
         &|request| request.query = Query::Type100(octets()),
         "107 type-100",
     );
@@ -157,11 +154,54 @@ fn searches_that_fail_say_why() {
         &|request| request.query = Query::Type102(octets()),
         "107 type-102",
     );
-    let cql = || External::octet_aligned(oid::CQL, octets());
+    let sql = || External::octet_aligned(SUTRS, octets());
     check(
-        &|request| request.query = Query::Type104(cql()),
-        "107 type-104",
+        &|request| request.query = Query::Type104(sql()),
+        "107 type-104 of 1.2.840.10003.5.101",
     );
+    let ccl = |text: &'static [u8]| {
+        move |request: &mut SearchRequest| request.query = Query::Type2(text.into())
+    };
+    check(&ccl(b"w\xe4r"), "108 octet 1 of the query is not UTF-8");
+    check(&ccl(b""), "108 a term is missing at octet 0 of the query");
+    let no_text = || External::single_asn1_type(oid::CQL, any());
+    check(
+        &|request| request.query = Query::Type104(no_text()),
+        "108 the CQL is no InternationalString",
+    );
+    let unclosed = || External::octet_aligned(oid::CQL, &b"title=\"war"[..]);
+    check(
+        &|request| request.query = Query::Type104(unclosed()),
+        "108 a quote is not closed at octet 6 of the query",
+    );
+}
+
+#[test]
+fn ccl_and_cql_are_translated() {
+    let mut session = open(catalogue(), Limits::default());
+    let cql = |text: &str| {
+        let value = encode_value(&InternationalString::from(text)).expect("a short string");
+        let value = Any::new(value).expect("a value");
+        Query::Type104(External::single_asn1_type(oid::CQL, value))
+    };
+    for (query, hits) in [
+        (Query::Type2("war".into()), 2),
+        (Query::Type2("war and nothing".into()), 0),
+        (cql("war"), 2),
+        (cql("war or nothing"), 2),
+        (
+            Query::Type104(External::octet_aligned(oid::CQL, &b"war"[..])),
+            2,
+        ),
+    ] {
+        let request = SearchRequest {
+            query: query.clone(),
+            ..search_request("war")
+        };
+        let response = search(&mut session, request);
+        assert_eq!(shown(&response.records), "none", "{query:?}");
+        assert_eq!(response.result_count, hits, "{query:?}");
+    }
 }
 
 #[test]
@@ -201,7 +241,8 @@ fn result_sets_are_named_replaced_and_combined() {
 #[test]
 fn a_search_whose_records_cannot_be_had_works_all_the_same() {
     for (syntax, element_set, diagnostic) in [
-        (oid::XML, "F", "239 1.2.840.10003.5.109.10"),
+        (oid::UKMARC, "F", "239 1.2.840.10003.5.11"),
+        (SUTRS, "dc", "25 dc"),
         (SUTRS, "zz", "25 zz"),
     ] {
         let mut session = open(catalogue(), Limits::default());

@@ -1,0 +1,92 @@
+//! The forms in which a MARC record is served: as stored, brief, and as SUTRS, XML, OPAC and GRS-1 (Z39.50-2003 Appendix REC).
+
+use bytes::Bytes;
+use z3950_asn1::apdu::External;
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::charset;
+use z3950_asn1::oid::{GRS_1, OPAC, Oid, SUTRS, XML};
+use z3950_asn1::record::grs1::GenericRecord;
+use z3950_asn1::record::opac::OpacRecord;
+use z3950_asn1::record::{MarcRecord, dublin_core, iso2709, marcxml, sutrs_external, sutrs_text};
+
+use super::brief::brief;
+use crate::diagnostic::{Diagnostic, diagnostic};
+
+/// The syntaxes into which any MARC record can be put, beside its own.
+pub(super) const SYNTAXES: [Oid; 4] = [SUTRS, XML, OPAC, GRS_1];
+
+/// Element set of XML: MARCXML, as F is.
+const MARCXML: &str = "marcxml";
+/// Element set of XML: Dublin Core.
+const DUBLIN_CORE: &str = "dc";
+
+/// Whether XML records have the element set; others have F and B alone.
+pub(super) fn is_of_xml(element_set: &str) -> bool {
+    [MARCXML, DUBLIN_CORE]
+        .iter()
+        .any(|known| element_set.eq_ignore_ascii_case(known))
+}
+
+/// A record in `syntax`, its own being `stored`. Text is UTF-8; MARC itself goes out octet for octet as it is stored, unless
+/// it is cut down to element set B.
+///
+/// # Errors
+/// Condition 238 where the syntax is neither the record's own nor one of [`SYNTAXES`], 14 where the record cannot be put into it.
+pub(super) fn record(
+    octets: &Bytes,
+    stored: Oid,
+    syntax: &Oid,
+    element_set: &str,
+) -> Result<External, Diagnostic> {
+    let lost = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "");
+    if *syntax != stored && !SYNTAXES.contains(syntax) {
+        return Err(diagnostic(
+            Condition::NOT_AVAILABLE_IN_SYNTAX,
+            syntax.to_string(),
+        ));
+    }
+    let full = !element_set.eq_ignore_ascii_case("B");
+    if full && *syntax == stored {
+        return Ok(External::octet_aligned(stored, octets.clone()));
+    }
+    let whole = iso2709::parse(octets).map_err(|_| lost())?.record;
+    let wanted = match full {
+        true => whole.clone(),
+        false => brief(&whole),
+    };
+    let own = |record: &MarcRecord| match full {
+        true => Some(octets.clone()),
+        false => iso2709::encode(record).ok().map(Bytes::from),
+    };
+    let external = match *syntax {
+        SUTRS => sutrs_external(&sutrs_text(&readable(&wanted))),
+        XML if element_set.eq_ignore_ascii_case(DUBLIN_CORE) => {
+            Some(xml(&dublin_core::to_dublin_core(&readable(&wanted))))
+        }
+        XML => Some(xml(&marcxml::to_xml(&readable(&wanted)).text)),
+        GRS_1 => GenericRecord::of_marc(&readable(&wanted))
+            .to_external()
+            .ok(),
+        // Holdings come with the brief record too: they are what OPAC is asked for.
+        OPAC => own(&wanted).and_then(|octets| {
+            let bibliographic = External::octet_aligned(stored, octets);
+            OpacRecord::of_marc(bibliographic, &readable(&whole))
+                .to_external()
+                .ok()
+        }),
+        _ => own(&wanted).map(|octets| External::octet_aligned(stored, octets)),
+    };
+    external.ok_or_else(lost)
+}
+
+/// The record in UTF-8, whatever character set it is stored in.
+fn readable(record: &MarcRecord) -> MarcRecord {
+    charset::to_utf8(record, &charset::Options::default()).record
+}
+
+fn xml(element: &str) -> External {
+    External::octet_aligned(XML, element)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! One record in every syntax and element set, and UNIMARC beside MARC 21.
+
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::{self, Oid, UKMARC, UNIMARC, USMARC};
+use z3950_asn1::record::{Field, RetrievedRecord};
+
+use super::*;
+use crate::backend::{Backend, RecordId};
+use crate::memory::MemoryBackend;
+use crate::testing;
+
+fn marc21() -> MarcRecord {
+    let mut record = testing::record("id7", "War and peace");
+    // Blank: MARC-8.
+    if let Some(coding) = record.leader.0.get_mut(9) {
+        *coding = b' ';
+    }
+    let held = [("a", "DLC"), ("h", "PG3366"), ("z", "Fragile")];
+    record.fields.extend([
+        Field::data(b"500", "  ", [("a", &b"A note, caf\xe2e."[..])]),
+        Field::data(b"852", "  ", held),
+    ]);
+    record
+}
+
+fn unimarc() -> MarcRecord {
+    MarcRecord {
+        fields: vec![
+            Field::control(b"001", "u1"),
+            Field::data(b"200", "1 ", [("a", "La guerre"), ("f", "Tolstoï")]),
+            Field::data(b"300", "  ", [("a", "Une note")]),
+        ],
+        ..MarcRecord::default()
+    }
+}
+
+fn backend(records: impl IntoIterator<Item = MarcRecord>) -> MemoryBackend {
+    let builder = MemoryBackend::builder().add_records("cat", records);
+    builder.expect("sound").build()
+}
+
+/// Text of the record, however its syntax has it.
+fn shown(backend: &MemoryBackend, syntax: Oid, element_set: &str) -> String {
+    let external = backend
+        .record(RecordId(0), &syntax, element_set)
+        .expect("a record");
+    assert_eq!(external.direct_reference, Some(syntax));
+    match RetrievedRecord::of(&external) {
+        RetrievedRecord::Opac(record) => record.to_text(),
+        RetrievedRecord::Grs1(record) => record.to_text(),
+        RetrievedRecord::Other(other) => panic!("{other:?}"),
+        record => String::from_utf8_lossy(&record.octets()).into_owned(),
+    }
+}
+
+#[test]
+fn every_syntax_has_its_element_sets() {
+    let backend = backend([marc21()]);
+    let note = "A note, café.";
+    for (syntax, element_set, has, has_not) in [
+        (XML, "F", vec!["<record", "War and peace", note], "oai_dc"),
+        (
+            XML,
+            "MARCXML",
+            vec!["<record", "War and peace", note],
+            "oai_dc",
+        ),
+        (XML, "B", vec!["<record", "War and peace"], "note"),
+        (
+            XML,
+            "dc",
+            vec!["<dc:title>War and peace</dc:title>", note],
+            "<record",
+        ),
+        (SUTRS, "F", vec!["War and peace", note], "<"),
+        (
+            GRS_1,
+            "F",
+            vec![
+                "localControlNumber: id7",
+                "title: War and peace\n",
+                "245:\n",
+                note,
+            ],
+            "<",
+        ),
+        (
+            GRS_1,
+            "B",
+            vec!["localControlNumber: id7", "title: War and peace\n"],
+            "note",
+        ),
+        (
+            OPAC,
+            "F",
+            vec![
+                "War and peace",
+                "A note",
+                "Nuc code: DLC",
+                "Call number: PG3366",
+            ],
+            "<",
+        ),
+        (
+            OPAC,
+            "B",
+            vec!["War and peace", "Public note: Fragile"],
+            "A note",
+        ),
+    ] {
+        assert!(backend.has_syntax(&syntax) && backend.has_element_set(element_set, Some(&syntax)));
+        let record = shown(&backend, syntax, element_set);
+        for part in has {
+            assert!(
+                record.contains(part),
+                "{syntax:?} {element_set}: {part:?} in\n{record}"
+            );
+        }
+        assert!(
+            !record.contains(has_not),
+            "{syntax:?} {element_set}: {has_not:?} in\n{record}"
+        );
+    }
+}
+
+#[test]
+fn element_sets_belong_to_syntaxes() {
+    let backend = backend([marc21()]);
+    for (syntax, element_set, known) in [
+        (Some(XML), "dc", true),
+        (Some(XML), "zz", false),
+        (Some(USMARC), "dc", false),
+        (Some(USMARC), "b", true),
+        (Some(SUTRS), "marcxml", false),
+        (None, "F", true),
+        (None, "dc", false),
+    ] {
+        assert_eq!(
+            backend.has_element_set(element_set, syntax.as_ref()),
+            known,
+            "{syntax:?} {element_set}"
+        );
+    }
+}
+
+#[test]
+fn unimarc_is_served_as_it_is_stored() {
+    let stored = iso2709::encode(&unimarc()).expect("sound");
+    let only = backend([unimarc()]);
+    assert_eq!(shown(&only, UNIMARC, "F").as_bytes(), stored);
+    let brief = shown(&only, UNIMARC, "B");
+    assert!(
+        brief.contains("La guerre") && !brief.contains("Une note"),
+        "{brief}"
+    );
+    assert!(only.has_syntax(&UNIMARC) && !only.has_syntax(&USMARC));
+    assert!(!backend([marc21()]).has_syntax(&UNIMARC));
+    assert_eq!(only.default_syntax(RecordId(0)), UNIMARC);
+    assert!(shown(&only, XML, "dc").contains("<dc:title>La guerre"));
+
+    let both = backend([marc21(), unimarc()]);
+    for (record, own, other) in [(0, USMARC, UNIMARC), (1, UNIMARC, USMARC)] {
+        let record = RecordId(record);
+        assert!(both.record(record, &own, "F").is_ok());
+        assert_eq!(both.default_syntax(record), own);
+        let refused = both
+            .record(record, &other, "F")
+            .expect_err("another format");
+        assert_eq!(refused.condition, Condition::NOT_AVAILABLE_IN_SYNTAX.0);
+    }
+}
+
+#[test]
+fn syntaxes_that_nothing_is_put_into_are_refused() {
+    let backend = backend([marc21()]);
+    for syntax in [UKMARC, oid::HTML, oid::SUMMARY, oid::EXPLAIN] {
+        assert!(!backend.has_syntax(&syntax), "{syntax:?}");
+        assert!(
+            backend.record(RecordId(0), &syntax, "F").is_err(),
+            "{syntax:?}"
+        );
+    }
+    assert!(self::backend([]).has_syntax(&USMARC));
+}
