@@ -54,6 +54,13 @@ pub fn yaz_ztest() -> Option<Server> {
     // Without this file it ends at the first Scan.
     std::fs::write(directory.path().join("dummy-words"), "war:3\npeace:2\n")
         .expect("the file is written");
+    // Its GRS-1 record; without one it answers with a diagnostic.
+    let tree = "(2,1) War and peace\n(4,70) {\n(4,90) {\n(2,7) Inner\n}\n}\n(0,0)\n";
+    std::fs::write(
+        directory.path().join("dummy-grs"),
+        format!("#0\n{tree}\n#1\n{tree}\n"),
+    )
+    .expect("the file is written");
     Some(start(directory, |directory, port| {
         let mut command = Command::new(&program);
         command

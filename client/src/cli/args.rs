@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand};
+use z3950_asn1::charset::Charset;
 
+use super::convert::Convert;
 use super::exit;
 use crate::plan::{Hints, Strategy};
 use crate::render::Format;
@@ -42,7 +44,9 @@ Examples:
   z3950 open z39.50s://lib.example/cat
   echo 'find @attr 1=4 war' | z3950 --demo open z39.50s://localhost/books
   z3950 plan 'z39.50r://lib.example/cat?id7'
-  z3950 url parse --json 'z39.50r://lib.example/cat?id7'";
+  z3950 convert --to marcxml records.mrc > records.xml
+  z3950 url parse --json 'z39.50r://lib.example/cat?id7'
+  z3950 query explain '@and @attr 1=4 war @attr 1=1003 tolstoy'";
 
 /// Options of every command.
 #[derive(Debug, Args)]
@@ -81,9 +85,14 @@ pub(super) enum Command {
     Open(Open),
     /// Show what a URL would send to the server, without connecting.
     Plan(Plan),
+    /// Convert files of records, or check them; without a file, standard input.
+    Convert(Convert),
     /// Take URLs apart, put them together, compare and check them.
     #[command(subcommand)]
     Url(Url),
+    /// Read queries, say them in words and in other languages.
+    #[command(subcommand)]
+    Query(Query),
 }
 
 #[derive(Debug, Args)]
@@ -95,6 +104,10 @@ pub(super) struct Get {
     /// How to write records.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
+
+    /// The character set that records are in, whatever they say themselves.
+    #[arg(long, value_name = "NAME", value_parser = charset)]
+    pub(super) charset: Option<Charset>,
 
     #[command(flatten)]
     pub(super) execution: Execution,
@@ -122,6 +135,10 @@ pub(super) struct Open {
     /// How to write records.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
+
+    /// The character set that records are in, whatever they say themselves.
+    #[arg(long, value_name = "NAME", value_parser = charset)]
+    pub(super) charset: Option<Charset>,
 
     #[command(flatten)]
     pub(super) execution: Execution,
@@ -175,6 +192,11 @@ pub(super) struct Plan {
     /// List the octets of each APDU too.
     #[arg(long)]
     pub(super) octets: bool,
+}
+
+/// A character set by any of its names.
+pub(super) fn charset(text: &str) -> Result<Charset, String> {
+    Charset::by_name(text).ok_or_else(|| "no known character set".to_owned())
 }
 
 /// Commands on URLs as texts; none of them connects.
@@ -266,6 +288,54 @@ pub(super) struct Build {
 
     #[command(flatten)]
     pub(super) reading: Reading,
+}
+
+/// Commands on queries as texts; none of them connects.
+#[derive(Debug, Subcommand)]
+pub(super) enum Query {
+    /// Show a query as a tree, with its attributes by name.
+    Parse(QueryText),
+    /// Print a query in PQF, the prefix query format.
+    ToPqf(QueryText),
+    /// Print a query in CQL, the Contextual Query Language.
+    ToCql(QueryText),
+    /// Print a query in CCL, the Common Command Language of ISO 8777.
+    ToCcl(QueryText),
+    /// Say a query as a sentence, and show it as a tree.
+    Explain(QueryText),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct QueryText {
+    /// The query.
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    pub(super) text: OsString,
+
+    /// The language that the query is written in.
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) lang: Lang,
+
+    /// What the indexes and relations of CQL mean: a pqf.properties file, as YAZ reads them.
+    #[arg(long, value_name = "FILE")]
+    pub(super) properties: Option<PathBuf>,
+
+    /// What the qualifiers of CCL mean: a bib file, as YAZ reads them.
+    #[arg(long, value_name = "FILE")]
+    pub(super) bib: Option<PathBuf>,
+}
+
+/// A language of queries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub(super) enum Lang {
+    /// The prefix query format: @attr 1=4 war
+    #[default]
+    Pqf,
+    /// ISO 8777 as YAZ speaks it: ti=war
+    Ccl,
+    /// CQL 1.1 and 1.2: dc.title = war
+    Cql,
+    /// Words, with index names in front if need be: ti:war
+    Names,
 }
 
 /// A time to wait; `None` is without limit.

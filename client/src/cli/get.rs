@@ -11,7 +11,7 @@ use super::url::{mode, named};
 use super::{Interrupt, client, explain_outcome, plan_options, timeouts};
 use crate::client::{Client, ClientOptions};
 use crate::plan::{Fallback, Plan};
-use crate::render::{Format, shown};
+use crate::render::{Document, shown};
 use crate::retrieve::{Asked, Outcome};
 use crate::url::{Kind, Z3950Url};
 
@@ -31,8 +31,7 @@ pub(super) async fn run(
     };
     let mut command = Command {
         client: client(global, options).await?,
-        format: arguments.format,
-        records: 0,
+        document: Document::new(arguments.format, arguments.charset),
         output,
     };
     let mut exit = Exit::Delivered;
@@ -43,9 +42,13 @@ pub(super) async fn run(
         };
         match Interrupt.or(command.retrieve(&plan)).await {
             Ok(one) => exit = exit.and(one?),
-            Err(_) => return Ok(Exit::Interrupted),
+            Err(_) => {
+                command.output.end(&mut command.document)?;
+                return Ok(Exit::Interrupted);
+            }
         }
     }
+    command.output.end(&mut command.document)?;
     // Ctrl-C while the sessions are closed only ends them sooner.
     let _ = Interrupt.or(command.client.close_all()).await;
     Ok(exit)
@@ -53,9 +56,8 @@ pub(super) async fn run(
 
 struct Command<'a> {
     client: Client,
-    format: Format,
-    /// Records written so far.
-    records: u64,
+    /// What the records written make together.
+    document: Document,
     output: &'a mut Output,
 }
 
@@ -128,12 +130,7 @@ impl Command<'_> {
                 "the server sent {syntax:?} where {requested:?} was asked for"
             ));
         }
-        if self.records > 0 && self.format == Format::Text {
-            self.output.line("")?;
-        }
-        self.records += 1;
-        self.output.record(&delivered.record, self.format)?;
-        Ok(Exit::Delivered)
+        self.output.record(&delivered.record, &mut self.document)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The program z3950: arguments in, exit code out. Data goes to standard output, words to standard error.
 
 mod args;
+mod convert;
 mod demo;
 mod exit;
 mod get;
@@ -10,6 +11,7 @@ mod logging;
 mod open;
 pub(crate) mod output;
 mod plan;
+mod query;
 mod report;
 mod url;
 
@@ -62,7 +64,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
 fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
     match &cli.command {
         Command::Url(command) => url::run(command, output),
+        Command::Convert(arguments) => convert::run(arguments, output),
         Command::Plan(arguments) => plan::run(arguments, output),
+        Command::Query(command) => query::run(command, output),
         Command::Get(arguments) => {
             let runtime = runtime()?;
             let exit = runtime.block_on(get::run(arguments, &cli.global, output));

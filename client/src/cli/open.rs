@@ -12,6 +12,7 @@ use super::url::mode;
 use super::{Interrupt, client, plan_options, timeouts};
 use crate::client::ClientOptions;
 use crate::plan::Fallback;
+use crate::render::Document;
 use crate::repl::{self, Input, State};
 
 pub(super) fn run(
@@ -26,7 +27,8 @@ pub(super) fn run(
         keep_open: true,
     };
     let client = runtime.block_on(client(global, options))?;
-    let mut state = State::new(client, mode(arguments.execution.strict), arguments.format);
+    let document = Document::new(arguments.format, arguments.charset);
+    let mut state = State::new(client, mode(arguments.execution.strict), document);
     let opening = state.open(arguments.url.as_encoded_bytes(), output);
     let exit = match runtime.block_on(Interrupt.or(opening)) {
         Ok(exit) => exit?,

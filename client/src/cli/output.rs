@@ -5,7 +5,8 @@ use std::io::{self, IsTerminal, StdoutLock, Write};
 
 use clap::ColorChoice;
 
-use crate::render::{Format, Rendered, escape_controls, render};
+use super::exit::Exit;
+use crate::render::{Document, Format, Rendered, escape_controls};
 use z3950_asn1::apdu::External;
 
 /// The two streams of the program.
@@ -72,17 +73,42 @@ impl Output {
         self.octets(b"\n", false)
     }
 
-    /// A record in the chosen format; raw octets are never changed. Notes go to standard error.
-    pub(crate) fn record(&mut self, record: &External, format: Format) -> Result<(), Failure> {
-        let Rendered { octets, notes } = render(record, format);
-        self.octets(&octets, format == Format::Raw)?;
+    /// The next record of a document; raw octets are never changed. Notes go to standard error.
+    ///
+    /// A record that the format cannot hold is wrong usage, and said to be.
+    pub(crate) fn record(
+        &mut self,
+        record: &External,
+        document: &mut Document,
+    ) -> Result<Exit, Failure> {
+        let Rendered {
+            octets,
+            notes,
+            failure,
+        } = document.record(record);
+        self.octets(&octets, document.format() == Format::Raw)?;
         for note in notes {
             self.note(&note);
         }
-        Ok(())
+        Ok(match failure {
+            None => Exit::Delivered,
+            Some(failure) => {
+                self.error(&failure);
+                Exit::Usage
+            }
+        })
     }
 
-    fn octets(&mut self, octets: &[u8], raw: bool) -> Result<(), Failure> {
+    /// The end of a document.
+    pub(crate) fn end(&mut self, document: &mut Document) -> Result<(), Failure> {
+        match document.end() {
+            "" => Ok(()),
+            end => self.octets(end.as_bytes(), false),
+        }
+    }
+
+    /// Octets of data; on a terminal, controls in them are escaped unless they are wanted raw.
+    pub(super) fn octets(&mut self, octets: &[u8], raw: bool) -> Result<(), Failure> {
         if self.data_is_terminal && !raw {
             let text = z3950_asn1::record::text_lossless(octets);
             self.data.write_all(escape_controls(&text).as_bytes())?;

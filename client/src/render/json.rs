@@ -1,39 +1,48 @@
-//! Records as JSON: MARC-in-JSON, and an envelope for the other syntaxes.
+//! Records of other syntaxes than MARC as JSON: an envelope with the syntax and the text, or the elements of a record that has
+//! them, or base64 where it is neither.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use z3950_asn1::oid::{Oid, SUTRS, XML};
-use z3950_asn1::record::{RetrievedRecord, iso2709, marcjson};
+use z3950_asn1::oid::{EXPLAIN, GRS_1, OPAC, Oid, SUMMARY, SUTRS, XML};
+use z3950_asn1::record::RetrievedRecord;
+use z3950_asn1::record::tree::Describe;
 
 use super::Rendered;
 
 /// One JSON object and a newline.
 pub(super) fn render(record: &RetrievedRecord) -> Rendered {
-    let mut notes = Vec::new();
     let value = match record {
-        RetrievedRecord::Marc(octets) => match iso2709::parse(octets) {
-            Ok(parsed) => {
-                notes.extend(
-                    parsed
-                        .repairs
-                        .iter()
-                        .map(|repair| format!("record repaired: {repair}")),
-                );
-                marcjson::to_value(&parsed.record)
-            }
-            Err(error) => {
-                notes.push(format!("the record is given as it came: {error}"));
-                envelope(None, octets)
-            }
-        },
+        RetrievedRecord::Opac(record) => elements(OPAC, record.to_json()),
+        RetrievedRecord::Grs1(record) => elements(GRS_1, record.to_json()),
+        RetrievedRecord::Summary(record) => elements(SUMMARY, record.describe().to_json()),
+        RetrievedRecord::Explain(record) => elements(EXPLAIN, record.describe().to_json()),
+        RetrievedRecord::Marc(octets) => envelope(None, octets),
         RetrievedRecord::Sutrs(_) => envelope(Some(SUTRS), &record.octets()),
         RetrievedRecord::Xml(octets) => envelope(Some(XML), octets),
         RetrievedRecord::Other(external) => envelope(external.direct_reference, &record.octets()),
     };
+    line(&value, Vec::new())
+}
+
+/// A record that consists of elements: an object for OPAC, Summary and Explain, an array for GRS-1.
+fn elements(syntax: Oid, record: Value) -> Value {
+    json!({ "syntax": syntax.to_string(), "record": record })
+}
+
+/// Octets that could not be read, in an envelope without a syntax.
+pub(super) fn unread(octets: &[u8], note: String) -> Rendered {
+    line(&envelope(None, octets), vec![note])
+}
+
+fn line(value: &Value, notes: Vec<String>) -> Rendered {
     let mut octets = value.to_string().into_bytes();
     octets.push(b'\n');
-    Rendered { octets, notes }
+    Rendered {
+        octets,
+        notes,
+        failure: None,
+    }
 }
 
 /// Text where the octets are text, else base64.

@@ -1,33 +1,54 @@
 //! Records for people and programs: the formats of `--format`, and text made safe for a terminal.
 
+mod document;
 mod json;
+mod marc;
 mod terminal;
+mod text;
 
+pub use document::Document;
 pub use terminal::{escape_controls, shown};
 
 use z3950_asn1::apdu::External;
-use z3950_asn1::codec::dump;
-use z3950_asn1::record::{RetrievedRecord, iso2709, marcline};
+use z3950_asn1::charset::Charset;
+use z3950_asn1::record::{Form, RetrievedRecord};
 
 /// How a record is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Format {
-    /// For people: MARC as lines, SUTRS and XML as they are.
+    /// For people: MARC as lines, SUTRS and XML as they are; also called line.
     #[default]
+    #[cfg_attr(feature = "cli", value(alias = "line"))]
     Text,
+    /// MARC in its exchange form (ISO 2709), in UTF-8, its lengths counted anew.
+    Marc,
+    /// MARC as MARCXML, all records in one collection.
+    Marcxml,
+    /// One JSON object a line: MARC as MARC-in-JSON, other syntaxes as {"syntax", "text"|"record"|"base64"}.
+    Json,
+    /// MARC as MARCMaker text, for editing.
+    Mrk,
+    /// MARC as Dublin Core in XML.
+    Dc,
+    /// MARC in a few lines, as a catalogue card has it.
+    Brief,
     /// The octets as the server sent them.
     Raw,
-    /// One JSON object a line: MARC as MARC-in-JSON, other syntaxes as {"syntax", "text"|"base64"}.
-    Json,
 }
 
 impl Format {
     /// The formats by the names `--format` takes.
-    pub const NAMES: [(&str, Self); 3] = [
+    pub const NAMES: [(&str, Self); 9] = [
         ("text", Self::Text),
-        ("raw", Self::Raw),
+        ("line", Self::Text),
+        ("marc", Self::Marc),
+        ("marcxml", Self::Marcxml),
         ("json", Self::Json),
+        ("mrk", Self::Mrk),
+        ("dc", Self::Dc),
+        ("brief", Self::Brief),
+        ("raw", Self::Raw),
     ];
 
     /// The format of that name, in any case.
@@ -45,63 +66,62 @@ impl Format {
             .find(|(_, format)| *format == self)
             .map_or("text", |(name, _)| name)
     }
+
+    /// The form in which it writes MARC records; `None` for octets as they came.
+    pub fn form(self) -> Option<Form> {
+        Some(match self {
+            Self::Text => Form::Line,
+            Self::Marc => Form::Marc,
+            Self::Marcxml => Form::MarcXml,
+            Self::Json => Form::Json,
+            Self::Mrk => Form::Mrk,
+            Self::Dc => Form::DublinCore,
+            Self::Brief => Form::Brief,
+            Self::Raw => return None,
+        })
+    }
 }
 
 /// A record in the chosen format, and what a person should be told about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rendered {
     /// What goes to standard output.
     pub octets: Vec<u8>,
     /// What goes to standard error: repairs made, text that could not be shown.
     pub notes: Vec<String>,
+    /// Why there is nothing for standard output: the format cannot hold the record.
+    pub failure: Option<String>,
 }
 
-/// Renders a record. A MARC record that no reading can make sense of is given as its octets, with a note.
+/// Renders a record by itself, without what makes several one document; [`Document`] does that.
 ///
-/// Text and JSON end with a newline; raw octets are unchanged.
-pub fn render(record: &External, format: Format) -> Rendered {
-    let record = RetrievedRecord::of(record);
-    match format {
-        Format::Raw => Rendered {
-            octets: record.octets().to_vec(),
-            notes: Vec::new(),
-        },
-        Format::Json => json::render(&record),
-        Format::Text => text(&record),
-    }
-}
-
-fn text(record: &RetrievedRecord) -> Rendered {
-    let mut notes = Vec::new();
-    let mut octets = match record {
-        RetrievedRecord::Marc(octets) => match iso2709::parse(octets) {
-            Ok(parsed) => {
-                notes.extend(
-                    parsed
-                        .repairs
-                        .iter()
-                        .map(|repair| format!("record repaired: {repair}")),
-                );
-                marcline::to_lines(&parsed.record)
-            }
-            Err(error) => {
-                notes.push(format!("the record is shown as it came: {error}"));
-                octets.to_vec()
-            }
-        },
-        RetrievedRecord::Sutrs(_) | RetrievedRecord::Xml(_) => record.octets().to_vec(),
-        RetrievedRecord::Other(external) => {
-            let syntax = external
-                .direct_reference
-                .map_or("without a name".into(), |oid| format!("{oid:?}"));
-            notes.push(format!(
-                "record syntax {syntax} is shown as a listing of its BER values"
-            ));
-            dump::dump(&record.octets()).into_bytes()
-        }
+/// Text is in UTF-8, read in the character set given, or in the one that the record names or its octets show. A MARC record that no reading can make sense of is given as its octets in `text` and `json`, with a note. Records of
+/// other syntaxes are text in `text` and `brief` and an envelope in `json`; the formats of MARC do not hold them, unless
+/// they are XML with a MARCXML record in it. Text and JSON end with a newline; raw octets are unchanged.
+pub fn render(record: &External, format: Format, charset: Option<Charset>) -> Rendered {
+    let Some(form) = format.form() else {
+        return Rendered {
+            octets: RetrievedRecord::octets_of(record).to_vec(),
+            ..Rendered::default()
+        };
     };
-    if octets.last() != Some(&b'\n') {
-        octets.push(b'\n');
+    let record = RetrievedRecord::of(record);
+    if let RetrievedRecord::Marc(octets) = &record {
+        return marc::render(octets, form, charset);
     }
-    Rendered { octets, notes }
+    match format {
+        Format::Json => json::render(&record),
+        Format::Text => text::render(&record, charset),
+        _ => marc::within_xml(&record, form).unwrap_or_else(|| match format {
+            Format::Brief => text::render(&record, charset),
+            _ => Rendered {
+                failure: Some(format!(
+                    "{} is no MARC record, which --format {} needs; try --format text or raw",
+                    text::name(&record),
+                    format.name()
+                )),
+                ..Rendered::default()
+            },
+        }),
+    }
 }

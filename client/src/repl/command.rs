@@ -17,6 +17,8 @@ pub(super) enum Command {
     Format(Option<String>),
     /// The element set; `None` shows the one in use.
     Elements(Option<String>),
+    /// How `find` takes its text; `None` shows it.
+    Querytype(Option<String>),
     /// Of one command, or of all.
     Help(Option<&'static Entry>),
 }
@@ -35,6 +37,8 @@ pub(super) enum CommandError {
     Unknown(String),
     #[error("usage: {0}")]
     Usage(String),
+    #[error("the line is not UTF-8 from octet {0} on")]
+    Malformed(usize),
 }
 
 impl CommandError {
@@ -63,6 +67,7 @@ enum Parse {
     Close,
     Format,
     Elements,
+    Querytype,
     Help,
 }
 
@@ -94,12 +99,15 @@ pub(super) const TABLE: &[Entry] = &[
     Entry {
         name: "find",
         arguments: "QUERY",
-        summary: "search for words anywhere, or by a query in PQF",
+        summary: "search for words, or by a query in PQF, CCL or CQL",
         examples: &[
             "find war peace",
             "find \"war and peace\"",
+            "find ti:war au:tolstoy",
             "find @attr 1=4 war",
             "find @and @attr 1=4 war @attr 1=1003 tolstoy",
+            "find ccl: ti=war and au=tolstoy",
+            "find cql: dc.title=war and dc.creator=tolstoy",
         ],
         parse: Parse::Find,
     },
@@ -135,6 +143,13 @@ pub(super) const TABLE: &[Entry] = &[
         summary: "name the element set to ask for, or show it",
         examples: &["elements F", "elements B", "elements none"],
         parse: Parse::Elements,
+    },
+    Entry {
+        name: "querytype",
+        arguments: "[TYPE]",
+        summary: "name the language of queries: auto, prefix, ccl, ccl2rpn, cql, cql2rpn or names; or show it",
+        examples: &["querytype ccl2rpn", "querytype cql", "querytype auto"],
+        parse: Parse::Querytype,
     },
     Entry {
         name: "close",
@@ -186,6 +201,7 @@ impl Entry {
             Parse::Show => span(arguments).map(|span| Command::Show(Some(span))),
             Parse::Format if !arguments.contains(' ') => Some(Command::Format(one())),
             Parse::Elements if !arguments.contains(' ') => Some(Command::Elements(one())),
+            Parse::Querytype if !arguments.contains(' ') => Some(Command::Querytype(one())),
             Parse::Help if arguments.is_empty() => Some(Command::Help(None)),
             Parse::Help => Some(Command::Help(Some(entry(arguments)?))),
             _ => None,
@@ -259,6 +275,12 @@ mod tests {
             ("fo usmarc", Some(Command::Format(Some("usmarc".into())))),
             ("e", Some(Command::Quit)),
             ("el F", Some(Command::Elements(Some("F".into())))),
+            ("q", Some(Command::Quit)),
+            ("querytype", Some(Command::Querytype(None))),
+            (
+                "que cql2rpn",
+                Some(Command::Querytype(Some("cql2rpn".into()))),
+            ),
             ("close", Some(Command::Close)),
             ("help", Some(Command::Help(None))),
         ] {

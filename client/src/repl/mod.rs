@@ -1,6 +1,7 @@
 //! The prompt of a session: commands from a terminal or a pipe, until `quit` or the end of input.
 
 mod command;
+mod query;
 mod state;
 
 pub(crate) use state::State;
@@ -12,7 +13,7 @@ use tokio::runtime::Runtime;
 use crate::cli::input::Lines;
 use crate::cli::output::{Failure, Output};
 use crate::cli::{Exit, Interrupt, Stopped};
-use command::Command;
+use command::{Command, CommandError};
 
 /// Where commands come from.
 pub(crate) enum Input {
@@ -25,6 +26,8 @@ pub(crate) enum Input {
 /// What the next line is.
 enum Line {
     Text(String),
+    /// Not UTF-8, from this octet on. In a query, PQF has \xNN for other octets.
+    Malformed(usize),
     /// Ctrl-C while typing: the line is given up.
     GivenUp,
     End,
@@ -51,8 +54,10 @@ impl Input {
                 Err(error) => Err(Failure::machine("read from the terminal", &error)),
             },
             Self::Pipe(lines) => Ok(match lines.next()? {
-                // Octets that are not UTF-8 cannot be meant by any command but a query; PQF has \xNN for them.
-                Some(line) => Line::Text(String::from_utf8_lossy(&line).into_owned()),
+                Some(line) => String::from_utf8(line).map_or_else(
+                    |error| Line::Malformed(error.utf8_error().valid_up_to()),
+                    Line::Text,
+                ),
                 None => Line::End,
             }),
         }
@@ -69,11 +74,12 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     loop {
         let line = match input.next()? {
-            Line::Text(line) => line,
+            Line::Text(line) => Ok(line),
+            Line::Malformed(at) => Err(CommandError::Malformed(at)),
             Line::GivenUp => continue,
             Line::End => break,
         };
-        let exit = match command::parse(&line) {
+        let exit = match line.and_then(|line| command::parse(&line)) {
             Ok(None) => continue,
             Ok(Some(Command::Quit)) => break,
             Ok(Some(command)) => {

@@ -1,19 +1,20 @@
 //! What the prompt remembers between commands – session, databases, preferences, result set – and what each
 //! command does with it.
 
-use z3950_asn1::apdu::{DatabaseName, Query};
+use z3950_asn1::apdu::DatabaseName;
 use z3950_asn1::oid::Oid;
-use z3950_asn1::query::{parse_pqf, parse_words};
+use z3950_asn1::query::Dialects;
 use z3950_asn1::types::InternationalString;
 
 use super::command::{Command, Entry, Span, TABLE};
+use super::query::{self, QueryType};
 use crate::cli::output::{Failure, Output};
 use crate::cli::{Exit, explain, explain_outcome, named};
 use crate::client::Client;
 use crate::error::{Diagnostics, Error};
 use crate::open::{OpenError, Opened};
 use crate::plan::{Plan, SessionDefaults, record_syntax_by_name};
-use crate::render::{Format, shown};
+use crate::render::{Document, shown};
 use crate::retrieve::Outcome;
 use crate::service::present::PresentOptions;
 use crate::service::records::ResultRecord;
@@ -28,9 +29,12 @@ const DEFAULT_DATABASE: &str = "Default";
 pub(crate) struct State {
     client: Client,
     mode: Mode,
-    format: Format,
+    /// Without records: each answer is a document of its own.
+    document: Document,
     session: Option<Session>,
     preferences: SessionDefaults,
+    query_type: QueryType,
+    dialects: Dialects,
     result_set: Option<ResultSet>,
 }
 
@@ -43,14 +47,16 @@ struct ResultSet {
 
 impl State {
     /// A prompt without a session.
-    pub(crate) fn new(client: Client, mode: Mode, format: Format) -> Self {
+    pub(crate) fn new(client: Client, mode: Mode, document: Document) -> Self {
         let preferences = SessionDefaults::default();
         Self {
             client,
             mode,
-            format,
+            document,
             session: None,
             preferences,
+            query_type: QueryType::default(),
+            dialects: Dialects::default(),
             result_set: None,
         }
     }
@@ -79,6 +85,7 @@ impl State {
             Command::Base(names) => self.base(&names, output),
             Command::Format(name) => self.record_syntax(name.as_deref(), output),
             Command::Elements(name) => self.elements(name, output),
+            Command::Querytype(name) => self.querytype(name.as_deref(), output),
             Command::Close => self.close(output).await,
             Command::Help(entry) => help(entry, output),
             Command::Quit => Ok(Exit::Delivered),
@@ -148,8 +155,10 @@ impl State {
                     None => Ok(Exit::Delivered),
                     Some(Outcome::Delivered(delivered)) => {
                         self.passed(1);
-                        output.record(&delivered.record, self.format)?;
-                        Ok(Exit::Delivered)
+                        let mut document = self.document.clone();
+                        let exit = output.record(&delivered.record, &mut document)?;
+                        output.end(&mut document)?;
+                        Ok(exit)
                     }
                     Some(outcome) => {
                         let (exit, message) = explain_outcome(&outcome);
@@ -182,13 +191,9 @@ impl State {
             Ok(session) => session,
             Err(exit) => return Ok(exit),
         };
-        let query = match if text.starts_with('@') {
-            parse_pqf(text)
-        } else {
-            parse_words(text)
-        } {
+        let query = match query::read(self.query_type, &self.dialects, text) {
             Ok(query) => query,
-            Err(error) => {
+            Err(query::Refused { error, text }) => {
                 output.error(&format!("{error}\n{}", error.pointed_out(text).trim_end()));
                 return Ok(Exit::Usage);
             }
@@ -205,7 +210,7 @@ impl State {
             databases,
             ..SearchOptions::default()
         };
-        match session.search(Query::Type1(query), &options).await {
+        match session.search(query, &options).await {
             Ok(result) => {
                 self.found(result.hits, output)?;
                 Ok(Exit::Delivered)
@@ -249,7 +254,10 @@ impl State {
             },
             (Some(_), Some(span)) => span,
         };
-        self.records(&session, span, output).await
+        let mut document = self.document.clone();
+        let exit = self.records(&session, span, &mut document, output).await;
+        output.end(&mut document)?;
+        exit
     }
 
     /// Presents until all records of the span have come: a server may answer with fewer than were asked for.
@@ -257,6 +265,7 @@ impl State {
         &mut self,
         session: &Session,
         span: Span,
+        document: &mut Document,
         output: &mut Output,
     ) -> Result<Exit, Failure> {
         let options = PresentOptions {
@@ -281,12 +290,9 @@ impl State {
                 return Ok(exit.and(Exit::Transport));
             }
             for record in result.records {
-                if position > span.start && self.format == Format::Text {
-                    output.line("")?;
-                }
                 match record {
                     ResultRecord::Record { external, .. } => {
-                        output.record(&external, self.format)?
+                        exit = exit.and(output.record(&external, document)?);
                     }
                     ResultRecord::Diagnostic { diagnostic, .. } => {
                         output.error(&format!(
@@ -359,6 +365,24 @@ impl State {
             Some(name) => self.preferences.element_set = Some(Octets::from(name)),
         }
         Ok(Exit::Delivered)
+    }
+
+    fn querytype(&mut self, name: Option<&str>, output: &mut Output) -> Result<Exit, Failure> {
+        let Some(name) = name else {
+            output.line(self.query_type.name())?;
+            return Ok(Exit::Delivered);
+        };
+        match QueryType::by_name(name) {
+            Some(query_type) => {
+                self.query_type = query_type;
+                Ok(Exit::Delivered)
+            }
+            None => {
+                let names = QueryType::names();
+                output.error(&format!("{name} is not a query type: {names}"));
+                Ok(Exit::Usage)
+            }
+        }
     }
 
     async fn close(&mut self, output: &Output) -> Result<Exit, Failure> {

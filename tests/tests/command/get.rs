@@ -42,7 +42,7 @@ fn outcomes_are_exit_codes_and_plain_words() {
         ("books?nosuch", 3, "no record matches"),
         ("books?twice", 4, "2 records match"),
         ("nosuch?x", 5, "diagnostic 235"),
-        ("books?pg1342;rs=opac", 5, "diagnostic 239"),
+        ("books?pg1342;rs=ukmarc", 5, "diagnostic 239"),
         ("books?pg1342;esn=x", 5, "diagnostic 25"),
         ("books", 2, "names no record"),
         ("books?a b", 2, "offset 27"),

@@ -3,4 +3,5 @@
 mod daemon;
 mod get;
 mod open;
+mod query;
 mod url;

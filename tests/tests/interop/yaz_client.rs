@@ -93,12 +93,26 @@ fn what_cannot_be_had_is_said_by_diagnostic() {
         ("find @attr 1=4 @attr 4=999 x", "[118]"),
         ("find @attr 9=1 x", "[113]"),
         ("find @attrset gils x", "[121]"),
-        ("find @attr 1=1032 pg1342\nformat opac\nshow 1", "[239]"),
+        ("find @attr 1=1032 pg1342\nformat ukmarc\nshow 1", "[239]"),
         ("find @attr 1=1032 pg1342\nelements X\nshow 1", "[25]"),
         ("find @set nosuch", "[30]"),
-        ("querytype ccl\nfind x", "[107]"),
+        ("querytype ccl\nfind (", "[108]"),
+        ("querytype cql\nfind title=", "[108]"),
     ] {
         check(commands, &[diagnostic]);
+    }
+}
+
+#[test]
+fn ccl_and_cql_are_understood() {
+    for (language, query) in [
+        ("ccl", "ti=pride and au=austen"),
+        ("cql", "dc.title=pride and dc.creator=austen"),
+    ] {
+        check(
+            &format!("querytype {language}\nfind {query}"),
+            &["Search was a success.", "Number of hits: 1,"],
+        );
     }
 }
 

@@ -1,0 +1,237 @@
+//! `z3950 convert`: files of records from one form into another, or checked, in constant memory.
+
+mod arguments;
+mod check;
+mod progress;
+mod sink;
+
+pub(super) use self::arguments::Convert;
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use z3950_asn1::charset::{Options, to_charset, to_utf8};
+use z3950_asn1::record::stream::{Found, InputForm, RecordReader};
+use z3950_asn1::record::{Form, MarcRecord};
+
+use self::progress::Progress;
+use self::sink::Sink;
+use super::exit::Exit;
+use super::output::{Failure, Output};
+
+/// Converts or checks every file. Records that had to be left out, and faults found by a check, make exit code 8.
+pub(super) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Failure> {
+    if let Some(path) = arguments
+        .files
+        .iter()
+        .find(|path| is_output(path, arguments))
+    {
+        output.error(&format!("{} is both input and output", path.display()));
+        return Ok(Exit::Usage);
+    }
+    if arguments.to_charset.is_some() && !matches!(arguments.to, Form::Marc | Form::Line) {
+        output.error("--to-charset is for --to marc and --to line; other forms are in UTF-8");
+        return Ok(Exit::Usage);
+    }
+    let mut run = Run {
+        arguments,
+        output,
+        sink: Sink::new(arguments),
+        progress: Progress::new(),
+        read: 0,
+        faulty: 0,
+    };
+    let mut result = Ok(());
+    for path in &arguments.files {
+        result = run.file(path);
+        if result.is_err() || run.is_done() {
+            break;
+        }
+    }
+    run.progress.clear();
+    // What was converted before a file could not be read is a whole document all the same.
+    if !arguments.check && !matches!(result, Err(Failure::BrokenPipe | Failure::Write(_))) {
+        run.sink.finish(run.output)?;
+    }
+    result?;
+    Ok(match run.faulty {
+        0 => Exit::Delivered,
+        _ => Exit::FaultsFound,
+    })
+}
+
+/// Whether a file that is read is the one that would be written.
+fn is_output(path: &Path, arguments: &Convert) -> bool {
+    let same = |output: &Path| {
+        path.canonicalize()
+            .is_ok_and(|path| output.canonicalize().is_ok_and(|output| path == output))
+    };
+    arguments.output.as_deref().is_some_and(same)
+}
+
+struct Run<'a> {
+    arguments: &'a Convert,
+    output: &'a mut Output,
+    sink: Sink,
+    progress: Progress,
+    /// Records read from all files.
+    read: u64,
+    /// Records that were left out, or that a check found wrong.
+    faulty: u64,
+}
+
+impl Run<'_> {
+    fn file(&mut self, path: &Path) -> Result<(), Failure> {
+        let source = Source::open(path)?;
+        let unread = |error: io::Error| Failure::input(&source.name, &error);
+        let mut reader = match self.arguments.from {
+            Some(form) => RecordReader::new(source.input, form),
+            None => {
+                let extension = path.extension().and_then(|extension| extension.to_str());
+                let fallback = extension.and_then(InputForm::by_extension);
+                RecordReader::guessing(source.input, fallback.unwrap_or(InputForm::Marc))
+                    .map_err(unread)?
+            }
+        };
+        while !self.is_done() {
+            let Some(found) = reader.next() else {
+                break;
+            };
+            let found = found.map_err(unread)?;
+            self.read += 1;
+            self.progress.at(self.read, reader.offset(), source.size);
+            if self.read > self.arguments.offset {
+                self.record(&source.name, found)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the range that was asked for has been read.
+    fn is_done(&self) -> bool {
+        let limit = self.arguments.limit;
+        limit.is_some_and(|limit| self.read >= self.arguments.offset.saturating_add(limit))
+    }
+
+    fn record(&mut self, name: &str, found: Found) -> Result<(), Failure> {
+        let (number, offset) = (found.number, found.offset);
+        let place = Place {
+            name,
+            number,
+            offset,
+        };
+        let mut notes = found.notes;
+        let record = match found.record {
+            Ok(record) => record,
+            Err(damage) => {
+                notes.push(damage);
+                return self.left_out(&place, &notes);
+            }
+        };
+        let options = Options {
+            charset: self.arguments.charset,
+            ..Options::default()
+        };
+        let converted = to_utf8(&record, &options);
+        if self.arguments.check {
+            notes.extend(check::faults(&record, &converted));
+            return match notes.is_empty() {
+                true => Ok(()),
+                false => self.left_out(&place, &notes),
+            };
+        }
+        notes.extend(converted.problems.iter().map(ToString::to_string));
+        if self.arguments.strict && !notes.is_empty() {
+            return self.left_out(&place, &notes);
+        }
+        let record = self.in_output_charset(converted.record, &mut notes);
+        match self.sink.write(&record, self.output)? {
+            Ok(losses) => {
+                notes.extend(losses);
+                self.note(&place, &notes);
+                Ok(())
+            }
+            Err(error) => {
+                notes.push(error.to_string());
+                self.left_out(&place, &notes)
+            }
+        }
+    }
+
+    fn in_output_charset(&self, record: MarcRecord, notes: &mut Vec<String>) -> MarcRecord {
+        let Some(charset) = self.arguments.to_charset else {
+            return record;
+        };
+        let encoded = to_charset(&record, charset, &Options::default());
+        notes.extend(encoded.problems.iter().map(ToString::to_string));
+        encoded.record
+    }
+
+    /// Says why a record is not in the output; of a check, that is the output.
+    fn left_out(&mut self, place: &Place<'_>, faults: &[String]) -> Result<(), Failure> {
+        self.faulty += 1;
+        self.progress.clear();
+        if self.arguments.check {
+            return faults
+                .iter()
+                .try_for_each(|fault| self.output.line(&format!("{place}: {fault}")));
+        }
+        self.output
+            .error(&format!("{place} left out: {}", faults.join("; ")));
+        Ok(())
+    }
+
+    fn note(&mut self, place: &Place<'_>, notes: &[String]) {
+        if !notes.is_empty() {
+            self.progress.clear();
+            self.output.note(&format!("{place}: {}", notes.join("; ")));
+        }
+    }
+}
+
+/// Where a record stands, for messages.
+struct Place<'a> {
+    name: &'a str,
+    number: u64,
+    offset: u64,
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            name,
+            number,
+            offset,
+        } = self;
+        write!(f, "{name}: record {number} (octet {offset})")
+    }
+}
+
+/// A file or standard input.
+struct Source {
+    name: String,
+    size: Option<u64>,
+    input: Box<dyn Read>,
+}
+
+impl Source {
+    fn open(path: &Path) -> Result<Self, Failure> {
+        if path == Path::new("-") {
+            return Ok(Self {
+                name: "standard input".to_owned(),
+                size: None,
+                input: Box::new(io::stdin().lock()),
+            });
+        }
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| Failure::input(&name, &error))?;
+        let size = file.metadata().ok().filter(|data| data.is_file());
+        Ok(Self {
+            name,
+            size: size.map(|data| data.len()),
+            input: Box::new(file),
+        })
+    }
+}

@@ -1,0 +1,107 @@
+//! `z3950 query`: queries as texts, in PQF, CCL, CQL or words (Z39.50-2003 §3.7); nothing here connects.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use z3950_asn1::apdu::RpnQuery;
+use z3950_asn1::query::ccl::Bib;
+use z3950_asn1::query::cql::Properties;
+use z3950_asn1::query::{Dialects, Language, explain, tree};
+
+use super::args::{Lang, Query, QueryText};
+use super::exit::Exit;
+use super::output::{Failure, Output};
+
+/// The longest file of properties or qualifiers read, in octets.
+const MAX_FILE: u64 = 1 << 20;
+
+pub(super) fn run(command: &Query, output: &mut Output) -> Result<Exit, Failure> {
+    match command {
+        Query::Parse(text) => shown(text, output, |_, query| Ok(tree(query))),
+        Query::ToPqf(text) => shown(text, output, |_, query| Ok(query.to_string())),
+        Query::ToCql(text) => shown(text, output, |dialects, query| {
+            dialects.to_cql(query).map_err(|error| error.to_string())
+        }),
+        Query::ToCcl(text) => shown(text, output, |dialects, query| {
+            dialects.to_ccl(query).map_err(|error| error.to_string())
+        }),
+        Query::Explain(text) => shown(text, output, |_, query| {
+            Ok(format!("{}\n\n{}", explain(query), tree(query)))
+        }),
+    }
+}
+
+/// Reads the query and writes what `show` makes of it, or why it makes nothing.
+fn shown(
+    arguments: &QueryText,
+    output: &mut Output,
+    show: impl Fn(&Dialects, &RpnQuery) -> Result<String, String>,
+) -> Result<Exit, Failure> {
+    let dialects = dialects(arguments)?;
+    let text = match std::str::from_utf8(arguments.text.as_encoded_bytes()) {
+        Ok(text) => text,
+        Err(error) => {
+            let at = error.valid_up_to();
+            output.error(&format!("octet {at} of the query is not UTF-8"));
+            return Ok(Exit::Usage);
+        }
+    };
+    let query = match dialects.read(language(arguments.lang), text) {
+        Ok(query) => query,
+        Err(error) => {
+            output.error(&format!("{error}\n{}", error.pointed_out(text).trim_end()));
+            return Ok(Exit::Usage);
+        }
+    };
+    match show(&dialects, &query) {
+        Ok(line) => {
+            output.line(&line)?;
+            Ok(Exit::Delivered)
+        }
+        Err(reason) => {
+            output.error(&reason);
+            Ok(Exit::Usage)
+        }
+    }
+}
+
+fn language(lang: Lang) -> Language {
+    match lang {
+        Lang::Pqf => Language::Pqf,
+        Lang::Ccl => Language::Ccl,
+        Lang::Cql => Language::Cql,
+        Lang::Names => Language::Names,
+    }
+}
+
+/// The built-in tables, or those of the files given.
+fn dialects(arguments: &QueryText) -> Result<Dialects, Failure> {
+    let mut dialects = Dialects::default();
+    if let Some(path) = &arguments.properties {
+        dialects.properties =
+            Properties::parse(&file(path)?).map_err(|error| unusable(path, &error))?;
+    }
+    if let Some(path) = &arguments.bib {
+        dialects.bib = Bib::parse(&file(path)?).map_err(|error| unusable(path, &error))?;
+    }
+    Ok(dialects)
+}
+
+fn file(path: &Path) -> Result<String, Failure> {
+    let mut text = String::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_FILE + 1).read_to_string(&mut text))
+        .map_err(|error| unusable(path, &error))?;
+    match u64::try_from(text.len()) {
+        Ok(length) if length <= MAX_FILE => Ok(text),
+        _ => Err(unusable(path, &format!("more than {MAX_FILE} octets"))),
+    }
+}
+
+fn unusable(path: &Path, error: &impl ToString) -> Failure {
+    Failure::Input {
+        path: path.display().to_string(),
+        error: error.to_string(),
+    }
+}

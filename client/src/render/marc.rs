@@ -1,0 +1,68 @@
+//! MARC records in any of their forms, read leniently; also those that come as XML.
+
+use bytes::Bytes;
+use z3950_asn1::charset::{Charset, Options, to_utf8};
+use z3950_asn1::record::stream::{InputForm, RecordReader};
+use z3950_asn1::record::{Form, MarcRecord, RetrievedRecord, iso2709};
+
+use super::{Rendered, json, text};
+
+/// A record of ISO 2709 octets in a form.
+pub(super) fn render(octets: &Bytes, form: Form, charset: Option<Charset>) -> Rendered {
+    match iso2709::parse(octets) {
+        Ok(parsed) => {
+            let repairs = parsed.repairs.iter();
+            let mut notes: Vec<String> = repairs
+                .map(|repair| format!("record repaired: {repair}"))
+                .collect();
+            let options = Options {
+                charset,
+                ..Options::default()
+            };
+            let converted = to_utf8(&parsed.record, &options);
+            notes.extend(converted.problems.iter().map(ToString::to_string));
+            written(&converted.record, form, notes)
+        }
+        Err(error) => {
+            let note = format!("the record is given as it came: {error}");
+            match form {
+                Form::Line | Form::Brief => text::unread(octets, note),
+                Form::Json => json::unread(octets, note),
+                _ => Rendered {
+                    failure: Some(format!("the record cannot be read: {error}")),
+                    ..Rendered::default()
+                },
+            }
+        }
+    }
+}
+
+/// The first MARCXML record of an XML record in a form; `None` if there is none.
+pub(super) fn within_xml(record: &RetrievedRecord, form: Form) -> Option<Rendered> {
+    let RetrievedRecord::Xml(octets) = record else {
+        return None;
+    };
+    let found = RecordReader::new(&octets[..], InputForm::MarcXml).next()?;
+    let found = found.ok()?;
+    let record = found
+        .record
+        .ok()
+        .filter(|record| !record.fields.is_empty())?;
+    Some(written(&record, form, found.notes))
+}
+
+fn written(record: &MarcRecord, form: Form, mut notes: Vec<String>) -> Rendered {
+    let mut octets = Vec::new();
+    let failure = match form.write(record, &mut octets) {
+        Ok(losses) => {
+            notes.extend(losses);
+            None
+        }
+        Err(error) => Some(error.to_string()),
+    };
+    Rendered {
+        octets,
+        notes,
+        failure,
+    }
+}

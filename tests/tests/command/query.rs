@@ -1,0 +1,237 @@
+//! `z3950 query`, and the languages of `find` at the prompt.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+
+use z3950_tests::program::{z3950, z3950_fed};
+
+/// `z3950 query` with the arguments prints the lines, and nothing else.
+fn check(arguments: &[&str], lines: &[&str]) {
+    let ran = z3950(["query"].iter().chain(arguments));
+    assert_eq!(ran.stdout, lines.join("\n") + "\n", "{arguments:?}");
+    assert_eq!((ran.code, &*ran.stderr), (Some(0), ""), "{arguments:?}");
+}
+
+/// `z3950 query` with the arguments prints nothing, and says these lines of the fault.
+fn refused(arguments: &[&str], lines: &[&str]) {
+    let ran = z3950(["query"].iter().chain(arguments));
+    assert_eq!(ran.stderr, lines.join("\n") + "\n", "{arguments:?}");
+    assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{arguments:?}");
+}
+
+#[test]
+fn a_query_is_explained() {
+    check(
+        &["explain", "@and @attr 1=4 war @attr 1=1003 tolstoy"],
+        &[
+            "Records where title has \"war\" and author has \"tolstoy\".",
+            "",
+            "and",
+            "  \"war\"  Use=4 title",
+            "  \"tolstoy\"  Use=1003 author",
+        ],
+    );
+    check(
+        &["parse", "@attr 4=104 @attr 1=1032 pg1342"],
+        &["\"pg1342\"  Use=1032 doc-id  Structure=104 urx"],
+    );
+    check(
+        &["parse", "--lang", "ccl", "ti=war"],
+        &["\"war\"  Use=4 title"],
+    );
+}
+
+#[test]
+fn a_query_is_said_in_other_languages() {
+    let pqf = "@and @attr 1=4 war @attr 1=1003 tolstoy";
+    check(&["to-pqf", pqf], &[pqf]);
+    check(&["to-ccl", pqf], &["ti=war and au=tolstoy"]);
+    for (language, text) in [
+        ("ccl", "ti=war and au=tolstoy"),
+        ("names", "ti:war au:tolstoy"),
+    ] {
+        check(&["to-pqf", "--lang", language, text], &[pqf]);
+    }
+    let cql = z3950(["query", "to-cql", pqf]).stdout;
+    check(
+        &["to-cql", "--lang", "cql", cql.trim_end()],
+        &[cql.trim_end()],
+    );
+    let read = z3950(["query", "to-pqf", "--lang", "cql", cql.trim_end()]).stdout;
+    for part in ["@and ", "@attr 1=4 war", "@attr 1=1003 tolstoy"] {
+        assert!(read.contains(part), "{read}");
+    }
+}
+
+#[test]
+fn what_a_language_cannot_say_is_refused() {
+    for command in ["to-ccl", "to-cql"] {
+        let ran = z3950(["query", command, "@attr 1=4 @term null x"]);
+        assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{command}");
+        assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn faults_are_pointed_out() {
+    refused(
+        &["to-pqf", "@and ü @attr 1 x"],
+        &[
+            "error: attribute set \"1\" is not known at octet 14 of the query",
+            "@and ü @attr 1 x",
+            "             ^",
+        ],
+    );
+    refused(
+        &["parse", "@attr gisl 1=4 x"],
+        &[
+            "error: attribute set \"gisl\" is not known; did you mean GILS? at octet 6 of the query",
+            "@attr gisl 1=4 x",
+            "      ^",
+        ],
+    );
+    for (language, text) in [
+        ("ccl", "ti=(war"),
+        ("cql", "title = "),
+        ("names", "ti:\"war"),
+    ] {
+        let ran = z3950(["query", "parse", "--lang", language, text]);
+        assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{text}");
+        let lines: Vec<&str> = ran.stderr.lines().collect();
+        assert!(lines[0].contains(" at octet "), "{lines:?}");
+        assert_eq!(lines[1].trim_end(), text.trim_end());
+        assert_eq!(lines[2].trim_start(), "^");
+    }
+}
+
+#[test]
+fn odd_octets_are_data_or_refused() {
+    check(&["to-pqf", "a\tb"], &["a\\x09b"]);
+    check(&["to-pqf", "a\u{1b}[2J"], &["a\\x1B[2J"]);
+    check(&["to-pqf", "{a\"b}"], &["a\\\"b"]);
+    check(&["to-pqf", "-5"], &["-5"]);
+    check(&["to-pqf", "M\\xFCller"], &["M\\xFCller"]);
+    let not_text = OsString::from_vec(b"caf\xe9".to_vec());
+    let ran = z3950(["query".into(), "to-pqf".into(), not_text]);
+    assert_eq!(ran.stderr, "error: octet 3 of the query is not UTF-8\n");
+    assert_eq!((ran.code, &*ran.stdout), (Some(2), ""));
+}
+
+#[test]
+fn files_say_what_names_mean() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = |name: &str, text: &[u8]| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).expect("the file is written");
+        path.to_str().expect("a path of letters").to_owned()
+    };
+    let bib = file("my.bib", b"colour u=4711\nterm t=x\n");
+    check(
+        &["to-pqf", "--lang", "ccl", "--bib", &bib, "colour=red"],
+        &["@attr 1=4711 red"],
+    );
+    let properties = file(
+        "my.properties",
+        b"set.my = info:my\nset = info:my\nindex.my.colour = 1=4711\nrelation.eq = 2=3\nstructure.* = 4=1\nposition.any = 3=3\ntruncation.none = 5=100\n",
+    );
+    let arguments = ["to-pqf", "--lang", "cql", "--properties", &properties];
+    let ran = z3950(["query"].iter().chain(&arguments).chain(&["colour=red"]));
+    assert!(ran.stdout.contains("@attr 1=4711"), "{}", ran.stderr);
+    let broken = file("broken.bib", b"ti u=4\nau u=\xff\n");
+    let missing = directory.path().join("missing");
+    let missing = missing.to_str().expect("a path of letters");
+    for path in [broken.as_str(), missing] {
+        let ran = z3950(["query", "to-pqf", "--lang", "ccl", "--bib", path, "x"]);
+        assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{path}");
+        assert!(ran.stderr.contains(path), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn the_properties_of_yaz_are_read() {
+    const PROPERTIES: &str = "/usr/share/yaz/etc/pqf.properties";
+    if !Path::new(PROPERTIES).exists() {
+        eprintln!("skipped: {PROPERTIES} not found");
+        return;
+    }
+    let ran = z3950([
+        "query",
+        "to-pqf",
+        "--lang",
+        "cql",
+        "--properties",
+        PROPERTIES,
+        "dc.title=war",
+    ]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("@attr 1=4 "), "{}", ran.stdout);
+}
+
+/// What `find` prints of the catalogue built in, behind the commands.
+fn found(commands: &str) -> (Option<i32>, String, String) {
+    let ran = z3950_fed(
+        [
+            "--demo",
+            "open",
+            "z39.50s://localhost/books",
+            "--stop-on-error",
+        ],
+        commands,
+    );
+    (ran.code, ran.stdout, ran.stderr)
+}
+
+#[test]
+fn the_prompt_takes_every_language() {
+    for commands in [
+        "find @and @attr 1=4 pride @attr 1=1003 austen",
+        "find pqf: @and @attr 1=4 pride @attr 1=1003 austen",
+        "find ti:pride au:austen",
+        "find ti:prejudice au:austen",
+        "find ccl: ti=pride and au=austen",
+        "find cql: dc.title=pride and dc.creator=austen",
+        "querytype ccl\nfind ti=pride and au=austen",
+        "querytype ccl2rpn\nfind ti=pride and au=austen",
+        "querytype cclrpn\nfind ti=pride and au=austen",
+        "querytype cql\nfind dc.title=pride and dc.creator=austen",
+        "querytype cql2rpn\nfind dc.title=pride and dc.creator=austen",
+        "querytype cqlrpn\nfind dc.title=pride and dc.creator=austen",
+        "querytype names\nfind ti:pride au:austen",
+        "querytype cql\nquerytype auto\nfind ti:pride au:austen",
+    ] {
+        let (code, stdout, stderr) = found(commands);
+        assert_eq!(
+            (code, &*stdout),
+            (Some(0), "1 hit\n"),
+            "{commands}: {stderr}"
+        );
+    }
+    let (_, stdout, _) = found("querytype\nquerytype cqlrpn\nquerytype");
+    assert_eq!(stdout, "auto\ncql2rpn\n");
+}
+
+#[test]
+fn the_prompt_refuses_what_is_no_query() {
+    for (commands, exit, words) in [
+        ("querytype sql", 2, "sql is not a query type"),
+        (
+            "find @and a",
+            2,
+            "an operand is missing at octet 6 of the query\n@and a\n      ^",
+        ),
+        ("find pqf: @and a", 2, "\n@and a\n      ^"),
+        (
+            "querytype prefix\nfind war peace",
+            2,
+            "behind the end of the query",
+        ),
+        ("find ccl: (", 2, " at octet "),
+        ("querytype ccl\nfind (", 5, "108"),
+        ("querytype cql\nfind title=", 5, "108"),
+    ] {
+        let (code, stdout, stderr) = found(commands);
+        assert_eq!((code, &*stdout), (Some(exit), ""), "{commands}: {stderr}");
+        assert!(stderr.contains(words), "{commands}: {stderr}");
+    }
+}

@@ -1,0 +1,229 @@
+//! `z3950 convert` as a command: pipes, ranges, rows of files, checks, and exit codes.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use z3950_asn1::record::{Field, Leader, MarcRecord, iso2709, marcxml};
+use z3950_tests::program::{Ran, path, z3950, z3950_fed};
+
+fn record(number: &str) -> MarcRecord {
+    MarcRecord {
+        leader: Leader(*b"00000nam a2200000   4500"),
+        fields: vec![
+            Field::control(b"001", number.to_owned()),
+            Field::data(b"245", "10", [("a", "Война и мир")]),
+        ],
+    }
+}
+
+fn marc(numbers: &[&str]) -> String {
+    let octets = numbers
+        .iter()
+        .flat_map(|number| iso2709::encode(&record(number)).expect("short"));
+    String::from_utf8(octets.collect()).expect("UTF-8")
+}
+
+fn convert(arguments: &[&str], input: &str) -> Ran {
+    z3950_fed(["convert"].iter().chain(arguments), input)
+}
+
+fn numbers(text: &str) -> Vec<&str> {
+    text.lines()
+        .filter_map(|line| line.strip_prefix("001 "))
+        .collect()
+}
+
+#[test]
+fn standard_input_to_standard_output() {
+    let input = marc(&["a", "b"]);
+    let line = convert(&[], &input);
+    assert_eq!((line.code, &*line.stderr), (Some(0), ""));
+    assert_eq!(numbers(&line.stdout), ["a", "b"]);
+    assert!(
+        line.stdout.contains("\n245 10 $a Война и мир\n\n"),
+        "{}",
+        line.stdout
+    );
+    for form in ["marcxml", "json", "mrk", "line"] {
+        let there = convert(&["--to", form, "-"], &input);
+        assert_eq!((there.code, &*there.stderr), (Some(0), ""), "{form}");
+        let back = convert(&["--to", "marc"], &there.stdout);
+        assert_eq!(
+            (back.code, &*back.stderr, &*back.stdout),
+            (Some(0), "", &*input),
+            "{form}"
+        );
+        let named = convert(&["--from", form, "--to", "marc"], &there.stdout);
+        assert_eq!(named.stdout, input, "{form}");
+    }
+    let empty = convert(&["--to", "marcxml"], "");
+    assert_eq!(
+        (empty.code, empty.stdout),
+        (Some(0), marcxml::collection([]))
+    );
+}
+
+#[test]
+fn ranges() {
+    let input = marc(&["a", "b", "c", "d"]);
+    for (arguments, expected) in [
+        (&["--offset", "1"][..], &["b", "c", "d"][..]),
+        (&["--limit", "2"], &["a", "b"]),
+        (&["--offset", "1", "--limit", "2"], &["b", "c"]),
+        (&["--offset", "9"], &[]),
+        (&["--limit", "0"], &[]),
+    ] {
+        let ran = convert(arguments, &input);
+        assert_eq!(
+            (ran.code, numbers(&ran.stdout)),
+            (Some(0), expected.to_vec()),
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
+fn rows_of_files() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let template = folder.path().join("part-{}.xml");
+    let template = template.to_string_lossy();
+    let ran = convert(
+        &["--to", "marcxml", "--split", "2", "-o", &template],
+        &marc(&["a", "b", "c"]),
+    );
+    assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (Some(0), "", ""));
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect(name);
+    for (name, expected) in [
+        ("part-0001.xml", &["a", "b"][..]),
+        ("part-0002.xml", &["c"]),
+    ] {
+        let ran = convert(&[], &read(name));
+        assert_eq!(numbers(&ran.stdout), expected);
+    }
+    assert_eq!(
+        std::fs::read_dir(folder.path())
+            .expect("a directory")
+            .count(),
+        2
+    );
+    assert_eq!(convert(&["--split", "2"], "").code, Some(2));
+    let file = folder.path().join("part-0001.xml");
+    let file = file.to_string_lossy();
+    let ran = convert(&["-o", &file, &file], "");
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(
+        read("part-0001.xml").contains("<record>"),
+        "it is not overwritten"
+    );
+}
+
+#[test]
+fn damage_is_listed_and_costs_no_neighbour() {
+    let sound = marc(&["a"]);
+    let long = sound.replacen(&sound[..5], "00099", 1);
+    let input = format!("{sound}{long}junk\u{1D}{sound}");
+    let (second, third) = (sound.len(), 2 * sound.len());
+
+    let checked = convert(&["--check"], &input);
+    assert_eq!(checked.code, Some(8));
+    let lines: Vec<&str> = checked.stdout.lines().collect();
+    assert_eq!(lines.len(), 2, "{}", checked.stdout);
+    assert!(lines[0].starts_with(&format!(
+        "standard input: record 2 (octet {second}): record length 99 instead of"
+    )));
+    assert!(
+        lines[1].starts_with(&format!("standard input: record 3 (octet {third}): ")),
+        "{}",
+        lines[1]
+    );
+    assert_eq!(convert(&["--check"], &sound).code, Some(0));
+
+    let lenient = convert(&[], &input);
+    assert_eq!((lenient.code, numbers(&lenient.stdout).len()), (Some(8), 3));
+    assert!(
+        lenient
+            .stderr
+            .starts_with("note: standard input: record 2 (octet "),
+        "{}",
+        lenient.stderr
+    );
+    assert!(
+        lenient
+            .stderr
+            .contains("\nerror: standard input: record 3 (octet "),
+        "{}",
+        lenient.stderr
+    );
+    let strict = convert(&["--strict"], &input);
+    assert_eq!((strict.code, numbers(&strict.stdout).len()), (Some(8), 2));
+
+    let mut odd = record("x");
+    odd.leader = Leader(*b"00000nam  2200000   4500");
+    odd.fields
+        .push(Field::data(b"500", "1", [("a", "\u{1B}[2J")]));
+    let odd = String::from_utf8(iso2709::encode(&odd).expect("short")).expect("UTF-8");
+    let checked = convert(&["--check"], &odd).stdout;
+    for fault in [
+        "leader position 9",
+        "field 500: a control character",
+        "field 500: not two indicators",
+    ] {
+        assert!(checked.contains(fault), "{fault}\n{checked}");
+    }
+}
+
+#[test]
+fn character_sets() {
+    let record = MarcRecord {
+        leader: Leader(*b"00000nam  2200000   4500"),
+        fields: vec![Field::data(b"245", "10", [("a", b"caf\xE2e")])],
+    };
+    let folder = tempfile::tempdir().expect("a directory");
+    let file = folder.path().join("cafe.mrc");
+    std::fs::write(&file, iso2709::encode(&record).expect("short")).expect("written");
+    let file = file.to_string_lossy();
+    let ran = |arguments: &[&str]| z3950(["convert", &file].iter().chain(arguments));
+    assert!(ran(&[]).stdout.contains("$a café"));
+    assert!(ran(&["--charset", "latin1"]).stdout.contains("$a cafâe"));
+    let back = ran(&["--to", "marc", "--to-charset", "marc-8"]);
+    assert_eq!(back.octets, iso2709::encode(&record).expect("short"));
+    assert_eq!(
+        ran(&["--to", "json", "--to-charset", "marc-8"]).code,
+        Some(2)
+    );
+    assert_eq!(ran(&["--charset", "nosuch"]).code, Some(2));
+}
+
+#[test]
+fn faults_of_the_user_and_of_the_machine() {
+    for (arguments, code) in [
+        (&["/no/such/file"][..], 2),
+        (&["--to", "nosuch"], 2),
+        (&["--check", "--to", "json"], 2),
+        (&["--to", "json", "-o", "/no/such/folder/file"], 1),
+    ] {
+        assert_eq!(
+            convert(arguments, &marc(&["a"])).code,
+            Some(code),
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_fault() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let file = folder.path().join("many.mrc");
+    std::fs::write(&file, marc(&["a"]).repeat(20_000)).expect("written");
+    let status = |file: &Path| {
+        let mut child = Command::new(path("z3950"))
+            .arg("convert")
+            .arg(file)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        drop(child.stdout.take());
+        child.wait().expect("it ends")
+    };
+    assert_eq!(status(&file).code(), Some(0));
+}

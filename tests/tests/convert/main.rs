@@ -1,0 +1,34 @@
+//! Records from form to form: `z3950 convert` and `z3950 get --format` on real records, against yaz-marcdump, and on damaged ones.
+
+mod command;
+mod formats;
+mod real;
+mod yaz;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use z3950_asn1::record::iso2709;
+
+/// The files of real records, or none with a word on standard error.
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/marc");
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        // Past the test harness, which keeps what passing tests print to itself.
+        let _ = writeln!(std::io::stderr(), "skipped: ../shared/data/marc not found");
+        return Vec::new();
+    };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut files: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "mrc"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// The records of a file, as octets.
+fn records(file: &Path) -> Vec<Bytes> {
+    let octets = std::fs::read(file).expect("a readable file");
+    iso2709::split(octets.into()).collect()
+}

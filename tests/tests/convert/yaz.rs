@@ -1,0 +1,101 @@
+//! Real records beside yaz-marcdump: the same tags, order, indicators and text, record by record.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use z3950_asn1::charset::{Charset, Form, Options, is_unimarc, to_utf8};
+use z3950_asn1::record::{MarcRecord, iso2709, marcline};
+use z3950_tests::peer::find;
+
+use crate::{files, records};
+
+/// Records that differ from what yaz-marcdump prints: file, number from 1, reason.
+const DIFFERENT: &[(&str, usize, &str)] = &[(
+    "loc-original-charsets.mrc",
+    192,
+    "halves of a ligature and of a double tilde that stand alone: U+FE20 to U+FE23, where YAZ writes a whole one",
+)];
+
+#[test]
+fn text_is_that_of_yaz_marcdump() {
+    let Some(program) = find("yaz-marcdump") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a directory");
+    let mut compared = 0;
+    let mut different = Vec::new();
+    for file in files() {
+        let name = file
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        // yaz-marcdump takes one character set for a file: the records of each set apart.
+        let mut sets: BTreeMap<&str, (Vec<u8>, Vec<(usize, MarcRecord)>)> = BTreeMap::new();
+        for (index, octets) in records(&file).iter().enumerate() {
+            let record = iso2709::parse(octets).expect("a record").record;
+            let options = Options {
+                form: Some(Form::Nfc),
+                ..Options::default()
+            };
+            let converted = to_utf8(&record, &options);
+            let set = match converted.choice.charset {
+                Charset::Marc8 => "marc-8",
+                Charset::Iso5426 => "iso5426",
+                Charset::Utf8 => "utf-8",
+                other => panic!("{name}: {other}"),
+            };
+            let (input, expected) = sets.entry(set).or_default();
+            input.extend_from_slice(octets);
+            expected.push((index + 1, converted.record));
+        }
+        for (set, (input, expected)) in sets {
+            let input_file = folder.path().join("input.mrc");
+            std::fs::write(&input_file, input).expect("the file is written");
+            let theirs = Command::new(&program)
+                .args(["-f", set, "-t", "utf-8", "-o", "line"])
+                .arg(&input_file)
+                .output()
+                .expect("it runs");
+            let theirs = nfc(&theirs.stdout);
+            let theirs: Vec<&str> = theirs.split_terminator("\n\n").collect();
+            assert_eq!(theirs.len(), expected.len(), "{name} in {set}");
+            for (theirs, (number, record)) in theirs.iter().zip(expected) {
+                let ours = String::from_utf8(marcline::to_lines(&record)).expect("UTF-8");
+                if comparable(&ours, &record) != comparable(theirs, &record) {
+                    different.push((name.clone(), number));
+                }
+                compared += 1;
+            }
+        }
+    }
+    if !files().is_empty() {
+        assert_eq!(compared, 588, "every record is compared");
+        different.sort();
+        let known = DIFFERENT
+            .iter()
+            .map(|(name, number, _)| ((*name).to_owned(), *number));
+        assert_eq!(different, known.collect::<Vec<_>>());
+    }
+}
+
+fn nfc(octets: &[u8]) -> String {
+    let options = Options {
+        form: Some(Form::Nfc),
+        ..Options::default()
+    };
+    Charset::Utf8
+        .decode_with(octets, &options)
+        .text
+        .into_owned()
+}
+
+/// The lines, without what names lengths and the character set: leader, and UNIMARC 100.
+fn comparable<'a>(lines: &'a str, record: &MarcRecord) -> Vec<&'a str> {
+    let unimarc = is_unimarc(record);
+    lines
+        .lines()
+        .skip(1)
+        .filter(|line| !(unimarc && line.starts_with("100 ")))
+        .collect()
+}
