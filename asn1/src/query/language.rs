@@ -57,6 +57,12 @@ impl Dialects {
         }
     }
 
+    /// Whether the text asks for a sorted result, as CQL's `sortby` does: RPN has no place for that, so
+    /// [`Dialects::read`] leaves it out.
+    pub fn sorts(&self, language: Language, text: &str) -> bool {
+        language == Language::Cql && cql::parse(text).is_ok_and(|query| !query.sort.is_empty())
+    }
+
     /// The query in CCL, on one line.
     ///
     /// # Errors
@@ -94,6 +100,8 @@ mod tests {
             }
             assert!(dialects.read(language, "\"x").is_err(), "{text}");
         }
+        assert!(dialects.sorts(Language::Cql, "war sortby date"));
+        assert!(!dialects.sorts(Language::Cql, "war") && !dialects.sorts(Language::Pqf, "war"));
         let pqf = parse_pqf("@attr 1=4 war").expect("a query");
         assert_eq!(dialects.to_ccl(&pqf).as_deref(), Ok("ti=war"));
         let cql = dialects.to_cql(&pqf).expect("a query CQL can say");

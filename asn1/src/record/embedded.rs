@@ -1,20 +1,22 @@
 //! A record inside another one, as an OPAC record holds a bibliographic one (Z39.50-2003 Appendix REC.3): MARC, SUTRS and
 //! XML are shown as they are by themselves, anything else by its octets. So nesting never goes further than one level.
 
+use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::retrieved::RetrievedRecord;
 use super::text::text_lossless;
 use super::tree::base64;
 use super::xmltext::{put_attribute, put_content};
-use super::{iso2709, marcjson, marcline, marcxml};
+use super::{MarcRecord, iso2709, marcjson, marcline, marcxml};
 use crate::apdu::External;
+use crate::charset::{self, Options};
 
 /// Lines; a record of another syntax is told of by the syntax and how many octets it has.
 pub(super) fn text(external: &External) -> String {
     match RetrievedRecord::of(external) {
         RetrievedRecord::Marc(octets) => {
-            let lines = iso2709::parse(&octets).map(|parsed| marcline::to_lines(&parsed.record));
+            let lines = marc(&octets).map(|record| marcline::to_lines(&record));
             text_lossless(lines.as_deref().unwrap_or(&octets)).into_owned()
         }
         record @ (RetrievedRecord::Sutrs(_) | RetrievedRecord::Xml(_)) => {
@@ -33,9 +35,9 @@ pub(super) fn text(external: &External) -> String {
 pub(super) fn json(external: &External) -> Value {
     let record = RetrievedRecord::of(external);
     if let RetrievedRecord::Marc(octets) = &record
-        && let Ok(parsed) = iso2709::parse(octets)
+        && let Some(record) = marc(octets)
     {
-        return marcjson::to_value(&parsed.record);
+        return marcjson::to_value(&record);
     }
     let octets = record.octets();
     match std::str::from_utf8(&octets) {
@@ -48,10 +50,10 @@ pub(super) fn json(external: &External) -> Value {
 pub(super) fn put_xml(external: &External, out: &mut String) {
     let record = RetrievedRecord::of(external);
     if let RetrievedRecord::Marc(octets) = &record
-        && let Ok(parsed) = iso2709::parse(octets)
+        && let Some(record) = marc(octets)
     {
         out.push('\n');
-        out.push_str(&marcxml::to_xml(&parsed.record).text);
+        out.push_str(&marcxml::to_xml(&record).text);
         return;
     }
     let octets = record.octets();
@@ -68,6 +70,12 @@ pub(super) fn put_xml(external: &External, out: &mut String) {
         }
     }
     out.push_str("</value>");
+}
+
+/// The MARC record in UTF-8, in whatever character set it came; `None` if it cannot be read.
+fn marc(octets: &Bytes) -> Option<MarcRecord> {
+    let record = iso2709::parse(octets).ok()?.record;
+    Some(charset::to_utf8(&record, &Options::default()).record)
 }
 
 fn syntax(external: &External) -> Option<String> {

@@ -7,13 +7,13 @@ use tracing::info;
 use super::args::{Fallback as Again, Get, Global};
 use super::exit::Exit;
 use super::output::{Failure, Output};
-use super::url::{mode, named};
+use super::url::{mode, read};
 use super::{Interrupt, client, explain_outcome, plan_options, timeouts};
 use crate::client::{Client, ClientOptions};
 use crate::plan::{Fallback, Plan};
 use crate::render::{Document, shown};
 use crate::retrieve::{Asked, Outcome};
-use crate::url::{Kind, Z3950Url};
+use crate::url::Kind;
 
 pub(super) async fn run(
     arguments: &Get,
@@ -64,14 +64,7 @@ struct Command<'a> {
 impl Command<'_> {
     /// Reads and plans a URL; says why if that cannot be done.
     fn plan(&self, text: &OsStr, strict: bool) -> Option<Plan> {
-        let url = match Z3950Url::parse(text.as_encoded_bytes(), mode(strict)) {
-            Ok(url) => url,
-            Err(error) => {
-                self.output
-                    .error(&format!("{}: {error}", named(text.as_encoded_bytes())));
-                return None;
-            }
-        };
+        let url = read(text.as_encoded_bytes(), mode(strict), self.output)?;
         if url.kind() == Kind::Session {
             self.output
                 .error(&format!("{url} opens a session; use: z3950 open {url}"));

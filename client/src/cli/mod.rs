@@ -17,8 +17,9 @@ mod url;
 
 pub(crate) use exit::Exit;
 pub(crate) use interrupt::{Interrupt, Stopped};
+pub(crate) use query::SORT_LEFT_OUT;
 pub(crate) use report::{explain, explain_outcome};
-pub(crate) use url::named;
+pub(crate) use url::read as read_url;
 
 use std::ffi::OsString;
 use std::time::Duration;

@@ -8,19 +8,15 @@ use super::args::Plan as Arguments;
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use super::plan_options;
-use super::url::{mode, named};
+use super::url::{mode, read};
 use crate::plan::{Fallback, Plan, Strategy, plan};
 use crate::render::shown;
-use crate::url::{Kind, Z3950Url};
+use crate::url::Kind;
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
     let text = arguments.url.as_encoded_bytes();
-    let url = match Z3950Url::parse(text, mode(arguments.execution.strict)) {
-        Ok(url) => url,
-        Err(error) => {
-            output.error(&format!("{}: {error}", named(text)));
-            return Ok(Exit::Usage);
-        }
+    let Some(url) = read(text, mode(arguments.execution.strict), output) else {
+        return Ok(Exit::Usage);
     };
     let plan = match plan(
         &url,

@@ -16,6 +16,9 @@ use super::output::{Failure, Output};
 /// The longest file of properties or qualifiers read, in octets.
 const MAX_FILE: u64 = 1 << 20;
 
+/// What is said of a CQL query with sort keys.
+pub(crate) const SORT_LEFT_OUT: &str = "an RPN query has no place for sortby, which is left out";
+
 pub(super) fn run(command: &Query, output: &mut Output) -> Result<Exit, Failure> {
     match command {
         Query::Parse(text) => shown(text, output, |_, query| Ok(tree(query))),
@@ -54,6 +57,9 @@ fn shown(
             return Ok(Exit::Usage);
         }
     };
+    if dialects.sorts(language(arguments.lang), text) {
+        output.note(SORT_LEFT_OUT);
+    }
     match show(&dialects, &query) {
         Ok(line) => {
             output.line(&line)?;

@@ -21,8 +21,15 @@ pub(super) fn run(command: &Url, output: &mut Output) -> Result<Exit, Failure> {
     }
 }
 
+/// Reads a URL that a command is to carry out; says what is wrong with it if it is none.
+pub(crate) fn read(text: &[u8], mode: Mode, output: &Output) -> Option<Z3950Url> {
+    Z3950Url::parse(text, mode)
+        .inspect_err(|error| output.error(&format!("{}: {error}", named(text))))
+        .ok()
+}
+
 /// A URL as a message may show it: one line, without its user and password.
-pub(crate) fn named(text: &[u8]) -> String {
+fn named(text: &[u8]) -> String {
     let shown = shown(text.trim_ascii());
     let Some((scheme, rest)) = shown.split_once("//") else {
         return shown;

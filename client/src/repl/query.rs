@@ -69,10 +69,7 @@ pub(super) fn read<'a>(
     dialects: &Dialects,
     text: &'a str,
 ) -> Result<Query, Refused<'a>> {
-    let (query_type, text) = match prefixed(text) {
-        Some((language, rest)) => (QueryType::Rpn(language), rest),
-        None => (query_type, text),
-    };
+    let (query_type, text) = meant(query_type, text);
     let language = match query_type {
         QueryType::Auto if text.starts_with('@') => Language::Pqf,
         QueryType::Auto => Language::Names,
@@ -84,6 +81,21 @@ pub(super) fn read<'a>(
         .read(language, text)
         .map(Query::Type1)
         .map_err(|error| Refused { error, text })
+}
+
+/// Whether [`read`] leaves out what the text says of sorting.
+pub(super) fn leaves_sorting_out(query_type: QueryType, dialects: &Dialects, text: &str) -> bool {
+    match meant(query_type, text) {
+        (QueryType::Rpn(language), text) => dialects.sorts(language, text),
+        _ => false,
+    }
+}
+
+fn meant(query_type: QueryType, text: &str) -> (QueryType, &str) {
+    match prefixed(text) {
+        Some((language, rest)) => (QueryType::Rpn(language), rest),
+        None => (query_type, text),
+    }
 }
 
 fn prefixed(text: &str) -> Option<(Language, &str)> {

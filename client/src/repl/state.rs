@@ -9,7 +9,7 @@ use z3950_asn1::types::InternationalString;
 use super::command::{Command, Entry, Span, TABLE};
 use super::query::{self, QueryType};
 use crate::cli::output::{Failure, Output};
-use crate::cli::{Exit, explain, explain_outcome, named};
+use crate::cli::{Exit, SORT_LEFT_OUT, explain, explain_outcome, read_url};
 use crate::client::Client;
 use crate::error::{Diagnostics, Error};
 use crate::open::{OpenError, Opened};
@@ -20,7 +20,7 @@ use crate::service::present::PresentOptions;
 use crate::service::records::ResultRecord;
 use crate::service::search::SearchOptions;
 use crate::session::Session;
-use crate::url::{Kind, Mode, Octets, Z3950Url};
+use crate::url::{Kind, Mode, Octets};
 
 /// The database searched where none is named, as most servers understand it.
 const DEFAULT_DATABASE: &str = "Default";
@@ -94,12 +94,8 @@ impl State {
 
     /// Opens the session of a URL, with the search that its docid asks for.
     pub(crate) async fn open(&mut self, text: &[u8], output: &mut Output) -> Result<Exit, Failure> {
-        let url = match Z3950Url::parse(text, self.mode) {
-            Ok(url) => url,
-            Err(error) => {
-                output.error(&format!("{}: {error}", named(text)));
-                return Ok(Exit::Usage);
-            }
+        let Some(url) = read_url(text, self.mode, output) else {
+            return Ok(Exit::Usage);
         };
         if url.kind() == Kind::Retrieval {
             output.error(&format!("{url} retrieves a record; use: z3950 get '{url}'"));
@@ -192,7 +188,12 @@ impl State {
             Err(exit) => return Ok(exit),
         };
         let query = match query::read(self.query_type, &self.dialects, text) {
-            Ok(query) => query,
+            Ok(query) => {
+                if query::leaves_sorting_out(self.query_type, &self.dialects, text) {
+                    output.note(SORT_LEFT_OUT);
+                }
+                query
+            }
             Err(query::Refused { error, text }) => {
                 output.error(&format!("{error}\n{}", error.pointed_out(text).trim_end()));
                 return Ok(Exit::Usage);
