@@ -208,7 +208,9 @@ impl Charset {
     /// Whether octets below 0x80, the escape character excepted, always stand for ASCII: then most of a record needs no
     /// conversion.
     fn keeps(self, octets: &[u8]) -> bool {
-        let plain = octets.is_ascii() && !octets.contains(&0x1B);
+        // Without an early end, the search takes many octets at once.
+        let foreign = |found, octet: &u8| found | !octet.is_ascii() | (*octet == 0x1B);
+        let plain = !octets.iter().fold(false, foreign);
         match self {
             Charset::Other(encoding) => plain && encoding.is_ascii_compatible(),
             _ => plain,

@@ -5,7 +5,7 @@ use std::fmt;
 
 use bytes::{Bytes, BytesMut};
 
-use super::choose::{Choice, choose, unimarc_sets};
+use super::choose::{Choice, Reason, choose, unimarc_sets};
 use super::{Charset, NonSorting, Options, Problem};
 use crate::record::{Field, MarcRecord, SUBFIELD_DELIMITER, Tag};
 
@@ -49,8 +49,11 @@ pub fn to_utf8(record: &MarcRecord, options: &Options) -> Converted {
     let untouched = charset == Charset::Utf8
         && options.form.is_none()
         && options.non_sorting == NonSorting::Keep;
+    // The choice has looked at every field already.
+    let valid = untouched && choice.reason == Reason::ValidUtf8;
     let same = |octets: &[u8]| {
-        charset.keeps(octets) && !(references && octets.contains(&b'&'))
+        valid
+            || charset.keeps(octets) && !(references && octets.contains(&b'&'))
             || untouched && std::str::from_utf8(octets).is_ok()
     };
     let (fields, problems) = convert(record, same, |data, out, problems| {
@@ -186,7 +189,7 @@ fn declare(record: &mut MarcRecord, charset: Charset) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::charset::{ProblemKind, Reason};
+    use crate::charset::ProblemKind;
     use crate::record::Leader;
 
     fn record(coding: u8, fields: Vec<Field>) -> MarcRecord {

@@ -95,13 +95,12 @@ impl Form {
     pub fn write(self, record: &MarcRecord, out: &mut Vec<u8>) -> Result<Vec<String>, WriteError> {
         match self {
             Self::Marc => {
-                let mut octets = iso2709::encode(record).map_err(|error| match error {
+                iso2709::append(record, out).map_err(|error| match error {
                     Iso2709Error::FieldTooLong { .. } | Iso2709Error::RecordTooLong { .. } => {
                         WriteError::TooLong(error)
                     }
                     error => WriteError::Iso2709(error),
                 })?;
-                out.append(&mut octets);
             }
             Self::MarcXml => {
                 let written = marcxml::to_xml(record);
@@ -113,7 +112,8 @@ impl Form {
                 out.push(b'\n');
             }
             Self::Mrk => out.extend_from_slice(mrk::to_mrk(record).as_bytes()),
-            Self::Line => out.append(&mut marcline::to_lines(record)),
+            // A vector takes every octet: writing to it cannot fail.
+            Self::Line => drop(marcline::write_lines(record, out)),
             Self::DublinCore => {
                 out.extend_from_slice(dublin_core::to_dublin_core(record).as_bytes());
             }

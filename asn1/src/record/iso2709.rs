@@ -120,52 +120,85 @@ pub fn parse_strict(octets: &Bytes) -> Result<MarcRecord, Iso2709Error> {
 /// A field of more than [`MAX_FIELD`] octets, a record of more than [`MAX_RECORD`], or a separator where it would cut the
 /// record; such a record needs another form.
 pub fn encode(record: &MarcRecord) -> Result<Vec<u8>, Iso2709Error> {
+    let mut octets = Vec::new();
+    append(record, &mut octets)?;
+    Ok(octets)
+}
+
+/// Appends what [`encode`] returns; nothing, if it fails.
+pub(super) fn append(record: &MarcRecord, out: &mut Vec<u8>) -> Result<(), Iso2709Error> {
     let base = Leader::LENGTH + record.fields.len() * ENTRY_LENGTH + 1;
     let body: usize = record.fields.iter().map(|field| field.body.len() + 1).sum();
     let length = base + body + 1;
+    check(record, length)?;
 
     let mut leader = record.leader.0;
-    if leader.iter().any(is_separator) {
-        return Err(separator("the leader"));
-    }
-    let mut directory = Vec::with_capacity(base);
+    write_digits(&mut leader, 0, digits::<5>(length));
+    write_digits(&mut leader, 12, digits::<5>(base));
+    write_digits(&mut leader, 20, *b"450");
+    out.reserve(length);
+    out.put_slice(&leader);
     let mut start = 0;
     for field in &record.fields {
-        let (tag, octets) = (field.tag, field.body.len() + 1);
-        if octets > MAX_FIELD {
-            return Err(Iso2709Error::FieldTooLong { tag, octets });
-        }
-        if tag.0.iter().any(is_separator) || field.body.iter().any(is_terminator) {
-            return Err(separator(&format!("field {tag}")));
-        }
-        directory.put_slice(&tag.0);
-        directory.put_slice(format!("{octets:04}{start:05}").as_bytes());
+        let octets = field.body.len() + 1;
+        let [a, b, c] = field.tag.0;
+        let [d, e, f, g] = digits(octets);
+        let [h, i, j, k, l] = digits(start);
+        let entry: [u8; ENTRY_LENGTH] = [a, b, c, d, e, f, g, h, i, j, k, l];
+        out.put_slice(&entry);
         start += octets;
     }
-    if length > MAX_RECORD {
-        return Err(Iso2709Error::RecordTooLong { octets: length });
-    }
-
-    write_digits(&mut leader, 0, &format!("{length:05}"));
-    write_digits(&mut leader, 12, &format!("{base:05}"));
-    write_digits(&mut leader, 20, "450");
-    let mut octets = Vec::with_capacity(length);
-    octets.put_slice(&leader);
-    octets.append(&mut directory);
-    octets.put_u8(FIELD_TERMINATOR);
+    out.put_u8(FIELD_TERMINATOR);
     for field in &record.fields {
-        octets.put_slice(&field.body);
-        octets.put_u8(FIELD_TERMINATOR);
+        out.put_slice(&field.body);
+        out.put_u8(FIELD_TERMINATOR);
     }
-    octets.put_u8(RECORD_TERMINATOR);
-    Ok(octets)
+    out.put_u8(RECORD_TERMINATOR);
+    Ok(())
 }
 
 /// Tag, four digits of length, five of start.
 const ENTRY_LENGTH: usize = 12;
 
-fn write_digits(leader: &mut [u8; Leader::LENGTH], position: usize, digits: &str) {
-    for (octet, digit) in leader.iter_mut().skip(position).zip(digits.bytes()) {
+/// Whether a record of that length can be written.
+fn check(record: &MarcRecord, length: usize) -> Result<(), Iso2709Error> {
+    if record.leader.0.iter().any(is_separator) {
+        return Err(separator("the leader"));
+    }
+    for field in &record.fields {
+        let (tag, octets) = (field.tag, field.body.len() + 1);
+        if octets > MAX_FIELD {
+            return Err(Iso2709Error::FieldTooLong { tag, octets });
+        }
+        // Without an early end, the search takes many octets at once.
+        let terminators = |found, octet| found | is_terminator(octet);
+        if tag.0.iter().any(is_separator) || field.body.iter().fold(false, terminators) {
+            return Err(separator(&format!("field {tag}")));
+        }
+    }
+    if length > MAX_RECORD {
+        return Err(Iso2709Error::RecordTooLong { octets: length });
+    }
+    Ok(())
+}
+
+/// The last `N` decimal digits of a number.
+fn digits<const N: usize>(number: usize) -> [u8; N] {
+    let mut digits = [b'0'; N];
+    let mut rest = number;
+    for digit in digits.iter_mut().rev() {
+        *digit = b"0123456789".get(rest % 10).copied().unwrap_or(b'0');
+        rest /= 10;
+    }
+    digits
+}
+
+fn write_digits<const N: usize>(
+    leader: &mut [u8; Leader::LENGTH],
+    position: usize,
+    digits: [u8; N],
+) {
+    for (octet, digit) in leader.iter_mut().skip(position).zip(digits) {
         *octet = digit;
     }
 }

@@ -1,5 +1,5 @@
-//! Records as octets: MARC in its exchange form (ISO 2709) and in the text forms that people and programs read.
-//! Nothing here decodes character sets: octets stay as they came, and what is not UTF-8 is shown as `\xNN`.
+//! Records: MARC in its exchange form (ISO 2709) and in the text forms that people and programs read, and the other syntaxes.
+//! Octets stay as they came, and what is not UTF-8 is shown as `\xNN`; [`crate::charset`] makes UTF-8 of a record first.
 //!
 //! | file | what it holds |
 //! |---|---|

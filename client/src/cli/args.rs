@@ -50,6 +50,7 @@ Examples:
 
 /// Options of every command.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Options of every command")]
 pub(super) struct Global {
     /// Answer every URL from a built-in catalogue, whatever its host and port.
     #[arg(long, global = true)]

@@ -31,7 +31,7 @@ fn text_is_that_of_yaz_marcdump() {
             .to_string_lossy()
             .into_owned();
         // yaz-marcdump takes one character set for a file: the records of each set apart.
-        let mut sets: BTreeMap<&str, (Vec<u8>, Vec<(usize, MarcRecord)>)> = BTreeMap::new();
+        let mut sets: BTreeMap<&str, (Vec<u8>, Numbered)> = BTreeMap::new();
         for (index, octets) in records(&file).iter().enumerate() {
             let record = iso2709::parse(octets).expect("a record").record;
             let options = Options {
@@ -99,3 +99,6 @@ fn comparable<'a>(lines: &'a str, record: &MarcRecord) -> Vec<&'a str> {
         .filter(|line| !(unimarc && line.starts_with("100 ")))
         .collect()
 }
+
+/// Records, each with its number in the file.
+type Numbered = Vec<(usize, MarcRecord)>;

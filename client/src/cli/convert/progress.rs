@@ -1,20 +1,22 @@
 //! How far a long conversion has come, on one line of a terminal that is wiped out again.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Conversions that end within this time show nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often the line changes.
-const INTERVAL: Duration = Duration::from_millis(200);
+/// How often the line changes in a second, at most.
+const REFRESHES: u8 = 5;
 /// The clock is looked at once in so many records.
 const STRIDE: u64 = 256;
 
 /// The line, if there is a terminal for it.
 pub(super) struct Progress {
     enabled: bool,
-    shown: bool,
-    next: Instant,
+    begin: Instant,
+    bar: Option<ProgressBar>,
 }
 
 impl Progress {
@@ -22,30 +24,45 @@ impl Progress {
     pub(super) fn new() -> Self {
         Self {
             enabled: io::stderr().is_terminal() && !io::stdout().is_terminal(),
-            shown: false,
-            next: Instant::now() + PATIENCE,
+            begin: Instant::now(),
+            bar: None,
         }
     }
 
     /// So many records have been read, and so many octets of a file of that size.
     pub(super) fn at(&mut self, records: u64, octets: u64, size: Option<u64>) {
-        if !self.enabled || records % STRIDE != 0 || Instant::now() < self.next {
+        if !self.enabled || !records.is_multiple_of(STRIDE) || self.begin.elapsed() < PATIENCE {
             return;
         }
-        self.next = Instant::now() + INTERVAL;
-        self.shown = true;
-        let share = size
-            .filter(|size| *size > 0)
-            .map(|size| format!(", {} %", octets.min(size).saturating_mul(100) / size));
-        let line = format!("\r\x1b[K{records} records{}", share.unwrap_or_default());
-        // Without a terminal any more, there is nobody to show it to.
-        let _ = io::stderr().write_all(line.as_bytes());
+        let bar = self.bar.get_or_insert_with(|| {
+            let target = ProgressDrawTarget::stderr_with_hz(REFRESHES);
+            ProgressBar::with_draw_target(size, target).with_style(style(size.is_some()))
+        });
+        if bar.length() != size {
+            match size {
+                Some(size) => bar.set_length(size),
+                None => bar.unset_length(),
+            }
+            bar.set_style(style(size.is_some()));
+        }
+        bar.set_message(format!("{records} records"));
+        bar.set_position(octets);
     }
 
     /// Wipes the line out, so that something else can be written.
     pub(super) fn clear(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            let _ = io::stderr().write_all(b"\r\x1b[K");
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
         }
     }
+}
+
+/// The parts of the line: a bar only where the size of the input is known.
+fn style(sized: bool) -> ProgressStyle {
+    let template = match sized {
+        true => "{wide_bar} {percent} %, {msg}",
+        false => "{spinner} {bytes}, {msg}",
+    };
+    // The templates are right; a wrong one would leave the usual line.
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
