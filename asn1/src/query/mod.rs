@@ -19,13 +19,11 @@ mod pqf;
 mod print;
 mod sets;
 mod suggest;
-mod words;
 
 pub use explain::{explain, tree};
 pub use language::{Dialects, Language};
 pub use pqf::{MAX_ATTRIBUTES, MAX_SPREAD, parse as parse_pqf};
 pub use sets::{attribute_set, attribute_set_name};
-pub use words::parse as parse_words;
 
 /// A query text that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
