@@ -19,5 +19,8 @@ pub mod error;
 pub mod oid;
 pub mod optional;
 pub mod query;
+#[cfg(test)]
+mod random;
 pub mod record;
+mod spelling;
 pub mod types;

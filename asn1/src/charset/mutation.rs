@@ -6,6 +6,7 @@ use unicode_normalization::is_nfc;
 use super::{
     Charset, Decoded, Form, NonSorting, Options, Unencodable, choose, to_charset, to_utf8,
 };
+use crate::random::Random;
 use crate::record::{Field, Leader, MarcRecord};
 
 const MUTATIONS: usize = 150_000;
@@ -39,7 +40,7 @@ fn no_mutated_text_panics() {
     for round in 0..MUTATIONS * factor.unwrap_or(1) {
         let mut octets = random.pick(ORIGINALS).to_vec();
         for _ in 0..=random.below(5) {
-            random.mutate(&mut octets);
+            mutate(&mut random, &mut octets);
         }
         let charset = match round % 3 {
             0 => *random.pick(&charsets),
@@ -113,33 +114,17 @@ fn survives_in_a_record(octets: Vec<u8>, charset: Charset) {
     let _ = to_charset(&converted.record, charset, &Options::default());
 }
 
-/// xorshift64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 33).expect("31 bits") % limit.max(1)
-    }
-
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
-
-    fn mutate(&mut self, octets: &mut Vec<u8>) {
-        let place = self.below(octets.len());
-        let octet = match self.below(2) {
-            0 => *self.pick(TELLING),
-            _ => u8::try_from(self.below(256)).expect("an octet"),
-        };
-        match self.below(5) {
-            0 | 1 if !octets.is_empty() => octets[place] = octet,
-            2 => octets.insert(place, octet),
-            3 if !octets.is_empty() => drop(octets.remove(place)),
-            4 => octets.truncate(place.max(4)),
-            _ => {}
-        }
+fn mutate(random: &mut Random, octets: &mut Vec<u8>) {
+    let place = random.below(octets.len());
+    let octet = match random.below(2) {
+        0 => *random.pick(TELLING),
+        _ => u8::try_from(random.below(256)).expect("an octet"),
+    };
+    match random.below(5) {
+        0 | 1 if !octets.is_empty() => octets[place] = octet,
+        2 => octets.insert(place, octet),
+        3 if !octets.is_empty() => drop(octets.remove(place)),
+        4 => octets.truncate(place.max(4)),
+        _ => {}
     }
 }

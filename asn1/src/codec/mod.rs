@@ -9,6 +9,7 @@ use rasn::types::{Class, Tag, TagTree};
 
 use crate::apdu::Apdu;
 use crate::error::{DecodeError, EncodeError};
+use crate::spelling::standard_name;
 use frame::{CONTEXT_CONSTRUCTED, Header, Length};
 
 /// The octets of an APDU, every length in the definite form.
@@ -44,7 +45,7 @@ pub fn decode_value<T: rasn::Decode>(octets: &[u8]) -> Result<T, DecodeError> {
         let Fault { path, reason, .. } = Fault::of(&error);
         DecodeError {
             apdu: None,
-            path: path.into_iter().map(standard_name).collect(),
+            path: standard_path(path),
             offset: 0,
             reason,
         }
@@ -134,6 +135,13 @@ fn bare(field: &'static str) -> &'static str {
     field.rsplit('.').next().unwrap_or(field)
 }
 
+fn standard_path(fields: Vec<&'static str>) -> Vec<String> {
+    fields
+        .into_iter()
+        .map(|field| standard_name(field).into_owned())
+        .collect()
+}
+
 /// Finds in the APDU the element that the fault's outermost field names.
 fn locate(octets: &[u8], fault: Fault) -> DecodeError {
     let header = Header::read(octets).ok().flatten();
@@ -158,7 +166,7 @@ fn locate(octets: &[u8], fault: Fault) -> DecodeError {
     });
     DecodeError {
         apdu: tag.and_then(Apdu::name_of_tag),
-        path: fault.path.into_iter().map(standard_name).collect(),
+        path: standard_path(fault.path),
         offset: offset.unwrap_or(0),
         reason: fault.reason,
     }
@@ -204,23 +212,6 @@ fn value_length(input: &[u8]) -> Option<usize> {
             return (at <= input.len()).then_some(at);
         }
     }
-}
-
-/// `result_set_name` as the standard writes it, `resultSetName`.
-fn standard_name(field: &str) -> String {
-    let mut name = String::with_capacity(field.len());
-    let mut upper = false;
-    for character in field.chars() {
-        if character == '_' {
-            upper = true;
-        } else if upper {
-            name.extend(character.to_uppercase());
-            upper = false;
-        } else {
-            name.push(character);
-        }
-    }
-    name
 }
 
 #[cfg(test)]

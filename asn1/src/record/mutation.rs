@@ -7,6 +7,7 @@ use super::{
     Field, Leader, MarcRecord, RECORD_TERMINATOR, corpus, iso2709, marcjson, marcline, mrk,
     sutrs_text,
 };
+use crate::random::Random;
 
 const MUTATIONS: usize = 100_000;
 
@@ -20,7 +21,7 @@ fn no_mutated_record_panics() {
     for _ in 0..MUTATIONS * factor.unwrap_or(1) {
         let mut octets = random.pick(&originals).to_vec();
         for _ in 0..=random.below(6) {
-            random.mutate(&mut octets);
+            mutate(&mut random, &mut octets);
         }
         survives(Bytes::from(octets));
     }
@@ -87,46 +88,30 @@ const TELLING: &[u8] = &[
     0x1D, 0x1E, 0x1F, b'0', b'9', b' ', b'a', 0, 0x80, 0xC3, 0xFF, b'\n', b'\\', b'$', b'{',
 ];
 
-/// xorshift64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 33).expect("31 bits") % limit.max(1)
-    }
-
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
-
-    /// One small damage: half of them in leader and directory, where it matters most.
-    fn mutate(&mut self, octets: &mut Vec<u8>) {
-        let reach = if self.below(2) == 0 {
-            24 + 12 * 8
-        } else {
-            usize::MAX
-        };
-        let place = self.below(octets.len().min(reach));
-        let octet = match self.below(2) {
-            0 => *self.pick(TELLING),
-            _ => u8::try_from(self.below(256)).expect("an octet"),
-        };
-        match self.below(8) {
-            0..4 if !octets.is_empty() => octets[place] = octet,
-            4 => octets.insert(place, octet),
-            5 if !octets.is_empty() => {
-                octets.remove(place);
-            }
-            6 => octets.truncate(place.max(self.below(octets.len() + 1))),
-            7 => {
-                let copy = octets[place..octets.len().min(place + self.below(40))].to_vec();
-                octets.extend(copy);
-                octets.push(RECORD_TERMINATOR);
-            }
-            _ => {}
+/// One small damage: half of them in leader and directory, where it matters most.
+fn mutate(random: &mut Random, octets: &mut Vec<u8>) {
+    let reach = if random.below(2) == 0 {
+        24 + 12 * 8
+    } else {
+        usize::MAX
+    };
+    let place = random.below(octets.len().min(reach));
+    let octet = match random.below(2) {
+        0 => *random.pick(TELLING),
+        _ => u8::try_from(random.below(256)).expect("an octet"),
+    };
+    match random.below(8) {
+        0..4 if !octets.is_empty() => octets[place] = octet,
+        4 => octets.insert(place, octet),
+        5 if !octets.is_empty() => {
+            octets.remove(place);
         }
+        6 => octets.truncate(place.max(random.below(octets.len() + 1))),
+        7 => {
+            let copy = octets[place..octets.len().min(place + random.below(40))].to_vec();
+            octets.extend(copy);
+            octets.push(RECORD_TERMINATOR);
+        }
+        _ => {}
     }
 }

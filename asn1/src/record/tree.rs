@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Map, json};
 
@@ -15,6 +17,7 @@ use crate::apdu::{
 };
 use crate::oid::Oid;
 use crate::optional::OptionalChoice;
+use crate::spelling::standard_name;
 use crate::types::{GeneralizedTime, InternationalString, OctetString};
 
 /// What a value consists of, ready to be written in any form.
@@ -190,49 +193,7 @@ pub(super) fn octets_line(octets: &[u8]) -> String {
 
 /// Base64 with padding (RFC 4648 §4).
 pub(super) fn base64(octets: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(octets.len().div_ceil(3) * 4);
-    for chunk in octets.chunks(3) {
-        let mut group = [0; 4];
-        for (place, octet) in chunk.iter().enumerate() {
-            group[place + 1] = *octet;
-        }
-        let group = u32::from_be_bytes(group);
-        for place in 0..4 {
-            let digit = (group >> (18 - 6 * place)) & 63;
-            text.push(
-                match usize::try_from(digit)
-                    .ok()
-                    .and_then(|digit| ALPHABET.get(digit))
-                {
-                    Some(letter) if place <= chunk.len() => char::from(*letter),
-                    _ => '=',
-                },
-            );
-        }
-    }
-    text
-}
-
-/// `call_number` as the standard writes it, `callNumber`; `CallNumber` likewise.
-fn standard_name(name: &'static str) -> Cow<'static, str> {
-    let name = name.strip_prefix("r#").unwrap_or(name);
-    let lower = |character: char| character.is_ascii_lowercase() || character.is_ascii_digit();
-    if name.chars().all(lower) {
-        return Cow::Borrowed(name);
-    }
-    let mut standard = String::with_capacity(name.len());
-    let mut upper = false;
-    for character in name.chars() {
-        match character {
-            '_' => {}
-            _ if standard.is_empty() => standard.push(character.to_ascii_lowercase()),
-            _ if upper => standard.push(character.to_ascii_uppercase()),
-            _ => standard.push(character),
-        }
-        upper = character == '_';
-    }
-    Cow::Owned(standard)
+    STANDARD.encode(octets)
 }
 
 /// `callNumber` for people, `Call number`; capitals in a row stay.

@@ -1,0 +1,18 @@
+//! Random numbers for the tests that damage real octets: the same in every run.
+
+/// xorshift64.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    /// A number below `limit`; 0 if that is 0.
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).expect("31 bits") % limit.max(1)
+    }
+
+    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+}

@@ -1,0 +1,24 @@
+//! Names as the standard spells them, from the spelling that Rust asks for.
+
+use std::borrow::Cow;
+
+/// `call_number` as the standard writes it, `callNumber`; `CallNumber` likewise.
+pub(crate) fn standard_name(name: &'static str) -> Cow<'static, str> {
+    let name = name.strip_prefix("r#").unwrap_or(name);
+    let lower = |character: char| character.is_ascii_lowercase() || character.is_ascii_digit();
+    if name.chars().all(lower) {
+        return Cow::Borrowed(name);
+    }
+    let mut standard = String::with_capacity(name.len());
+    let mut upper = false;
+    for character in name.chars() {
+        match character {
+            '_' => {}
+            _ if standard.is_empty() => standard.push(character.to_ascii_lowercase()),
+            _ if upper => standard.push(character.to_ascii_uppercase()),
+            _ => standard.push(character),
+        }
+        upper = character == '_';
+    }
+    Cow::Owned(standard)
+}
