@@ -130,6 +130,23 @@ apdus! {
     50 DuplicateDetectionResponse "duplicateDetectionResponse",
 }
 
+impl Apdu {
+    /// The octets of the records in a response, in its order: what is large in an APDU.
+    pub(crate) fn record_octets(&self) -> Vec<&[u8]> {
+        let records = match self {
+            Self::SearchResponse(response) => response.records.as_ref(),
+            Self::PresentResponse(response) => response.records.as_ref(),
+            _ => None,
+        };
+        let records = match (self, records) {
+            (Self::Segment(segment), _) => &segment.segment_records,
+            (_, Some(Records::ResponseRecords(records))) => records,
+            _ => return Vec::new(),
+        };
+        records.iter().filter_map(NamePlusRecord::octets).collect()
+    }
+}
+
 /// ReferenceId `[2]`: chosen by the requester, echoed by the other side.
 #[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Eq, Hash)]
 #[rasn(delegate, tag(context, 2))]

@@ -3,7 +3,7 @@
 
 use rasn::prelude::*;
 
-use super::{DatabaseName, DefaultDiagFormat, DiagRec, External};
+use super::{DatabaseName, DefaultDiagFormat, DiagRec, External, ExternalEncoding};
 use crate::types::OctetString;
 
 /// What a response carries in the place of records.
@@ -25,6 +25,26 @@ pub struct NamePlusRecord {
     pub name: Option<DatabaseName>,
     #[rasn(tag(1))]
     pub record: Record,
+}
+
+impl NamePlusRecord {
+    /// The octets of the record or fragment, where it travels as octets.
+    pub(crate) fn octets(&self) -> Option<&[u8]> {
+        let external = match &self.record {
+            Record::RetrievalRecord(external) => external,
+            Record::SurrogateDiagnostic(_) => return None,
+            Record::StartingFragment(fragment)
+            | Record::IntermediateFragment(fragment)
+            | Record::FinalFragment(fragment) => match fragment {
+                FragmentSyntax::ExternallyTagged(external) => external,
+                FragmentSyntax::NotExternallyTagged(octets) => return Some(octets),
+            },
+        };
+        match &external.encoding {
+            ExternalEncoding::OctetAligned(octets) => Some(octets),
+            _ => None,
+        }
+    }
 }
 
 /// A record, the diagnostic that replaces it, or a fragment of it.

@@ -1,6 +1,7 @@
 //! APDUs to octets and back: the only caller of `rasn::ber`, which Z39.50-2003 §4.1 asks for.
 
 pub mod dump;
+mod encoder;
 pub mod frame;
 
 use rasn::ber::de::{Decoder, DecoderOptions};
@@ -10,6 +11,7 @@ use rasn::types::{Class, Tag, TagTree};
 use crate::apdu::Apdu;
 use crate::error::{DecodeError, EncodeError};
 use crate::spelling::standard_name;
+use encoder::Encoder;
 use frame::{CONTEXT_CONSTRUCTED, Header, Length};
 
 /// The octets of an APDU, every length in the definite form.
@@ -17,10 +19,29 @@ use frame::{CONTEXT_CONSTRUCTED, Header, Length};
 /// # Errors
 /// Only for values that no BER can carry; none that this crate builds is one.
 pub fn encode(apdu: &Apdu) -> Result<Vec<u8>, EncodeError> {
-    rasn::ber::encode(apdu).map_err(|error| EncodeError {
+    let mut octets = Vec::new();
+    encode_into(apdu, &mut octets)?;
+    Ok(octets)
+}
+
+/// Appends the octets of an APDU, as [`encode`] gives them; the octets of records are copied once.
+///
+/// # Errors
+/// Those of [`encode`]; nothing is appended then.
+pub fn encode_into(apdu: &Apdu, output: &mut Vec<u8>) -> Result<(), EncodeError> {
+    write(apdu, apdu.record_octets(), output).map_err(|reason| EncodeError {
         apdu: apdu.name(),
-        reason: error.to_string(),
+        reason,
     })
+}
+
+fn write<T: rasn::Encode>(value: &T, lent: Vec<&[u8]>, output: &mut Vec<u8>) -> Result<(), String> {
+    let mut encoder = Encoder::new(lent);
+    value
+        .encode(&mut encoder)
+        .map_err(|error| error.to_string())?;
+    encoder.write_to(output);
+    Ok(())
 }
 
 /// The APDU that `octets` are, all of them.
@@ -57,9 +78,11 @@ pub fn decode_value<T: rasn::Decode>(octets: &[u8]) -> Result<T, DecodeError> {
 /// # Errors
 /// Only for values that no BER can carry.
 pub fn encode_value<T: rasn::Encode>(value: &T) -> Result<Vec<u8>, EncodeError> {
-    rasn::ber::encode(value).map_err(|error| EncodeError {
+    let mut octets = Vec::new();
+    let written = write(value, Vec::new(), &mut octets);
+    written.map(|()| octets).map_err(|reason| EncodeError {
         apdu: "value",
-        reason: error.to_string(),
+        reason,
     })
 }
 
