@@ -6,7 +6,8 @@
 //! - [`charset`]: MARC-8, ISO 5426 and the other character sets of records and queries;
 //! - [`oid`], [`bib1`]: object identifiers, Bib-1 attributes and diagnostics by name;
 //! - [`query`]: text forms of the query of a search;
-//! - [`record`]: MARC and the other records that an APDU carries.
+//! - [`record`]: MARC and the other records that an APDU carries;
+//! - [`es`], [`format`](mod@format): extended services, and what else travels in an EXTERNAL.
 //!
 //! Whatever a peer sends is decoded within limits that have a name, or refused with an [`error`] that says
 //! where; nothing here panics on it.
@@ -16,6 +17,10 @@ pub mod bib1;
 pub mod charset;
 pub mod codec;
 pub mod error;
+pub mod es;
+pub mod format;
+#[cfg(test)]
+mod hex;
 pub mod oid;
 pub mod optional;
 pub mod query;

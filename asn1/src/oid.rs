@@ -23,16 +23,7 @@ impl Oid {
     ///
     /// For constants: more arcs than fit stop the compilation.
     pub const fn z3950(arcs: &[u32]) -> Self {
-        let mut oid = Self {
-            len: 5,
-            octets: [0; Self::MAX_OCTETS],
-        };
-        let arc = [0x2a, 0x86, 0x48, 0xce, 0x13];
-        let mut i = 0;
-        while i < arc.len() {
-            oid.octets[i] = arc[i];
-            i += 1;
-        }
+        let mut oid = Self::of(&[0x2a, 0x86, 0x48, 0xce, 0x13]);
         let mut i = 0;
         while i < arcs.len() {
             oid = match oid.with_arc(arcs[i]) {
@@ -42,6 +33,20 @@ impl Oid {
             i += 1;
         }
         oid
+    }
+
+    /// An identifier from its contents octets, for constants.
+    const fn of(contents: &[u8]) -> Self {
+        let mut octets = [0; Self::MAX_OCTETS];
+        let mut i = 0;
+        while i < contents.len() {
+            octets[i] = contents[i];
+            i += 1;
+        }
+        Self {
+            len: i as u8,
+            octets,
+        }
     }
 
     /// An identifier from its arcs; `None` where X.660 allows no such identifier, or it is too long.
@@ -214,6 +219,9 @@ impl Encode for Oid {
     }
 }
 
+/// The APDUs of ISO 10161, 1.0.10161.2.1: an ILL-Request in an order.
+pub const ILL: Oid = Oid::of(&[0x28, 0xcf, 0x31, 2, 1]);
+
 macro_rules! registered {
     ($($(#[$meta:meta])* $constant:ident = $name:literal [$($arc:literal),+],)*) => {
         $($(#[$meta])* pub const $constant: Oid = Oid::z3950(&[$($arc),+]);)*
@@ -350,16 +358,30 @@ registered! {
     ITEM_ORDER = "item-order" [9, 4],
     /// Extended service Database Update, first version.
     DATABASE_UPDATE_1 = "database-update-1" [9, 5],
+    /// Extended service Database Update, second version: on the wire the same as version 3.
+    DATABASE_UPDATE_2 = "database-update-2" [9, 5, 1],
     /// Extended service Database Update, version 3.
     DATABASE_UPDATE = "database-update" [9, 5, 1, 1],
     /// Extended service Export Specification.
     EXPORT_SPECIFICATION = "export-specification" [9, 6],
     /// Extended service Export Invocation.
     EXPORT_INVOCATION = "export-invocation" [9, 7],
+    /// Extended service whose parameters are an XML document.
+    XML_ES = "xml-es" [9, 1000, 105, 4],
     /// User information format SearchResult-1.
     SEARCH_RESULT_1 = "search-result-1" [10, 1],
     /// User information format userInfo-1, which carries Init diagnostics.
     USER_INFO_1 = "userInfo-1" [10, 3],
+    /// OtherInformation of Index Data: where a proxy is to connect to.
+    PROXY = "proxy" [10, 1000, 81, 1],
+    /// OtherInformation of Index Data: a session kept at a proxy.
+    COOKIE = "cookie" [10, 1000, 81, 2],
+    /// OtherInformation of Index Data: the address of the user behind a gateway.
+    CLIENT_IP = "client-ip" [10, 1000, 81, 3],
+    /// OtherInformation of Index Data: the result set that a Scan is restricted to.
+    SCAN_SET = "scan-set" [10, 1000, 81, 4],
+    /// User information format of Index Data: facets.
+    FACET_1 = "facet-1" [10, 1000, 81, 5],
     /// Element specification format eSpec-1.
     ESPEC_1 = "eSpec-1" [11, 1],
     /// Variant set Variant-1.
@@ -376,6 +398,8 @@ registered! {
     CHARSET_NEGOTIATION_2 = "charset-negotiation-2" [15, 2],
     /// Negotiation of character set and language, version 3.
     CHARSET_NEGOTIATION = "charset-negotiation" [15, 3],
+    /// Name of a character set, in the negotiation of one without an identifier.
+    CHARSET_ID = "charset-id" [15, 1000, 81, 1],
     /// Query syntax CQL, for a type-104 query.
     CQL = "CQL" [16, 2],
 }

@@ -10,7 +10,6 @@ mod from_marc;
 use rasn::prelude::*;
 
 use super::embedded;
-use super::retrieved::external_of;
 use super::tree::{Describe, Value, choice, sequence};
 use super::xmltext::put_content;
 use crate::apdu::External;
@@ -158,7 +157,7 @@ impl OpacRecord {
     /// # Errors
     /// Only for values that no BER can carry.
     pub fn to_external(&self) -> Result<External, EncodeError> {
-        external_of(oid::OPAC, self)
+        External::of_value(oid::OPAC, self)
     }
 }
 

@@ -4,9 +4,8 @@ use bytes::Bytes;
 
 use crate::apdu::{External, ExternalEncoding};
 use crate::codec::{decode_value, encode_value};
-use crate::error::EncodeError;
 use crate::oid::{self, Oid};
-use crate::types::{Any, InternationalString};
+use crate::types::InternationalString;
 
 use super::explain::ExplainRecord;
 use super::grs1::GenericRecord;
@@ -125,16 +124,7 @@ pub fn marc_syntax(record: &MarcRecord) -> Oid {
 
 /// A SUTRS record of the given text, as it travels: one InternationalString.
 pub fn sutrs_external(text: &str) -> Option<External> {
-    external_of(oid::SUTRS, &InternationalString::from(text)).ok()
-}
-
-/// A record that is one BER value, as it travels.
-pub(super) fn external_of(syntax: Oid, value: &impl rasn::Encode) -> Result<External, EncodeError> {
-    let value = Any::new(encode_value(value)?).ok_or_else(|| EncodeError {
-        apdu: "value",
-        reason: "nothing to encode".into(),
-    })?;
-    Ok(External::single_asn1_type(syntax, value))
+    External::of_value(oid::SUTRS, &InternationalString::from(text)).ok()
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub trait Describe {
 
 impl Value {
     /// A group of elements by their Rust names, which become the standard's (`call_number`: `callNumber`).
-    pub(super) fn group<const N: usize>(elements: [(&'static str, Value); N]) -> Self {
+    pub(crate) fn group<const N: usize>(elements: [(&'static str, Value); N]) -> Self {
         let present = elements
             .into_iter()
             .filter(|(_, value)| *value != Self::Nothing)
@@ -238,7 +238,7 @@ macro_rules! sequence {
         }
     };
 }
-pub(super) use sequence;
+pub(crate) use sequence;
 
 /// A CHOICE: the type with its derives, and the alternative chosen by name.
 macro_rules! choice {
@@ -272,7 +272,7 @@ macro_rules! choice {
         }
     };
 }
-pub(super) use choice;
+pub(crate) use choice;
 
 /// A named INTEGER: the name, or the number where it has none.
 macro_rules! described_by_name {
@@ -287,7 +287,7 @@ macro_rules! described_by_name {
         }
     };
 }
-pub(super) use described_by_name;
+pub(crate) use described_by_name;
 
 macro_rules! describe {
     ($($type:ty: $value:ident => $description:expr;)*) => {$(

@@ -177,7 +177,7 @@ fn records_travel_there_and_back() {
             record
         );
         let external =
-            crate::record::retrieved::external_of(oid::EXPLAIN, &record).expect("encodes");
+            crate::apdu::External::of_value(oid::EXPLAIN, &record).expect("encodes");
         assert_eq!(
             RetrievedRecord::of(&external),
             RetrievedRecord::Explain(record)

@@ -11,7 +11,6 @@ mod show;
 
 use rasn::prelude::*;
 
-use super::retrieved::external_of;
 use crate::apdu::{External, IntUnit, StringOrNumeric, Term, Unit};
 use crate::error::EncodeError;
 use crate::oid::{self, Oid};
@@ -208,7 +207,7 @@ impl GenericRecord {
     /// # Errors
     /// Only for values that no BER can carry.
     pub fn to_external(&self) -> Result<External, EncodeError> {
-        external_of(oid::GRS_1, self)
+        External::of_value(oid::GRS_1, self)
     }
 }
 

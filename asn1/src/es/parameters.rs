@@ -1,0 +1,104 @@
+//! The parameters of a task of any service, sorted by the identifier of the EXTERNAL that holds them
+//! (Z39.50-2003 §3.2.9.1.2, Appendix EXT).
+
+use super::export_invocation::ExportInvocation;
+use super::export_specification::ExportSpecification;
+use super::item_order::ItemOrder;
+use super::periodic_query::PeriodicQuerySchedule;
+use super::persistent_query::PersistentQuery;
+use super::persistent_result_set::PersistentResultSet;
+use super::update::Update;
+use crate::apdu::{External, ExternalEncoding, ExternalError, ExternalValue};
+use crate::error::EncodeError;
+use crate::oid::{self, Oid};
+use crate::record::tree::{Describe, Value};
+use crate::types::OctetString;
+
+macro_rules! services {
+    ($($(#[$meta:meta])* $service:ident $element:literal,)*) => {
+        /// taskSpecificParameters, by the service.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum TaskParameters {
+            $($(#[$meta])* $service(Box<$service>),)*
+            /// XML ES: an XML document whose meaning the two sides know.
+            Xml(OctetString),
+        }
+
+        impl TaskParameters {
+            /// The parameters in an EXTERNAL.
+            ///
+            /// # Errors
+            /// If the service is not one of these, or what the EXTERNAL holds is not of its type.
+            pub fn from_external(external: &External) -> Result<Self, ExternalError> {
+                let Some(service) = external.direct_reference else {
+                    return Err(none(None));
+                };
+                $(if $service::is_syntax(&service) {
+                    return $service::from_external(external).map(|value| Self::$service(Box::new(value)));
+                })*
+                match &external.encoding {
+                    ExternalEncoding::OctetAligned(octets) if service == oid::XML_ES => Ok(Self::Xml(octets.clone())),
+                    _ => Err(none(Some(service))),
+                }
+            }
+
+            /// The parameters as they travel; those of an update as of version 3.
+            ///
+            /// # Errors
+            /// Only for values that no BER can carry.
+            pub fn to_external(&self) -> Result<External, EncodeError> {
+                match self {
+                    $(Self::$service(value) => value.to_external(),)*
+                    Self::Xml(octets) => Ok(External::octet_aligned(oid::XML_ES, octets.clone())),
+                }
+            }
+
+            /// The identifier of the service, which is that of the package too.
+            pub fn package_type(&self) -> Oid {
+                match self {
+                    $(Self::$service(_) => $service::SYNTAX,)*
+                    Self::Xml(_) => oid::XML_ES,
+                }
+            }
+        }
+
+        $(impl From<$service> for TaskParameters {
+            fn from(value: $service) -> Self {
+                Self::$service(Box::new(value))
+            }
+        })*
+
+        impl Describe for TaskParameters {
+            fn describe(&self) -> Value {
+                match self {
+                    $(Self::$service(value) => Value::group([($element, value.describe())]),)*
+                    Self::Xml(octets) => Value::group([("xml", octets.describe())]),
+                }
+            }
+        }
+    };
+}
+
+services! {
+    /// A result set kept beyond the session.
+    PersistentResultSet "persistentResultSet",
+    /// A query kept beyond the session.
+    PersistentQuery "persistentQuery",
+    /// A query run again and again.
+    PeriodicQuerySchedule "periodicQuerySchedule",
+    /// An order of a document.
+    ItemOrder "itemOrder",
+    /// A change of a database.
+    Update "update",
+    /// A way to deliver records.
+    ExportSpecification "exportSpecification",
+    /// A delivery of records.
+    ExportInvocation "exportInvocation",
+}
+
+fn none(found: Option<Oid>) -> ExternalError {
+    ExternalError::Syntax {
+        expected: Oid::z3950(&[9]),
+        found,
+    }
+}

@@ -1,0 +1,83 @@
+//! TaskPackage: a task as the server keeps it, a record of the database IR-Extend-1
+//! (Z39.50-2003 Appendix REC, record syntax ESTaskPackage).
+
+use rasn::prelude::*;
+
+use super::TaskParameters;
+use crate::apdu::{AllowableFunction, DiagRec, External, ExternalValue, IntUnit, Permission};
+use crate::oid::{self, Oid};
+use crate::record::tree::{Describe, Value, described_by_name};
+use crate::types::{GeneralizedTime, InternationalString, OctetString, named_integer};
+
+/// TaskPackage.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
+pub struct TaskPackage {
+    #[rasn(tag(1))]
+    pub package_type: Oid,
+    #[rasn(tag(2))]
+    pub package_name: Option<InternationalString>,
+    #[rasn(tag(3))]
+    pub user_id: Option<InternationalString>,
+    #[rasn(tag(4))]
+    pub retention_time: Option<IntUnit>,
+    #[rasn(tag(5))]
+    pub permissions: Option<Vec<Permission>>,
+    #[rasn(tag(6))]
+    pub description: Option<InternationalString>,
+    /// The server's own name of the task.
+    #[rasn(tag(7))]
+    pub target_reference: Option<OctetString>,
+    #[rasn(tag(8))]
+    pub creation_date_time: Option<GeneralizedTime>,
+    #[rasn(tag(9))]
+    pub task_status: TaskStatus,
+    #[rasn(tag(10))]
+    pub package_diagnostics: Option<Vec<DiagRec>>,
+    /// The alternative `taskPackage` of the service's type: [`TaskParameters`].
+    #[rasn(tag(11))]
+    pub task_specific_parameters: External,
+}
+
+named_integer!(
+    /// How far a task has come.
+    TaskStatus { PENDING = 0 "pending", ACTIVE = 1 "active", COMPLETE = 2 "complete", ABORTED = 3 "aborted" }
+);
+described_by_name!(TaskStatus);
+described_by_name!(AllowableFunction);
+
+impl ExternalValue for TaskPackage {
+    const SYNTAX: Oid = oid::TASK_PACKAGE;
+}
+
+impl Describe for TaskPackage {
+    /// With the parameters as what they are, where the service is known.
+    fn describe(&self) -> Value {
+        let parameters = &self.task_specific_parameters;
+        let parameters = match TaskParameters::from_external(parameters) {
+            Ok(known) => known.describe(),
+            Err(_) => parameters.describe(),
+        };
+        Value::group([
+            ("package_type", self.package_type.describe()),
+            ("package_name", self.package_name.describe()),
+            ("user_id", self.user_id.describe()),
+            ("retention_time", self.retention_time.describe()),
+            ("permissions", self.permissions.describe()),
+            ("description", self.description.describe()),
+            ("target_reference", self.target_reference.describe()),
+            ("creation_date_time", self.creation_date_time.describe()),
+            ("task_status", self.task_status.describe()),
+            ("package_diagnostics", self.package_diagnostics.describe()),
+            ("task_specific_parameters", parameters),
+        ])
+    }
+}
+
+impl Describe for Permission {
+    fn describe(&self) -> Value {
+        Value::group([
+            ("user_id", self.user_id.describe()),
+            ("allowable_functions", self.allowable_functions.describe()),
+        ])
+    }
+}

@@ -1,0 +1,163 @@
+//! Database Update, all versions: records inserted, replaced or deleted (Z39.50-2003 Appendix EXT.5 and its revision 1,
+//! called version 3).
+//!
+//! On the wire the first version is a part of the third: it lacks `actionQualifier`, `specialUpdate` and
+//! `supplementalDiagnostics`, and has one surrogate diagnostic where the third has a list of them. So one type reads all
+//! of them; [`Update::to_external_as`] writes it under any of the three identifiers.
+
+use rasn::prelude::*;
+
+use crate::apdu::{DiagRec, External, ExternalValue};
+use crate::error::EncodeError;
+use crate::oid::{self, Oid};
+use crate::record::tree::{choice, described_by_name, sequence};
+use crate::types::{GeneralizedTime, InternationalString, OctetString, named_integer};
+
+choice! {
+    /// Update.
+    pub enum Update {
+        #[rasn(tag(1))] EsRequest(Box<EsRequest>),
+        #[rasn(tag(2))] TaskPackage(Box<TaskPackage>),
+    }
+}
+
+impl ExternalValue for Update {
+    const SYNTAX: Oid = oid::DATABASE_UPDATE;
+
+    fn is_syntax(syntax: &Oid) -> bool {
+        matches!(
+            *syntax,
+            oid::DATABASE_UPDATE | oid::DATABASE_UPDATE_2 | oid::DATABASE_UPDATE_1
+        )
+    }
+}
+
+impl Update {
+    /// The value under the identifier of a version, as the package's type names it. What the first version does not have
+    /// is the caller's to leave out.
+    ///
+    /// # Errors
+    /// Only for values that no BER can carry.
+    pub fn to_external_as(&self, version: Oid) -> Result<External, EncodeError> {
+        External::of_value(version, self)
+    }
+}
+
+sequence! {
+    /// What the client asks for.
+    pub struct EsRequest {
+        #[rasn(tag(explicit(1)))] to_keep: OriginPartToKeep,
+        #[rasn(tag(explicit(2)))] not_to_keep: Vec<SuppliedRecord>,
+    }
+}
+
+sequence! {
+    /// What the server keeps.
+    pub struct TaskPackage {
+        #[rasn(tag(explicit(1)))] origin_part: OriginPartToKeep,
+        #[rasn(tag(explicit(2)))] target_part: TargetPart,
+    }
+}
+
+sequence! {
+    /// The part of the request that the package keeps.
+    pub struct OriginPartToKeep {
+        #[rasn(tag(1))] action: Action,
+        #[rasn(tag(2))] database_name: InternationalString,
+        #[rasn(tag(3))] schema: Option<Oid>,
+        /// With one, the package is to have the records as they are after the update.
+        #[rasn(tag(4))] element_set_name: Option<InternationalString>,
+        /// Since version 3.
+        #[rasn(tag(5))] action_qualifier: Option<External>,
+    }
+}
+
+named_integer!(
+    /// What is done with the records.
+    Action {
+        RECORD_INSERT = 1 "recordInsert", RECORD_REPLACE = 2 "recordReplace", RECORD_DELETE = 3 "recordDelete",
+        ELEMENT_UPDATE = 4 "elementUpdate", SPECIAL_UPDATE = 5 "specialUpdate",
+    }
+);
+described_by_name!(Action);
+
+sequence! {
+    /// SuppliedRecords: a record, and how it is called.
+    pub struct SuppliedRecord {
+        #[rasn(tag(1))] record_id: Option<RecordId>,
+        #[rasn(tag(2))] supplemental_id: Option<SupplementalId>,
+        #[rasn(tag(3))] correlation_info: Option<CorrelationInfo>,
+        #[rasn(tag(4))] record: External,
+    }
+}
+
+choice! {
+    /// The record's name in the database.
+    pub enum RecordId {
+        #[rasn(tag(1))] Number(i64),
+        #[rasn(tag(2))] String(InternationalString),
+        #[rasn(tag(3))] Opaque(OctetString),
+    }
+}
+
+choice! {
+    /// Which state of the record the client has seen, so that nobody else's change is lost.
+    pub enum SupplementalId {
+        #[rasn(tag(1))] TimeStamp(GeneralizedTime),
+        #[rasn(tag(2))] VersionNumber(InternationalString),
+        #[rasn(tag(3))] PreviousVersion(Box<External>),
+    }
+}
+
+sequence! {
+    /// CorrelationInfo: by which the client knows the record again in the package.
+    #[derive(Default)]
+    pub struct CorrelationInfo {
+        #[rasn(tag(1))] note: Option<InternationalString>,
+        #[rasn(tag(2))] id: Option<i64>,
+    }
+}
+
+sequence! {
+    /// The server's part of the package.
+    pub struct TargetPart {
+        #[rasn(tag(1))] update_status: UpdateStatus,
+        /// Of the task as a whole.
+        #[rasn(tag(2))] global_diagnostics: Option<Vec<DiagRec>>,
+        /// For each record supplied; version 3 asks for it.
+        #[rasn(tag(3))] task_package_records: Option<Vec<TaskPackageRecordStructure>>,
+    }
+}
+
+named_integer!(
+    /// What became of the update.
+    UpdateStatus { SUCCESS = 1 "success", PARTIAL = 2 "partial", FAILURE = 3 "failure" }
+);
+described_by_name!(UpdateStatus);
+
+sequence! {
+    /// TaskPackageRecordStructure: what became of one record.
+    pub struct TaskPackageRecordStructure {
+        #[rasn(tag(1))] record_or_sur_diag: Option<RecordOrSurDiag>,
+        /// As the client supplied it.
+        #[rasn(tag(2))] correlation_info: Option<CorrelationInfo>,
+        #[rasn(tag(3))] record_status: RecordStatus,
+        /// Since version 3.
+        #[rasn(tag(4))] supplemental_diagnostics: Option<Vec<DiagRec>>,
+    }
+}
+
+choice! {
+    /// The record as it is now, or why the update failed.
+    pub enum RecordOrSurDiag {
+        #[rasn(tag(1))] Record(Box<External>),
+        /// Exactly one in the first version.
+        #[rasn(tag(2))] SurrogateDiagnostics(Vec<DiagRec>),
+    }
+}
+
+named_integer!(
+    /// What became of the update of one record.
+    RecordStatus { SUCCESS = 1 "success", QUEUED = 2 "queued", IN_PROCESS = 3 "inProcess", FAILURE = 4 "failure" }
+);
+described_by_name!(RecordStatus);

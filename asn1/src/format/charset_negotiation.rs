@@ -1,0 +1,257 @@
+//! Negotiation of character set and language, version 3: a record in the otherInfo of Init, from the client a proposal,
+//! from the server a response (negotiation record CharSetandLanguageNegotiation-3; Z39.50-2003 Appendix NEG).
+//!
+//! A set is ISO 10646 in one of its encodings, sets of ISO 2022 by their registration numbers, or private. A private one
+//! is in practice an EXTERNAL of Index Data's with its name in octets, such as `iso-8859-1` or `marc-8`.
+
+use std::borrow::Cow;
+
+use rasn::prelude::*;
+
+use crate::apdu::{External, ExternalEncoding};
+use crate::oid::{self, Oid};
+use crate::record::explain::LanguageCode;
+use crate::record::tree::{choice, described_by_name, sequence};
+use crate::types::named_integer;
+
+choice! {
+    /// CharSetandLanguageNegotiation.
+    pub enum CharSetandLanguageNegotiation {
+        #[rasn(tag(1))] Proposal(OriginProposal),
+        #[rasn(tag(2))] Response(TargetResponse),
+    }
+}
+
+sequence! {
+    /// OriginProposal: what the client would like, best first.
+    #[derive(Default)]
+    pub struct OriginProposal {
+        /// Absent where the client proposes version 2 of the protocol.
+        #[rasn(tag(1))] proposed_char_sets: Option<Vec<ProposedCharSet>>,
+        #[rasn(tag(2))] proposedlanguages: Option<Vec<LanguageCode>>,
+        /// Whether records are to be in the set selected too; without it they are not.
+        #[rasn(tag(3))] records_in_selected_char_sets: Option<bool>,
+    }
+}
+
+sequence! {
+    /// TargetResponse: what the server selects of the proposal; an element stands here if it stood there.
+    #[derive(Default)]
+    pub struct TargetResponse {
+        #[rasn(tag(1))] selected_char_sets: Option<SelectedCharSet>,
+        #[rasn(tag(2))] selected_language: Option<LanguageCode>,
+        #[rasn(tag(3))] records_in_selected_char_sets: Option<bool>,
+    }
+}
+
+choice! {
+    /// A character set proposed.
+    pub enum ProposedCharSet {
+        #[rasn(tag(1))] Iso2022(Iso2022),
+        #[rasn(tag(2))] Iso10646(Iso10646),
+        #[rasn(tag(3))] Private(PrivateCharacterSet),
+    }
+}
+
+choice! {
+    /// The character set selected.
+    pub enum SelectedCharSet {
+        #[rasn(tag(1))] Iso2022(Iso2022),
+        #[rasn(tag(2))] Iso10646(Iso10646),
+        #[rasn(tag(3))] Private(PrivateCharacterSet),
+        /// Nothing is agreed on.
+        #[rasn(tag(4))] None,
+    }
+}
+
+choice! {
+    /// PrivateCharacterSet: sets beside ISO 2022 and ISO 10646.
+    pub enum PrivateCharacterSet {
+        #[rasn(tag(1))] ViaOid(Vec<Oid>),
+        #[rasn(tag(2))] ExternallySpecified(Box<External>),
+        #[rasn(tag(3))] PreviouslyAgreedUpon,
+    }
+}
+
+choice! {
+    /// Iso2022: sets by their numbers in the ISO register, with the places they go to.
+    pub enum Iso2022 {
+        #[rasn(tag(1))] OriginProposal(Iso2022Proposal),
+        #[rasn(tag(2))] TargetResponse(Iso2022Response),
+    }
+}
+
+sequence! {
+    /// The ISO 2022 sets the client offers.
+    pub struct Iso2022Proposal {
+        /// Without one any will do.
+        #[rasn(tag(0))] proposed_environment: Option<Environment>,
+        #[rasn(tag(1))] proposed_sets: Vec<i64>,
+        #[rasn(tag(2))] proposed_initial_sets: Vec<InitialSet>,
+        #[rasn(tag(3))] proposed_left_and_right: LeftAndRight,
+    }
+}
+
+sequence! {
+    /// The ISO 2022 sets the server takes.
+    pub struct Iso2022Response {
+        #[rasn(tag(0))] selected_environment: Environment,
+        #[rasn(tag(1))] selected_sets: Vec<i64>,
+        #[rasn(tag(2))] selectedinitial_set: InitialSet,
+        #[rasn(tag(3))] selected_left_and_right: LeftAndRight,
+    }
+}
+
+choice! {
+    /// Environment: bits of an octet that are used.
+    pub enum Environment {
+        #[rasn(tag(1))] SevenBit,
+        #[rasn(tag(2))] EightBit,
+    }
+}
+
+sequence! {
+    /// InitialSet: the sets in force at the start.
+    #[derive(Default)]
+    pub struct InitialSet {
+        #[rasn(tag(0))] g0: Option<i64>,
+        #[rasn(tag(1))] g1: Option<i64>,
+        #[rasn(tag(2))] g2: Option<i64>,
+        #[rasn(tag(3))] g3: Option<i64>,
+        #[rasn(tag(4))] c0: i64,
+        #[rasn(tag(5))] c1: Option<i64>,
+    }
+}
+
+sequence! {
+    /// LeftAndRight: which of the sets the two halves of the code table mean at the start.
+    pub struct LeftAndRight {
+        #[rasn(tag(3))] g_left: GraphicSet,
+        #[rasn(tag(4))] g_right: Option<GraphicSet>,
+    }
+}
+
+named_integer!(
+    /// A place for a set of characters.
+    GraphicSet { G0 = 0 "g0", G1 = 1 "g1", G2 = 2 "g2", G3 = 3 "g3" }
+);
+described_by_name!(GraphicSet);
+
+sequence! {
+    /// Iso10646: Unicode, by repertoire and encoding.
+    pub struct Iso10646 {
+        /// 1.0.10646.1.level and the collections; without it everything at level 3.
+        #[rasn(tag(1))] collections: Option<Oid>,
+        /// 1.0.10646.1.0 and 2 for UCS-2, 4 for UCS-4, 5 for UTF-16, 8 for UTF-8.
+        #[rasn(tag(2))] encoding_level: Oid,
+    }
+}
+
+/// The encodings of ISO 10646 by name and by the last arc of their identifiers.
+const ENCODINGS: &[(&str, u32)] = &[("ucs-2", 2), ("ucs-4", 4), ("utf-16", 5), ("utf-8", 8)];
+
+impl Iso10646 {
+    /// UTF-8, with everything at level 3.
+    pub fn utf_8() -> Option<Self> {
+        Self::named("utf-8")
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        let (_, form) = ENCODINGS
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+        Some(Self {
+            collections: None,
+            encoding_level: encoding_level(*form)?,
+        })
+    }
+
+    /// The encoding by name; `None` for one the standard does not number.
+    pub fn name(&self) -> Option<&'static str> {
+        let is_it = |form: u32| encoding_level(form) == Some(self.encoding_level);
+        ENCODINGS
+            .iter()
+            .find(|(_, form)| is_it(*form))
+            .map(|(name, _)| *name)
+    }
+}
+
+fn encoding_level(form: u32) -> Option<Oid> {
+    Oid::from_arcs(&[1, 0, 10646, 1, 0, form])
+}
+
+impl PrivateCharacterSet {
+    /// A set by its name, as Index Data's programs send it.
+    pub fn named(name: &str) -> Self {
+        Self::ExternallySpecified(Box::new(External::octet_aligned(oid::CHARSET_ID, name)))
+    }
+
+    /// The name, where there is one.
+    pub fn name(&self) -> Option<Cow<'_, str>> {
+        let Self::ExternallySpecified(external) = self else {
+            return None;
+        };
+        match &external.encoding {
+            ExternalEncoding::OctetAligned(octets) => Some(String::from_utf8_lossy(octets)),
+            _ => None,
+        }
+    }
+}
+
+impl ProposedCharSet {
+    /// A set by name: an encoding of ISO 10646 (`utf-8`, `utf-16`, `ucs-2`, `ucs-4`) as such, anything else as private.
+    pub fn named(name: &str) -> Self {
+        match Iso10646::named(name) {
+            Some(set) => Self::Iso10646(set),
+            None => Self::Private(PrivateCharacterSet::named(name)),
+        }
+    }
+
+    /// The name, in the spelling in which it was sent; `None` for sets that have none.
+    pub fn name(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Iso2022(_) => None,
+            Self::Iso10646(set) => set.name().map(Cow::Borrowed),
+            Self::Private(set) => set.name(),
+        }
+    }
+}
+
+impl SelectedCharSet {
+    /// As [`ProposedCharSet::named`].
+    pub fn named(name: &str) -> Self {
+        match ProposedCharSet::named(name) {
+            ProposedCharSet::Iso2022(set) => Self::Iso2022(set),
+            ProposedCharSet::Iso10646(set) => Self::Iso10646(set),
+            ProposedCharSet::Private(set) => Self::Private(set),
+        }
+    }
+
+    /// As [`ProposedCharSet::name`]; `None` also if nothing is agreed on.
+    pub fn name(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Iso2022(_) | Self::None => None,
+            Self::Iso10646(set) => set.name().map(Cow::Borrowed),
+            Self::Private(set) => set.name(),
+        }
+    }
+}
+
+impl OriginProposal {
+    /// Proposes sets and languages by name, best first; what is empty is not proposed.
+    pub fn named(char_sets: &[&str], languages: &[&str], records_too: bool) -> Self {
+        let sets = char_sets
+            .iter()
+            .map(|name| ProposedCharSet::named(name))
+            .collect();
+        let languages_named = languages
+            .iter()
+            .map(|language| (*language).into())
+            .collect();
+        Self {
+            proposed_char_sets: (!char_sets.is_empty()).then_some(sets),
+            proposedlanguages: (!languages.is_empty()).then_some(languages_named),
+            records_in_selected_char_sets: (!char_sets.is_empty()).then_some(records_too),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Element specification format eSpec-1: which elements of a record are wanted, by their tags
+//! (Z39.50-2003 Appendix ESP.1).
+
+use rasn::prelude::*;
+
+use crate::apdu::StringOrNumeric;
+use crate::oid::Oid;
+use crate::record::grs1::Variant;
+use crate::record::tree::{choice, sequence};
+use crate::types::InternationalString;
+
+sequence! {
+    /// Espec-1: element sets and elements wanted.
+    #[derive(Default)]
+    pub struct Espec1 {
+        #[rasn(tag(1))] element_set_names: Option<Vec<InternationalString>>,
+        #[rasn(tag(2))] default_variant_set_id: Option<Oid>,
+        /// For simple elements that ask for no variant themselves.
+        #[rasn(tag(3))] default_variant_request: Option<Variant>,
+        #[rasn(tag(4))] default_tag_type: Option<i64>,
+        #[rasn(tag(5))] elements: Option<Vec<ElementRequest>>,
+    }
+}
+
+choice! {
+    /// ElementRequest: one element, or several delivered as one.
+    pub enum ElementRequest {
+        #[rasn(tag(1))] SimpleElement(SimpleElement),
+        #[rasn(tag(2))] CompositeElement(CompositeElement),
+    }
+}
+
+sequence! {
+    /// SimpleElement: the elements that a path leads to.
+    pub struct SimpleElement {
+        #[rasn(tag(1))] path: TagPath,
+        #[rasn(tag(2))] variant_request: Option<Variant>,
+    }
+}
+
+sequence! {
+    /// Elements that are to come together, under a tag of their own.
+    pub struct CompositeElement {
+        #[rasn(tag(1))] element_list: ElementList,
+        /// Without wildThing and wildPath.
+        #[rasn(tag(2))] delivery_tag: TagPath,
+        #[rasn(tag(3))] variant_request: Option<Variant>,
+    }
+}
+
+choice! {
+    /// The elements of a composite one, by element sets or one by one.
+    pub enum ElementList {
+        #[rasn(tag(1))] Primitives(Vec<InternationalString>),
+        #[rasn(tag(2))] Specs(Vec<SimpleElement>),
+    }
+}
+
+/// TagPath: the way from the root to an element.
+pub type TagPath = Vec<TagStep>;
+
+choice! {
+    /// One step of a path.
+    pub enum TagStep {
+        #[rasn(tag(1))] SpecificTag(SpecificTag),
+        /// The elements at these places, whatever their tags.
+        #[rasn(tag(2))] WildThing(Occurrences),
+        /// Any number of levels, up to the tag that follows.
+        #[rasn(tag(3))] WildPath,
+    }
+}
+
+sequence! {
+    /// Elements with a tag; without `occurrence` the first of them.
+    pub struct SpecificTag {
+        #[rasn(tag(1))] tag_type: Option<i64>,
+        #[rasn(tag(2))] tag_value: StringOrNumeric,
+        #[rasn(tag(3))] occurrence: Option<Occurrences>,
+    }
+}
+
+choice! {
+    /// Occurrences: which of several elements.
+    pub enum Occurrences {
+        #[rasn(tag(1))] All,
+        #[rasn(tag(2))] Last,
+        #[rasn(tag(3))] Values(OccurrenceRange),
+    }
+}
+
+sequence! {
+    /// Elements one after the other, from the 1-based `start`; without `how_many` one.
+    pub struct OccurrenceRange {
+        #[rasn(tag(1))] start: i64,
+        #[rasn(tag(2))] how_many: Option<i64>,
+    }
+}

@@ -1,0 +1,100 @@
+//! Index Data's facets, 1.2.840.10003.10.1000.81.5: how often which terms occur in the records found. A client asks for
+//! them in `additionalSearchInfo` of a Search with fields and no terms; the answer has the terms.
+
+use rasn::prelude::*;
+
+use crate::apdu::{
+    AttributeElement, AttributeList, AttributeValue, ComplexAttribute, StringOrNumeric, Term,
+};
+use crate::record::tree::{Describe, Value, sequence};
+
+/// FacetList: the fields.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
+#[rasn(delegate)]
+pub struct FacetList(pub Vec<FacetField>);
+
+impl Describe for FacetList {
+    fn describe(&self) -> Value {
+        self.0.describe()
+    }
+}
+
+sequence! {
+    /// FacetField: a field, and in an answer its terms.
+    pub struct FacetField {
+        /// Types 1 (field), 2 (order), 3 (how many terms), 4 (first term, 1-based).
+        #[rasn(tag(1))] attributes: AttributeList,
+        #[rasn(tag(2))] terms: Option<Vec<FacetTerm>>,
+    }
+}
+
+sequence! {
+    /// FacetTerm: a term, and in how many of the records found it occurs.
+    pub struct FacetTerm {
+        term: Term,
+        count: i64,
+    }
+}
+
+/// Attribute type of the field: a name, or a Use attribute of Bib-1.
+const FIELD: i64 = 1;
+/// Attribute type of the order: 0 by count, 1 by term.
+const ORDER: i64 = 2;
+/// Attribute type of the most terms wanted.
+const LIMIT: i64 = 3;
+/// Attribute type of the first term wanted, 1-based.
+const START: i64 = 4;
+
+impl FacetField {
+    /// Asks for the `limit` most frequent terms of the field called `name`.
+    pub fn request(name: &str, limit: i64) -> Self {
+        let field = AttributeElement {
+            attribute_set: None,
+            attribute_type: FIELD,
+            attribute_value: AttributeValue::Complex(Box::new(ComplexAttribute {
+                list: vec![StringOrNumeric::String(name.into())],
+                semantic_action: None,
+            })),
+        };
+        Self {
+            attributes: AttributeList(vec![field, AttributeElement::numeric(LIMIT, limit)]),
+            terms: None,
+        }
+    }
+
+    /// The field: a name, or the number of a Use attribute.
+    pub fn field(&self) -> Option<StringOrNumeric> {
+        match self.attribute(FIELD)? {
+            AttributeValue::Numeric(number) => Some(StringOrNumeric::Numeric(*number)),
+            AttributeValue::Complex(complex) => complex.list.first().cloned(),
+        }
+    }
+
+    /// The most terms wanted, if that is said.
+    pub fn limit(&self) -> Option<i64> {
+        self.number(LIMIT)
+    }
+
+    /// The place of the first term wanted, 1-based, if that is said.
+    pub fn start(&self) -> Option<i64> {
+        self.number(START)
+    }
+
+    /// Whether terms are wanted in their own order and not by how often they occur.
+    pub fn by_term(&self) -> bool {
+        self.number(ORDER) == Some(1)
+    }
+
+    fn attribute(&self, attribute_type: i64) -> Option<&AttributeValue> {
+        let mut attributes = self.attributes.0.iter();
+        let found = attributes.find(|attribute| attribute.attribute_type == attribute_type);
+        found.map(|attribute| &attribute.attribute_value)
+    }
+
+    fn number(&self, attribute_type: i64) -> Option<i64> {
+        match self.attribute(attribute_type)? {
+            AttributeValue::Numeric(number) => Some(*number),
+            AttributeValue::Complex(_) => None,
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What travels in an EXTERNAL beside records and tasks: diagnostics, reports, challenges, negotiation and element
+//! specifications (Z39.50-2003 Appendices DIAG, RSC, ACC, USR, ESP, NEG), and the formats of Index Data.
+//!
+//! A type reads and writes itself by [`ExternalValue`](crate::apdu::ExternalValue), and tells what it consists of by
+//! [`Describe`](crate::record::tree::Describe).
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`diag1`] | diagnosticFormat diag-1: diagnostics with structured details |
+//! | [`search_result1`] | userInfo format SearchResult-1: counts for the parts of a query |
+//! | [`user_info1`] | userInfo-1: OtherInformation where only an EXTERNAL may stand |
+//! | [`charset_negotiation`] | negotiation of character set and language, versions 2 and 3 |
+//! | [`espec1`] | element specification eSpec-1 |
+//! | [`resource_report1`], [`resource_report2`] | what an operation costs |
+//! | [`prompt1`] | access control: prompts and answers |
+//! | [`facets`] | Index Data's facets |
+//! | [`conventions`] | Index Data's other units of OtherInformation: cookie, client's address, proxy, scan set |
+#![allow(
+    missing_docs,
+    reason = "fields and variants are the standard's; a type's doc names its part"
+)]
+
+pub mod charset_negotiation;
+pub mod conventions;
+mod describe;
+pub mod diag1;
+pub mod espec1;
+pub mod facets;
+pub mod prompt1;
+pub mod resource_report1;
+pub mod resource_report2;
+pub mod search_result1;
+pub mod user_info1;
+
+use crate::apdu::ExternalValue;
+use crate::oid::Oid;
+
+/// Gives types their identifiers.
+macro_rules! external_values {
+    ($($type:ty: $syntax:expr;)*) => {$(
+        impl ExternalValue for $type {
+            const SYNTAX: Oid = $syntax;
+        }
+    )*};
+}
+
+external_values! {
+    diag1::DiagnosticFormat: crate::oid::DIAG_1;
+    search_result1::SearchInfoReport: crate::oid::SEARCH_RESULT_1;
+    user_info1::UserInfo1: crate::oid::USER_INFO_1;
+    charset_negotiation::CharSetandLanguageNegotiation: crate::oid::CHARSET_NEGOTIATION;
+    espec1::Espec1: crate::oid::ESPEC_1;
+    resource_report1::ResourceReport: crate::oid::RESOURCE_1;
+    resource_report2::ResourceReport: crate::oid::RESOURCE_2;
+    prompt1::PromptObject: crate::oid::PROMPT_1;
+    facets::FacetList: crate::oid::FACET_1;
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! Access control format prompt-1: prompts for the user, and the answers (Z39.50-2003 Appendix ACC.1). Answers are shown
+//! neither by Debug nor by [`Describe`].
+
+use std::fmt;
+
+use rasn::prelude::*;
+
+use crate::apdu::{DiagRec, External};
+use crate::record::tree::{Describe, Value, choice, described_by_name, sequence};
+use crate::types::{InternationalString, OctetString, named_integer};
+
+choice! {
+    /// PromptObject: prompts, or the answers to them.
+    pub enum PromptObject {
+        #[rasn(tag(1))] Challenge(Vec<Prompt>),
+        #[rasn(tag(2))] Response(Vec<Answer>),
+    }
+}
+
+sequence! {
+    /// A prompt of a challenge.
+    pub struct Prompt {
+        #[rasn(tag(1))] prompt_id: PromptId,
+        #[rasn(tag(2))] default_response: Option<InternationalString>,
+        #[rasn(tag(3))] prompt_info: Option<PromptInfo>,
+        /// IEEE 1003.2 §2.8; what the answer has to match.
+        #[rasn(tag(4))] reg_expr: Option<InternationalString>,
+        #[rasn(tag(5))] response_required: Option<()>,
+        #[rasn(tag(6))] allowed_values: Option<Vec<InternationalString>>,
+        /// The answer is likely to be asked for again.
+        #[rasn(tag(7))] should_save: Option<()>,
+        #[rasn(tag(8))] data_type: Option<DataType>,
+        /// What was wrong with the answer before.
+        #[rasn(tag(9))] diagnostic: Option<External>,
+    }
+}
+
+impl Prompt {
+    /// A prompt of one of the kinds the standard names.
+    pub fn enumerated(r#type: PromptType) -> Self {
+        Self {
+            prompt_id: PromptId::enumerated(r#type),
+            default_response: None,
+            prompt_info: None,
+            reg_expr: None,
+            response_required: None,
+            allowed_values: None,
+            should_save: None,
+            data_type: None,
+            diagnostic: None,
+        }
+    }
+}
+
+choice! {
+    /// What belongs to a prompt, such as a copyright statement.
+    pub enum PromptInfo {
+        #[rasn(tag(1))] Character(InternationalString),
+        #[rasn(tag(2))] Encrypted(Encryption),
+    }
+}
+
+named_integer!(
+    /// What kind of answer is wanted.
+    DataType {
+        INTEGER = 1 "integer", DATE = 2 "date", FLOAT = 3 "float", ALPHA_NUMERIC = 4 "alphaNumeric",
+        URL_URN = 5 "url-urn", BOOLEAN = 6 "boolean",
+    }
+);
+described_by_name!(DataType);
+
+sequence! {
+    /// An answer, by the prompt it is for.
+    pub struct Answer {
+        #[rasn(tag(1))] prompt_id: PromptId,
+        #[rasn(tag(2))] prompt_response: PromptResponse,
+    }
+}
+
+/// The answer to a prompt; never shown by Debug.
+#[derive(AsnType, Decode, Encode, Clone, PartialEq)]
+#[rasn(choice)]
+pub enum PromptResponse {
+    #[rasn(tag(1))]
+    String(InternationalString),
+    #[rasn(tag(2))]
+    Accept(bool),
+    #[rasn(tag(3))]
+    Acknowledge,
+    #[rasn(tag(4))]
+    Diagnostic(Box<DiagRec>),
+    #[rasn(tag(5))]
+    Encrypted(Encryption),
+}
+
+impl fmt::Debug for PromptResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PromptResponse(<redacted>)")
+    }
+}
+
+impl Describe for PromptResponse {
+    fn describe(&self) -> Value {
+        Value::Text("<redacted>".into())
+    }
+}
+
+choice! {
+    /// PromptId: a prompt of a named kind, or by its words.
+    pub enum PromptId {
+        /// The standard spells it so.
+        #[rasn(tag(1))] EnummeratedPrompt(EnumeratedPrompt),
+        #[rasn(tag(2))] NonEnumeratedPrompt(InternationalString),
+    }
+}
+
+impl PromptId {
+    /// A prompt of one of the kinds the standard names.
+    pub fn enumerated(r#type: PromptType) -> Self {
+        Self::EnummeratedPrompt(EnumeratedPrompt {
+            r#type,
+            suggested_string: None,
+        })
+    }
+}
+
+sequence! {
+    /// A prompt of a named kind, and words to show for it.
+    pub struct EnumeratedPrompt {
+        #[rasn(tag(1))] r#type: PromptType,
+        #[rasn(tag(2))] suggested_string: Option<InternationalString>,
+    }
+}
+
+named_integer!(
+    /// The kinds of prompts.
+    PromptType {
+        GROUP_ID = 0 "groupId", USER_ID = 1 "userId", PASSWORD = 2 "password", NEW_PASSWORD = 3 "newPassword",
+        COPYRIGHT = 4 "copyright", SESSION_ID = 5 "sessionId",
+    }
+);
+described_by_name!(PromptType);
+
+/// Encryption: octets that only the other side reads; never shown by Debug.
+#[derive(AsnType, Decode, Encode, Clone, PartialEq)]
+pub struct Encryption {
+    #[rasn(tag(1))]
+    pub crypt_type: Option<OctetString>,
+    /// A random number, salt or the like.
+    #[rasn(tag(2))]
+    pub credential: Option<OctetString>,
+    #[rasn(tag(3))]
+    pub data: OctetString,
+}
+
+impl fmt::Debug for Encryption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Encryption(<redacted>)")
+    }
+}
+
+impl Describe for Encryption {
+    fn describe(&self) -> Value {
+        Value::Text("<redacted>".into())
+    }
+}

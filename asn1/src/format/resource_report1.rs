@@ -1,0 +1,43 @@
+//! Resource report format resource-1: what an operation has cost and will cost, in fixed kinds of estimates
+//! (Z39.50-2003 Appendix RSC.1).
+
+use rasn::prelude::*;
+
+use crate::record::tree::{described_by_name, sequence};
+use crate::types::{InternationalString, named_integer};
+
+sequence! {
+    /// ResourceReport: estimates, and a message for people.
+    pub struct ResourceReport {
+        #[rasn(tag(1))] estimates: Vec<Estimate>,
+        #[rasn(tag(2))] message: InternationalString,
+    }
+}
+
+sequence! {
+    /// Estimate: one figure.
+    pub struct Estimate {
+        #[rasn(tag(1))] r#type: EstimateType,
+        /// Records, thousandths of a second, per cent or units of a currency, as the type says.
+        #[rasn(tag(2))] value: i64,
+        /// ISO 4217, for costs.
+        #[rasn(tag(3))] currency_code: Option<i64>,
+    }
+}
+
+named_integer!(
+    /// EstimateType: what is estimated; times are thousandths of a second.
+    EstimateType {
+        CURRENT_SEARCH_RECORDS = 1 "currentSearchRecords", FINAL_SEARCH_RECORDS = 2 "finalSearchRecords",
+        CURRENT_PRESENT_RECORDS = 3 "currentPresentRecords", FINAL_PRESENT_RECORDS = 4 "finalPresentRecords",
+        CURRENT_OP_TIME_PROCESSING = 5 "currentOpTimeProcessing", FINAL_OP_TIME_PROCESSING = 6 "finalOpTimeProcessing",
+        CURRENT_ASSOC_TIME = 7 "currentAssocTime", CURRENT_OPERATION_COST = 8 "currentOperationCost",
+        FINAL_OPERATION_COST = 9 "finalOperationCost", CURRENT_ASSOC_COST = 10 "currentAssocCost",
+        FINAL_OP_TIME_ELAPSED = 11 "finalOpTimeElapsed", PERCENT_COMPLETE = 12 "percentComplete",
+        CURRENT_SEARCH_ASSOC_COST = 13 "currentSearchAssocCost",
+        CURRENT_PRESENT_ASSOC_COST = 14 "currentPresentAssocCost",
+        CURRENT_CONNECT_ASSOC_COST = 15 "currentConnectAssocCost",
+        CURRENT_OTHER_ASSOC_COST = 16 "currentOtherAssocCost",
+    }
+);
+described_by_name!(EstimateType);

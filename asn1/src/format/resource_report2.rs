@@ -1,0 +1,25 @@
+//! Resource report format resource-2: as resource-1, with estimates of any kind and unit (Z39.50-2003 Appendix RSC.2).
+
+use rasn::prelude::*;
+
+use crate::apdu::{IntUnit, StringOrNumeric};
+use crate::record::tree::sequence;
+use crate::types::InternationalString;
+
+sequence! {
+    /// ResourceReport: estimates, and a message for people.
+    #[derive(Default)]
+    pub struct ResourceReport {
+        #[rasn(tag(1))] estimates: Option<Vec<Estimate>>,
+        #[rasn(tag(2))] message: Option<InternationalString>,
+    }
+}
+
+sequence! {
+    /// Estimate: one figure.
+    pub struct Estimate {
+        /// Numbers 1 to 16 mean what they mean in resource-1.
+        #[rasn(tag(1))] r#type: StringOrNumeric,
+        #[rasn(tag(2))] value: IntUnit,
+    }
+}

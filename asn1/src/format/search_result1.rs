@@ -1,0 +1,83 @@
+//! User information format SearchResult-1: what the parts of a query found (Z39.50-2003 Appendix USR.1).
+
+use rasn::prelude::*;
+
+use crate::apdu::{DatabaseName, IntUnit, Query, Term};
+use crate::record::tree::{Describe, Value, choice, sequence};
+use crate::types::InternationalString;
+
+/// SearchInfoReport: an entry for each part of the query, and maybe for the whole.
+#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
+#[rasn(delegate)]
+pub struct SearchInfoReport(pub Vec<SubqueryReport>);
+
+impl Describe for SearchInfoReport {
+    fn describe(&self) -> Value {
+        self.0.describe()
+    }
+}
+
+sequence! {
+    /// A part of the query: how it was understood, and how many records it found.
+    #[derive(Default)]
+    pub struct SubqueryReport {
+        #[rasn(tag(1))] subquery_id: Option<InternationalString>,
+        /// Whether the part is the whole query.
+        #[rasn(tag(2))] full_query: bool,
+        #[rasn(tag(3))] subquery_expression: Option<QueryExpression>,
+        #[rasn(tag(4))] subquery_interpretation: Option<QueryExpression>,
+        #[rasn(tag(5))] subquery_recommendation: Option<QueryExpression>,
+        /// Records found, in all databases together.
+        #[rasn(tag(6))] subquery_count: Option<i64>,
+        #[rasn(tag(7))] subquery_weight: Option<IntUnit>,
+        #[rasn(tag(8))] results_by_db: Option<Vec<ResultsByDb>>,
+    }
+}
+
+sequence! {
+    /// What the part found in some of the databases.
+    pub struct ResultsByDb {
+        #[rasn(tag(1))] databases: Databases,
+        #[rasn(tag(2))] count: Option<i64>,
+        /// The result set under which the server keeps what the part found.
+        #[rasn(tag(3))] result_set_name: Option<InternationalString>,
+    }
+}
+
+choice! {
+    /// All databases of the search, or some.
+    pub enum Databases {
+        #[rasn(tag(1))] All,
+        #[rasn(tag(2))] List(Vec<DatabaseName>),
+    }
+}
+
+choice! {
+    /// QueryExpression: a term or a query.
+    pub enum QueryExpression {
+        #[rasn(tag(1))] Term(TermExpression),
+        #[rasn(tag(2))] Query(Box<Query>),
+    }
+}
+
+sequence! {
+    /// A term, with what the server has to say of it.
+    pub struct TermExpression {
+        #[rasn(tag(1))] query_term: Term,
+        #[rasn(tag(2))] term_comment: Option<InternationalString>,
+    }
+}
+
+impl SubqueryReport {
+    /// How many records a term of the query found.
+    pub fn of_term(term: Term, count: i64) -> Self {
+        Self {
+            subquery_expression: Some(QueryExpression::Term(TermExpression {
+                query_term: term,
+                term_comment: None,
+            })),
+            subquery_count: Some(count),
+            ..Self::default()
+        }
+    }
+}
