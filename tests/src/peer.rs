@@ -75,7 +75,9 @@ pub fn yaz_ztest() -> Option<Server> {
 pub fn zebrasrv(records: &[Bytes]) -> Option<Server> {
     let (server, indexer) = (find("zebrasrv")?, find("zebraidx")?);
     let directory = tempfile::tempdir().expect("a directory");
-    configure_zebra(directory.path(), records);
+    configure_zebra(directory.path(), "1G");
+    std::fs::write(directory.path().join("records/all.mrc"), records.concat())
+        .expect("the file is written");
     for arguments in [&["init"][..], &["update", "records"]] {
         let output = Command::new(&indexer)
             .current_dir(directory.path())
@@ -102,7 +104,9 @@ pub fn zebrasrv(records: &[Bytes]) -> Option<Server> {
     }))
 }
 
-fn configure_zebra(directory: &Path, records: &[Bytes]) {
+/// Puts into a folder what zebraidx and zebrasrv need to index the files in its folder `records`; the register may take
+/// so much room, such as `1G`.
+pub fn configure_zebra(directory: &Path, room: &str) {
     const TAB: &str = "/usr/share/idzebra-2.0/tab";
     let modules = std::fs::read_dir("/usr/lib")
         .expect("/usr/lib is there")
@@ -112,7 +116,7 @@ fn configure_zebra(directory: &Path, records: &[Bytes]) {
         .expect("idzebra's modules are installed");
     let config = format!(
         "profilePath: .:{TAB}\nmodulePath: {}\nattset: bib1.att\nrecordType: grs.marcxml.marc21\n\
-         register: register:1G\nlockDir: lock\nsetTmpDir: tmp\nkeyTmpDir: tmp\n",
+         register: register:{room}\nlockDir: lock\nsetTmpDir: tmp\nkeyTmpDir: tmp\n",
         modules.display()
     );
     let rules =
@@ -126,8 +130,6 @@ fn configure_zebra(directory: &Path, records: &[Bytes]) {
     }
     std::fs::write(directory.join("zebra.cfg"), config).expect("the file is written");
     std::fs::write(directory.join("marc21.abs"), rules).expect("the file is written");
-    std::fs::write(directory.join("records/all.mrc"), records.concat())
-        .expect("the file is written");
 }
 
 /// Starts a server on a free port. Another program may take the port in between: three tries.

@@ -1,0 +1,372 @@
+//! z3950d beside the field's servers on the same records and under the same load, in one run: throughput, waits, loading,
+//! memory. Prints figures and ratios, asserts nothing; `Z3950_BENCH=quick` takes one round and smaller files.
+//!
+//! Needs `../shared/bench` and `../shared/data/marc`, a C compiler with libyaz, python3, taskset, YAZ and Zebra; what is
+//! missing is said. Server and load are pinned to one core each.
+
+mod load;
+mod peers;
+mod table;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use load::{Load, Measured};
+use peers::{Catalogue, Peer, Tools};
+use table::Table;
+
+/// How thorough to be.
+#[derive(Clone, Copy)]
+struct Effort {
+    rounds: usize,
+    seconds: f64,
+    records: usize,
+    sessions: usize,
+    /// Numbers of records for which the growth of costs is measured.
+    growth: &'static [usize],
+}
+
+fn main() {
+    let quick = std::env::var("Z3950_BENCH").as_deref() == Ok("quick");
+    let effort = match quick {
+        true => Effort {
+            rounds: 1,
+            seconds: 0.5,
+            records: 10_000,
+            sessions: 500,
+            growth: &[10_000],
+        },
+        false => Effort {
+            rounds: 5,
+            seconds: 2.0,
+            records: 100_000,
+            sessions: 5_000,
+            growth: &[10_000, 100_000, 1_000_000],
+        },
+    };
+    let Some(tools) = Tools::find() else { return };
+    let wanted: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with('-'))
+        .collect();
+    let parts: [(&str, fn(&Tools, Effort)); 5] = [
+        ("service", service),
+        ("queries", queries),
+        ("loading", loading),
+        ("idle", idle),
+        ("growth", growth),
+    ];
+    for (name, part) in parts {
+        if wanted.is_empty() || wanted.iter().any(|word| word == name) {
+            part(&tools, effort);
+        }
+    }
+}
+
+/// The known item that each server understands: yaz-ztest counts as many hits as a term that is a number.
+fn known_item(peer: &str) -> &'static str {
+    match peer {
+        "yaz-ztest -S" | "yaz-ztest -T" | "zcanned" => "@attr 1=12 1",
+        _ => "@attr 1=12 rec%07d",
+    }
+}
+
+/// What one client or many get out of a server of 1000 records.
+fn service(tools: &Tools, effort: Effort) {
+    let catalogue = tools.catalogue(1_000);
+    let peers: Vec<Peer> = [
+        tools.z3950d(&catalogue),
+        tools.zcanned(&catalogue, 1, false),
+        tools.ztest("-S"),
+        tools.zebra(&catalogue),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let mut table = Table::new(
+        "One record looked up",
+        &["work", "z3950d", "zcanned", "yaz-ztest -S", "zebrasrv -S"],
+        effort,
+    );
+    for (title, load) in [
+        (
+            "URL: connect, Init, Search, Present, 1 connection",
+            Load::new("retr", 1),
+        ),
+        (
+            "kept open: Search, Present, 10 connections",
+            Load::new("kept", 10),
+        ),
+        (
+            "kept open: Search, Present, 100 connections",
+            Load::new("kept", 100),
+        ),
+        ("piggyback Search, 10 connections", Load::new("piggy", 10)),
+        ("piggyback Search, 100 connections", Load::new("piggy", 100)),
+    ] {
+        let figures = table::rounds(&peers, effort.rounds, |peer| {
+            let query = known_item(peer.name);
+            let load = load.clone().query(query).of(1_000);
+            load.run(tools, peer, effort.seconds)
+                .map(|found| match load.mode {
+                    "retr" => found.p50,
+                    _ => found.per_second,
+                })
+        });
+        table.row(
+            title,
+            if load.mode == "retr" {
+                "p50 µs"
+            } else {
+                "op/s"
+            },
+            &figures,
+        );
+    }
+    table.print();
+    drop(peers);
+
+    let peers: Vec<Peer> = [
+        tools.z3950d(&catalogue),
+        tools.ztest("-T"),
+        tools.zebra(&catalogue),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let mut table = Table::new(
+        "A result set of 1000 records presented in chunks of 50",
+        &["work", "z3950d", "yaz-ztest -T", "zebrasrv -S"],
+        effort,
+    );
+    type Figure = fn(&Measured) -> f64;
+    let units: [(&str, Figure); 2] = [
+        ("MB/s", |found| found.megabytes),
+        ("records/s", |found| found.records),
+    ];
+    for (unit, figure) in units {
+        let figures = table::rounds(&peers, effort.rounds, |peer| {
+            let query = match peer.name {
+                "yaz-ztest -T" => "@attr 1=4 1000",
+                // Every record of the catalogue has an ISBN that begins so.
+                _ => "@attr 1=7 @attr 5=1 978",
+            };
+            let load = Load::new("present", 1).query(query).chunks(50, 1_000);
+            load.run(tools, peer, effort.seconds)
+                .map(|found| figure(&found))
+        });
+        table.row("Present, 1 connection", unit, &figures);
+    }
+    table.print();
+}
+
+/// The queries whose cost is compared, on words of the generated catalogue.
+fn query_mix(catalogue: &Catalogue) -> Vec<(&'static str, String)> {
+    let [common, second, rare] = &catalogue.words;
+    let [first_word, second_word] = &catalogue.phrase;
+    let beginning: String = common.chars().take(4).collect();
+    let middle: String = common.chars().skip(1).take(4).collect();
+    vec![
+        ("known item", "@attr 1=12 rec%07d".to_owned()),
+        ("word", format!("@attr 1=4 {common}")),
+        ("and", format!("@and @attr 1=4 {common} @attr 1=4 {second}")),
+        ("or", format!("@or @attr 1=4 {common} @attr 1=4 {rare}")),
+        ("not", format!("@not @attr 1=4 {common} @attr 1=4 {second}")),
+        (
+            "phrase",
+            format!("@attr 1=4 @attr 4=1 \"{first_word} {second_word}\""),
+        ),
+        (
+            "right truncation",
+            format!("@attr 1=4 @attr 5=1 {beginning}"),
+        ),
+        (
+            "both-sided truncation",
+            format!("@attr 1=4 @attr 5=3 {middle}"),
+        ),
+    ]
+}
+
+/// Queries and Scan on many records: the wait less the round trip, which zcanned shows.
+fn queries(tools: &Tools, effort: Effort) {
+    let catalogue = tools.catalogue(effort.records);
+    let peers: Vec<Peer> = [
+        tools.z3950d(&catalogue),
+        tools.zebra(&catalogue),
+        tools.zcanned(&catalogue, 1, false),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let title = format!(
+        "Queries on {} records: p50 in µs; zcanned is the round trip",
+        effort.records
+    );
+    let mut table = Table::new(
+        &title,
+        &["query", "z3950d", "zebrasrv -S", "zcanned"],
+        effort,
+    )
+    .less_the_last();
+    for (name, query) in query_mix(&catalogue) {
+        let figures = table::rounds(&peers, effort.rounds, |peer| {
+            let load = Load::new("search", 1).query(&query).of(effort.records);
+            load.run(tools, peer, effort.seconds).map(|found| found.p50)
+        });
+        table.row(name, "µs", &figures);
+    }
+    table.print();
+    let mut table = Table::new(
+        "Scan of 20 terms",
+        &["work", "z3950d", "zebrasrv -S"],
+        effort,
+    );
+    let scanned = match peers.get(..2) {
+        Some(peers) => peers,
+        None => return,
+    };
+    let start = format!("@attr 1=4 {}", catalogue.words[1]);
+    let figures = table::rounds(scanned, effort.rounds, |peer| {
+        let load = Load::new("scan", 1).query(&start);
+        load.run(tools, peer, effort.seconds).map(|found| found.p50)
+    });
+    table.row("Scan, 1 connection", "p50 µs", &figures);
+    table.print();
+}
+
+/// From the file to the first answer.
+fn loading(tools: &Tools, effort: Effort) {
+    let catalogue = tools.catalogue(effort.records);
+    let title = format!(
+        "Loading {} records, {} octets",
+        effort.records, catalogue.octets
+    );
+    let mut table = Table::new(&title, &["work", "z3950d", "zebraidx"], effort);
+    let (mut ours, mut theirs, mut memory) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..effort.rounds {
+        if let Some(peer) = tools.z3950d_unpinned(&catalogue) {
+            ours.push(effort.records as f64 / peer.started.as_secs_f64());
+            memory.push(peer.memory() as f64 / catalogue.octets as f64);
+        }
+        if let Some(time) = tools.zebraidx(&catalogue) {
+            theirs.push(effort.records as f64 / time.as_secs_f64());
+        }
+    }
+    table.row("start to ready, both cores", "records/s", &[ours, theirs]);
+    table.print();
+    let mut table = Table::new(
+        "Memory of the loaded server as a multiple of the file",
+        &["", "z3950d"],
+        effort,
+    );
+    table.row("resident", "× file", &[memory]);
+    table.print();
+
+    let small = tools.catalogue(1_000);
+    let mut table = Table::new(
+        "Start to first answer",
+        &["work", "z3950d --demo", "zebrasrv -S, 1000 records"],
+        effort,
+    );
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..effort.rounds.max(3) {
+        ours.extend(tools.demo().map(|peer| millis(peer.started)));
+        theirs.extend(tools.zebra(&small).map(|peer| millis(peer.started)));
+    }
+    table.row("start, connect, Init", "ms", &[ours, theirs]);
+    table.print();
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// What a session costs that does nothing, and what searches cost beside many of them.
+fn idle(tools: &Tools, effort: Effort) {
+    let catalogue = tools.catalogue(1_000);
+    let mut table = Table::new("Idle sessions", &["work", "z3950d"], effort);
+    let (mut each, mut many, mut few) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..effort.rounds {
+        let Some(peer) = tools.z3950d(&catalogue) else {
+            return;
+        };
+        let before = peer.memory();
+        let held = load::idle(tools, &peer, effort.sessions, || peer.memory());
+        let Some((p50, during)) = held else { return };
+        each.push((during.saturating_sub(before)) as f64 / effort.sessions as f64 / 1e3);
+        many.push(p50);
+        let Some(peer) = tools.z3950d(&catalogue) else {
+            return;
+        };
+        few.extend(load::idle(tools, &peer, 100, || 0).map(|(p50, _)| p50));
+    }
+    table.row(
+        &format!("memory of each of {}", effort.sessions),
+        "kB",
+        &[each],
+    );
+    table.row(
+        &format!("Search beside {}", effort.sessions),
+        "p50 µs",
+        &[many],
+    );
+    table.row("Search beside 100", "p50 µs", &[few]);
+    table.print();
+}
+
+/// How costs grow with the number of records.
+fn growth(tools: &Tools, effort: Effort) {
+    let mut table = Table::new(
+        "z3950d as the number of records grows",
+        &["work", "10 k", "100 k", "1 M"],
+        effort,
+    );
+    let mut rows: Vec<(String, &str, Vec<Vec<f64>>)> = Vec::new();
+    let mut note = |title: &str, unit: &'static str, figure: f64, column: usize| {
+        let found = rows.iter_mut().find(|(known, ..)| known == title);
+        let row = match found {
+            Some(row) => row,
+            None => {
+                rows.push((title.to_owned(), unit, Vec::new()));
+                rows.last_mut().expect("just pushed")
+            }
+        };
+        row.2.resize(column + 1, Vec::new());
+        row.2[column].push(figure);
+    };
+    for (column, records) in effort.growth.iter().enumerate() {
+        let catalogue = tools.catalogue(*records);
+        let Some(peer) = tools.z3950d_unpinned(&catalogue) else {
+            return;
+        };
+        note("loading", "s", peer.started.as_secs_f64(), column);
+        note(
+            "memory",
+            "× file",
+            peer.memory() as f64 / catalogue.octets as f64,
+            column,
+        );
+        for (name, query) in query_mix(&catalogue) {
+            let load = Load::new("search", 1).query(&query).of(*records);
+            if let Some(found) = load.run(tools, &peer, effort.seconds) {
+                note(name, "p50 µs", found.p50, column);
+            }
+        }
+        let start = format!("@attr 1=4 {}", catalogue.words[1]);
+        if let Some(found) = Load::new("scan", 1)
+            .query(&start)
+            .run(tools, &peer, effort.seconds)
+        {
+            note("Scan of 20 terms", "p50 µs", found.p50, column);
+        }
+    }
+    for (title, unit, figures) in &rows {
+        table.row(title, unit, figures);
+    }
+    table.print();
+}
+
+/// The folder that all clones of the project share.
+fn shared() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared"))
+}

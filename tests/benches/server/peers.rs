@@ -1,0 +1,356 @@
+//! The servers that are compared, each on its own port, and the tools and records for them.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use z3950_asn1::record::iso2709;
+use z3950_tests::program::path;
+
+/// The core of the servers, and that of the load.
+const SERVER_CORE: &str = "0";
+pub(crate) const LOAD_CORE: &str = "1";
+/// How long a server may take to start.
+const START: Duration = Duration::from_secs(600);
+
+/// The tools, built for this run.
+pub(crate) struct Tools {
+    pub(crate) zbench: PathBuf,
+    zcanned: PathBuf,
+    folder: tempfile::TempDir,
+    catalogues: RefCell<HashMap<usize, Rc<Catalogue>>>,
+    /// Zebra's registers by the number of records.
+    registers: RefCell<HashMap<usize, PathBuf>>,
+}
+
+/// Generated records in a file.
+pub(crate) struct Catalogue {
+    pub(crate) file: PathBuf,
+    pub(crate) records: usize,
+    pub(crate) octets: u64,
+    /// Words of titles: a common one, the next, and a rare one.
+    pub(crate) words: [String; 3],
+    /// Two words that follow each other in some title.
+    pub(crate) phrase: [String; 2],
+}
+
+/// A running server, ended when dropped.
+pub(crate) struct Peer {
+    pub(crate) name: &'static str,
+    pub(crate) port: u16,
+    pub(crate) database: &'static str,
+    /// From its start to its first answer.
+    pub(crate) started: Duration,
+    child: Child,
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Peer {
+    /// Resident memory that is the server's own, in octets.
+    pub(crate) fn memory(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = status.unwrap_or_default();
+        let kilobytes: Option<u64> = status
+            .lines()
+            .find_map(|line| line.strip_prefix("RssAnon:"))
+            .and_then(|rest| rest.trim().trim_end_matches(" kB").parse().ok());
+        kilobytes.unwrap_or(0) * 1024
+    }
+}
+
+impl Tools {
+    /// Builds the tools; `None`, and why, where something is missing.
+    pub(crate) fn find() -> Option<Self> {
+        let sources = crate::shared().join("bench");
+        let folder = tempfile::tempdir().expect("a folder");
+        for program in ["cc", "python3", "taskset"] {
+            z3950_tests::peer::find(program)?;
+        }
+        if !sources.join("zbench.c").is_file() {
+            println!("skipped: no load tools in ../shared/bench");
+            return None;
+        }
+        let compiled = ["zbench", "zcanned"].map(|name| {
+            let program = folder.path().join(name);
+            let status = Command::new("cc")
+                .args(["-O2", "-w", "-o"])
+                .arg(&program)
+                .arg(sources.join(format!("{name}.c")))
+                .args(["-lyaz", "-lm"])
+                .status();
+            status
+                .is_ok_and(|status| status.success())
+                .then_some(program)
+        });
+        let [Some(zbench), Some(zcanned)] = compiled else {
+            println!("skipped: the load tools cannot be compiled; libyaz-dev is needed");
+            return None;
+        };
+        Some(Self {
+            zbench,
+            zcanned,
+            folder,
+            catalogues: RefCell::default(),
+            registers: RefCell::default(),
+        })
+    }
+
+    /// So many generated records.
+    pub(crate) fn catalogue(&self, records: usize) -> Rc<Catalogue> {
+        if let Some(known) = self.catalogues.borrow().get(&records) {
+            return Rc::clone(known);
+        }
+        let file = self.folder.path().join(format!("{records}.mrc"));
+        let shared = crate::shared();
+        let status = Command::new("python3")
+            .arg(shared.join("bench/gen.py"))
+            .arg(records.to_string())
+            .arg(&file)
+            .arg(shared.join("data/marc/loc-utf8.mrc"))
+            .status()
+            .expect("python3 starts");
+        assert!(status.success(), "the records are generated");
+        let catalogue = Rc::new(Catalogue::of(file, records));
+        self.catalogues
+            .borrow_mut()
+            .insert(records, Rc::clone(&catalogue));
+        catalogue
+    }
+
+    /// This project's server, on one core.
+    pub(crate) fn z3950d(&self, catalogue: &Catalogue) -> Option<Peer> {
+        self.ours(Some(catalogue), true)
+    }
+
+    /// The same on all cores, as it is for loading.
+    pub(crate) fn z3950d_unpinned(&self, catalogue: &Catalogue) -> Option<Peer> {
+        self.ours(Some(catalogue), false)
+    }
+
+    /// The same with the demo catalogue.
+    pub(crate) fn demo(&self) -> Option<Peer> {
+        self.ours(None, true)
+    }
+
+    fn ours(&self, catalogue: Option<&Catalogue>, pinned: bool) -> Option<Peer> {
+        start("z3950d", "Default", |port| {
+            let mut command = match pinned {
+                true => on_core(&path("z3950d")),
+                false => Command::new(path("z3950d")),
+            };
+            command.args([
+                "--listen",
+                &format!("127.0.0.1:{port}"),
+                "--max-sessions",
+                "20000",
+            ]);
+            if let Some(catalogue) = catalogue {
+                command.arg("--database");
+                command.arg(format!("Default={}", catalogue.file.display()));
+            }
+            command
+        })
+    }
+
+    /// The responder with ready answers, which shows what the machine can do.
+    pub(crate) fn zcanned(
+        &self,
+        catalogue: &Catalogue,
+        chunk: usize,
+        piggyback: bool,
+    ) -> Option<Peer> {
+        start("zcanned", "Default", |port| {
+            let mut command = on_core(&self.zcanned);
+            command.arg(port.to_string()).arg(&catalogue.file);
+            command.args(["-k", &chunk.to_string()]);
+            if piggyback {
+                command.arg("-p");
+            }
+            command
+        })
+    }
+
+    /// yaz-ztest: `-S` for one process, `-T` for threads.
+    pub(crate) fn ztest(&self, model: &'static str) -> Option<Peer> {
+        let program = z3950_tests::peer::find("yaz-ztest")?;
+        let name = if model == "-T" {
+            "yaz-ztest -T"
+        } else {
+            "yaz-ztest -S"
+        };
+        let folder = self.folder.path().to_owned();
+        fs::write(folder.join("dummy-words"), "war:3\n").expect("written");
+        start(name, "Default", |port| {
+            let mut command = on_core(&program);
+            command.current_dir(&folder).args(["-v", "none", model]);
+            command.arg(format!("tcp:127.0.0.1:{port}"));
+            command
+        })
+    }
+
+    /// zebrasrv in one process, on records that zebraidx has indexed.
+    pub(crate) fn zebra(&self, catalogue: &Catalogue) -> Option<Peer> {
+        let program = z3950_tests::peer::find("zebrasrv")?;
+        if !self.registers.borrow().contains_key(&catalogue.records) {
+            self.zebraidx(catalogue)?;
+        }
+        let register = self.registers.borrow().get(&catalogue.records)?.clone();
+        start("zebrasrv -S", "Default", |port| {
+            let mut command = on_core(&program);
+            command
+                .current_dir(&register)
+                .args(["-v", "none", "-S", "-c", "zebra.cfg"]);
+            command.arg(format!("tcp:127.0.0.1:{port}"));
+            command
+        })
+    }
+
+    /// Indexes the records anew: how long that takes.
+    pub(crate) fn zebraidx(&self, catalogue: &Catalogue) -> Option<Duration> {
+        let program = z3950_tests::peer::find("zebraidx")?;
+        let register = self
+            .folder
+            .path()
+            .join(format!("zebra-{}", catalogue.records));
+        let _ = fs::remove_dir_all(&register);
+        fs::create_dir(&register).expect("a folder");
+        z3950_tests::peer::configure_zebra(&register, "50G");
+        fs::hard_link(&catalogue.file, register.join("records/all.mrc")).expect("linked");
+        let began = Instant::now();
+        for arguments in [&["init"][..], &["update", "records"], &["commit"]] {
+            let output = Command::new(&program)
+                .current_dir(&register)
+                .args(["-v", "log", "-c", "zebra.cfg"])
+                .args(arguments)
+                .output()
+                .expect("zebraidx starts");
+            let log = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                output.status.success() || arguments == ["commit"],
+                "zebraidx: {log}"
+            );
+        }
+        let time = began.elapsed();
+        self.registers
+            .borrow_mut()
+            .insert(catalogue.records, register);
+        Some(time)
+    }
+}
+
+impl Catalogue {
+    fn of(file: PathBuf, records: usize) -> Self {
+        let octets = fs::metadata(&file).expect("the file is there").len();
+        let mut sample = Vec::new();
+        fs::File::open(&file)
+            .and_then(|file| file.take(4 << 20).read_to_end(&mut sample))
+            .expect("the file can be read");
+        let titles: Vec<Vec<String>> = iso2709::split(Bytes::from(sample))
+            .filter_map(|octets| iso2709::parse(&octets).ok())
+            .filter_map(|parsed| {
+                let field = parsed.record.fields_by_tag("245").next()?;
+                let title = field.subfields().next()?;
+                let text = String::from_utf8_lossy(title.value).to_lowercase();
+                Some(
+                    text.split_whitespace()
+                        .filter(|word| word.len() > 4)
+                        .map(str::to_owned)
+                        .collect(),
+                )
+            })
+            .collect();
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for word in titles.iter().flatten() {
+            if word.chars().all(|letter| letter.is_ascii_alphabetic()) {
+                *counts.entry(word).or_default() += 1;
+            }
+        }
+        let mut words: Vec<(&str, usize)> = counts.into_iter().collect();
+        words.sort_by(|left, right| right.1.cmp(&left.1).then(left.0.cmp(right.0)));
+        let word = |index: usize| words[index.min(words.len() - 1)].0.to_owned();
+        let phrase = titles.iter().find_map(|title| {
+            let pair = title.windows(2).find(|pair| pair[0] == words[0].0)?;
+            Some([pair[0].clone(), pair[1].clone()])
+        });
+        Self {
+            words: [word(0), word(1), word(words.len() / 2)],
+            phrase: phrase.unwrap_or_else(|| [word(0), word(1)]),
+            file,
+            records,
+            octets,
+        }
+    }
+}
+
+fn on_core(program: &Path) -> Command {
+    let mut command = Command::new("taskset");
+    command.args(["-c", SERVER_CORE]).arg(program);
+    command
+}
+
+/// Starts a server and waits for its answer to Init.
+fn start(
+    name: &'static str,
+    database: &'static str,
+    command: impl FnOnce(u16) -> Command,
+) -> Option<Peer> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let port = listener.local_addr().expect("its address").port();
+    drop(listener);
+    let began = Instant::now();
+    let mut child = command(port)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the server starts");
+    while began.elapsed() < START {
+        if answers(port) {
+            let started = began.elapsed();
+            return Some(Peer {
+                name,
+                port,
+                database,
+                started,
+                child,
+            });
+        }
+        if let Ok(Some(status)) = child.try_wait() {
+            let errors = child.stderr.take().map(|errors| {
+                let lines = BufReader::new(errors).lines().map_while(Result::ok);
+                lines.collect::<Vec<_>>().join("\n")
+            });
+            println!("{name} ended, {status}: {}", errors.unwrap_or_default());
+            return None;
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    let _ = child.kill();
+    println!("{name} does not answer");
+    None
+}
+
+fn answers(port: u16) -> bool {
+    /// An Init of versions 1 to 3.
+    const INIT: &[u8] = b"\xb4\x1a\x83\x02\x00\xe0\x84\x03\x00\xe9\xa2\x85\x04\x04\x00\x00\x00\
+        \x86\x04\x04\x00\x00\x00\x9f\x6e\x0281";
+    let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else {
+        return false;
+    };
+    let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
+    let mut octet = [0];
+    stream.write_all(INIT).is_ok() && stream.read_exact(&mut octet).is_ok()
+}

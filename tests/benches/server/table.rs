@@ -1,0 +1,107 @@
+//! Figures of several servers side by side: medians, the spread, and the ratio to the first one.
+
+use crate::Effort;
+use crate::peers::Peer;
+
+/// A table in Markdown.
+pub(crate) struct Table {
+    title: String,
+    heads: Vec<String>,
+    rows: Vec<Vec<String>>,
+    rounds: usize,
+    less_the_last: bool,
+}
+
+impl Table {
+    /// An empty table.
+    pub(crate) fn new(title: &str, heads: &[&str], effort: Effort) -> Self {
+        Self {
+            title: title.to_owned(),
+            heads: heads.iter().map(|head| (*head).to_owned()).collect(),
+            rows: Vec::new(),
+            rounds: effort.rounds,
+            less_the_last: false,
+        }
+    }
+
+    /// The last server only shows the round trip, which is taken off before others are compared.
+    pub(crate) fn less_the_last(mut self) -> Self {
+        self.less_the_last = true;
+        self
+    }
+
+    /// A row: what is done, the unit, and for each server its figures. Behind each server but the first stands what the
+    /// first has as a multiple of it.
+    pub(crate) fn row(&mut self, title: &str, unit: &str, figures: &[Vec<f64>]) {
+        let medians: Vec<Option<f64>> = figures.iter().map(|figures| median(figures)).collect();
+        let round_trip = match self.less_the_last {
+            true => medians.last().copied().flatten().unwrap_or(0.0),
+            false => 0.0,
+        };
+        let first = medians.first().copied().flatten();
+        let mut cells = vec![format!("{title}, {unit}")];
+        for (index, (figures, found)) in figures.iter().zip(&medians).enumerate() {
+            let Some(found) = found else {
+                cells.push("–".to_owned());
+                continue;
+            };
+            let least = figures.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = figures.iter().copied().fold(0.0, f64::max);
+            let mut cell = format!("{} ({} to {})", short(*found), short(least), short(most));
+            let is_round_trip = self.less_the_last && index + 1 == medians.len();
+            if let (true, false, Some(first)) = (index > 0, is_round_trip, first) {
+                let ratio = (first - round_trip) / (found - round_trip);
+                cell = format!("{cell}; {}", short(ratio));
+            }
+            cells.push(cell);
+        }
+        self.rows.push(cells);
+    }
+
+    /// Prints it.
+    pub(crate) fn print(&self) {
+        println!("\n## {}\n", self.title);
+        let runs = match self.rounds {
+            1 => "One round.".to_owned(),
+            rounds => format!("Medians of {rounds} rounds (least to most)."),
+        };
+        println!("{runs} Behind the semicolon: z3950d as a multiple of this server.\n");
+        println!("| {} |", self.heads.join(" | "));
+        println!("|{}", "---|".repeat(self.heads.len()));
+        for row in &self.rows {
+            println!("| {} |", row.join(" | "));
+        }
+    }
+}
+
+/// Asks each server in turn, as often as there are rounds; the figures of each.
+pub(crate) fn rounds(
+    peers: &[Peer],
+    rounds: usize,
+    measure: impl Fn(&Peer) -> Option<f64>,
+) -> Vec<Vec<f64>> {
+    let mut figures = vec![Vec::new(); peers.len()];
+    for _ in 0..rounds {
+        for (peer, figures) in peers.iter().zip(&mut figures) {
+            figures.extend(measure(peer));
+        }
+    }
+    figures
+}
+
+fn median(figures: &[f64]) -> Option<f64> {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
+}
+
+/// Three significant digits.
+fn short(figure: f64) -> String {
+    let magnitude = figure.abs();
+    match magnitude {
+        _ if magnitude >= 100.0 => format!("{figure:.0}"),
+        _ if magnitude >= 10.0 => format!("{figure:.1}"),
+        _ if magnitude >= 1.0 => format!("{figure:.2}"),
+        _ => format!("{figure:.3}"),
+    }
+}

@@ -1,0 +1,110 @@
+//! The same scripts of yaz-client against yaz-ztest and against our server that imitates it: what it prints is the same,
+//! but for the records themselves and the words in which the clients of the field know diagnostics.
+
+use std::process::Command;
+
+use z3950_server::imitate::Imitated;
+use z3950_server::testing::TestServer;
+use z3950_tests::peer;
+use z3950_tests::program::run;
+
+/// What of yaz-client's output is the server's answer, and not its own text, its times or the fields of a record.
+const ANSWERS: &[&str] = &[
+    "Connection ",
+    "Search was ",
+    "Number of hits: ",
+    "Result Set Status: ",
+    "records returned: ",
+    "[",
+    "Records: ",
+    "Record type: ",
+    "nextResultSetPosition = ",
+    "This is dummy SUTRS record ",
+    "Got deleteResultSetResponse ",
+    "Received SortResponse: ",
+    "Received ScanResponse",
+    "Scan returned code ",
+    "Reason: ",
+];
+
+/// The answers that yaz-client prints when it is told these commands.
+fn answers(program: &std::path::Path, port: u16, commands: &str) -> Vec<String> {
+    let input = format!("open tcp:127.0.0.1:{port}\n{commands}\nquit\n");
+    let ran = run(&mut Command::new(program), &input);
+    // A prompt may stand before an answer.
+    let lines = ran
+        .stdout
+        .lines()
+        .map(|line| line.trim_start_matches("Z> ").trim());
+    lines
+        .filter(|line| ANSWERS.iter().any(|answer| line.starts_with(answer)))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn check(commands: &str) {
+    let (Some(client), Some(original)) = (peer::find("yaz-client"), peer::yaz_ztest()) else {
+        return;
+    };
+    let ours = TestServer::builder().imitate(Imitated::YazZtest).start();
+    let expected = answers(&client, original.port, commands);
+    let found = answers(&client, ours.addr().port(), commands);
+    assert!(expected.len() > 1, "{commands}: {expected:#?}");
+    assert_eq!(found, expected, "{commands}");
+}
+
+#[test]
+fn terms_say_how_many_hits_there_are() {
+    check(
+        "find 5\nfind @and 7 x3\nfind @and x3 7\nfind @attr 1=9999 @attr 2=77 12\nfind 99999999999\nfind 0",
+    );
+    check("find @or @and a b @not 3 4\nfind 007\nfind @attrset gils 4");
+}
+
+#[test]
+fn databases_are_known_by_how_they_begin() {
+    check(
+        "base default\nfind 3\nbase DBx\nfind 3\nbase db1\nfind 3\nbase Defaultxyz\nfind 3\nbase other\nfind 3",
+    );
+    check(
+        "base a b\nfind 3\nbase Default?search-delay=0.1\nfind 3\nbase Default?colour=red\nfind 3",
+    );
+    check("base Slow0\nfind 3\nshow 1");
+}
+
+#[test]
+fn records_come_in_every_syntax_or_not_at_all() {
+    check("find 5\nshow 1+2\nshow 5\nformat sutrs\nshow 5\nshow 1+3");
+    check("find 5\nformat xml\nelements marcxml\nshow 1\nelements x\nshow 1+2");
+    check(
+        "find 5\nformat opac\nshow 1\nformat unimarc\nshow 1\nformat ukmarc\nshow 1\nformat 1.2.3\nshow 1",
+    );
+    check("find 30\nshow 29+2\nfind 1000000\nshow 999999+2");
+}
+
+#[test]
+fn what_is_not_there_is_refused() {
+    check("find 5\nshow 4+3\nshow 6\nshow 0\nshow 1+1+9\nfind 0\nshow 1");
+}
+
+#[test]
+fn records_come_with_the_search() {
+    check("ssub 3\nlslb 10\nmspn 2\nfind 3\nfind 7\nfind 10");
+}
+
+#[test]
+fn sets_are_sorted_and_deleted_in_name_only() {
+    check("find 3\nsort 1=4 <\nshow 1");
+    check("find 3\ndelete 7\ndelete 1\ndelete 1 2");
+}
+
+#[test]
+fn scans_are_refused_for_the_same_reasons() {
+    check("scansize 300\nscan a\nscansize 3\nscanstep 1\nscan a\nscanstep 0\nscan @term numeric 3");
+    check("base db1\nscan a");
+}
+
+#[test]
+fn sessions_end_alike() {
+    check("find 3\nclose");
+}
