@@ -26,6 +26,7 @@
 pub mod client;
 mod connection;
 pub mod error;
+pub mod gopher;
 mod open;
 pub mod plan;
 mod pool;

@@ -11,11 +11,11 @@ use super::convert::Convert;
 use super::exit;
 use crate::plan::{Hints, Strategy};
 use crate::render::Format;
-use crate::url::{self, Kind};
+use crate::url::{self, GopherUrl, Kind};
 
 /// Retrieves records from Z39.50 servers and holds sessions with them, by the URLs of RFC 2056.
 ///
-/// A URL may stand in the place of a command: z39.50r: retrieves one record, as `get` does, and
+/// A URL may stand in the place of a command: z39.50r: retrieves one record, as `get` does, gopher: one item, and
 /// z39.50s: opens a session, as `open` does.
 #[derive(Debug, Parser)]
 #[command(
@@ -94,11 +94,15 @@ pub(super) enum Command {
     /// Read queries, say them in words and in other languages.
     #[command(subcommand)]
     Query(Query),
+    /// Make the desktop open z39.50s and z39.50r links with this program.
+    Register(super::register::Arguments),
+    /// Take back what `register` did.
+    Unregister,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Get {
-    /// Retrieval URLs: z39.50r://host[:port]/database?docid[;esn=element-set][;rs=record-syntax]
+    /// Retrieval URLs: z39.50r://host[:port]/database?docid[;esn=element-set][;rs=record-syntax], or gopher URLs
     #[arg(required = true, value_name = "URL")]
     pub(super) urls: Vec<OsString>,
 
@@ -117,6 +121,9 @@ pub(super) struct Get {
     /// without the Structure attribute. The output says so.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(super) fallback: Vec<Fallback>,
+
+    #[command(flatten)]
+    pub(super) gopher: super::gopher::Arguments,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -200,38 +207,30 @@ pub(super) fn charset(text: &str) -> Result<Charset, String> {
     Charset::by_name(text).ok_or_else(|| "no known character set".to_owned())
 }
 
-/// Commands on URLs as texts; none of them connects.
+/// Commands on URLs as texts.
 #[derive(Debug, Subcommand)]
 pub(super) enum Url {
     /// Show the parts of a URL.
     Parse(Texts),
     /// Print the canonical form, by which URLs are compared.
     Canon(Texts),
-    /// Put a URL together, escaping what needs it.
+    /// Put a Z39.50 URL together, escaping what needs it.
     Build(Box<Build>),
+    /// Say what a partial form such as ../b means beside the URL it was found in.
+    Resolve(super::url::resolve::Arguments),
     /// Say of each URL whether it is well formed, and what to be careful about.
-    Check(Check),
+    Check(super::url::check::Arguments),
+    /// Find the URLs of a text, of MARC records or of an HTML page.
+    Extract(super::url::extract::Arguments),
+    /// Write URLs between <URL: and >, in lines that mail leaves alone.
+    Wrap(super::url::wrap::Arguments),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Texts {
-    /// z39.50s or z39.50r URLs.
+    /// URLs of any scheme.
     #[arg(required = true, value_name = "URL")]
     pub(super) urls: Vec<OsString>,
-
-    #[command(flatten)]
-    pub(super) reading: Reading,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Check {
-    /// z39.50s or z39.50r URLs.
-    #[arg(required_unless_present = "input", value_name = "URL")]
-    pub(super) urls: Vec<OsString>,
-
-    /// A file with a URL on each line; - is standard input.
-    #[arg(long, value_name = "FILE")]
-    pub(super) input: Option<PathBuf>,
 
     #[command(flatten)]
     pub(super) reading: Reading,
@@ -418,6 +417,7 @@ fn implied_command(arguments: &[OsString]) -> Option<&'static str> {
         match url::classify(argument.as_encoded_bytes()) {
             Some(Kind::Retrieval) => return Some("get"),
             Some(Kind::Session) => return Some("open"),
+            None if GopherUrl::has_scheme(argument.as_encoded_bytes()) => return Some("get"),
             None => {}
         }
     }
@@ -446,6 +446,7 @@ mod tests {
         for (line, get) in [
             ("z39.50r://h/d?x", true),
             ("Z39.50R://h/d?x --format raw", true),
+            ("Gopher://h/0x", true),
             ("--demo --timeout 5 --format raw z39.50r://h/d?x", true),
             ("get z39.50s://h/d", true),
             ("z39.50s://h/d --stop-on-error", false),

@@ -8,7 +8,7 @@ use super::args::{Fallback as Again, Get, Global};
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use super::url::{mode, read};
-use super::{Interrupt, client, explain_outcome, plan_options, timeouts};
+use super::{Interrupt, client, explain_outcome, gopher, plan_options, timeouts};
 use crate::client::{Client, ClientOptions};
 use crate::plan::{Fallback, Plan};
 use crate::render::{Document, shown};
@@ -36,6 +36,19 @@ pub(super) async fn run(
     };
     let mut exit = Exit::Delivered;
     for text in &arguments.urls {
+        if gopher::is_gopher(text) {
+            match Interrupt
+                .or(gopher::get(text, arguments, global, command.output))
+                .await
+            {
+                Ok(one) => exit = exit.and(one?),
+                Err(_) => {
+                    command.output.end(&mut command.document)?;
+                    return Ok(Exit::Interrupted);
+                }
+            }
+            continue;
+        }
         let Some(plan) = command.plan(text, arguments.execution.strict) else {
             exit = exit.and(Exit::Usage);
             continue;

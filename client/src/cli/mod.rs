@@ -5,6 +5,7 @@ mod convert;
 mod demo;
 mod exit;
 mod get;
+mod gopher;
 pub(crate) mod input;
 mod interrupt;
 mod logging;
@@ -12,6 +13,7 @@ mod open;
 pub(crate) mod output;
 mod plan;
 mod query;
+mod register;
 mod report;
 mod url;
 
@@ -64,7 +66,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
 
 fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
     match &cli.command {
-        Command::Url(command) => url::run(command, output),
+        Command::Url(command) => url::run(command, &cli.global, output),
+        Command::Register(arguments) => register::run(arguments, output),
+        Command::Unregister => register::undo(output),
         Command::Convert(arguments) => convert::run(arguments, output),
         Command::Plan(arguments) => plan::run(arguments, output),
         Command::Query(command) => query::run(command, output),

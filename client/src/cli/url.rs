@@ -1,23 +1,30 @@
-//! `z3950 url`: URLs as texts; nothing here connects (RFC 2056 §5).
+//! `z3950 url`: URLs of every scheme as texts (RFC 2056 §5, RFC 1738).
+
+pub(super) mod check;
+pub(super) mod extract;
+mod other;
+pub(super) mod resolve;
+pub(super) mod wrap;
 
 use std::ffi::{OsStr, OsString};
 
 use serde_json::{Value, json};
 
-use super::args::{Build, Check, Texts, Url};
+use super::args::{Build, Global, Texts, Url};
 use super::exit::Exit;
-use super::input::Lines;
 use super::output::{Failure, Output};
-use crate::plan::{PlanOptions, plan};
 use crate::render::shown;
-use crate::url::{Host, Mode, Octets, UrlError, Z3950Url};
+use crate::url::{self, Host, Locator, Mode, Octets, UrlError, Z3950Url};
 
-pub(super) fn run(command: &Url, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run(command: &Url, global: &Global, output: &mut Output) -> Result<Exit, Failure> {
     match command {
         Url::Parse(texts) => each(texts, output, parse),
         Url::Canon(texts) => each(texts, output, canon),
         Url::Build(parts) => build(parts, output),
-        Url::Check(texts) => check(texts, output),
+        Url::Resolve(arguments) => resolve::run(arguments, output),
+        Url::Check(arguments) => check::run(arguments, global, output),
+        Url::Extract(arguments) => extract::run(arguments, output),
+        Url::Wrap(arguments) => wrap::run(arguments, output),
     }
 }
 
@@ -34,7 +41,7 @@ fn named(text: &[u8]) -> String {
     let Some((scheme, rest)) = shown.split_once("//") else {
         return shown;
     };
-    let authority = rest.split(['/', '?', ';', '#']).next().unwrap_or_default();
+    let authority = rest.split('/').next().unwrap_or_default();
     match authority.rfind('@').and_then(|at| rest.get(at..)) {
         Some(behind) => format!("{scheme}//<redacted>{behind}"),
         None => shown,
@@ -46,12 +53,12 @@ pub(super) fn mode(strict: bool) -> Mode {
 }
 
 /// What is shown of a URL that was read: a JSON object, or lines.
-type Show = fn(&Z3950Url, json: bool) -> String;
+type Show = fn(&Locator, json: bool) -> String;
 
 fn each(texts: &Texts, output: &mut Output, show: Show) -> Result<Exit, Failure> {
     let mut exit = Exit::Delivered;
     for text in &texts.urls {
-        match Z3950Url::parse(text.as_encoded_bytes(), mode(texts.reading.strict)) {
+        match Locator::parse(text.as_encoded_bytes(), mode(texts.reading.strict)) {
             Ok(url) => output.line(&show(&url, texts.reading.json))?,
             Err(error) => exit = exit.and(refuse(text, &error, texts.reading.json, output)?),
         }
@@ -78,8 +85,11 @@ fn refusal(error: &UrlError) -> Value {
     json!({ "error": error.kind().name(), "offset": error.offset(), "message": error.to_string() })
 }
 
-fn parse(url: &Z3950Url, json: bool) -> String {
-    let value = parts(url);
+fn parse(locator: &Locator, json: bool) -> String {
+    let value = match locator.url() {
+        url::Url::Z3950(url) => parts(url),
+        _ => other::object(locator),
+    };
     if json {
         return value.to_string();
     }
@@ -129,11 +139,14 @@ pub(super) fn parts(url: &Z3950Url) -> Value {
     })
 }
 
-fn canon(url: &Z3950Url, json: bool) -> String {
-    if json {
-        json!({ "canonical": url.canonical() }).to_string()
-    } else {
-        url.canonical()
+fn canon(locator: &Locator, json: bool) -> String {
+    canonical(locator.canonical(), json)
+}
+
+fn canonical(text: String, json: bool) -> String {
+    match json {
+        true => json!({ "canonical": text }).to_string(),
+        false => text,
     }
 }
 
@@ -165,7 +178,7 @@ fn build(parts: &Build, output: &mut Output) -> Result<Exit, Failure> {
     }
     match builder.build() {
         Ok(url) => {
-            output.line(&canon(&url, json))?;
+            output.line(&canonical(url.canonical(), json))?;
             Ok(Exit::Delivered)
         }
         Err(error) if json => {
@@ -182,61 +195,6 @@ fn build(parts: &Build, output: &mut Output) -> Result<Exit, Failure> {
     }
 }
 
-/// Each URL on a line of its own: well formed or not, and what a reader should be careful about.
-fn check(texts: &Check, output: &mut Output) -> Result<Exit, Failure> {
-    let mut exit = Exit::Delivered;
-    for text in &texts.urls {
-        exit = exit.and(check_one(text.as_encoded_bytes(), texts, output)?);
-    }
-    if let Some(path) = &texts.input {
-        let mut lines = Lines::open(path)?;
-        while let Some(line) = lines.next()? {
-            if !line.trim_ascii().is_empty() {
-                exit = exit.and(check_one(&line, texts, output)?);
-            }
-        }
-    }
-    Ok(exit)
-}
-
-fn check_one(text: &[u8], texts: &Check, output: &mut Output) -> Result<Exit, Failure> {
-    let found = Z3950Url::parse(text, mode(texts.reading.strict));
-    let (exit, verdict, cautions) = match &found {
-        Ok(url) => (Exit::Delivered, "ok".to_owned(), cautions(url)),
-        Err(error) => (Exit::FaultsFound, error.to_string(), Vec::new()),
-    };
-    if texts.reading.json {
-        let mut value = match &found {
-            Ok(url) => json!({ "ok": true, "canonical": url.canonical(), "cautions": cautions }),
-            Err(error) => {
-                let mut value = refusal(error);
-                value["ok"] = false.into();
-                value
-            }
-        };
-        value["url"] = named(text).into();
-        output.line(&value.to_string())?;
-        return Ok(exit);
-    }
-    let verdict = if cautions.is_empty() {
-        verdict
-    } else {
-        format!("{verdict}, but {}", cautions.join("; "))
-    };
-    output.line(&format!("{}: {verdict}", named(text)))?;
-    Ok(exit)
-}
-
-/// Warnings of the reader and cautions of the plan, in words; a URL that cannot be carried out says why.
-fn cautions(url: &Z3950Url) -> Vec<String> {
-    let mut cautions: Vec<String> = url.warnings().iter().map(ToString::to_string).collect();
-    match plan(url, &PlanOptions::default()) {
-        Ok(plan) => cautions.extend(plan.cautions().iter().map(ToString::to_string)),
-        Err(error) => cautions.push(error.to_string()),
-    }
-    cautions
-}
-
 #[cfg(test)]
 mod tests {
     use super::named;
@@ -247,6 +205,7 @@ mod tests {
             ("z39.50r://me:pw@h/d?x", "z39.50r://<redacted>@h/d?x"),
             ("z39.50r://me:p@w@h/d?x@y", "z39.50r://<redacted>@h/d?x@y"),
             (" z39.50r://h/d?x@y\n", "z39.50r://h/d?x@y"),
+            ("ftp://me:p?w;@h/d%", "ftp://<redacted>@h/d%"),
             ("no url", "no url"),
         ] {
             assert_eq!(named(text.as_bytes()), shown);

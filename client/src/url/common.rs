@@ -114,11 +114,25 @@ pub(crate) fn scheme(url: Span<'_>) -> Result<(Span<'_>, Span<'_>), UrlError> {
         Some(rest) if !scheme.is_empty() => rest,
         _ => return Err(url.fail(UrlErrorKind::MissingScheme)),
     };
-    let belongs = |octet: &u8| octet.is_ascii_alphanumeric() || b"+.-".contains(octet);
-    match scheme.octets().iter().position(|octet| !belongs(octet)) {
+    match scheme
+        .octets()
+        .iter()
+        .position(|&octet| !is_scheme_octet(octet))
+    {
         Some(index) => Err(scheme.fail_at(index, UrlErrorKind::InvalidScheme)),
         None => Ok((scheme, rest)),
     }
+}
+
+/// What names of schemes are made of (RFC 1738 §2.1).
+pub(crate) fn is_scheme_octet(octet: u8) -> bool {
+    octet.is_ascii_alphanumeric() || b"+.-".contains(&octet)
+}
+
+/// What follows the two slashes that the schemes with a host begin with (RFC 1738 §3.1).
+pub(crate) fn double_slash(rest: Span<'_>) -> Result<Span<'_>, UrlError> {
+    rest.strip_prefix(b"//")
+        .ok_or_else(|| rest.fail(UrlErrorKind::MissingDoubleSlash))
 }
 
 /// What one part of a URL may hold once its delimiters are cut off: always `uchar`, and what is said here.
@@ -138,19 +152,38 @@ impl Content {
     /// Errors: `BadPercentEscape` and `ForbiddenControl` at the `%`; `ReservedCharacter` and
     /// `InvalidCharacter` at the character.
     pub(crate) fn decode(self, part: Span<'_>) -> Result<Octets, UrlError> {
+        self.decode_with(part, b"")
+    }
+
+    /// Resolves the escapes of a part in which both modes take the characters `reserved` literally.
+    pub(crate) fn decode_with(self, part: Span<'_>, reserved: &[u8]) -> Result<Octets, UrlError> {
         let mut decoded = Vec::with_capacity(part.octets().len());
+        self.each(part, reserved, |octet, _| decoded.push(octet))?;
+        Ok(decoded.into())
+    }
+
+    /// Hands each octet that the part stands for to `take`, and whether it was escaped.
+    pub(crate) fn each(
+        self,
+        part: Span<'_>,
+        reserved: &[u8],
+        mut take: impl FnMut(u8, bool),
+    ) -> Result<(), UrlError> {
         let mut rest = part;
         while let Some((octet, tail)) = rest.split_first() {
-            let (octet, tail) = if octet == b'%' {
-                self.unescape(rest)?
+            rest = if octet == b'%' {
+                let (octet, tail) = self.unescape(rest)?;
+                take(octet, true);
+                tail
             } else {
-                self.admit(octet).map_err(|kind| rest.fail(kind))?;
-                (octet, tail)
+                if !reserved.contains(&octet) {
+                    self.admit(octet).map_err(|kind| rest.fail(kind))?;
+                }
+                take(octet, false);
+                tail
             };
-            decoded.push(octet);
-            rest = tail;
         }
-        Ok(decoded.into())
+        Ok(())
     }
 
     fn unescape(self, escape: Span<'_>) -> Result<(u8, Span<'_>), UrlError> {
@@ -176,7 +209,7 @@ impl Content {
 }
 
 /// The octet that the `%XX` at the start of `escape` stands for.
-fn escaped_octet(escape: Span<'_>) -> Option<u8> {
+pub(crate) fn escaped_octet(escape: Span<'_>) -> Option<u8> {
     match escape.octets() {
         [b'%', high, low, ..] => Some(hex_digit(*high)? << 4 | hex_digit(*low)?),
         _ => None,
@@ -202,6 +235,19 @@ pub(crate) fn write_escaped(
         true => out.write_char(char::from(octet)),
         false => write!(out, "%{octet:02X}"),
     })
+}
+
+/// `xchar` of RFC 1738 §5: what may stand for itself in a part without delimiters.
+pub(crate) fn is_xchar(octet: u8) -> bool {
+    matches!(Class::of(octet), Class::Unreserved | Class::Reserved)
+}
+
+/// Refuses the first control character, which no part of a line protocol may hold (RFC 1738 §6).
+pub(crate) fn no_controls(octets: &[u8]) -> Result<(), UrlError> {
+    match octets.iter().position(u8::is_ascii_control) {
+        Some(index) => Err(Span::new(octets).fail_at(index, UrlErrorKind::ForbiddenControl)),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

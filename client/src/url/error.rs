@@ -1,5 +1,5 @@
 //! Every refusal of a URL text: what is wrong, at which octet, and what to write instead.
-//! Sources: RFC 2056 §3–§5, RFC 1738 §2, §3.1 and §5.
+//! Sources: RFC 2056 §3–§5, RFC 1738 §2, §3 and §5, RFC 1630 for references.
 
 use std::fmt;
 
@@ -15,6 +15,8 @@ pub struct UrlError {
     offset: usize,
     /// The octet at fault, where the words name it.
     octet: Option<u8>,
+    /// What to write instead, where more is known than the kind says.
+    remedy: Option<&'static str>,
 }
 
 impl UrlError {
@@ -23,6 +25,29 @@ impl UrlError {
             kind,
             offset,
             octet: octet.filter(|_| kind.names_its_octet()),
+            remedy: None,
+        }
+    }
+
+    /// The same refusal with other advice.
+    pub(crate) fn advising(self, remedy: &'static str) -> Self {
+        UrlError {
+            remedy: Some(remedy),
+            ..self
+        }
+    }
+
+    /// A refusal by the parser of a [registered scheme](super::Registry): `offset` counts from the first octet
+    /// behind the scheme's colon.
+    pub fn at(kind: UrlErrorKind, offset: usize) -> Self {
+        UrlError::new(kind, offset, None)
+    }
+
+    /// The same refusal, `octets` further on.
+    pub(crate) fn shifted(self, octets: usize) -> Self {
+        UrlError {
+            offset: self.offset.saturating_add(octets),
+            ..self
         }
     }
 
@@ -59,6 +84,9 @@ impl fmt::Display for UrlError {
             None => f.write_str(problem),
         }?;
         write!(f, " at offset {}: ", self.offset)?;
+        if let Some(remedy) = self.remedy {
+            return f.write_str(remedy);
+        }
         match (self.kind, self.octet) {
             (UrlErrorKind::ReservedCharacter | UrlErrorKind::InvalidCharacter, Some(octet)) => {
                 write!(f, "where it is data, write %{octet:02X}")
@@ -130,6 +158,18 @@ pub enum UrlErrorKind {
     FragmentNotAllowed,
     /// A retrieval URL without a database.
     MissingDatabase,
+    /// Nothing where a part must have at least one character, such as an address or a newsgroup.
+    EmptyPart,
+    /// A part that the scheme demands is not there, nor the delimiter before it.
+    MissingPart,
+    /// An FTP type code other than `a`, `i` and `d`.
+    BadTypeCode,
+    /// An article number that is not a number.
+    InvalidNumber,
+    /// A gopher type that is none.
+    InvalidGopherType,
+    /// As many slashes in a row as the base has nowhere (RFC 1630).
+    NoMatchingSlashRun,
 }
 
 impl UrlErrorKind {
@@ -163,11 +203,11 @@ impl UrlErrorKind {
             EmptyPort => ("EmptyPort", "no port after the colon", "add the number or leave out the colon"),
             InvalidPort => ("InvalidPort", "port that is not a number", "use digits alone"),
             PortOutOfRange => ("PortOutOfRange", "port out of range", "use a number from 1 to 65535"),
-            UnexpectedCharacter => ("UnexpectedCharacter", "misplaced delimiter", "put a `/` right after host and port"),
+            UnexpectedCharacter => ("UnexpectedCharacter", "misplaced character", "after host and port comes a `/` or the end"),
             InvalidCharacter => ("InvalidCharacter", "character that URLs may not hold,", "write it as `%` and two hexadecimal digits"),
             ReservedCharacter => ("ReservedCharacter", "reserved character", "write it as `%` and two hexadecimal digits"),
             BadPercentEscape => ("BadPercentEscape", "incomplete escape", "put two hexadecimal digits after `%`; a percent sign itself is %25"),
-            ForbiddenControl => ("ForbiddenControl", "escaped control character", "leave it out; only a docid may hold one"),
+            ForbiddenControl => ("ForbiddenControl", "escaped control character", "leave it out: it would not stay within its part of the protocol"),
             EmptyDatabase => ("EmptyDatabase", "empty database name", "remove the `+` too many; a plus that is data is %2B"),
             DocidWithoutDatabase => ("DocidWithoutDatabase", "docid without a database", "name the database between `/` and `?`"),
             EmptyDocid => ("EmptyDocid", "no docid after `?`", "add it or leave out the `?`"),
@@ -178,6 +218,12 @@ impl UrlErrorKind {
             EmptyRecordSyntax => ("EmptyRecordSyntax", "empty record syntax", "add it or remove the `+` or `;rs=` too many"),
             FragmentNotAllowed => ("FragmentNotAllowed", "fragment not allowed", "leave out everything from `#` on; a number sign that is data is %23"),
             MissingDatabase => ("MissingDatabase", "no database", "name at least one after the host's slash: a retrieval URL needs it"),
+            EmptyPart => ("EmptyPart", "nothing where something is needed", "add it"),
+            MissingPart => ("MissingPart", "part missing", "add it, with the delimiter before it"),
+            BadTypeCode => ("BadTypeCode", "no FTP type code", "use a for text, i for an image of the octets, d for a listing"),
+            InvalidNumber => ("InvalidNumber", "article number that is not a number", "use digits alone, or leave out the slash before it"),
+            InvalidGopherType => ("InvalidGopherType", "no gopher type", "use one of 0 to 9, `+`, `g`, `I` and `T`; lenient reading takes any single character"),
+            NoMatchingSlashRun => ("NoMatchingSlashRun", "more slashes in a row than the base has", "begin with one slash for a path, with two for a host"),
         }
     }
 }
@@ -207,6 +253,11 @@ mod tests {
             Some(b'_'),
             "invalid host at offset 27: use letters, digits, inner hyphens and single dots, or an \
              address such as 192.0.2.7; strict reading takes neither `_` nor IPv6",
+        );
+        let advised = UrlError::new(UrlErrorKind::EmptyPart, 5, None).advising("name a newsgroup");
+        assert_eq!(
+            advised.to_string(),
+            "nothing where something is needed at offset 5: name a newsgroup"
         );
         check(
             UrlErrorKind::TooLong,

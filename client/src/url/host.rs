@@ -38,10 +38,7 @@ impl Host {
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
         let text = Span::new(text.as_ref());
         common::graphic(text)?;
-        match text.first() {
-            Some(b'[') => ip_literal(text, mode),
-            _ => name_or_quad(text, mode),
-        }
+        host(text, mode)
     }
 
     /// The host as a resolver or a socket wants it: an IPv6 address without brackets.
@@ -99,6 +96,14 @@ impl HostName {
     /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// Reads a host, all of it; the octets are known to be graphic.
+pub(crate) fn host(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
+    match text.first() {
+        Some(b'[') => ip_literal(text, mode),
+        _ => name_or_quad(text, mode),
     }
 }
 

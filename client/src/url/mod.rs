@@ -1,16 +1,25 @@
-//! URLs that name Z39.50 sessions and records: RFC 2056, on the common ground of RFC 1738.
-//! Text goes in once, through [`Z3950Url::parse`]; what comes out cannot be wrong.
+//! URLs that name Z39.50 sessions and records: RFC 2056, on the common ground of RFC 1738; and those of every other
+//! scheme beside them. Text goes in once, through [`Z3950Url::parse`] or, whatever the scheme,
+//! [`Locator::parse`]; what comes out cannot be wrong.
 //!
 //! | file | holds | source |
 //! |---|---|---|
 //! | `z3950/` | [`Z3950Url`], its grammar, its [builder](Z3950UrlBuilder) and its canonical form | RFC 2056 §5 |
-//! | `host`, `userinfo` | what stands between `//` and the next slash | RFC 1738 §3.1, §5 |
+//! | `locator` | [`Locator`]: a URL of any scheme, and what can be asked of all of them | RFC 1738, RFC 1736 |
+//! | `gopher/` | [`GopherUrl`] and the octets of its request | the Gopher URL draft |
+//! | `schemes/` | the other schemes of RFC 1738, a file for each | RFC 1738 §3 |
+//! | `registry` | [`Registry`]: schemes added while the program runs | RFC 1736 §4.8 |
+//! | `caution` | what a person should know before a URL is followed | RFC 1738 §6 |
+//! | `generic`, `resolve` | URIs as texts: one encoding level, partial forms, fragments | RFC 1630 |
+//! | `extract/` | URLs in running text, in records and in HTML | RFC 1738 Appendix |
+//! | `spell` | a URL for the ear | RFC 1736 §4.6 |
+//! | `authority`, `host`, `userinfo` | what stands between `//` and the next slash | RFC 1738 §3.1, §5 |
 //! | `common` | modes, character classes, escapes, the scheme | RFC 1738 §2, §5 |
-//! | `span`, `octets` | text that knows its offset, data that need not be text | |
+//! | `span`, `octets`, `encoded` | text that knows its offset, data that need not be text, text in which escapes matter | |
 //! | `error` | every refusal: kind, offset, remedy | |
 //!
 //! ```
-//! use z3950_client::url::{Host, Kind, Mode, Z3950Url};
+//! use z3950_client::url::{Host, Kind, Locator, Mode, Z3950Url};
 //!
 //! let url = Z3950Url::parse("Z39.50R://CNIDR.org:2100/tmf?a%62c;esn=f;rs=marc", Mode::Strict)?;
 //! assert_eq!(url.kind(), Kind::Retrieval);
@@ -26,21 +35,51 @@
 //!     .docid("a/b")
 //!     .build()?;
 //! assert_eq!(built.to_string(), "z39.50r://cnidr.org/tmf?a%2Fb");
+//!
+//! let found = Locator::parse("FTP://me:secret@Lib.Example/%2Fetc/motd;type=A", Mode::Strict)?;
+//! assert_eq!(found.to_string(), "ftp://me:***@lib.example/%2Fetc/motd;type=a");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod authority;
+mod caution;
 mod common;
+mod encoded;
 mod error;
+pub mod extract;
+pub mod generic;
+mod gopher;
 mod host;
+mod locator;
 mod octets;
+mod registry;
+mod resolve;
+mod schemes;
 mod span;
+mod spell;
 mod userinfo;
 mod z3950;
 
+pub use authority::{HostPort, Login};
+pub use caution::{Caution, Scope};
 pub use common::{MAX_URL_LENGTH, Mode};
+pub use encoded::Encoded;
 pub use error::{UrlError, UrlErrorKind};
+pub use gopher::{
+    AttributeScope, DEFAULT_GOPHER_PORT, GopherBuildError, GopherPlus, GopherType, GopherUrl,
+    GopherUrlBuilder, PlusRequest, PlusWire, ReplyKind, same_attribute,
+};
 pub use host::{Host, HostName, MAX_HOST_LENGTH, MAX_LABEL_LENGTH};
+pub use locator::{Locator, Unsupported, UriKind, Url, uri_kind};
 pub use octets::Octets;
+pub use registry::{RegisterError, RegisteredUrl, Registry, Scheme, SchemeUrl};
+pub use resolve::{Profile, ResolveError, resolve};
+pub use schemes::{
+    FileHost, FileUrl, FtpPath, FtpStep, FtpUrl, HttpUrl, HttpsUrl, LocalPathError, MailtoUrl,
+    MessageId, NewsUrl, Newsgroup, NntpUrl, OpaqueUri, ProsperoField, ProsperoUrl, TelnetPlan,
+    TelnetUrl, TypeCode, WaisTarget, WaisUrl,
+};
+pub use spell::spell;
 pub use userinfo::Userinfo;
 pub use z3950::{
     BuildError, DEFAULT_PORT, Extension, Kind, StringPart, Warning, Z3950Url, Z3950UrlBuilder,

@@ -24,6 +24,11 @@ impl<'a> Span<'a> {
         self.octets
     }
 
+    /// Where the first octet stands in the caller's text.
+    pub(crate) fn start(self) -> usize {
+        self.start
+    }
+
     pub(crate) fn is_empty(self) -> bool {
         self.octets.is_empty()
     }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::common::{Content, Mode};
+use super::common::{self, Class, Content, Mode};
 use super::error::UrlError;
 use super::octets::Octets;
 use super::span::Span;
@@ -16,6 +16,17 @@ pub struct Userinfo {
 }
 
 impl Userinfo {
+    /// A user name, and a password if there is one; both may be empty.
+    ///
+    /// Errors: `ForbiddenControl` at the first control character, in the words of no octet.
+    pub fn new(user: impl Into<Octets>, password: Option<Octets>) -> Result<Self, UrlError> {
+        let user = user.into();
+        for part in [Some(&user), password.as_ref()].into_iter().flatten() {
+            common::no_controls(part.as_bytes())?;
+        }
+        Ok(Userinfo { user, password })
+    }
+
     /// The user name, a secret: decoded, possibly empty.
     pub fn user(&self) -> &Octets {
         &self.user
@@ -28,6 +39,7 @@ impl Userinfo {
 
     /// Reads `user [ ":" password ]`, all of it.
     ///
+    /// Both modes take `;?&=` literally, as the grammar of RFC 1738 §5 has it; its prose allows more.
     /// An `@` is refused in both modes, because readers disagree about which of two ends the userinfo; so
     /// are escaped controls, because these become protocol strings. Errors name no octet.
     pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
@@ -36,7 +48,11 @@ impl Userinfo {
             never: b"@",
             controls: false,
         };
-        let decode = |part| content.decode(part).map_err(UrlError::without_octet);
+        let decode = |part| {
+            content
+                .decode_with(part, LITERAL)
+                .map_err(UrlError::without_octet)
+        };
         match text.split_once(b':') {
             Some((user, password)) => Ok(Userinfo {
                 user: decode(user)?,
@@ -48,6 +64,32 @@ impl Userinfo {
             }),
         }
     }
+
+    /// Writes `user [ ":" password ]`; a password, even an empty one, as `***` if it is to stay secret.
+    pub(crate) fn write(&self, out: &mut impl fmt::Write, secrets: Secrets) -> fmt::Result {
+        let literal = |octet| LITERAL.contains(&octet) || Class::of(octet) == Class::Unreserved;
+        common::write_escaped(out, self.user.as_bytes(), literal)?;
+        match (&self.password, secrets) {
+            (None, _) => Ok(()),
+            (Some(_), Secrets::Redacted) => out.write_str(":***"),
+            (Some(password), Secrets::Shown) => {
+                out.write_str(":")?;
+                common::write_escaped(out, password.as_bytes(), literal)
+            }
+        }
+    }
+}
+
+/// Reserved characters that stand for themselves in user and password (RFC 1738 §5).
+const LITERAL: &[u8] = b";?&=";
+
+/// Whether a password is written as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Secrets {
+    /// As it is.
+    Shown,
+    /// As `***`.
+    Redacted,
 }
 
 impl fmt::Display for Userinfo {
@@ -82,5 +124,6 @@ mod tests {
         check("foo:", "foo", Some(""));
         check(":p", "", Some("p"));
         check("a%40b:c%3Ad", "a@b", Some("c:d"));
+        check("a;b?c&d=e", "a;b?c&d=e", None);
     }
 }

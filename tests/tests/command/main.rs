@@ -2,6 +2,7 @@
 
 mod daemon;
 mod get;
+mod locators;
 mod open;
 mod query;
 mod url;

@@ -47,7 +47,8 @@ fn a_refusal_names_kind_and_octet() {
             27,
         ),
         (&["z39.50s://:210/cat"], "MissingHost", 10),
-        (&["http://lib.example/"], "UnsupportedScheme", 0),
+        (&["http://lib.example:http/"], "InvalidPort", 19),
+        (&["URL:URL:z39.50s://h/"], "UnsupportedScheme", 4),
         (&[""], "EmptyInput", 0),
     ] {
         let ran = z3950(["url", "parse", "--json"].iter().chain(arguments));
@@ -85,6 +86,139 @@ fn octets_that_are_no_text_are_refused_not_changed() {
     assert_eq!(
         (&value["error"], &value["offset"]),
         (&json!("InvalidCharacter"), &json!(15))
+    );
+}
+
+#[test]
+fn urls_of_other_schemes_show_their_parts() {
+    let check = |url: &str, expected: Value| {
+        let ran = z3950(["url", "parse", "--json", url]);
+        let value: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        assert_eq!((ran.code, value), (Some(0), expected), "{url}");
+        let ran = z3950(["url", "parse", url]);
+        assert!(
+            ran.code == Some(0) && !ran.stdout.contains("sesame"),
+            "{ran:?}"
+        );
+    };
+    check(
+        "FTP://me:sesame@Lib.Example:2121/pub/a%2Fb;type=D#x",
+        json!({
+            "scheme": "ftp", "kind": "other", "host": "lib.example", "port": 2121, "user": "me",
+            "password": "***", "directories": ["pub"], "name": "a/b", "type": "d", "fragment": "x",
+            "warnings": ["CredentialsInUrl", "NonDefaultPort:2121"],
+            "canonical": "ftp://me:***@lib.example:2121/pub/a%2Fb;type=d",
+        }),
+    );
+    check(
+        "http://h/a?b",
+        json!({
+            "scheme": "http", "kind": "other", "host": "h", "port": 80, "path": "a", "search": "b",
+            "fragment": null, "warnings": ["RelativeHostName"], "canonical": "http://h/a?b",
+        }),
+    );
+    check(
+        "gopher://gopher.example/7/find%09cats%09+",
+        json!({
+            "scheme": "gopher", "kind": "other", "host": "gopher.example", "port": 70, "type": "7",
+            "selector": "/find", "search": "cats", "gopher_plus": "+", "fragment": null,
+            "warnings": [], "canonical": "gopher://gopher.example/7/find%09cats%09+",
+        }),
+    );
+    check(
+        "urn:isbn:0306406152",
+        json!({
+            "scheme": "urn", "kind": "name", "host": null, "port": null, "part": "isbn:0306406152",
+            "fragment": null, "warnings": [], "canonical": "urn:isbn:0306406152",
+        }),
+    );
+    check(
+        "prospero://h.example/a;b=c",
+        json!({
+            "scheme": "prospero", "kind": "other", "host": "h.example", "port": 1525, "hsoname": "a",
+            "version": null, "fields": [["b", "c"]], "fragment": null, "warnings": [],
+            "canonical": "prospero://h.example/a;b=c",
+        }),
+    );
+    for (url, key, value) in [
+        ("mailto:a%25b@h.example", "address", json!("a%b@h.example")),
+        ("news:*", "group", json!("*")),
+        ("news:1@h.example", "article", json!("1@h.example")),
+        ("nntp://h.example/a/7", "number", json!(7)),
+        ("telnet://me:sesame@h.example", "password", json!("***")),
+        ("wais://h.example/d/T/%01", "wpath", json!("\\x01")),
+        ("file:///a/b", "path", json!(["a", "b"])),
+        ("file:///a/b", "local", json!(true)),
+        ("cid:a@h.example", "id", json!("a@h.example")),
+        ("x-a://me:sesame@h/b", "part", json!("//me:***@h/b")),
+    ] {
+        let ran = z3950(["url", "parse", "--json", url]);
+        let object: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        assert_eq!(object[key], value, "{url}");
+        assert!(!ran.stdout.contains("sesame"), "{ran:?}");
+    }
+    let ran = z3950([
+        "url",
+        "canon",
+        "HTTP://H.example:80",
+        "news:a.b",
+        "ftp://u:sesame@h/",
+    ]);
+    assert_eq!(ran.stdout, "http://h.example/\nnews:a.b\nftp://u:***@h/\n");
+}
+
+#[test]
+fn partial_forms_are_resolved() {
+    let check = |arguments: &[&str], code: i32, stdout: &str, stderr: &str| {
+        let ran = z3950(["url", "resolve"].iter().chain(arguments));
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (Some(code), stdout),
+            "{ran:?}"
+        );
+        assert_eq!(ran.stderr.is_empty(), stderr.is_empty(), "{ran:?}");
+        assert!(ran.stderr.contains(stderr), "{ran:?}");
+    };
+    let base = "magic://a/b/c//d/e/f";
+    check(&[base, "/g"], 0, "magic://a/g\n", "");
+    check(
+        &[base, "/g", "--profile", "prose"],
+        0,
+        "magic://a/b/c//d/g\n",
+        "",
+    );
+    check(
+        &[base, "../g", "--json"],
+        0,
+        "{\"uri\":\"magic://a/b/c//d/g\"}\n",
+        "",
+    );
+    check(&[base, "-g"], 0, "magic://a/b/c//d/e/-g\n", "");
+    check(&[base, "///g"], 2, "", "slashes");
+    check(&["a/b", "c"], 2, "", "base");
+    check(
+        &["gopher://h.example/0a", "b"],
+        0,
+        "gopher://h.example/b\n",
+        "",
+    );
+    check(&["http://h.example/a", "//"], 0, "http://\n", "malformed");
+    check(
+        &["z39.50r://h.example/a?b", "c?d"],
+        0,
+        "z39.50r://h.example/c?d\n",
+        "RFC 2056",
+    );
+    let ran = z3950(["url", "resolve", "--json", base, "a b"]);
+    let value: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(
+        (ran.code, &value["error"], &value["in"], &value["offset"]),
+        (
+            Some(2),
+            &json!("InvalidCharacter"),
+            &json!("reference"),
+            &json!(1)
+        )
     );
 }
 

@@ -1,6 +1,7 @@
 //! Conversations with the field's own programs: yaz-client and zoomsh as clients of z3950d, our client with
-//! yaz-ztest and zebrasrv. One that is not installed is skipped aloud.
+//! yaz-ztest, zebrasrv and the servers of Gopher. One that is not installed is skipped aloud.
 
+mod gopher;
 mod imitate;
 mod records;
 mod servers;

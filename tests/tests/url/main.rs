@@ -1,7 +1,15 @@
-//! URLs of RFC 2056 from text to value and back: the tables in `fixtures/urls`, then properties and mutations.
+//! URLs from text to value and back: the tables in `fixtures/urls`, then properties and mutations; here those of
+//! RFC 2056, in the other files those of every scheme.
 //! Rows are named after the conformance checklist; offsets are 0-based and count octets.
 
+mod described;
+mod extract;
+mod gopher;
+mod locator_properties;
+mod locators;
 mod properties;
+mod references;
+mod requirements;
 mod table;
 
 use std::collections::BTreeSet;

@@ -94,7 +94,7 @@ pub(crate) fn assert_canonical(url: &Z3950Url) -> Result<(), TestCaseError> {
 }
 
 /// Runs a property on generated values, the same ones each time.
-fn holds<S: Strategy>(
+pub(crate) fn holds<S: Strategy>(
     cases: u32,
     values: S,
     property: impl Fn(S::Value) -> Result<(), TestCaseError>,
@@ -144,7 +144,7 @@ fn parts() -> impl Strategy<Value = Z3950UrlBuilder> {
     })
 }
 
-fn host() -> impl Strategy<Value = Host> {
+pub(crate) fn host() -> impl Strategy<Value = Host> {
     let named = |name: String| Host::parse(name, Mode::Lenient).expect("a generated name");
     prop_oneof![
         4 => "([a-z0-9]{1,5}(-[a-z0-9]{1,3})?\\.){0,2}[a-z][a-z0-9]{0,6}".prop_map(named),

@@ -88,7 +88,7 @@ pub(crate) fn accepted(url: &Z3950Url) -> String {
     line
 }
 
-fn quoted(octets: &Octets) -> String {
+pub(crate) fn quoted(octets: &Octets) -> String {
     let mut line = String::from("\"");
     for &octet in octets.as_bytes() {
         match octet {

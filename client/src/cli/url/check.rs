@@ -1,0 +1,322 @@
+//! `z3950 url check`: of each URL whether it is well formed, a locator or a name, and what to be careful about;
+//! with `--follow` also whether what it leads to is there (RFC 1736 §3, RFC 1738 §6).
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use futures_util::StreamExt;
+use futures_util::stream;
+use serde_json::json;
+
+use super::{mode, named, refusal};
+use crate::cli::args::{Global, Reading};
+use crate::cli::input::Lines;
+use crate::cli::output::{Failure, Output};
+use crate::cli::{
+    Exit, Interrupt, client, end, explain_outcome, gopher as cli_gopher, runtime, timeouts,
+};
+use crate::client::{Client, ClientOptions};
+use crate::error::Diagnostics;
+use crate::gopher::{self, GopherError, GopherOptions, GopherPlanError};
+use crate::plan::{PlanOptions, plan};
+use crate::retrieve::Outcome;
+use crate::transport::Tcp;
+use crate::url::{Kind, Locator, Url, UrlError, Z3950Url};
+
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Arguments {
+    /// URLs of any scheme.
+    #[arg(required_unless_present = "input", value_name = "URL")]
+    urls: Vec<OsString>,
+
+    /// A file with a URL on each line; - is standard input.
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+
+    /// Fetch what z39.50r and gopher URLs lead to, and say whether it is alive, gone or unavailable.
+    #[arg(long)]
+    follow: bool,
+
+    /// How many URLs are followed at a time.
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
+    jobs: u8,
+
+    #[command(flatten)]
+    reading: Reading,
+}
+
+pub(in crate::cli) fn run(
+    arguments: &Arguments,
+    global: &Global,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    if !arguments.follow {
+        let mut exit = Exit::Delivered;
+        for text in texts(arguments)? {
+            exit = exit.and(report(&Finding::of(text?, arguments), arguments, output)?);
+        }
+        return Ok(exit);
+    }
+    let runtime = runtime()?;
+    let exit = runtime.block_on(async {
+        let follower = Follower::new(global).await?;
+        match Interrupt.or(follow(arguments, &follower, output)).await {
+            Ok(exit) => exit,
+            Err(_) => Ok(Exit::Interrupted),
+        }
+    });
+    end(runtime);
+    exit
+}
+
+/// The texts to check, one after the other; blank lines of the file are none.
+fn texts(arguments: &Arguments) -> Result<impl Iterator<Item = Result<Vec<u8>, Failure>>, Failure> {
+    let given = arguments
+        .urls
+        .iter()
+        .map(|url| Ok(url.as_encoded_bytes().to_vec()));
+    let mut lines = arguments.input.as_deref().map(Lines::open).transpose()?;
+    let read = std::iter::from_fn(move || lines.as_mut()?.next().transpose());
+    let is_text = |line: &Result<Vec<u8>, Failure>| match line {
+        Ok(line) => !line.trim_ascii().is_empty(),
+        Err(_) => true,
+    };
+    Ok(given.chain(read.filter(is_text)))
+}
+
+async fn follow(
+    arguments: &Arguments,
+    follower: &Follower,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let checks = stream::iter(texts(arguments)?).map(|text| async {
+        let mut finding = Finding::of(text?, arguments);
+        if let Ok(locator) = &finding.read {
+            finding.followed = follower.follow(locator).await;
+        }
+        Ok::<_, Failure>(finding)
+    });
+    let mut findings = std::pin::pin!(checks.buffered(usize::from(arguments.jobs)));
+    let mut exit = Exit::Delivered;
+    while let Some(finding) = findings.next().await {
+        exit = exit.and(report(&finding?, arguments, output)?);
+    }
+    Ok(exit)
+}
+
+/// What there is to say of one text.
+struct Finding {
+    /// The text, without user and password.
+    text: String,
+    read: Result<Locator, UrlError>,
+    followed: Option<Followed>,
+}
+
+impl Finding {
+    fn of(text: Vec<u8>, arguments: &Arguments) -> Self {
+        Self {
+            text: named(&text),
+            read: Locator::parse(&text, mode(arguments.reading.strict)),
+            followed: None,
+        }
+    }
+}
+
+/// What came of following a locator.
+struct Followed {
+    status: Status,
+    detail: String,
+    exit: Exit,
+}
+
+/// Whether what a locator leads to is there: RFC 1736 §3 wants a locator that leads nowhere told apart from a server
+/// that is away.
+#[derive(Clone, Copy)]
+enum Status {
+    Alive,
+    Gone,
+    Unavailable,
+}
+
+impl Status {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Alive => "alive",
+            Self::Gone => "gone",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+/// Follows locators.
+struct Follower {
+    client: Client,
+    /// `None` with `--demo`, whose catalogue speaks no Gopher.
+    gopher: Option<GopherOptions>,
+}
+
+impl Follower {
+    async fn new(global: &Global) -> Result<Self, Failure> {
+        let timeouts = timeouts(global);
+        let options = ClientOptions {
+            timeouts,
+            ..ClientOptions::default()
+        };
+        Ok(Self {
+            client: client(global, options).await?,
+            gopher: (!global.demo).then(|| GopherOptions {
+                timeouts,
+                ..GopherOptions::default()
+            }),
+        })
+    }
+
+    /// `None` for what cannot be followed: other schemes, sessions, searches without a term.
+    async fn follow(&self, locator: &Locator) -> Option<Followed> {
+        match locator.url() {
+            Url::Z3950(url) if url.kind() == Kind::Retrieval => {
+                let retrieval = self.client.retrieve(url).await.ok()?;
+                let (exit, detail) = explain_outcome(&retrieval.outcome);
+                let status = status(&retrieval.outcome);
+                Some(Followed::new(status, detail, exit))
+            }
+            Url::Gopher(url) => {
+                match gopher::retrieve(url, self.gopher.as_ref()?, &Tcp::default()).await {
+                    Ok(_) => Some(Followed::new(Status::Alive, String::new(), Exit::Delivered)),
+                    Err(GopherError::Plan(error))
+                        if !matches!(error, GopherPlanError::PortRefused(_)) =>
+                    {
+                        None
+                    }
+                    Err(error) => {
+                        let gone = matches!(&error, GopherError::Server(error) if error.is_gone());
+                        let status = if gone {
+                            Status::Gone
+                        } else {
+                            Status::Unavailable
+                        };
+                        let (exit, detail) = cli_gopher::explained(&error);
+                        Some(Followed::new(status, detail, exit))
+                    }
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Followed {
+    fn new(status: Status, detail: String, exit: Exit) -> Self {
+        Self {
+            exit: match status {
+                Status::Gone => Exit::FaultsFound,
+                Status::Alive | Status::Unavailable => exit,
+            },
+            detail: match status {
+                Status::Alive => String::new(),
+                _ => detail,
+            },
+            status,
+        }
+    }
+}
+
+/// A record that is not the one record of the URL, or a database that is not there, is as good as none.
+fn status(outcome: &Outcome) -> Status {
+    /// Bib-1 diagnostics 109 and 235: there is no such database.
+    fn no_database(diagnostics: &Diagnostics) -> bool {
+        diagnostics.has(109) || diagnostics.has(235)
+    }
+    match outcome {
+        Outcome::Delivered(_) => Status::Alive,
+        Outcome::NoMatch | Outcome::Ambiguous { .. } => Status::Gone,
+        Outcome::SearchFailed { diagnostics } if no_database(diagnostics) => Status::Gone,
+        _ => Status::Unavailable,
+    }
+}
+
+fn report(finding: &Finding, arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+    let exit = match (&finding.read, &finding.followed) {
+        (Err(_), _) => Exit::FaultsFound,
+        (Ok(_), Some(followed)) => followed.exit,
+        (Ok(_), None) => Exit::Delivered,
+    };
+    output.line(&match arguments.reading.json {
+        true => object(finding, arguments),
+        false => row(finding),
+    })?;
+    Ok(exit)
+}
+
+fn object(finding: &Finding, arguments: &Arguments) -> String {
+    let mut value = match &finding.read {
+        Ok(locator) => json!({
+            "ok": true,
+            "kind": locator.kind().to_string(),
+            "canonical": locator.canonical(),
+            "cautions": cautions(locator),
+        }),
+        Err(error) => {
+            let mut value = refusal(error);
+            value["ok"] = false.into();
+            value
+        }
+    };
+    if arguments.follow {
+        value["status"] = finding
+            .followed
+            .as_ref()
+            .map(|followed| followed.status.name())
+            .into();
+        value["detail"] = finding
+            .followed
+            .as_ref()
+            .map(|followed| followed.detail.as_str())
+            .into();
+    }
+    value["url"] = finding.text.as_str().into();
+    value.to_string()
+}
+
+/// `verdict  kind  URL  remarks`, in columns.
+fn row(finding: &Finding) -> String {
+    let (verdict, kind, remarks) = match &finding.read {
+        Ok(locator) => {
+            let followed = finding.followed.as_ref();
+            let mut remarks = cautions(locator);
+            remarks.extend(followed.map(|followed| followed.detail.clone()));
+            remarks.retain(|remark| !remark.is_empty());
+            let verdict = followed.map_or("ok", |followed| followed.status.name());
+            (verdict, locator.kind().to_string(), remarks)
+        }
+        Err(error) => ("malformed", "-".to_owned(), vec![error.to_string()]),
+    };
+    let line = format!(
+        "{verdict:<11}  {kind:<7}  {}  {}",
+        finding.text,
+        remarks.join("; ")
+    );
+    line.trim_end().to_owned()
+}
+
+/// What to be careful about; of a Z39.50 URL also what its reader remarked, and why it cannot be carried out.
+fn cautions(locator: &Locator) -> Vec<String> {
+    let mut cautions: Vec<String> = locator.cautions().iter().map(ToString::to_string).collect();
+    if let Url::Z3950(url) = locator.url() {
+        for remark in remarks(url) {
+            if !cautions.contains(&remark) {
+                cautions.push(remark);
+            }
+        }
+    }
+    cautions
+}
+
+fn remarks(url: &Z3950Url) -> Vec<String> {
+    let mut remarks: Vec<String> = url.warnings().iter().map(ToString::to_string).collect();
+    match plan(url, &PlanOptions::default()) {
+        Ok(plan) => remarks.extend(plan.warnings().iter().map(ToString::to_string)),
+        Err(error) => remarks.push(error.to_string()),
+    }
+    remarks
+}

@@ -1,0 +1,46 @@
+//! `z3950 url wrap`: a URL between `<URL:` and `>`, in lines that mail leaves alone (RFC 1738 Appendix).
+
+use std::ffi::OsString;
+
+use super::{mode, refuse};
+use crate::cli::Exit;
+use crate::cli::output::{Failure, Output};
+use crate::url::extract::{MAX_WRAP_WIDTH, MIN_WRAP_WIDTH, wrap};
+use crate::url::{Encoded, Locator};
+
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Arguments {
+    /// URLs of any scheme; each is written in canonical form.
+    #[arg(required = true, value_name = "URL")]
+    urls: Vec<OsString>,
+
+    /// The longest line, in characters.
+    #[arg(long, default_value_t = 72, value_parser = width)]
+    width: usize,
+
+    /// Accept only what RFC 2056 and RFC 1738 allow to the letter.
+    #[arg(long)]
+    strict: bool,
+}
+
+fn width(text: &str) -> Result<usize, String> {
+    let width = text.parse().ok();
+    width
+        .filter(|width| (MIN_WRAP_WIDTH..=MAX_WRAP_WIDTH).contains(width))
+        .ok_or_else(|| format!("not a number from {MIN_WRAP_WIDTH} to {MAX_WRAP_WIDTH}"))
+}
+
+pub(in crate::cli) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+    let mut exit = Exit::Delivered;
+    for text in &arguments.urls {
+        match Locator::parse(text.as_encoded_bytes(), mode(arguments.strict)) {
+            Ok(locator) => {
+                let fragment = locator.fragment().map(Encoded::of_data);
+                let fragment = fragment.map_or_else(String::new, |fragment| format!("#{fragment}"));
+                output.line(&wrap(&format!("{locator}{fragment}"), arguments.width))?;
+            }
+            Err(error) => exit = exit.and(refuse(text, &error, false, output)?),
+        }
+    }
+    Ok(exit)
+}

@@ -1,0 +1,142 @@
+//! Gopher: from a URL to what the server holds there, by the rules of its type (RFC 1436; Gopher+ as the Gopher URL
+//! draft uses it). One connection, one request, one reply, each within the time and size allowed.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `plan` | what a URL makes a client send, decided without a connection |
+//! | `transfer` | octets there and back |
+//! | `header`, `text`, `menu`, `attributes` | the forms that a reply has |
+//! | `reply` | octets read as one of them |
+//! | `error` | what came in the way |
+
+mod attributes;
+mod error;
+mod header;
+mod menu;
+mod plan;
+mod reply;
+mod text;
+mod transfer;
+
+#[cfg(test)]
+mod mutation;
+#[cfg(test)]
+mod tests;
+
+pub use attributes::{Attributes, Block, Question, QuestionKind, View};
+pub use error::{GopherError, ServerError};
+pub use menu::MenuItem;
+pub use plan::{GopherPlan, GopherPlanError, Reading, plan};
+pub use reply::{Body, Note, Reply};
+
+use crate::transport::{Connect, Timeouts};
+use crate::url::{GopherPlus, GopherUrl, Octets, PlusRequest, PlusWire, same_attribute};
+
+/// The most octets taken of one reply, unless the options say otherwise: 64 MiB.
+pub const MAX_REPLY: usize = 64 * 1024 * 1024;
+
+/// The most lines of a menu or of attributes that are made items of: far more than any person reads, and few enough
+/// for memory whatever they hold.
+pub const MAX_LINES: usize = 100_000;
+
+/// How Gopher URLs are carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GopherOptions {
+    /// How long to wait. `answer` is the time in which the next 1024 octets, or the end, must come.
+    pub timeouts: Timeouts,
+    /// How a Gopher+ string without a search string is sent.
+    pub wire: PlusWire,
+    /// The most octets taken of one reply, header included.
+    pub max_octets: usize,
+    /// Whether to connect to ports below 1024 other than 70 (RFC 1738 §6).
+    pub allow_reserved_port: bool,
+}
+
+impl Default for GopherOptions {
+    fn default() -> Self {
+        Self {
+            timeouts: Timeouts::default(),
+            wire: PlusWire::Draft,
+            max_octets: MAX_REPLY,
+            allow_reserved_port: false,
+        }
+    }
+}
+
+/// Fetches what `url` names.
+///
+/// Where a server does not know attributes by name, it is asked for all of them, and those named are kept.
+///
+/// # Errors
+/// See [`GopherError`].
+pub async fn retrieve(
+    url: &GopherUrl,
+    options: &GopherOptions,
+    connector: &dyn Connect,
+) -> Result<Reply, GopherError> {
+    match (fetch(url, options, connector).await, named_attributes(url)) {
+        (Err(GopherError::NotGopherPlus), Some((all, names))) => {
+            let mut reply = fetch(&all, options, connector).await?;
+            if let Body::Attributes(items) = &mut reply.body {
+                items.iter_mut().for_each(|item| item.keep(&names));
+            }
+            reply.notes.push(Note::AllAttributes);
+            Ok(reply)
+        }
+        (result, _) => result,
+    }
+}
+
+/// The questions of the form that an item has (draft §3.1), in its order; empty if it has none.
+///
+/// # Errors
+/// See [`GopherError`].
+pub async fn form(
+    url: &GopherUrl,
+    options: &GopherOptions,
+    connector: &dyn Connect,
+) -> Result<Vec<Question>, GopherError> {
+    let Some(ask) = GopherPlus::new("!+ASK").and_then(|ask| with_plus(url, ask)) else {
+        return Ok(Vec::new());
+    };
+    let reply = retrieve(&ask, options, connector).await?;
+    Ok(match reply.body {
+        Body::Attributes(items) => items.first().map(Attributes::questions).unwrap_or_default(),
+        _ => Vec::new(),
+    })
+}
+
+async fn fetch(
+    url: &GopherUrl,
+    options: &GopherOptions,
+    connector: &dyn Connect,
+) -> Result<Reply, GopherError> {
+    let plan = plan(url, options)?;
+    tracing::info!(host = %plan.host(), port = plan.port(), item_type = %url.item_type(), "gopher request");
+    let octets = transfer::exchange(&plan, options, connector).await?;
+    tracing::debug!(octets = octets.len(), "gopher reply");
+    reply::read(&plan, octets.into())
+}
+
+/// The same URL for all attributes, and the names of those it asks for; `None` if it asks for none by name.
+fn named_attributes(url: &GopherUrl) -> Option<(GopherUrl, Vec<Octets>)> {
+    let plus = url.plus()?;
+    let PlusRequest::Attributes { names, .. } = plus.request() else {
+        return None;
+    };
+    let mark = plus.octets().as_bytes().first_chunk::<1>()?;
+    let all = with_plus(url, GopherPlus::new(mark)?)?;
+    (!names.is_empty()).then_some((all, names))
+}
+
+/// The URL with another Gopher+ string; `None` if that makes it too long.
+fn with_plus(url: &GopherUrl, plus: GopherPlus) -> Option<GopherUrl> {
+    url.to_builder().plus(plus).build().ok()
+}
+
+/// Whether an attribute is among those wanted.
+fn is_wanted(name: &str, wanted: &[Octets]) -> bool {
+    wanted
+        .iter()
+        .any(|wanted| same_attribute(wanted.as_bytes(), name.as_bytes()))
+}

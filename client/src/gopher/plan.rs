@@ -1,0 +1,168 @@
+//! What a Gopher URL makes a client send and how the reply is read, decided without a connection.
+//! Source: Gopher URL draft §2.1–§2.8; RFC 1738 §6 for ports of other protocols.
+
+use crate::url::{
+    DEFAULT_GOPHER_PORT, GopherPlus, GopherType, GopherUrl, Host, PlusRequest, ReplyKind,
+};
+
+use super::GopherOptions;
+use super::header::{Header, Length};
+use super::text;
+
+/// One request, and what its reply is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GopherPlan {
+    host: Host,
+    port: u16,
+    request: Vec<u8>,
+    reading: Reading,
+    is_plus: bool,
+}
+
+/// How a reply is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reading {
+    /// As lines, a lone dot behind them or not.
+    Text,
+    /// As a menu.
+    Menu,
+    /// As octets.
+    Binary,
+    /// As attributes of items.
+    Attributes,
+}
+
+/// Why nothing is sent for a URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GopherPlanError {
+    /// A search without a search string (draft §2.3).
+    #[error("the URL is for a search and has no search term")]
+    NeedsSearchTerm,
+    /// The item has a form (draft §2.5).
+    #[error("the item has a form to fill in first")]
+    NeedsAnswers,
+    /// Nothing is fetched by Gopher for this type.
+    #[error("{}", not_retrievable(*.0))]
+    NotRetrievable(GopherType),
+    /// An octet 0 in the request, which servers take for its end.
+    #[error("the URL holds an escaped control character 00 (hex), which cannot be sent")]
+    ForbiddenControl,
+    /// The port is reserved for another protocol, and connecting to it was not allowed.
+    #[error("port {0} is reserved for another protocol and was not connected to")]
+    PortRefused(u16),
+}
+
+fn not_retrievable(item_type: GopherType) -> String {
+    let what = match item_type.reply_kind() {
+        ReplyKind::Session => "a terminal session, which telnet opens",
+        ReplyKind::Cso => "a CSO phone book, which Gopher does not read",
+        _ => "an error, where nothing can be fetched",
+    };
+    format!("the URL names {what}")
+}
+
+/// Plans the request for a URL.
+///
+/// # Errors
+/// See [`GopherPlanError`].
+pub fn plan(url: &GopherUrl, options: &GopherOptions) -> Result<GopherPlan, GopherPlanError> {
+    let asked = url.plus().map(GopherPlus::request);
+    let by_type = || match url.item_type().reply_kind() {
+        ReplyKind::Text => Ok(Reading::Text),
+        ReplyKind::Menu => Ok(Reading::Menu),
+        ReplyKind::Binary | ReplyKind::RedundantServer => Ok(Reading::Binary),
+        ReplyKind::Cso | ReplyKind::Error | ReplyKind::Session => {
+            Err(GopherPlanError::NotRetrievable(url.item_type()))
+        }
+    };
+    let reading = match &asked {
+        Some(PlusRequest::Attributes { .. }) => Reading::Attributes,
+        Some(PlusRequest::Form) => return Err(GopherPlanError::NeedsAnswers),
+        Some(PlusRequest::View {
+            format: Some(format),
+            ..
+        }) => by_format(format.as_bytes()),
+        _ => by_type()?,
+    };
+    if url.needs_search_term() {
+        return Err(GopherPlanError::NeedsSearchTerm);
+    }
+    let request = url.request(options.wire);
+    if request.contains(&0) {
+        return Err(GopherPlanError::ForbiddenControl);
+    }
+    let port = url.port();
+    if port < 1024 && port != DEFAULT_GOPHER_PORT && !options.allow_reserved_port {
+        return Err(GopherPlanError::PortRefused(port));
+    }
+    Ok(GopherPlan {
+        host: url.host().clone(),
+        port,
+        request,
+        reading,
+        is_plus: asked.is_some(),
+    })
+}
+
+fn by_format(format: &[u8]) -> Reading {
+    let format = format.to_ascii_lowercase();
+    match format.as_slice() {
+        b"application/gopher-menu" | b"application/gopher+-menu" => Reading::Menu,
+        format if format.starts_with(b"text/") => Reading::Text,
+        _ => Reading::Binary,
+    }
+}
+
+impl GopherPlan {
+    /// The machine to connect to.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The port to connect to.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The octets to send.
+    pub fn request(&self) -> &[u8] {
+        &self.request
+    }
+
+    /// How the reply is read.
+    pub fn reading(&self) -> Reading {
+        self.reading
+    }
+
+    /// The Gopher+ header of a reply, if one was asked for and has come.
+    pub(super) fn header(&self, reply: &[u8]) -> Option<Header> {
+        Header::read(reply).filter(|_| self.is_plus)
+    }
+
+    /// Whether Gopher+ was asked for.
+    pub(super) fn is_plus(&self) -> bool {
+        self.is_plus
+    }
+
+    /// Whether no more of the reply is to come.
+    pub(super) fn is_complete(&self, reply: &[u8]) -> bool {
+        match self.header(reply) {
+            Some(header) => match header.length {
+                Length::Octets(length) => header.body(reply).len() >= length,
+                Length::ToDot => text::ends_with_dot(header.body(reply)),
+                Length::ToEnd => false,
+            },
+            // Between the tabs of a menu no such line is possible; in a text it might be part of it.
+            None => self.reading == Reading::Menu && text::ends_with_dot(reply),
+        }
+    }
+
+    /// Whether the reply may well be complete, now that nothing more comes.
+    pub(super) fn may_be_complete(&self, reply: &[u8]) -> bool {
+        self.is_complete(reply)
+            || self.reading == Reading::Text
+                && self.header(reply).is_none()
+                && text::ends_with_dot(reply)
+    }
+}

@@ -1,0 +1,467 @@
+//! Retrieval against scripted servers: every reading, every way to end, and servers that mean no good.
+//! Streams are `tokio::io::duplex` and the clock stands still, so that waits cost nothing.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::Instant;
+
+use super::*;
+use crate::error::Error;
+use crate::transport::{BoxFuture, BoxStream};
+use crate::url::{Host, Mode};
+
+/// What a server does once it has a request.
+#[derive(Debug, Clone)]
+enum Turn {
+    /// Sends octets, and closes behind the last turn.
+    Send(Vec<u8>),
+    /// Sends an octet now and then, for ever.
+    Trickle,
+    /// Sends the same octets for ever.
+    Endless(&'static [u8]),
+    /// Says nothing more and keeps the connection.
+    Silence,
+}
+
+/// A server for each connection, the last one for all further ones; notes what it is asked.
+#[derive(Debug, Clone)]
+struct Scripted {
+    servers: Vec<Vec<Turn>>,
+    requests: Arc<Mutex<Vec<Vec<u8>>>>,
+}
+
+impl Scripted {
+    fn new(servers: &[&[Turn]]) -> Self {
+        Self {
+            servers: servers.iter().map(|turns| turns.to_vec()).collect(),
+            requests: Arc::default(),
+        }
+    }
+
+    fn requests(&self) -> Vec<String> {
+        let requests = self.requests.lock().expect("no panic");
+        requests
+            .iter()
+            .map(|request| request.escape_ascii().to_string())
+            .collect()
+    }
+}
+
+impl Connect for Scripted {
+    fn connect<'a>(
+        &'a self,
+        _: &'a Host,
+        _: u16,
+        _: &'a Timeouts,
+    ) -> BoxFuture<'a, Result<BoxStream, Error>> {
+        Box::pin(async move {
+            let (ours, mut theirs) = tokio::io::duplex(4096);
+            let requests = Arc::clone(&self.requests);
+            let count = requests.lock().expect("no panic").len();
+            let turns = self
+                .servers
+                .get(count)
+                .or(self.servers.last())
+                .expect("a server")
+                .clone();
+            requests.lock().expect("no panic").push(Vec::new());
+            tokio::spawn(async move {
+                let mut request = vec![0; 1024];
+                let length = theirs.read(&mut request).await.expect("a request");
+                request.truncate(length);
+                requests.lock().expect("no panic")[count] = request;
+                for turn in turns {
+                    // A client that has gone is for the test to notice.
+                    let _ = play(&mut theirs, turn).await;
+                }
+            });
+            Ok(Box::new(ours) as BoxStream)
+        })
+    }
+}
+
+async fn play(stream: &mut tokio::io::DuplexStream, turn: Turn) -> std::io::Result<()> {
+    match turn {
+        Turn::Send(octets) => stream.write_all(&octets).await,
+        Turn::Silence => std::future::pending().await,
+        Turn::Endless(octets) => loop {
+            stream.write_all(octets).await?;
+        },
+        Turn::Trickle => loop {
+            stream.write_all(b"x").await?;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        },
+    }
+}
+
+fn sent(octets: impl AsRef<[u8]>) -> Turn {
+    Turn::Send(octets.as_ref().to_vec())
+}
+
+fn url(path: &str) -> GopherUrl {
+    GopherUrl::parse(format!("gopher://gopher.example/{path}"), Mode::Lenient).expect("a URL")
+}
+
+async fn get(path: &str, server: &Scripted) -> Result<Reply, GopherError> {
+    retrieve(&url(path), &GopherOptions::default(), server).await
+}
+
+/// The body in a few words, notes behind it, or the error with its causes.
+fn shown(result: Result<Reply, GopherError>) -> String {
+    match result {
+        Ok(reply) => {
+            let body = match &reply.body {
+                Body::Text(text) => format!("text {}", text.escape_ascii()),
+                Body::Binary(octets) => format!("octets {}", octets.escape_ascii()),
+                Body::Menu(items) => {
+                    let items = items
+                        .iter()
+                        .map(|item| item.url.as_deref().unwrap_or(&item.display));
+                    format!("menu {}", items.collect::<Vec<_>>().join(" "))
+                }
+                Body::Attributes(items) => {
+                    let names = items
+                        .iter()
+                        .flat_map(|item| &item.blocks)
+                        .map(|block| block.name.as_str());
+                    format!("attributes {}", names.collect::<Vec<_>>().join(" "))
+                }
+            };
+            let notes = reply.notes.iter().map(|note| format!(" | {note}"));
+            notes.fold(body, |line, note| line + &note)
+        }
+        Err(error) => {
+            let mut words = error.to_string();
+            let mut level: &dyn std::error::Error = &error;
+            while let Some(source) = level.source() {
+                words = format!("{words}: {source}");
+                level = source;
+            }
+            words
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn replies_are_read_by_type_and_header() {
+    let menu = "0A\t/a\th.example\t70\r\niHello\t\t\t0\r\nwords\r\n.\r\n";
+    let stuffed = "a\r\n..b\r\n.\r\n";
+    for (path, reply, expected) in [
+        ("0a", "a\r\nb\r\n.\r\n", r"text a\r\nb\r\n"),
+        ("0a", stuffed, r"text a\r\n.b\r\n"),
+        ("0a", "a\r\n..b\r\n", r"text a\r\n..b\r\n"),
+        ("6a", stuffed, r"text a\r\n.b\r\n"),
+        ("0a", "", "text  | the server sent nothing"),
+        ("9a", "\0\u{1}.\r\n", r"octets \x00\x01.\r\n"),
+        ("Ia", stuffed, r"octets a\r\n..b\r\n.\r\n"),
+        ("ha", "<p>", "octets <p>"),
+        (
+            "",
+            menu,
+            "menu gopher://h.example/0/a Hello words | 1 lines of the menu do not say where their item is",
+        ),
+        (
+            "7a%09x",
+            "0A\t/a\th.example\t70\r\n",
+            "menu gopher://h.example/0/a",
+        ),
+        ("1a", "", "menu  | the server sent nothing"),
+        ("0a%09%09+", "+5\r\na\nb\nc", r"text a\nb\nc"),
+        (
+            "0a%09%09+",
+            "+9\r\n..\r\n.\r\n\r\n more",
+            r"text ..\r\n.\r\n\r\n",
+        ),
+        ("0a%09%09+", "+-1\r\na\r\n..b\r\n.\r\n", r"text a\r\n.b\r\n"),
+        ("0a%09%09+", "+-2\r\na\r\n.\r\n", r"text a\r\n.\r\n"),
+        ("9a%09%09+", "+2\r\n\0\n", r"octets \x00\n"),
+        (
+            "0a%09%09+application/gopher+-menu",
+            "+-2\r\n0A\t/a\th.example\t70\t+\r\n",
+            "menu gopher://h.example/0/a",
+        ),
+        ("9a%09%09+text/plain%20De", "+1\r\na", "text a"),
+        ("0a%09%09+image/gif", "+1\r\na", "octets a"),
+        (
+            "0a%09%09+",
+            "a\r\n",
+            r"text a\r\n | the server does not answer by Gopher+, so this is the item in its only view",
+        ),
+        (
+            "0a%09%09!",
+            "+-1\r\n+INFO: 0A\t/a\th.example\t70\r\n+ADMIN:\r\n me\r\n.\r\n",
+            "attributes +INFO +ADMIN",
+        ),
+        (
+            "1a%09%09$+ADMIN",
+            "+-2\r\n+INFO: 0A\t/a\th.example\t70\r\n+ADMIN:\r\n me\r\n",
+            "attributes +INFO +ADMIN",
+        ),
+        (
+            "0a%09%09!",
+            "a text\r\n",
+            "the server does not answer by Gopher+",
+        ),
+        (
+            "0a%09%09+",
+            "--1\r\n1 Me <me@h.example>\r\nNot here\r\n.\r\n",
+            "the server has no such item: Not here",
+        ),
+        (
+            "0a%09%09!",
+            "--2\r\n2 Me\r\nBusy\r\n",
+            "the server says to try again later: Busy",
+        ),
+        (
+            "0a%09%09+",
+            "-11\r\n3\r\nGone away",
+            "the server says that the item has moved: Gone awa",
+        ),
+        (
+            "0a%09%09+",
+            "--1\r\nwords\r\n.\r\n",
+            "the server refused the item: words",
+        ),
+        (
+            "0a",
+            "3'/a' does not exist\t\terror.host\t1\r\n",
+            "the server has no such item: '/a' does not exist",
+        ),
+        (
+            "9a",
+            "3No\t\terror.host\t1\r\niSorry\t\th\t1\r\n.\r\n",
+            "the server has no such item: No",
+        ),
+        (
+            "1a",
+            "3No\t\terror.host\t1\r\n0Other\t/\th.example\t70\r\n",
+            "menu No gopher://h.example/0/",
+        ),
+        ("0a", "3 men in a boat\r\n", r"text 3 men in a boat\r\n"),
+        (
+            "0a%09%09+",
+            "+5\r\nab",
+            "the reply ended 2 octets into its body, before the end it announced",
+        ),
+        (
+            "0a%09%09+",
+            "+-1\r\nab\r\n",
+            "the reply ended 4 octets into its body, before the end it announced",
+        ),
+        (
+            "0a%09%09+",
+            "+99999999999\r\nab",
+            "the reply is larger than 67108864 octets, the limit",
+        ),
+    ] {
+        let server = Scripted::new(&[&[sent(reply)]]);
+        assert_eq!(
+            shown(get(path, &server).await),
+            expected,
+            "{path} {reply:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_ends_needs_no_end_of_the_connection() {
+    for (path, reply, expected, seconds) in [
+        ("0a%09%09+", "+1\r\na", "text a", 0),
+        ("0a%09%09+", "+-1\r\na\r\n.\r\n", r"text a\r\n", 0),
+        ("1a", ".\r\n", "menu ", 0),
+        ("0a", "a\r\n.\r\n", r"text a\r\n", 30),
+        (
+            "0a",
+            "a\r\n",
+            "the reply stopped after 3 octets: nothing came within 30 s",
+            30,
+        ),
+        (
+            "9a",
+            "a\r\n.\r\n",
+            "the reply stopped after 6 octets: nothing came within 30 s",
+            30,
+        ),
+        ("0a", "", "no reply: nothing came within 30 s", 30),
+    ] {
+        let server = Scripted::new(&[&[sent(reply), Turn::Silence]]);
+        let begun = Instant::now();
+        assert_eq!(
+            shown(get(path, &server).await),
+            expected,
+            "{path} {reply:?}"
+        );
+        assert_eq!(begun.elapsed().as_secs(), seconds, "{path} {reply:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn hostile_servers_are_given_up_in_time_and_within_bounds() {
+    let bounded = |max_octets| GopherOptions {
+        max_octets,
+        ..GopherOptions::default()
+    };
+    for (path, turn, max_octets, deadline, expected, seconds) in [
+        (
+            "0a",
+            Turn::Endless(b"\0"),
+            1 << 20,
+            60,
+            "the reply is larger than 1048576 octets, the limit",
+            0,
+        ),
+        (
+            "1a",
+            Turn::Endless(b"0A\t/a\th\t70\r\n"),
+            1 << 20,
+            60,
+            "the reply is larger than 1048576 octets, the limit",
+            0,
+        ),
+        (
+            "1a",
+            Turn::Endless(b"\t\t\t\t\t\n"),
+            1 << 16,
+            60,
+            "the reply is larger than 65536 octets, the limit",
+            0,
+        ),
+        (
+            "0a%09%09+",
+            Turn::Endless(b"+"),
+            1 << 16,
+            60,
+            "the reply is larger than 65536 octets, the limit",
+            0,
+        ),
+        (
+            "0a",
+            Turn::Trickle,
+            1 << 20,
+            60,
+            "the reply stopped after 30 octets: nothing came within 30 s",
+            30,
+        ),
+        (
+            "0a",
+            Turn::Trickle,
+            1 << 20,
+            5,
+            "the reply stopped after 5 octets: the deadline passed",
+            5,
+        ),
+        (
+            "0a",
+            Turn::Silence,
+            1 << 20,
+            5,
+            "no reply: the deadline passed",
+            5,
+        ),
+    ] {
+        let server = Scripted::new(&[std::slice::from_ref(&turn)]);
+        let begun = Instant::now();
+        let mut options = bounded(max_octets);
+        options.timeouts.deadline = Some(begun + Duration::from_secs(deadline));
+        let result = retrieve(&url(path), &options, &server).await;
+        assert_eq!(shown(result), expected, "{path} {turn:?}");
+        assert_eq!(begun.elapsed().as_secs(), seconds, "{path} {turn:?}");
+    }
+    // At the limit and one past it.
+    for (octets, fits) in [(1000, true), (1001, false)] {
+        let server = Scripted::new(&[&[sent(vec![b'x'; octets])]]);
+        let result = retrieve(&url("9a"), &bounded(1000), &server).await;
+        assert_eq!(result.is_ok(), fits, "{octets}");
+    }
+}
+
+/// At the limit and one past it; of a text, lines do not count.
+#[tokio::test(start_paused = true)]
+async fn lines_of_menus_are_bounded() {
+    for (path, more, fits) in [("1a", 0, true), ("1a", 1, false), ("0a", 1, true)] {
+        let server = Scripted::new(&[&[sent("x\n".repeat(MAX_LINES + more))]]);
+        assert_eq!(get(path, &server).await.is_ok(), fits, "{path} {more}");
+    }
+    let blocks = format!("+-2\r\n{}", "+A:\n".repeat(MAX_LINES + 1));
+    let server = Scripted::new(&[&[sent(blocks)]]);
+    assert_eq!(
+        shown(get("0a%09%09!", &server).await),
+        "the reply has more than 100000 lines, the limit for menus and attributes"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn attributes_by_name_are_had_from_servers_that_know_none() {
+    let all = "+-2\r\n+INFO: 0A\t/a\th.example\t70\r\n+ADMIN:\r\n me\r\n+VIEWS:\r\n text/plain: <1k>\r\n\
+               +ASK:\r\n Ask: Name\r\n";
+    let server = Scripted::new(&[&[sent("the item\r\n")], &[sent(all)]]);
+    let result = get("0a%09%09!+VIEW", &server).await;
+    assert_eq!(
+        shown(result),
+        "attributes +INFO +VIEWS | the server does not give attributes by name, so all were asked for"
+    );
+    assert_eq!(server.requests(), [r"a\t\t!+VIEW\r\n", r"a\t\t!\r\n"]);
+    let server = Scripted::new(&[&[sent("the item\r\n")], &[sent(all)]]);
+    let questions = form(&url("0a%09%09?"), &GopherOptions::default(), &server).await;
+    let prompts: Vec<_> = questions
+        .expect("a form")
+        .into_iter()
+        .map(|question| question.prompt)
+        .collect();
+    assert_eq!(prompts, ["Name"]);
+    assert_eq!(server.requests(), [r"a\t\t!+ASK\r\n", r"a\t\t!\r\n"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_sent_is_not() {
+    let server = Scripted::new(&[&[Turn::Silence]]);
+    for (url, expected) in [
+        (
+            "gopher://gopher.example/7/find",
+            "the URL is for a search and has no search term",
+        ),
+        (
+            "gopher://gopher.example/0/f%09%09?",
+            "the item has a form to fill in first",
+        ),
+        (
+            "gopher://gopher.example/8guest",
+            "the URL names a terminal session, which telnet opens",
+        ),
+        (
+            "gopher://gopher.example/T",
+            "the URL names a terminal session, which telnet opens",
+        ),
+        (
+            "gopher://gopher.example/2",
+            "the URL names a CSO phone book, which Gopher does not read",
+        ),
+        (
+            "gopher://gopher.example/3x",
+            "the URL names an error, where nothing can be fetched",
+        ),
+        (
+            "gopher://gopher.example/0a%00b",
+            "the URL holds an escaped control character 00 (hex), which cannot be sent",
+        ),
+        (
+            "gopher://gopher.example:25/0a",
+            "port 25 is reserved for another protocol and was not connected to",
+        ),
+    ] {
+        let url = GopherUrl::parse(url, Mode::Strict).expect("a URL");
+        let result = retrieve(&url, &GopherOptions::default(), &server).await;
+        assert_eq!(shown(result), expected);
+    }
+    assert_eq!(server.requests(), Vec::<String>::new());
+    let options = GopherOptions {
+        allow_reserved_port: true,
+        wire: PlusWire::Protocol,
+        ..GopherOptions::default()
+    };
+    let url =
+        GopherUrl::parse("gopher://gopher.example:25/0a%09%09+", Mode::Strict).expect("a URL");
+    assert_eq!(plan(&url, &options).expect("a plan").request(), b"a\t+\r\n");
+}

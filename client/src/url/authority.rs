@@ -1,0 +1,156 @@
+//! What stands between `//` and the next slash: `hostport` and `login` of RFC 1738 §3.1 and §5.
+//! The type knows the port of the scheme, so that a port written out and one left out are the same.
+
+use std::fmt;
+use std::num::NonZeroU16;
+
+use super::caution::Site;
+use super::common::Mode;
+use super::error::{UrlError, UrlErrorKind};
+use super::host::{self, Host};
+use super::span::Span;
+use super::userinfo::{Secrets, Userinfo};
+
+/// A host and a port, `DEFAULT` where the URL names none. `Display` leaves the default port out.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HostPort<const DEFAULT: u16> {
+    host: Host,
+    port: u16,
+}
+
+impl<const DEFAULT: u16> HostPort<DEFAULT> {
+    /// The host at the default port of the scheme.
+    pub fn new(host: Host) -> Self {
+        HostPort {
+            host,
+            port: DEFAULT,
+        }
+    }
+
+    /// The same host at another port.
+    #[must_use]
+    pub fn with_port(self, port: NonZeroU16) -> Self {
+        HostPort {
+            port: port.get(),
+            ..self
+        }
+    }
+
+    /// The machine to connect to.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The port to connect to, 1–65535.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Reads `host [ ":" port ]`, all of it.
+    ///
+    /// Errors: those of [`Host::parse`], and `UserinfoNotAllowed` at the start where an `@` stands: not one of
+    /// the schemes whose grammar says `hostport` has a user or password, and neither mode makes one up.
+    pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
+        if text.octets().contains(&b'@') {
+            return Err(text.fail(UrlErrorKind::UserinfoNotAllowed).without_octet());
+        }
+        Self::of(text, mode)
+    }
+
+    pub(crate) fn site(&self) -> Site<'_> {
+        Site {
+            host: &self.host,
+            port: Some(self.port),
+            default_port: Some(DEFAULT),
+            userinfo: None,
+        }
+    }
+
+    fn of(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
+        let (host, port) = host::hostport(text, mode)?;
+        Ok(HostPort {
+            host,
+            port: port.unwrap_or(DEFAULT),
+        })
+    }
+}
+
+impl<const DEFAULT: u16> fmt::Display for HostPort<DEFAULT> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.host.fmt(f)?;
+        match self.port == DEFAULT {
+            true => Ok(()),
+            false => write!(f, ":{}", self.port),
+        }
+    }
+}
+
+/// `[ user [ ":" password ] "@" ] hostport`. `Display` and `Debug` never show the password.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Login<const DEFAULT: u16> {
+    userinfo: Option<Userinfo>,
+    hostport: HostPort<DEFAULT>,
+}
+
+impl<const DEFAULT: u16> Login<DEFAULT> {
+    /// A host and port without a user.
+    pub fn new(hostport: HostPort<DEFAULT>) -> Self {
+        Login {
+            userinfo: None,
+            hostport,
+        }
+    }
+
+    /// The same host and port for this user.
+    #[must_use]
+    pub fn with_userinfo(self, userinfo: Userinfo) -> Self {
+        Login {
+            userinfo: Some(userinfo),
+            ..self
+        }
+    }
+
+    /// User and password, if the URL has an `@`.
+    pub fn userinfo(&self) -> Option<&Userinfo> {
+        self.userinfo.as_ref()
+    }
+
+    /// The machine and the port to connect to.
+    pub fn hostport(&self) -> &HostPort<DEFAULT> {
+        &self.hostport
+    }
+
+    /// Reads all of `text`. Errors: those of [`Host::parse`], of escapes, and `ReservedCharacter` at an `@` that
+    /// is not the last one.
+    pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
+        let (userinfo, hostport) = match text.rsplit_once(b'@') {
+            Some((userinfo, hostport)) => (Some(Userinfo::parse(userinfo, mode)?), hostport),
+            None => (None, text),
+        };
+        Ok(Login {
+            userinfo,
+            hostport: HostPort::of(hostport, mode)?,
+        })
+    }
+
+    pub(crate) fn site(&self) -> Site<'_> {
+        Site {
+            userinfo: self.userinfo.as_ref(),
+            ..self.hostport.site()
+        }
+    }
+
+    pub(crate) fn write(&self, out: &mut impl fmt::Write, secrets: Secrets) -> fmt::Result {
+        if let Some(userinfo) = &self.userinfo {
+            userinfo.write(out, secrets)?;
+            out.write_char('@')?;
+        }
+        write!(out, "{}", self.hostport)
+    }
+}
+
+impl<const DEFAULT: u16> fmt::Display for Login<DEFAULT> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, Secrets::Redacted)
+    }
+}

@@ -1,0 +1,122 @@
+//! Text in which escapes carry meaning: `%2F` is not the slash that parts a path (RFC 1738 §2.2, RFC 1630).
+//! It is kept at one encoding level, so that two spellings of the same thing are the same text.
+
+use std::fmt;
+
+use super::common::{self, Class, Content};
+use super::error::UrlError;
+use super::octets::Octets;
+use super::span::Span;
+
+/// A part of a URL as it stands there: unreserved characters literal, reserved ones as they were written,
+/// everything else as `%` and two upper-case hexadecimal digits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Encoded(String);
+
+impl Encoded {
+    /// The spelling of data in which nothing delimits: everything but letters, digits and `$-_.+!*'(),` escaped.
+    pub fn of_data(data: impl AsRef<[u8]>) -> Self {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = common::write_escaped(&mut text, data.as_ref(), |octet| {
+            Class::of(octet) == Class::Unreserved
+        });
+        Encoded(text)
+    }
+
+    /// The pieces with `delimiter` between them.
+    pub(crate) fn joined(pieces: impl IntoIterator<Item = Encoded>, delimiter: &str) -> Self {
+        let pieces: Vec<String> = pieces.into_iter().map(|piece| piece.0).collect();
+        Encoded(pieces.join(delimiter))
+    }
+
+    /// Reads a part in which both modes take `reserved` literally, and keep it so. What only the lenient mode
+    /// takes is data, and escaped; an escape that stands for one of `kept` stays one.
+    pub(crate) fn parse(
+        part: Span<'_>,
+        content: Content,
+        reserved: &[u8],
+        kept: &[u8],
+    ) -> Result<Self, UrlError> {
+        let mut text = String::with_capacity(part.octets().len());
+        content.each(part, reserved, |octet, escaped| {
+            let literal = match escaped {
+                true => Class::of(octet) == Class::Unreserved && !kept.contains(&octet),
+                false => Class::of(octet) == Class::Unreserved || reserved.contains(&octet),
+            };
+            let _ = common::write_escaped(&mut text, &[octet], |_| literal);
+        })?;
+        Ok(Encoded(text))
+    }
+
+    /// The text, made of unreserved and reserved characters and escapes alone.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What the text stands for when nothing in it delimits.
+    pub fn decode(&self) -> Octets {
+        decode(self.0.as_bytes())
+    }
+
+    /// The parts between literal `delimiter`s, each with its escapes resolved; at least one.
+    pub fn split(&self, delimiter: char) -> impl Iterator<Item = Octets> {
+        self.0.split(delimiter).map(|part| decode(part.as_bytes()))
+    }
+}
+
+impl fmt::Display for Encoded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Resolves escapes known to be well-formed.
+fn decode(text: &[u8]) -> Octets {
+    let mut octets = Vec::with_capacity(text.len());
+    let mut rest = Span::new(text);
+    while let Some((octet, tail)) = rest.split_first() {
+        let escaped = common::escaped_octet(rest);
+        octets.push(escaped.unwrap_or(octet));
+        rest = match escaped {
+            Some(_) => rest.split_at(3).1,
+            None => tail,
+        };
+    }
+    octets.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::common::Mode;
+    use super::*;
+
+    #[test]
+    fn one_spelling_for_each_meaning() {
+        let check = |text: &str, spelling: &str, decoded: &[u8]| {
+            let content = Content {
+                mode: Mode::Lenient,
+                never: b"",
+                controls: true,
+            };
+            let part = Encoded::parse(Span::new(text.as_bytes()), content, b"/;", b"+").unwrap();
+            assert_eq!(
+                (part.as_str(), part.decode().as_bytes()),
+                (spelling, decoded)
+            );
+        };
+        check("a%2fb/c", "a%2Fb/c", b"a/b/c");
+        check("%61%2B+%7e~", "a%2B+%7E%7E", b"a++~~");
+        check("a?b", "a%3Fb", b"a?b");
+        check("%00%25", "%00%25", b"\0%");
+    }
+
+    /// RFC 1738 §2.2: the unsafe characters are always escaped.
+    #[test]
+    fn data_is_escaped() {
+        assert_eq!(
+            Encoded::of_data(b" <>\"#%{}|\\^~[]`").as_str(),
+            "%20%3C%3E%22%23%25%7B%7D%7C%5C%5E%7E%5B%5D%60"
+        );
+    }
+}

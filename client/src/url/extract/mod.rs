@@ -1,0 +1,147 @@
+//! URLs in running text: between `<URL:` and `>`, where they are certain, and without, where they are guessed.
+//! Source: RFC 1738 Appendix, whose line breaks and hyphens are undone here; RFC 1736 §4.4, §4.5.
+//!
+//! | file | finds URLs in |
+//! |---|---|
+//! | `wrapper` | `<URL:…>`, over several lines |
+//! | `bare` | running text without wrappers |
+//! | `marc` | fields 856, 024 and 035 of MARC records |
+//! | `html` | attributes and text of HTML |
+//! | `wrap` | writes what `wrapper` reads |
+
+mod bare;
+#[cfg(feature = "cli")]
+mod html;
+mod marc;
+mod wrap;
+mod wrapper;
+
+use std::ops::Range;
+
+#[cfg(feature = "cli")]
+pub use html::{HtmlUrl, in_html};
+pub use marc::{RecordUrl, in_record};
+pub use wrap::{MAX_WRAP_WIDTH, MIN_WRAP_WIDTH, wrap};
+
+/// The most other readings that are given of one URL.
+pub const MAX_ALTERNATES: usize = 8;
+
+/// A URL of a text, as it stands there but for blanks and line breaks. Nothing says yet that a parser takes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The URL, fragment included: graphic ASCII without `<`, `>` and `"`.
+    pub url: String,
+    /// From its first to its last octet in the text; what wraps it is outside.
+    pub range: Range<usize>,
+    /// Whether it had no wrapper, so that its ends, or that it is a URL at all, are a guess.
+    pub heuristic: bool,
+    /// How it reads if hyphens at line ends were put in by whoever broke the lines: all combinations, up to
+    /// [`MAX_ALTERNATES`]; none if no line ends with a hyphen (RFC 1738 Appendix).
+    pub alternates: Vec<String>,
+}
+
+/// Something that begins like a wrapped URL and is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What is wrong.
+    pub kind: FaultKind,
+    /// Octets before the `<`, or before the octet that no URL may hold.
+    pub offset: usize,
+}
+
+/// What is wrong with a wrapper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum FaultKind {
+    /// No `>` before the next `<`, the end, or [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets.
+    #[error("the wrapper has no end")]
+    UnterminatedWrapper,
+    /// What is between has no scheme.
+    #[error("the wrapper holds no URL")]
+    NotAUrl,
+    /// An octet between that no URL may hold.
+    #[error("the wrapper holds an octet that no URL may hold")]
+    InvalidCharacter,
+}
+
+impl FaultKind {
+    /// The name by which programs know the kind, such as `UnterminatedWrapper`.
+    pub fn name(self) -> &'static str {
+        match self {
+            FaultKind::UnterminatedWrapper => "UnterminatedWrapper",
+            FaultKind::NotAUrl => "NotAUrl",
+            FaultKind::InvalidCharacter => "InvalidCharacter",
+        }
+    }
+}
+
+/// What a text holds, in its order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extraction {
+    /// The URLs.
+    pub urls: Vec<Found>,
+    /// What looked like wrapped URLs.
+    pub faults: Vec<Fault>,
+}
+
+/// Finds the wrapped URLs of a text, `<URL:…>` in any letter case. The text may hold any octets.
+pub fn extract(text: &[u8]) -> Extraction {
+    find(text, false)
+}
+
+/// Finds wrapped URLs, and [heuristically](Found::heuristic) those without a wrapper: known schemes, and every
+/// other one with `//`; punctuation behind them is left out.
+pub fn scan(text: &[u8]) -> Extraction {
+    find(text, true)
+}
+
+fn find(text: &[u8], with_bare: bool) -> Extraction {
+    let mut extraction = Extraction::default();
+    let mut at = 0;
+    // Everything before this is part of a URL found, or known to be none.
+    let mut done = 0;
+    while let Some(step) = text
+        .get(at..)
+        .and_then(|rest| rest.iter().position(|octet| b"<:".contains(octet)))
+    {
+        at += step;
+        let rest = text.get(at..).unwrap_or_default();
+        if rest.starts_with(b"<") {
+            if let Some(wrapped) = wrapper::at_start(rest) {
+                match wrapped.content {
+                    Ok(content) => {
+                        let start = at + content.range.start;
+                        let end = at + content.range.end;
+                        extraction.urls.push(Found {
+                            range: start..end,
+                            ..content
+                        });
+                        at += wrapped.length;
+                        done = at;
+                        continue;
+                    }
+                    Err(fault) => extraction.faults.push(Fault {
+                        offset: at + fault.offset,
+                        ..fault
+                    }),
+                }
+            }
+        } else if with_bare && let Some(range) = bare::around(text, done, at) {
+            done = range.end;
+            at = range.end;
+            extraction.urls.push(Found {
+                url: ascii(text.get(range.clone()).unwrap_or_default()),
+                range,
+                heuristic: true,
+                alternates: Vec::new(),
+            });
+            continue;
+        }
+        at += 1;
+    }
+    extraction
+}
+
+/// Graphic ASCII as text.
+fn ascii(octets: &[u8]) -> String {
+    octets.iter().map(|&octet| char::from(octet)).collect()
+}

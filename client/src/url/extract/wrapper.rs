@@ -1,0 +1,109 @@
+//! `<URL:` … `>`: what is between, without blanks and line breaks (RFC 1738 Appendix).
+//! A hyphen at the end of a line may be the URL's or the typesetter's, so both readings are given.
+
+use super::super::MAX_URL_LENGTH;
+use super::super::common;
+use super::super::span::Span;
+use super::{Fault, FaultKind, Found, MAX_ALTERNATES};
+
+/// How a wrapper begins, in any letter case.
+const OPENING: &[u8] = b"<URL:";
+/// How many hyphens it takes to have [`MAX_ALTERNATES`] combinations.
+const HYPHENS: usize = 4;
+
+/// A wrapper at the start of a text.
+pub(super) struct Wrapped {
+    /// Octets up to and with the `>`.
+    pub(super) length: usize,
+    /// The URL; ranges and offsets count from the `<`.
+    pub(super) content: Result<Found, Fault>,
+}
+
+/// Reads the wrapper that `text` begins with, if it begins with one.
+pub(super) fn at_start(text: &[u8]) -> Option<Wrapped> {
+    let opening = text.get(..OPENING.len())?;
+    if !opening.eq_ignore_ascii_case(OPENING) {
+        return None;
+    }
+    let inner = text.get(OPENING.len()..)?;
+    let end = inner
+        .iter()
+        .take(MAX_URL_LENGTH)
+        .position(|octet| b"<>".contains(octet))
+        .filter(|&end| inner.get(end) == Some(&b'>'));
+    let Some(end) = end else {
+        return Some(Wrapped {
+            length: OPENING.len(),
+            content: Err(Fault {
+                kind: FaultKind::UnterminatedWrapper,
+                offset: 0,
+            }),
+        });
+    };
+    Some(Wrapped {
+        length: OPENING.len() + end + 1,
+        content: content(inner.get(..end)?),
+    })
+}
+
+fn content(inner: &[u8]) -> Result<Found, Fault> {
+    let mut url = Vec::with_capacity(inner.len());
+    // Positions in `url` of the hyphens that end a line.
+    let mut hyphens = Vec::new();
+    let mut range = 0..0;
+    for (index, &octet) in inner.iter().enumerate() {
+        if octet == b'\n' || octet == b'\r' {
+            if url.last() == Some(&b'-') && hyphens.last() != Some(&(url.len() - 1)) {
+                hyphens.push(url.len() - 1);
+            }
+        } else if octet.is_ascii_graphic() && octet != b'"' {
+            let place = OPENING.len() + index;
+            if url.is_empty() {
+                range.start = place;
+            }
+            range.end = place + 1;
+            url.push(octet);
+        } else if octet != b' ' && octet != b'\t' {
+            return Err(Fault {
+                kind: FaultKind::InvalidCharacter,
+                offset: OPENING.len() + index,
+            });
+        }
+    }
+    // A break behind the last octet parts nothing.
+    if hyphens.last().is_some_and(|&last| last + 1 == url.len()) {
+        hyphens.pop();
+    }
+    match common::scheme(Span::new(&url)) {
+        Ok(_) => Ok(Found {
+            alternates: alternates(&url, &hyphens),
+            url: super::ascii(&url),
+            range,
+            heuristic: false,
+        }),
+        Err(_) => Err(Fault {
+            kind: FaultKind::NotAUrl,
+            offset: 0,
+        }),
+    }
+}
+
+/// The readings that leave out one or more of the hyphens.
+fn alternates(url: &[u8], hyphens: &[usize]) -> Vec<String> {
+    // A combination says by its bits which hyphens are left out; so many have no other than the first few.
+    let hyphens = hyphens.get(..HYPHENS).unwrap_or(hyphens);
+    (1..1_usize << hyphens.len())
+        .take(MAX_ALTERNATES)
+        .map(|combination| {
+            let left_out = |place: usize| {
+                let bit = hyphens.iter().position(|&hyphen| hyphen == place);
+                bit.is_some_and(|bit| combination >> bit & 1 == 1)
+            };
+            url.iter()
+                .enumerate()
+                .filter(|(place, _)| !left_out(*place))
+                .map(|(_, &octet)| char::from(octet))
+                .collect()
+        })
+        .collect()
+}

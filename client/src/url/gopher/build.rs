@@ -1,0 +1,152 @@
+//! Putting a Gopher URL together from its parts, or changing some parts of one.
+//! Whatever the parts hold is escaped; only what no request could say is refused.
+
+use std::num::NonZeroU16;
+
+use super::super::authority::HostPort;
+use super::super::common::MAX_URL_LENGTH;
+use super::super::host::Host;
+use super::super::octets::Octets;
+use super::{GopherPlus, GopherType, GopherUrl};
+
+/// Collects the parts of a [`GopherUrl`]; [`build`](Self::build) checks them.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct GopherUrlBuilder {
+    pub(super) url: GopherUrl,
+    pub(super) ask_forms: bool,
+}
+
+impl GopherUrlBuilder {
+    pub(super) fn new(host: Host) -> Self {
+        Self {
+            url: GopherUrl {
+                hostport: HostPort::new(host),
+                item_type: GopherType::MENU,
+                selector: Octets::default(),
+                search: None,
+                plus: None,
+            },
+            ask_forms: false,
+        }
+    }
+
+    /// The port to connect to.
+    pub fn port(mut self, port: NonZeroU16) -> Self {
+        self.url.hostport = self.url.hostport.with_port(port);
+        self
+    }
+
+    /// How the reply is read.
+    pub fn item_type(mut self, item_type: GopherType) -> Self {
+        self.url.item_type = item_type;
+        self
+    }
+
+    /// What the server knows the item by: any octets but tab, CR and LF.
+    pub fn selector(mut self, selector: impl Into<Octets>) -> Self {
+        self.url.selector = selector.into();
+        self
+    }
+
+    /// What to search for: any octets but tab, CR and LF; may be empty.
+    pub fn search(mut self, term: impl Into<Octets>) -> Self {
+        self.url.search = Some(term.into());
+        self
+    }
+
+    /// The Gopher+ string. An empty search string stands before it if there is no other.
+    pub fn plus(mut self, plus: GopherPlus) -> Self {
+        self.url.search.get_or_insert_default();
+        self.url.plus = Some(plus);
+        self
+    }
+
+    /// Neither search string nor Gopher+ string.
+    pub fn without_search(mut self) -> Self {
+        self.url.search = None;
+        self.url.plus = None;
+        self
+    }
+
+    /// Whether the answers to a form may be built into a URL, which the draft (§3.1) wants to do away with.
+    pub fn ask_forms(mut self, allowed: bool) -> Self {
+        self.ask_forms = allowed;
+        self
+    }
+
+    /// The answers to a form as the Gopher+ string; needs [`ask_forms`](Self::ask_forms).
+    ///
+    /// Errors: `AmbiguousDot`, `ForbiddenControl`.
+    pub fn answers<T: AsRef<[u8]>>(self, answers: &[T]) -> Result<Self, GopherBuildError> {
+        match GopherPlus::answers(answers) {
+            Some(plus) => Ok(self.plus(plus)),
+            None if answers.iter().any(|answer| answer.as_ref() == b".") => {
+                Err(GopherBuildError::AmbiguousDot)
+            }
+            None => Err(GopherBuildError::ForbiddenControl("an answer")),
+        }
+    }
+
+    /// The URL.
+    ///
+    /// Errors: the first part, in the order of the URL, that no request could hold.
+    pub fn build(self) -> Result<GopherUrl, GopherBuildError> {
+        let url = self.url;
+        line(&url.selector, "the selector")?;
+        if let Some(search) = &url.search {
+            line(search, "the search string")?;
+        }
+        if !self.ask_forms && url.plus.as_ref().is_some_and(GopherPlus::is_filled_form) {
+            return Err(GopherBuildError::AskFormsDisabled);
+        }
+        match url.to_string().len() {
+            length if length > MAX_URL_LENGTH => Err(GopherBuildError::TooLong { length }),
+            _ => Ok(url),
+        }
+    }
+}
+
+/// Why parts make no Gopher URL.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GopherBuildError {
+    /// A tab, CR or LF where it would end a field of the request.
+    #[error("{0} holds a tab or a line end, which would end it in the request")]
+    ForbiddenControl(&'static str),
+    /// A filled form, and leave to build one was not given (draft §3.1).
+    #[error("the answers to a form are not put into a URL unless that is allowed")]
+    AskFormsDisabled,
+    /// An answer that would end the form (draft §3.2).
+    #[error("an answer is a lone dot, which would end the form")]
+    AmbiguousDot,
+    /// A canonical form of more than [`MAX_URL_LENGTH`] octets.
+    #[error("the URL has {length} octets: {MAX_URL_LENGTH} are the limit")]
+    TooLong {
+        /// Octets of the canonical form.
+        length: usize,
+    },
+}
+
+impl GopherBuildError {
+    /// The name by which programs know the kind, such as `AmbiguousDot`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            GopherBuildError::ForbiddenControl(_) => "ForbiddenControl",
+            GopherBuildError::AskFormsDisabled => "AskFormsDisabled",
+            GopherBuildError::AmbiguousDot => "AmbiguousDot",
+            GopherBuildError::TooLong { .. } => "TooLong",
+        }
+    }
+}
+
+fn line(octets: &Octets, part: &'static str) -> Result<(), GopherBuildError> {
+    match octets
+        .as_bytes()
+        .iter()
+        .any(|octet| b"\t\r\n".contains(octet))
+    {
+        true => Err(GopherBuildError::ForbiddenControl(part)),
+        false => Ok(()),
+    }
+}

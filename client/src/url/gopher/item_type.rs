@@ -1,0 +1,111 @@
+//! The type of a Gopher item: one character, which decides how a reply is read.
+//! Source: Gopher URL draft §2.1, whose list is that of RFC 1436 §3.8 and a few more.
+
+use std::fmt;
+
+use super::super::common;
+
+/// The character before the selector: never sent, and needed to read what comes back.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct GopherType(u8);
+
+impl GopherType {
+    /// `0`, a text.
+    pub const TEXT: Self = Self(b'0');
+    /// `1`, a menu; what a URL without a path means.
+    pub const MENU: Self = Self(b'1');
+    /// `3`, an error in the place of an item.
+    pub const ERROR: Self = Self(b'3');
+    /// `7`, a search.
+    pub const SEARCH: Self = Self(b'7');
+    /// `9`, octets.
+    pub const BINARY: Self = Self(b'9');
+    /// `i`, a line of a menu that only informs: in use everywhere, in no standard.
+    pub const INFO: Self = Self(b'i');
+
+    /// The type with this character, if a URL may hold it there: letters, digits and `$-_.+!*'(),;/?:@&=`.
+    pub fn new(character: u8) -> Option<Self> {
+        common::is_xchar(character).then_some(Self(character))
+    }
+
+    /// The character.
+    pub fn as_char(self) -> char {
+        char::from(self.0)
+    }
+
+    /// Whether it is one of the fourteen that the draft lists: `0`–`9`, `+`, `I`, `g` and `T`.
+    pub fn is_listed(self) -> bool {
+        self.0.is_ascii_digit() || b"+IgT".contains(&self.0)
+    }
+
+    /// How a reply is read, as far as the type says.
+    pub fn reply_kind(self) -> ReplyKind {
+        match self.0 {
+            b'0' | b'4' | b'6' => ReplyKind::Text,
+            b'1' | b'7' => ReplyKind::Menu,
+            b'2' => ReplyKind::Cso,
+            b'3' => ReplyKind::Error,
+            b'8' | b'T' => ReplyKind::Session,
+            b'+' => ReplyKind::RedundantServer,
+            _ => ReplyKind::Binary,
+        }
+    }
+}
+
+impl fmt::Display for GopherType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_char().fmt(f)
+    }
+}
+
+impl fmt::Debug for GopherType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GopherType({:?})", self.as_char())
+    }
+}
+
+/// What a server sends for an item, or offers in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReplyKind {
+    /// `0`, `4` (BinHex) and `6` (uuencoded): lines, by RFC 1436 with a lone dot behind them.
+    Text,
+    /// `1` and `7`: lines that name further items.
+    Menu,
+    /// `2`: nothing by Gopher, but a CSO phone book at host and port.
+    Cso,
+    /// `3`: what went wrong.
+    Error,
+    /// `8` (telnet) and `T` (tn3270): nothing by Gopher, but a terminal session at host and port.
+    Session,
+    /// `+`: another server for the item before it in a menu.
+    RedundantServer,
+    /// `5`, `9`, `g`, `I` and every other: octets up to the end of the connection.
+    Binary,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_listed_type_has_its_reply() {
+        let check = |types: &str, kind, listed| {
+            for character in types.bytes() {
+                let item_type = GopherType::new(character).expect("a type");
+                assert_eq!(item_type.reply_kind(), kind, "{item_type}");
+                assert_eq!(item_type.is_listed(), listed, "{item_type}");
+            }
+        };
+        check("046", ReplyKind::Text, true);
+        check("17", ReplyKind::Menu, true);
+        check("2", ReplyKind::Cso, true);
+        check("3", ReplyKind::Error, true);
+        check("8T", ReplyKind::Session, true);
+        check("+", ReplyKind::RedundantServer, true);
+        check("59gI", ReplyKind::Binary, true);
+        check("hisdpMP;:/?@&=$-_.!*'(),", ReplyKind::Binary, false);
+        for character in *b" %#\"<>~{}\x00\x7F\xFF" {
+            assert_eq!(GopherType::new(character), None);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The URL of the Gopher URL draft (December 1996), which takes the place of RFC 1738 §3.4: its parts, its
+//! canonical form, and the octets of its request. `parse` reads texts, `build` puts parts together.
+
+mod build;
+mod item_type;
+mod parse;
+mod plus;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use build::{GopherBuildError, GopherUrlBuilder};
+pub use item_type::{GopherType, ReplyKind};
+pub use plus::{AttributeScope, GopherPlus, PlusRequest, same_attribute};
+
+use super::authority::HostPort;
+use super::common::{self, Mode};
+use super::error::UrlError;
+use super::host::Host;
+use super::octets::Octets;
+use super::span::Span;
+
+/// The port of a Gopher URL that names none (draft §2.1).
+pub const DEFAULT_GOPHER_PORT: u16 = 70;
+
+const SCHEME: &str = "gopher";
+
+/// A Gopher URL, correct by construction.
+///
+/// What holds for each value: the port is 1–65535; selector and search string have no tab, CR or LF; a Gopher+
+/// string has a search string before it, which may be empty; the canonical form is at most
+/// [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets. Two URLs are equal when their canonical forms are;
+/// `Display` is the canonical form.
+///
+/// ```
+/// use z3950_client::url::{GopherUrl, Mode, PlusWire};
+///
+/// let url = GopherUrl::parse("gopher://gopher.example/7/find%09cat%20dog", Mode::Strict)?;
+/// assert_eq!(url.request(PlusWire::Draft), b"/find\tcat dog\r\n");
+/// # Ok::<(), z3950_client::url::UrlError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct GopherUrl {
+    hostport: HostPort<DEFAULT_GOPHER_PORT>,
+    item_type: GopherType,
+    selector: Octets,
+    search: Option<Octets>,
+    plus: Option<GopherPlus>,
+}
+
+/// How many tabs stand before a Gopher+ string when there is no search string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum PlusWire {
+    /// Two, as the draft (§2.4) writes it; one before a filled form (§3.2).
+    #[default]
+    Draft,
+    /// One, as servers of 1993 know it.
+    Protocol,
+}
+
+impl GopherUrl {
+    /// Reads a URL. The text may hold any octets; those outside 21–7E hex are refused.
+    ///
+    /// [`Mode::Strict`] takes the item types that the draft lists; [`Mode::Lenient`] any character that a URL
+    /// may hold, and national characters as data. Reserved characters are data in both, a fragment and
+    /// userinfo are refused in both.
+    ///
+    /// Errors: the first fault in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset
+    /// in `text`. Source: Gopher URL draft §2.1, §4; where its grammar forgets `/`, its examples count.
+    pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
+        parse::parse(text.as_ref(), mode)
+    }
+
+    /// Whether the scheme of a text is `gopher`, whatever follows it. Outer blanks and one leading `URL:` are
+    /// skipped, as in [`Mode::Lenient`].
+    pub fn has_scheme(text: impl AsRef<[u8]>) -> bool {
+        let text = common::unwrapped(Span::new(text.as_ref()));
+        common::scheme(text)
+            .is_ok_and(|(scheme, _)| scheme.octets().eq_ignore_ascii_case(SCHEME.as_bytes()))
+    }
+
+    /// Starts a URL from its parts: at first the host alone, its menu at port 70.
+    pub fn builder(host: Host) -> GopherUrlBuilder {
+        GopherUrlBuilder::new(host)
+    }
+
+    /// Starts another URL from the parts of this one; a filled form stays allowed if there is one.
+    pub fn to_builder(&self) -> GopherUrlBuilder {
+        GopherUrlBuilder {
+            url: self.clone(),
+            ask_forms: self.plus.as_ref().is_some_and(GopherPlus::is_filled_form),
+        }
+    }
+
+    /// The scheme, `gopher`.
+    pub fn scheme(&self) -> &'static str {
+        SCHEME
+    }
+
+    /// The machine to connect to.
+    pub fn host(&self) -> &Host {
+        self.hostport.host()
+    }
+
+    /// The port to connect to, 1–65535; [`DEFAULT_GOPHER_PORT`] when the URL named none.
+    pub fn port(&self) -> u16 {
+        self.hostport.port()
+    }
+
+    /// How the reply is read; a menu when the URL has no path.
+    pub fn item_type(&self) -> GopherType {
+        self.item_type
+    }
+
+    /// What the server knows the item by: opaque octets, possibly none.
+    pub fn selector(&self) -> &Octets {
+        &self.selector
+    }
+
+    /// The search string; an empty one differs from none.
+    pub fn search(&self) -> Option<&Octets> {
+        self.search.as_ref()
+    }
+
+    /// The Gopher+ string.
+    pub fn plus(&self) -> Option<&GopherPlus> {
+        self.plus.as_ref()
+    }
+
+    /// Whether a search string must be given before there is anything to send (draft §2.3).
+    pub fn needs_search_term(&self) -> bool {
+        self.item_type == GopherType::SEARCH && self.search.is_none()
+    }
+
+    /// The octets to send, line end included (draft §2.2–§2.8, §3.2).
+    pub fn request(&self, wire: PlusWire) -> Vec<u8> {
+        let mut octets = self.selector.as_bytes().to_vec();
+        let search = self.search.as_ref().map(Octets::as_bytes);
+        let filled = self.plus.as_ref().is_some_and(GopherPlus::is_filled_form);
+        let one_tab = self.plus.is_some() && (filled || wire == PlusWire::Protocol);
+        if let Some(search) = search.filter(|search| !(search.is_empty() && one_tab)) {
+            octets.push(b'\t');
+            octets.extend_from_slice(search);
+        }
+        if let Some(plus) = &self.plus {
+            octets.push(b'\t');
+            octets.extend_from_slice(plus.octets().as_bytes());
+        }
+        if !filled {
+            octets.extend_from_slice(b"\r\n");
+        }
+        octets
+    }
+
+    /// The one spelling that all equal URLs share.
+    ///
+    /// Scheme and host are in lower case; port 70 is left out, the slash never; the type is left out of a bare
+    /// menu alone; unreserved and reserved characters stand for themselves and everything else is escaped.
+    /// [`Mode::Strict`] reads it if [the host](Host::is_strict) and [the type](GopherType::is_listed) allow it.
+    pub fn canonical(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl fmt::Display for GopherUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{SCHEME}://{}/", self.hostport)?;
+        let is_bare = self.selector.is_empty() && self.search.is_none();
+        if self.item_type != GopherType::MENU || !is_bare {
+            self.item_type.fmt(f)?;
+        }
+        write_data(f, &self.selector)?;
+        if let Some(search) = &self.search {
+            f.write_str("%09")?;
+            write_data(f, search)?;
+        }
+        if let Some(plus) = &self.plus {
+            f.write_str("%09")?;
+            write_data(f, plus.octets())?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads in [`Mode::Strict`].
+impl FromStr for GopherUrl {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        GopherUrl::parse(text, Mode::Strict)
+    }
+}
+
+fn write_data(f: &mut fmt::Formatter<'_>, data: &Octets) -> fmt::Result {
+    common::write_escaped(f, data.as_bytes(), common::is_xchar)
+}

@@ -1,0 +1,109 @@
+//! The grammar of the Gopher URL draft §2.1, read from left to right with the offset of every fault.
+//!
+//! ```text
+//! "gopher://" host [ ":" port ] [ "/" [ type selector [ "%09" search [ "%09" gopher+string ] ] ] ]
+//! ```
+
+use super::super::authority::HostPort;
+use super::super::common::{self, Content, MAX_URL_LENGTH, Mode};
+use super::super::error::{UrlError, UrlErrorKind};
+use super::super::octets::Octets;
+use super::super::span::Span;
+use super::{GopherPlus, GopherType, GopherUrl, SCHEME};
+
+/// Characters that delimit in other schemes and are data here (draft §2.1).
+const RESERVED: &[u8] = b";/?:@&=";
+
+/// What parts the fields of the path.
+const TAB: &[u8] = b"%09";
+
+/// Reads a whole URL: [`GopherUrl::parse`].
+pub(super) fn parse(text: &[u8], mode: Mode) -> Result<GopherUrl, UrlError> {
+    let (url, fragment) = common::envelope(text, mode)?.cut(b"#");
+    let (scheme, rest) = common::scheme(url)?;
+    if !scheme.octets().eq_ignore_ascii_case(SCHEME.as_bytes()) {
+        return Err(scheme.fail(UrlErrorKind::UnsupportedScheme));
+    }
+    let (hostport, path) = common::double_slash(rest)?.cut(b"/");
+    let mut read = GopherUrl {
+        hostport: HostPort::parse(hostport, mode)?,
+        item_type: GopherType::MENU,
+        selector: Octets::default(),
+        search: None,
+        plus: None,
+    };
+    if let Some((_, path)) = path.split_first()
+        && let Some((_, fields)) = path.split_first()
+    {
+        read.item_type = item_type(path, mode)?;
+        let (selector, search) = split(fields);
+        read.selector = line(selector, mode)?;
+        if let Some((search, plus)) = search.map(split) {
+            read.search = Some(line(search, mode)?);
+            read.plus = plus.map(|plus| self::plus(plus, mode)).transpose()?;
+        }
+    }
+    if !fragment.is_empty() {
+        return Err(fragment.fail(UrlErrorKind::FragmentNotAllowed));
+    }
+    bounded(text, &read)?;
+    Ok(read)
+}
+
+/// The character in front of the selector. It is no data of the server's, so no escape may stand for it.
+fn item_type(path: Span<'_>, mode: Mode) -> Result<GopherType, UrlError> {
+    path.first()
+        .and_then(GopherType::new)
+        .filter(|item_type| mode == Mode::Lenient || item_type.is_listed())
+        .ok_or_else(|| path.fail(UrlErrorKind::InvalidGopherType))
+}
+
+/// What stands before the first escaped tab, and behind it if there is one.
+fn split(fields: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
+    let (head, tail) = fields.split_at(position(fields, |escape| escape == TAB));
+    (head, tail.strip_prefix(TAB))
+}
+
+/// A field that goes into one line of the request: any octets but CR and LF.
+fn line(field: Span<'_>, mode: Mode) -> Result<Octets, UrlError> {
+    let (data, broken) = field.split_at(position(field, breaks_line));
+    let data = self::data(data, mode)?;
+    match broken.is_empty() {
+        true => Ok(data),
+        false => Err(broken.fail(UrlErrorKind::ForbiddenControl)),
+    }
+}
+
+/// The Gopher+ string, which has line ends and tabs only if it is a filled form.
+fn plus(field: Span<'_>, mode: Mode) -> Result<GopherPlus, UrlError> {
+    let control = position(field, |escape| escape == TAB || breaks_line(escape));
+    GopherPlus::new(data(field, mode)?)
+        .ok_or_else(|| field.fail_at(control, UrlErrorKind::ForbiddenControl))
+}
+
+fn data(field: Span<'_>, mode: Mode) -> Result<Octets, UrlError> {
+    let content = Content {
+        mode,
+        never: b"",
+        controls: true,
+    };
+    content.decode_with(field, RESERVED)
+}
+
+/// Where the first three octets stand for which `wanted` holds; the length of the field if there are none.
+fn position(field: Span<'_>, wanted: impl Fn(&[u8]) -> bool) -> usize {
+    let octets = field.octets();
+    octets.windows(3).position(wanted).unwrap_or(octets.len())
+}
+
+fn breaks_line(escape: &[u8]) -> bool {
+    escape.eq_ignore_ascii_case(b"%0D") || escape.eq_ignore_ascii_case(b"%0A")
+}
+
+/// Escaping can make the canonical form longer than the text; then the text counts as too long.
+fn bounded(text: &[u8], url: &GopherUrl) -> Result<(), UrlError> {
+    match url.to_string().len() {
+        length if length <= MAX_URL_LENGTH => Ok(()),
+        _ => Err(Span::new(text).fail_at(MAX_URL_LENGTH, UrlErrorKind::TooLong)),
+    }
+}

@@ -1,0 +1,253 @@
+//! The Gopher+ string of a URL: views, attributes, and the answers to a form.
+//! Source: Gopher URL draft §2.4–§2.8 and §3.
+
+use super::super::octets::Octets;
+
+/// The third field of a request, behind selector and search string. Whatever octets it has, CR, LF and tab
+/// are among them only if it is a filled form.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct GopherPlus(Octets);
+
+/// What a [`GopherPlus`] asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PlusRequest {
+    /// `+`, `+format` or `+format language`: the item itself, in its default view or another.
+    View {
+        /// The media type, such as `text/html`; `None` for the default view.
+        format: Option<Octets>,
+        /// The language, such as `Es_ES`.
+        language: Option<Octets>,
+    },
+    /// `?`: the item, which has a form that people fill in first.
+    Form,
+    /// `!` or `$`, alone or with names: attributes.
+    Attributes {
+        /// Whose.
+        scope: AttributeScope,
+        /// Names with their `+`, such as `+ABSTRACT`; none for all.
+        names: Vec<Octets>,
+    },
+    /// `+`, tab, `1` and lines: the item, by the answers to its form.
+    Answers(Vec<Octets>),
+    /// Anything else, sent as it is.
+    Other,
+}
+
+/// Whose attributes are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AttributeScope {
+    /// `!`: the item's.
+    Item,
+    /// `$`: those of all items in a directory. Of another item it means the same as `!`.
+    Directory,
+}
+
+impl AttributeScope {
+    fn mark(self) -> u8 {
+        match self {
+            AttributeScope::Item => b'!',
+            AttributeScope::Directory => b'$',
+        }
+    }
+}
+
+/// What stands before and behind the answers to a form (draft §3.2).
+const FORM_BEGIN: &[u8] = b"+\t1\r\n+-1\r\n";
+const FORM_END: &[u8] = b".\r\n";
+
+impl GopherPlus {
+    /// The string as it stands behind the second tab; `None` if CR, LF or a tab is in it and it is no filled
+    /// form.
+    pub fn new(text: impl Into<Octets>) -> Option<Self> {
+        let text = text.into();
+        let is_line = !text
+            .as_bytes()
+            .iter()
+            .any(|octet| b"\t\r\n".contains(octet));
+        (is_line || answers(text.as_bytes()).is_some()).then_some(Self(text))
+    }
+
+    /// `+`: the default view.
+    pub fn default_view() -> Self {
+        Self(b"+".into())
+    }
+
+    /// `?`: the item has a form.
+    pub fn form() -> Self {
+        Self(b"?".into())
+    }
+
+    /// Attributes by name, or all where no name is given. `None` if a name holds CR, LF or a tab.
+    pub fn attributes(scope: AttributeScope, names: &[&str]) -> Option<Self> {
+        Self::new([&[scope.mark()], names.join(" ").as_bytes()].concat())
+    }
+
+    /// A view other than the default one. `None` if a part holds CR, LF or a tab.
+    pub fn view(format: &str, language: Option<&str>) -> Option<Self> {
+        let language = language.map_or_else(String::new, |language| format!(" {language}"));
+        Self::new(format!("+{format}{language}"))
+    }
+
+    /// The answers to a form, one for each line. `None` if one holds CR or LF, or is a lone dot, which would
+    /// end the form.
+    pub fn answers<T: AsRef<[u8]>>(answers: &[T]) -> Option<Self> {
+        let mut text = FORM_BEGIN.to_vec();
+        for answer in answers {
+            let answer = answer.as_ref();
+            if answer == b"." || answer.iter().any(|octet| b"\r\n".contains(octet)) {
+                return None;
+            }
+            text.extend_from_slice(answer);
+            text.extend_from_slice(b"\r\n");
+        }
+        text.extend_from_slice(FORM_END);
+        Some(Self(text.into()))
+    }
+
+    /// The octets behind the second tab.
+    pub fn octets(&self) -> &Octets {
+        &self.0
+    }
+
+    /// What is asked for.
+    pub fn request(&self) -> PlusRequest {
+        match self.0.as_bytes() {
+            b"?" => PlusRequest::Form,
+            [b'!', names @ ..] => attributes(AttributeScope::Item, names),
+            [b'$', names @ ..] => attributes(AttributeScope::Directory, names),
+            text => match (answers(text), text) {
+                (Some(answers), _) => PlusRequest::Answers(answers),
+                (None, [b'+', view @ ..]) => {
+                    let mut words = words(view);
+                    PlusRequest::View {
+                        format: words.next(),
+                        language: words.next(),
+                    }
+                }
+                _ => PlusRequest::Other,
+            },
+        }
+    }
+
+    /// Whether it is a filled form, which ends a request by itself.
+    pub fn is_filled_form(&self) -> bool {
+        self.0.as_bytes().starts_with(FORM_BEGIN)
+    }
+}
+
+/// Whether two attribute names are the same: letter case does not count, and `+VIEW` of RFC 1738 is the
+/// `+VIEWS` of the draft.
+pub fn same_attribute(one: &[u8], other: &[u8]) -> bool {
+    let plural = |name: &[u8]| match name.to_ascii_uppercase() {
+        name if name == b"+VIEW" => b"+VIEWS".to_vec(),
+        name => name,
+    };
+    plural(one) == plural(other)
+}
+
+fn attributes(scope: AttributeScope, names: &[u8]) -> PlusRequest {
+    PlusRequest::Attributes {
+        scope,
+        names: words(names).collect(),
+    }
+}
+
+fn words(text: &[u8]) -> impl Iterator<Item = Octets> {
+    text.split(|&octet| octet == b' ')
+        .filter(|word| !word.is_empty())
+        .map(Octets::from)
+}
+
+/// The answers of a filled form, if the text is one to its last octet.
+fn answers(text: &[u8]) -> Option<Vec<Octets>> {
+    let lines = text.strip_prefix(FORM_BEGIN)?.strip_suffix(FORM_END)?;
+    if lines.is_empty() {
+        return Some(Vec::new());
+    }
+    let lines = lines.strip_suffix(b"\r\n")?;
+    let mut answers = Vec::new();
+    let mut rest = Some(lines);
+    while let Some(text) = rest {
+        let end = text.windows(2).position(|pair| pair == b"\r\n");
+        let (answer, tail) = match end {
+            Some(end) => (text.get(..end)?, text.get(end + 2..)),
+            None => (text, None),
+        };
+        if answer == b"." || answer.iter().any(|octet| b"\r\n".contains(octet)) {
+            return None;
+        }
+        answers.push(answer.into());
+        rest = tail;
+    }
+    Some(answers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_string_is_read_for_what_it_asks() {
+        let view = |format: Option<&str>, language: Option<&str>| PlusRequest::View {
+            format: format.map(Octets::from),
+            language: language.map(Octets::from),
+        };
+        let named = |scope, names: &[&str]| PlusRequest::Attributes {
+            scope,
+            names: names.iter().map(|&name| name.into()).collect(),
+        };
+        let filled = |answers: &[&str]| {
+            PlusRequest::Answers(answers.iter().map(|&answer| answer.into()).collect())
+        };
+        for (text, expected) in [
+            ("+", Some(view(None, None))),
+            ("+text/html", Some(view(Some("text/html"), None))),
+            (
+                "+text/html Es_ES",
+                Some(view(Some("text/html"), Some("Es_ES"))),
+            ),
+            ("?", Some(PlusRequest::Form)),
+            ("!", Some(named(AttributeScope::Item, &[]))),
+            ("$", Some(named(AttributeScope::Directory, &[]))),
+            (
+                "!+ABSTRACT +ADMIN",
+                Some(named(AttributeScope::Item, &["+ABSTRACT", "+ADMIN"])),
+            ),
+            (
+                "$+VIEWS",
+                Some(named(AttributeScope::Directory, &["+VIEWS"])),
+            ),
+            ("", Some(PlusRequest::Other)),
+            ("??", Some(PlusRequest::Other)),
+            ("+\t1\r\n+-1\r\n.\r\n", Some(filled(&[]))),
+            ("+\t1\r\n+-1\r\n\r\n.\r\n", Some(filled(&[""]))),
+            (
+                "+\t1\r\n+-1\r\nNew York\r\n\r\nU\tS\r\n.\r\n",
+                Some(filled(&["New York", "", "U\tS"])),
+            ),
+            ("+\t1\r\n+-1\r\n.\r\n.\r\n", None),
+            ("+\t1\r\n+-1\r\na\rb\r\n.\r\n", None),
+            ("+\t1\r\n+-1\r\na.\r\n", None),
+            ("+\r\nQUIT", None),
+            ("+a\tb", None),
+        ] {
+            let plus = GopherPlus::new(text);
+            assert_eq!(plus.as_ref().map(GopherPlus::request), expected, "{text:?}");
+            if let Some(PlusRequest::Answers(answers)) = expected {
+                assert_eq!(GopherPlus::answers(&answers), plus, "{text:?}");
+            }
+        }
+        assert_eq!(GopherPlus::answers(&["."]), None);
+        assert_eq!(GopherPlus::answers(&["a\nb"]), None);
+        assert_eq!(
+            GopherPlus::view("a/b", Some("De")),
+            GopherPlus::new("+a/b De")
+        );
+        assert_eq!(
+            GopherPlus::attributes(AttributeScope::Item, &["+A", "+B"]),
+            GopherPlus::new("!+A +B")
+        );
+        assert!(same_attribute(b"+View", b"+VIEWS") && !same_attribute(b"+ASK", b"+VIEWS"));
+    }
+}

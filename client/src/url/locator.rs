@@ -1,0 +1,441 @@
+//! A URL of any scheme: RFC 1738 §3 and §4, with the properties that RFC 1736 wants of a locator.
+//! Each scheme has its own type; here is what can be asked of all of them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::caution::{Caution, Scope, Site};
+use super::common::{self, Content, MAX_URL_LENGTH, Mode};
+use super::error::{UrlError, UrlErrorKind};
+use super::gopher::GopherUrl;
+use super::host::Host;
+use super::octets::Octets;
+use super::registry::{RegisteredUrl, Registry, is_scheme};
+use super::schemes::{
+    FileHost, FileUrl, FtpUrl, HttpUrl, HttpsUrl, MailtoUrl, MessageId, NewsUrl, NntpUrl,
+    OpaqueUri, ProsperoUrl, TelnetUrl, WaisUrl,
+};
+use super::span::Span;
+use super::userinfo::Userinfo;
+use super::z3950::Z3950Url;
+
+/// Whether a text says where something is, what it is called, or neither (RFC 1736 §4.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UriKind {
+    /// A locator: a scheme says how to get at something.
+    Locator,
+    /// A name: `urn` and what is called so; there is no way to follow it.
+    Name,
+    /// No scheme in front: a description, a number, a partial form.
+    Neither,
+}
+
+impl fmt::Display for UriKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            UriKind::Locator => "locator",
+            UriKind::Name => "name",
+            UriKind::Neither => "neither",
+        })
+    }
+}
+
+/// Tells locators from names and from everything else by what stands before the first colon.
+///
+/// Nothing behind the colon is looked at. Outer blanks and one leading `URL:` are skipped.
+pub fn uri_kind(text: impl AsRef<[u8]>) -> UriKind {
+    let Ok((scheme, _)) = common::scheme(common::unwrapped(Span::new(text.as_ref()))) else {
+        return UriKind::Neither;
+    };
+    match lower_case(scheme).as_str() {
+        NAME_SCHEME => UriKind::Name,
+        scheme if is_scheme(scheme) && scheme != PREFIX => UriKind::Locator,
+        _ => UriKind::Neither,
+    }
+}
+
+/// A URL by its scheme.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Url {
+    /// `z39.50s` and `z39.50r`: RFC 2056.
+    Z3950(Z3950Url),
+    /// `gopher`: RFC 1738 §3.4, RFC 4266.
+    Gopher(GopherUrl),
+    /// `ftp`: RFC 1738 §3.2.
+    Ftp(FtpUrl),
+    /// `http`: RFC 1738 §3.3.
+    Http(HttpUrl),
+    /// `https`: RFC 2818.
+    Https(HttpsUrl),
+    /// `mailto`: RFC 1738 §3.5.
+    Mailto(MailtoUrl),
+    /// `news`: RFC 1738 §3.6.
+    News(NewsUrl),
+    /// `nntp`: RFC 1738 §3.7.
+    Nntp(NntpUrl),
+    /// `telnet`: RFC 1738 §3.8.
+    Telnet(TelnetUrl),
+    /// `wais`: RFC 1738 §3.9.
+    Wais(WaisUrl),
+    /// `file`: RFC 1738 §3.10.
+    File(FileUrl),
+    /// `prospero`: RFC 1738 §3.11.
+    Prospero(ProsperoUrl),
+    /// `mid`, a mail message: RFC 1630.
+    MessageId(MessageId),
+    /// `cid`, a part of one: RFC 1630.
+    ContentId(MessageId),
+    /// `urn`: a name and no locator.
+    Name(OpaqueUri),
+    /// A scheme of a [`Registry`].
+    Registered(RegisteredUrl),
+    /// Any other scheme, kept as it is.
+    Other(OpaqueUri),
+}
+
+/// The scheme of names.
+const NAME_SCHEME: &str = "urn";
+/// What may stand before a URL and is no scheme (RFC 1738 Appendix).
+const PREFIX: &str = "url";
+
+/// Whether this crate itself reads the scheme, or keeps anybody from reading it.
+pub(crate) fn is_known(scheme: &str) -> bool {
+    const KNOWN: [&str; 18] = [
+        "z39.50s",
+        "z39.50r",
+        "gopher",
+        "ftp",
+        "http",
+        "https",
+        "mailto",
+        "news",
+        "nntp",
+        "telnet",
+        "wais",
+        "file",
+        "prospero",
+        "mid",
+        "cid",
+        "z39.50",
+        NAME_SCHEME,
+        PREFIX,
+    ];
+    KNOWN.contains(&scheme)
+}
+
+/// A URL, and the fragment that was written behind it.
+///
+/// Two locators are equal when their URLs are: the fragment does not count, because it is no part of the URL
+/// (RFC 1738 §2.2). `Display` is the canonical form with the password hidden, and `Debug` hides it too.
+#[derive(Clone, Debug)]
+pub struct Locator {
+    url: Url,
+    fragment: Option<Octets>,
+}
+
+impl Locator {
+    /// Reads a URL of any scheme of this crate; one of another scheme is kept as it is.
+    ///
+    /// Errors: as [`Registry::parse`], which also reads schemes that were added.
+    pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
+        Registry::new().parse(text, mode)
+    }
+
+    /// The URL by its scheme.
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// The URL by its scheme, without the fragment.
+    pub fn into_url(self) -> Url {
+        self.url
+    }
+
+    /// What followed `#`, escapes resolved: never sent, and read in [`Mode::Lenient`] only. An empty one is none,
+    /// since it means the whole (RFC 1630); of Z39.50 URLs it is kept.
+    pub fn fragment(&self) -> Option<&Octets> {
+        self.fragment.as_ref()
+    }
+
+    /// A locator or a name; never neither.
+    pub fn kind(&self) -> UriKind {
+        match self.url {
+            Url::Name(_) => UriKind::Name,
+            _ => UriKind::Locator,
+        }
+    }
+
+    /// The scheme in lower case, without a colon.
+    pub fn scheme(&self) -> &str {
+        match &self.url {
+            Url::Z3950(url) => url.scheme(),
+            Url::Gopher(_) => "gopher",
+            Url::Ftp(_) => "ftp",
+            Url::Http(url) => url.scheme(),
+            Url::Https(url) => url.scheme(),
+            Url::Mailto(_) => "mailto",
+            Url::News(_) => "news",
+            Url::Nntp(_) => "nntp",
+            Url::Telnet(_) => "telnet",
+            Url::Wais(_) => "wais",
+            Url::File(_) => "file",
+            Url::Prospero(_) => "prospero",
+            Url::MessageId(_) => "mid",
+            Url::ContentId(_) => "cid",
+            Url::Registered(url) => url.scheme(),
+            Url::Name(url) | Url::Other(url) => url.scheme(),
+        }
+    }
+
+    /// The machine that the URL leads to, if it says one.
+    pub fn host(&self) -> Option<&Host> {
+        self.site().map(|site| site.host)
+    }
+
+    /// The port to connect to, 1–65535, the default one of the scheme if the URL names none.
+    pub fn port(&self) -> Option<u16> {
+        self.site()?.port
+    }
+
+    /// User and password, if the URL has them.
+    pub fn userinfo(&self) -> Option<&Userinfo> {
+        self.site()?.userinfo
+    }
+
+    /// What a person should know before the URL is followed.
+    pub fn cautions(&self) -> Vec<Caution> {
+        self.site().map(|site| site.cautions()).unwrap_or_default()
+    }
+
+    /// Where the URL means the same. A reader's environment never changes how it is read.
+    pub fn scope(&self) -> Scope {
+        match &self.url {
+            Url::File(file) if *file.host() == FileHost::Local => Scope::Local,
+            Url::News(_) => Scope::ServerRelative,
+            Url::Nntp(nntp) if nntp.hostport().is_none() => Scope::ServerRelative,
+            _ => Scope::Global,
+        }
+    }
+
+    /// The one spelling that all equal URLs share, but for the password, which shows as `***`.
+    pub fn canonical(&self) -> String {
+        self.to_string()
+    }
+
+    /// The canonical form, password included.
+    pub fn to_string_with_secrets(&self) -> String {
+        match &self.url {
+            Url::Ftp(url) => url.to_string_with_secrets(),
+            Url::Telnet(url) => url.to_string_with_secrets(),
+            Url::Registered(url) => url.to_string_with_secrets(),
+            Url::Name(url) | Url::Other(url) => url.to_string_with_secrets(),
+            _ => self.to_string(),
+        }
+    }
+
+    /// Whether both lead to the same place by the same way. Two different locators may still lead to one
+    /// resource, and one locator to another resource tomorrow (RFC 1736 §2.3).
+    pub fn same_locator(&self, other: &Locator) -> bool {
+        self.url == other.url
+    }
+
+    fn site(&self) -> Option<Site<'_>> {
+        match &self.url {
+            Url::Z3950(url) => Some(Site {
+                host: url.host(),
+                port: Some(url.port()),
+                default_port: Some(super::DEFAULT_PORT),
+                userinfo: url.userinfo(),
+            }),
+            Url::Gopher(url) => Some(Site {
+                host: url.host(),
+                port: Some(url.port()),
+                default_port: Some(super::DEFAULT_GOPHER_PORT),
+                userinfo: None,
+            }),
+            Url::Ftp(url) => Some(url.login.site()),
+            Url::Http(url) => Some(url.hostport().site()),
+            Url::Https(url) => Some(url.hostport().site()),
+            Url::Nntp(url) => Some(url.hostport()?.site()),
+            Url::Telnet(url) => Some(url.login.site()),
+            Url::Wais(url) => Some(url.hostport().site()),
+            Url::File(url) => match url.host() {
+                FileHost::Local => None,
+                FileHost::Remote(host) => Some(Site {
+                    host,
+                    port: None,
+                    default_port: None,
+                    userinfo: None,
+                }),
+            },
+            Url::Prospero(url) => Some(url.hostport().site()),
+            Url::Registered(url) => Some(Site {
+                host: url.url().host()?,
+                port: url.url().port().map(|(port, _)| port),
+                default_port: url.url().port().map(|(_, default)| default),
+                userinfo: url.url().userinfo(),
+            }),
+            Url::Mailto(_) | Url::News(_) | Url::MessageId(_) | Url::ContentId(_) => None,
+            Url::Name(_) | Url::Other(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Locator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.url {
+            Url::Z3950(url) => url.fmt(f),
+            Url::Gopher(url) => url.fmt(f),
+            Url::Ftp(url) => url.fmt(f),
+            Url::Http(url) => url.fmt(f),
+            Url::Https(url) => url.fmt(f),
+            Url::Mailto(url) => url.fmt(f),
+            Url::News(url) => url.fmt(f),
+            Url::Nntp(url) => url.fmt(f),
+            Url::Telnet(url) => url.fmt(f),
+            Url::Wais(url) => url.fmt(f),
+            Url::File(url) => url.fmt(f),
+            Url::Prospero(url) => url.fmt(f),
+            Url::MessageId(identifier) => write!(f, "mid:{identifier}"),
+            Url::ContentId(identifier) => write!(f, "cid:{identifier}"),
+            Url::Registered(url) => url.fmt(f),
+            Url::Name(url) | Url::Other(url) => url.fmt(f),
+        }
+    }
+}
+
+/// Reads in [`Mode::Strict`].
+impl FromStr for Locator {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        Locator::parse(text, Mode::Strict)
+    }
+}
+
+impl PartialEq for Locator {
+    fn eq(&self, other: &Self) -> bool {
+        self.same_locator(other)
+    }
+}
+
+impl Eq for Locator {}
+
+impl std::hash::Hash for Locator {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.url.hash(state);
+    }
+}
+
+impl From<Url> for Locator {
+    fn from(url: Url) -> Self {
+        Locator {
+            url,
+            fragment: None,
+        }
+    }
+}
+
+/// A URL of another scheme where a Z39.50 URL was wanted. No conversion exists, not even from `wais`, which has
+/// the same default port (RFC 1738 §3.9).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a URL of scheme {scheme} leads to no Z39.50 server")]
+pub struct Unsupported {
+    /// The scheme in lower case, without a colon.
+    pub scheme: String,
+}
+
+impl TryFrom<Locator> for Z3950Url {
+    type Error = Unsupported;
+
+    fn try_from(locator: Locator) -> Result<Self, Unsupported> {
+        match locator.url {
+            Url::Z3950(url) => Ok(url),
+            _ => Err(Unsupported {
+                scheme: locator.scheme().to_owned(),
+            }),
+        }
+    }
+}
+
+/// Reads a whole URL: [`Registry::parse`].
+pub(super) fn parse(text: &[u8], mode: Mode, registry: &Registry) -> Result<Locator, UrlError> {
+    let (url, fragment) = common::envelope(text, mode)?.cut(b"#");
+    let (scheme, rest) = common::scheme(url)?;
+    let url = match lower_case(scheme).as_str() {
+        "z39.50s" | "z39.50r" => {
+            let url = Z3950Url::parse(text, mode)?;
+            return Ok(Locator {
+                fragment: url.fragment().cloned(),
+                url: Url::Z3950(url),
+            });
+        }
+        "gopher" => return Ok(Url::Gopher(GopherUrl::parse(text, mode)?).into()),
+        "ftp" => Url::Ftp(FtpUrl::parse(rest, mode)?),
+        "http" => Url::Http(HttpUrl::parse(rest, mode)?),
+        "https" => Url::Https(HttpUrl::parse(rest, mode)?),
+        "mailto" => Url::Mailto(MailtoUrl::parse(rest, mode)?),
+        "news" => Url::News(NewsUrl::parse(rest, mode)?),
+        "nntp" => Url::Nntp(NntpUrl::parse(rest, mode)?),
+        "telnet" => Url::Telnet(TelnetUrl::parse(rest, mode)?),
+        "wais" => Url::Wais(WaisUrl::parse(rest, mode)?),
+        "file" => Url::File(FileUrl::parse(rest, mode)?),
+        "prospero" => Url::Prospero(ProsperoUrl::parse(rest, mode)?),
+        "mid" => Url::MessageId(MessageId::parse(rest, mode)?),
+        "cid" => Url::ContentId(MessageId::parse(rest, mode)?),
+        NAME_SCHEME => Url::Name(OpaqueUri::parse(scheme, rest, mode)?),
+        PREFIX => {
+            let refusal = scheme.fail(UrlErrorKind::UnsupportedScheme);
+            return Err(
+                refusal.advising("`URL:` is no scheme; only lenient reading takes one of it")
+            );
+        }
+        other => match registry.read(other, rest, mode) {
+            Some(url) => Url::Registered(url?),
+            None => Url::Other(OpaqueUri::parse(scheme, rest, mode)?),
+        },
+    };
+    let locator = Locator {
+        url,
+        fragment: self::fragment(fragment, mode)?,
+    };
+    bounded(text, &locator)?;
+    Ok(locator)
+}
+
+/// What follows the `#`, if there is one and it is not empty.
+fn fragment(fragment: Span<'_>, mode: Mode) -> Result<Option<Octets>, UrlError> {
+    let Some(text) = fragment.strip_prefix(b"#") else {
+        return Ok(None);
+    };
+    if mode == Mode::Strict {
+        return Err(fragment.fail(UrlErrorKind::FragmentNotAllowed));
+    }
+    let content = Content {
+        mode,
+        never: b"",
+        controls: true,
+    };
+    let octets = content.decode(text)?;
+    Ok((!octets.is_empty()).then_some(octets))
+}
+
+/// Escaping can make the canonical form longer than the text; then the text counts as too long.
+fn bounded(text: &[u8], locator: &Locator) -> Result<(), UrlError> {
+    /// No octet grows to more than this many.
+    const LARGEST_GROWTH: usize = 4;
+    if text.len() <= MAX_URL_LENGTH / LARGEST_GROWTH
+        || locator.to_string_with_secrets().len() <= MAX_URL_LENGTH
+    {
+        return Ok(());
+    }
+    Err(Span::new(text).fail_at(MAX_URL_LENGTH, UrlErrorKind::TooLong))
+}
+
+fn lower_case(scheme: Span<'_>) -> String {
+    let octets = scheme.octets().iter();
+    octets
+        .map(|octet| char::from(octet.to_ascii_lowercase()))
+        .collect()
+}

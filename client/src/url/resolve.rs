@@ -1,0 +1,166 @@
+//! Partial forms: RFC 1630, "Partial (relative) form". A text without a scheme means a place near that of another URI.
+//!
+//! The rule for leading slashes contradicts the example beside it: by the rule, as many slashes as the partial form
+//! begins with are looked for in the base, from the right; the example takes one slash for the root. The examples
+//! agree with everything written since, so they are the default here.
+
+use super::common::{self, MAX_URL_LENGTH};
+use super::error::{UrlError, UrlErrorKind};
+use super::generic::{self, path_start};
+use super::span::Span;
+
+/// How leading slashes of a partial form are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum Profile {
+    /// As in the examples of RFC 1630: one slash is the root, two are a host, more are looked for in the base.
+    #[default]
+    #[cfg_attr(feature = "cli", value(name = "examples"))]
+    Rfc1630Examples,
+    /// As the text of RFC 1630 has it: any number is looked for in the base, and a query alone takes the place of the
+    /// last segment.
+    #[cfg_attr(feature = "cli", value(name = "prose"))]
+    Rfc1630Prose,
+}
+
+/// Why a partial form means nothing beside its base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResolveError {
+    /// The base is no whole URI; offsets count in the base.
+    #[error("base: {0}")]
+    Base(UrlError),
+    /// The partial form holds what no URI may, or begins with more slashes than the base has in a row anywhere
+    /// (`NoMatchingSlashRun`); offsets count in the partial form.
+    #[error("reference: {0}")]
+    Reference(UrlError),
+}
+
+impl ResolveError {
+    /// The refusal itself.
+    pub fn refusal(&self) -> UrlError {
+        match self {
+            ResolveError::Base(refusal) | ResolveError::Reference(refusal) => *refusal,
+        }
+    }
+}
+
+/// What `reference` means beside `base`: a whole URI, not yet read by its scheme, whose grammar it may not fit.
+///
+/// A whole URI stands for itself. Segments `.` vanish and `..` take the segment before with them, an empty one too,
+/// but never the host. An empty reference, or one of a fragment alone, is the base without its own fragment.
+/// Escapes stay as they are: an escaped slash or dot is data.
+///
+/// # Errors
+/// See [`ResolveError`]; of the base, `MissingScheme` above all.
+pub fn resolve(base: &str, reference: &str, profile: Profile) -> Result<String, ResolveError> {
+    checked(base).map_err(ResolveError::Base)?;
+    checked(reference).map_err(ResolveError::Reference)?;
+    if generic::is_absolute(reference) {
+        return Ok(reference.to_owned());
+    }
+    if !generic::is_absolute(base) {
+        let refusal = Span::new(base.as_bytes()).fail(UrlErrorKind::MissingScheme);
+        return Err(ResolveError::Base(refusal));
+    }
+    let (base, _) = generic::split_fragment(base);
+    let (path, tail) = cut(reference, 0);
+    let (place, _) = cut(base, path_start(base));
+    let slashes = path.bytes().take_while(|&octet| octet == b'/').count();
+    let joined = match (slashes, profile) {
+        (0, _) if path.is_empty() && !tail.starts_with('?') => {
+            return bounded(format!("{base}{tail}"));
+        }
+        (0, Profile::Rfc1630Examples) if path.is_empty() => place.to_owned(),
+        (0, _) => format!("{}{path}", directory(place)),
+        (1, Profile::Rfc1630Examples) => format!("{}{path}", place.split_at(path_start(place)).0),
+        (2, Profile::Rfc1630Examples) => {
+            let scheme = generic::split(place).map_or("", |(scheme, _)| scheme);
+            format!("{scheme}:{path}")
+        }
+        _ => match matching_run(place, slashes) {
+            Some(before) => format!("{before}{path}"),
+            None => {
+                let refusal = Span::new(path.as_bytes()).fail(UrlErrorKind::NoMatchingSlashRun);
+                return Err(ResolveError::Reference(refusal));
+            }
+        },
+    };
+    let (head, path) = joined.split_at(path_start(&joined));
+    bounded(format!("{head}{}{tail}", without_dots(path)))
+}
+
+fn checked(text: &str) -> Result<(), UrlError> {
+    let text = Span::new(text.as_bytes());
+    if text.octets().len() > MAX_URL_LENGTH {
+        return Err(text.fail_at(MAX_URL_LENGTH, UrlErrorKind::TooLong));
+    }
+    common::graphic(text)
+}
+
+fn bounded(uri: String) -> Result<String, ResolveError> {
+    checked(&uri).map_err(ResolveError::Reference)?;
+    Ok(uri)
+}
+
+/// What stands before and from the first `?` or `#` on that is not before `start`.
+fn cut(text: &str, start: usize) -> (&str, &str) {
+    let path = text.get(start..).unwrap_or_default();
+    let length = path.find(['?', '#']).unwrap_or(path.len());
+    text.split_at(start + length)
+}
+
+/// The base up to its last slash, which an authority without a path gets.
+fn directory(base: &str) -> String {
+    let (head, path) = base.split_at(path_start(base));
+    match path.rsplit_once('/') {
+        Some((directory, _)) => format!("{head}{directory}/"),
+        None if head.contains('/') => format!("{head}/"),
+        None => head.to_owned(),
+    }
+}
+
+/// The base before the first run of exactly `count` slashes that has no longer one to its right.
+fn matching_run(base: &str, count: usize) -> Option<&str> {
+    let mut found = None;
+    let mut rest = base;
+    while let Some(index) = rest.find('/') {
+        let (_, run) = rest.split_at(index);
+        let behind = run.trim_start_matches('/');
+        let length = run.len() - behind.len();
+        let start = base.len() - run.len();
+        match length.cmp(&count) {
+            std::cmp::Ordering::Greater => found = None,
+            std::cmp::Ordering::Equal => found = found.or(base.get(..start)),
+            std::cmp::Ordering::Less => {}
+        }
+        rest = behind;
+    }
+    found
+}
+
+/// The path with `.` and `..` carried out.
+fn without_dots(path: &str) -> String {
+    let (root, names) = match path.strip_prefix('/') {
+        Some(names) => ("/", names),
+        None => ("", path),
+    };
+    let mut kept: Vec<&str> = Vec::new();
+    let mut names = names.split('/').peekable();
+    while let Some(name) = names.next() {
+        match name {
+            "." => {}
+            ".." => {
+                kept.pop();
+            }
+            name => {
+                kept.push(name);
+                continue;
+            }
+        }
+        if names.peek().is_none() {
+            kept.push("");
+        }
+    }
+    format!("{root}{}", kept.join("/"))
+}

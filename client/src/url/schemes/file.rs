@@ -1,0 +1,150 @@
+//! `file` URLs: RFC 1738 §3.10. They name no way to fetch a file, only the machine it is on.
+//!
+//! ```text
+//! "file://" [ host | "localhost" ] "/" segment *( "/" segment )
+//! ```
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::super::common::{Content, Mode};
+use super::super::error::{UrlError, UrlErrorKind};
+use super::super::host::{self, Host};
+use super::super::octets::Octets;
+use super::super::span::Span;
+use super::{segments, write_segments};
+
+/// A file on some machine.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FileUrl {
+    host: FileHost,
+    segments: Vec<Octets>,
+}
+
+/// The machine that a file is on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum FileHost {
+    /// The one where the URL is read: no host, or `localhost`.
+    Local,
+    /// Another one.
+    Remote(Host),
+}
+
+/// Why a file URL names no path on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LocalPathError {
+    /// The file is elsewhere, and the URL says no way to get it.
+    #[error("the file is on another machine")]
+    RemoteHost,
+    /// A path of this machine would take the segment for two.
+    #[error("an escaped slash in a file name")]
+    SlashInSegment,
+    /// `..`, which would leave the directory named before it.
+    #[error("a segment `..` in the path")]
+    ParentSegment,
+    /// No file name has this octet.
+    #[error("a zero octet in a file name")]
+    ZeroOctet,
+    /// File names are text on this machine, and this one is not UTF-8.
+    #[error("a file name that is no text")]
+    NotText,
+}
+
+impl FileUrl {
+    /// The file at the end of these segments; none is the root.
+    pub fn new<T: Into<Octets>>(host: FileHost, segments: impl IntoIterator<Item = T>) -> Self {
+        let mut segments: Vec<Octets> = segments.into_iter().map(T::into).collect();
+        if segments.is_empty() {
+            segments.push(Octets::default());
+        }
+        let host = match host {
+            FileHost::Remote(Host::Name(name)) if name.as_str() == LOCALHOST => FileHost::Local,
+            host => host,
+        };
+        FileUrl { host, segments }
+    }
+
+    /// The machine.
+    pub fn host(&self) -> &FileHost {
+        &self.host
+    }
+
+    /// The path between its slashes, escapes resolved: at least one segment; `.` and `..` are names like others.
+    pub fn segments(&self) -> &[Octets] {
+        &self.segments
+    }
+
+    /// The path on this machine.
+    ///
+    /// # Errors
+    /// What would open a file that the URL does not name, or that nobody can open: see [`LocalPathError`].
+    pub fn to_local_path(&self) -> Result<PathBuf, LocalPathError> {
+        if self.host != FileHost::Local {
+            return Err(LocalPathError::RemoteHost);
+        }
+        let mut path = Vec::new();
+        for segment in &self.segments {
+            let octets = segment.as_bytes();
+            if octets == b".." {
+                return Err(LocalPathError::ParentSegment);
+            } else if octets.contains(&b'/') {
+                return Err(LocalPathError::SlashInSegment);
+            } else if octets.contains(&0) {
+                return Err(LocalPathError::ZeroOctet);
+            }
+            path.push(b'/');
+            path.extend_from_slice(octets);
+        }
+        to_path(path)
+    }
+
+    /// Reads what follows `file:`. The lenient mode also takes one slash for the three of a local file.
+    pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
+        let (host, path) = match rest.strip_prefix(b"//") {
+            Some(rest) => rest.cut(b"/"),
+            None if mode == Mode::Lenient && rest.first() == Some(b'/') => rest.split_at(0),
+            None => return Err(rest.fail(UrlErrorKind::MissingDoubleSlash)),
+        };
+        if host.octets().contains(&b'@') {
+            return Err(host.fail(UrlErrorKind::UserinfoNotAllowed).without_octet());
+        }
+        let host = match host.is_empty() {
+            true => FileHost::Local,
+            false => FileHost::Remote(host::host(host, mode)?),
+        };
+        let path = path.strip_prefix(b"/").ok_or_else(|| {
+            path.fail(UrlErrorKind::MissingPart)
+                .advising("add `/` and a path")
+        })?;
+        let content = Content {
+            mode,
+            never: b";",
+            controls: true,
+        };
+        Ok(FileUrl::new(host, segments(path, content)?))
+    }
+}
+
+const LOCALHOST: &str = "localhost";
+
+impl fmt::Display for FileUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("file://")?;
+        if let FileHost::Remote(host) = &self.host {
+            host.fmt(f)?;
+        }
+        write_segments(f, &self.segments)
+    }
+}
+
+#[cfg(unix)]
+fn to_path(octets: Vec<u8>) -> Result<PathBuf, LocalPathError> {
+    use std::os::unix::ffi::OsStringExt;
+    Ok(std::ffi::OsString::from_vec(octets).into())
+}
+
+#[cfg(not(unix))]
+fn to_path(octets: Vec<u8>) -> Result<PathBuf, LocalPathError> {
+    let text = String::from_utf8(octets).map_err(|_| LocalPathError::NotText)?;
+    Ok(text.into())
+}

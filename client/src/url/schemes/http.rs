@@ -1,0 +1,129 @@
+//! `http` URLs: RFC 1738 §3.3; `https` by RFC 2818, which differs in scheme and port alone.
+//!
+//! ```text
+//! "http://" hostport [ "/" segment *( "/" segment ) [ "?" search ] ]
+//! ```
+
+use std::fmt;
+
+use super::super::authority::HostPort;
+use super::super::common::{self, Content, Mode};
+use super::super::encoded::Encoded;
+use super::super::error::{UrlError, UrlErrorKind};
+use super::super::octets::Octets;
+use super::super::span::Span;
+
+/// A resource of a Web server. The port that the scheme stands for makes it `http` or [`https`](HttpsUrl).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HttpUrl<const DEFAULT_PORT: u16 = 80> {
+    hostport: HostPort<DEFAULT_PORT>,
+    path: Encoded,
+    search: Option<Encoded>,
+}
+
+/// A resource of a Web server behind TLS.
+pub type HttpsUrl = HttpUrl<443>;
+
+impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
+    /// The resource under these path segments, none for the root.
+    pub fn new<T: AsRef<[u8]>>(
+        hostport: HostPort<DEFAULT_PORT>,
+        segments: impl IntoIterator<Item = T>,
+    ) -> Self {
+        HttpUrl {
+            hostport,
+            path: Encoded::joined(segments.into_iter().map(Encoded::of_data), "/"),
+            search: None,
+        }
+    }
+
+    /// The same resource asked for these words, `+` between them (RFC 1630).
+    #[must_use]
+    pub fn with_words<T: AsRef<[u8]>>(self, words: impl IntoIterator<Item = T>) -> Self {
+        let word = |word: T| {
+            let pieces = word.as_ref().split(|&octet| octet == b'+');
+            Encoded::joined(pieces.map(Encoded::of_data), "%2B")
+        };
+        HttpUrl {
+            search: Some(Encoded::joined(words.into_iter().map(word), "+")),
+            ..self
+        }
+    }
+
+    /// `http` or `https`.
+    pub fn scheme(&self) -> &'static str {
+        match DEFAULT_PORT {
+            443 => "https",
+            _ => "http",
+        }
+    }
+
+    /// The machine and the port to connect to.
+    pub fn hostport(&self) -> &HostPort<DEFAULT_PORT> {
+        &self.hostport
+    }
+
+    /// What follows the slash after the host, up to the `?`.
+    pub fn path(&self) -> &Encoded {
+        &self.path
+    }
+
+    /// The path between its slashes, escapes resolved: an escaped slash parts nothing. At least one segment.
+    pub fn segments(&self) -> impl Iterator<Item = Octets> {
+        self.path.split('/')
+    }
+
+    /// What follows the `?`.
+    pub fn search(&self) -> Option<&Encoded> {
+        self.search.as_ref()
+    }
+
+    /// The words of the search between their `+`, escapes resolved (RFC 1630); `None` without a `?`.
+    pub fn words(&self) -> Option<Vec<Octets>> {
+        Some(self.search.as_ref()?.split('+').collect())
+    }
+
+    /// What a request names: slash, path and search, never a fragment.
+    pub fn request_path(&self) -> String {
+        match &self.search {
+            Some(search) => format!("/{}?{search}", self.path),
+            None => format!("/{}", self.path),
+        }
+    }
+
+    /// Reads what follows the scheme's colon. The strict mode wants the slash before a `?`, one `?` and no slash
+    /// behind it; there is no user or password in either mode.
+    pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
+        let (hostport, rest) = common::double_slash(rest)?.cut(b"/?");
+        let hostport = HostPort::parse(hostport, mode)?;
+        let path = match rest.strip_prefix(b"/") {
+            Some(path) => path,
+            None if mode == Mode::Strict && !rest.is_empty() => {
+                return Err(rest.fail(UrlErrorKind::UnexpectedCharacter));
+            }
+            None => rest,
+        };
+        let content = Content {
+            mode,
+            never: b"",
+            controls: true,
+        };
+        let (path, search) = path.cut(b"?");
+        let path = Encoded::parse(path, content, b"/;:@&=", b"")?;
+        let search = search
+            .strip_prefix(b"?")
+            .map(|search| Encoded::parse(search, content, b";:@&=", b"+"));
+        Ok(HttpUrl {
+            hostport,
+            path,
+            search: search.transpose()?,
+        })
+    }
+}
+
+impl<const DEFAULT_PORT: u16> fmt::Display for HttpUrl<DEFAULT_PORT> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", self.scheme(), self.hostport)?;
+        f.write_str(&self.request_path())
+    }
+}

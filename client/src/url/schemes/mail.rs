@@ -1,0 +1,136 @@
+//! Mail: `mailto` of RFC 1738 §3.5, and what `mid`, `cid` and `news` name a message or its part by (RFC 1630).
+//! A mail address and a message identifier are both an `addr-spec` without angle brackets.
+
+use std::fmt;
+
+use super::super::common::{self, Content, Mode};
+use super::super::error::{UrlError, UrlErrorKind};
+use super::super::host::{self, Host};
+use super::super::octets::Octets;
+use super::super::span::Span;
+use super::write_data;
+
+/// The mail address of a person or a service. Nothing in it is reserved, `?` included: header fields in a URL
+/// (RFC 6068) came later and are part of the address here.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MailtoUrl {
+    address: Octets,
+}
+
+impl MailtoUrl {
+    /// A URL for this address: at least one octet and no control characters, which could begin another header.
+    ///
+    /// Errors: `EmptyPart`, `ForbiddenControl` at its octet.
+    pub fn new(address: impl Into<Octets>) -> Result<Self, UrlError> {
+        let address = address.into();
+        if address.is_empty() {
+            return Err(UrlError::at(UrlErrorKind::EmptyPart, 0));
+        }
+        common::no_controls(address.as_bytes())?;
+        Ok(MailtoUrl { address })
+    }
+
+    /// The address, escapes resolved.
+    pub fn address(&self) -> &Octets {
+        &self.address
+    }
+
+    /// Reads what follows `mailto:`.
+    pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
+        if rest.is_empty() {
+            return Err(rest
+                .fail(UrlErrorKind::EmptyPart)
+                .advising("add the address"));
+        }
+        let address = without_controls(mode).decode_with(rest, ALL)?;
+        Ok(MailtoUrl { address })
+    }
+}
+
+impl fmt::Display for MailtoUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("mailto:")?;
+        write_data(f, &self.address, ALL)
+    }
+}
+
+/// Every reserved character.
+const ALL: &[u8] = b";/?:@&=";
+/// Reserved characters that are data before the `@` of a message identifier.
+const LOCAL: &[u8] = b";/?:&=";
+
+/// The identifier of a message, of part of one or of a news article. `Display` is its spelling in a URL.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MessageId {
+    local: Octets,
+    domain: String,
+}
+
+impl MessageId {
+    /// The identifier `local@domain`.
+    ///
+    /// Errors: `EmptyPart` or `ForbiddenControl` in the first; those of [`Host::parse`] in the second.
+    pub fn new(local: impl Into<Octets>, domain: impl Into<String>) -> Result<Self, UrlError> {
+        let (local, domain) = (local.into(), domain.into());
+        if local.is_empty() {
+            return Err(UrlError::at(UrlErrorKind::EmptyPart, 0));
+        }
+        common::no_controls(local.as_bytes())?;
+        Host::parse(&domain, Mode::Lenient)?;
+        Ok(MessageId { local, domain })
+    }
+
+    /// What stands before the `@`, escapes resolved: at least one octet, no control characters.
+    pub fn local(&self) -> &Octets {
+        &self.local
+    }
+
+    /// The domain, in the letter case of the URL, since identifiers are compared octet for octet.
+    pub fn domain(&self) -> &str {
+        &self.domain
+    }
+
+    /// The identifier as it stands in a message, without angle brackets.
+    pub fn octets(&self) -> Octets {
+        [self.local.as_bytes(), b"@", self.domain.as_bytes()]
+            .concat()
+            .into()
+    }
+
+    /// Reads all of `text`; the domain is a host name of RFC 1738.
+    pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
+        let Some((local, domain)) = text.rsplit_once(b'@') else {
+            without_controls(mode).decode_with(text, LOCAL)?;
+            let (_, end) = text.split_at(text.octets().len());
+            return Err(end
+                .fail(UrlErrorKind::MissingPart)
+                .advising("add `@` and a domain"));
+        };
+        if local.is_empty() {
+            return Err(local
+                .fail(UrlErrorKind::EmptyPart)
+                .advising("put the identifier before the `@`"));
+        }
+        let local = without_controls(mode).decode_with(local, LOCAL)?;
+        host::host(domain, mode)?;
+        Ok(MessageId {
+            local,
+            domain: domain.octets().iter().copied().map(char::from).collect(),
+        })
+    }
+}
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_data(f, &self.local, LOCAL)?;
+        write!(f, "@{}", self.domain)
+    }
+}
+
+fn without_controls(mode: Mode) -> Content {
+    Content {
+        mode,
+        never: b"@",
+        controls: false,
+    }
+}

@@ -1,0 +1,62 @@
+//! The schemes of RFC 1738 §3 other than gopher and Z39.50, each in a file of its own, and those of RFC 1630
+//! that name messages. What several of them share stands here.
+
+mod file;
+mod ftp;
+mod ftp_plan;
+mod http;
+mod mail;
+mod news;
+mod nntp;
+mod opaque;
+mod prospero;
+mod telnet;
+mod wais;
+
+use std::fmt;
+
+pub use file::{FileHost, FileUrl, LocalPathError};
+pub use ftp::{FtpPath, FtpUrl, TypeCode};
+pub use ftp_plan::FtpStep;
+pub use http::{HttpUrl, HttpsUrl};
+pub use mail::{MailtoUrl, MessageId};
+pub use news::{NewsUrl, Newsgroup};
+pub use nntp::NntpUrl;
+pub use opaque::OpaqueUri;
+pub use prospero::{ProsperoField, ProsperoUrl};
+pub use telnet::{TelnetPlan, TelnetUrl};
+pub use wais::{WaisTarget, WaisUrl};
+
+use super::common::{self, Class, Content};
+use super::error::UrlError;
+use super::octets::Octets;
+use super::span::Span;
+
+/// Reserved characters that are data between the slashes of ftp, file and prospero (`fsegment`, `psegment`).
+const SEGMENT: &[u8] = b"?:@&=";
+
+/// The segments between slashes, at least one, escapes resolved.
+fn segments(path: Span<'_>, content: Content) -> Result<Vec<Octets>, UrlError> {
+    path.split(b'/')
+        .map(|segment| content.decode_with(segment, SEGMENT))
+        .collect()
+}
+
+/// A slash before each segment.
+fn write_segments<'a>(
+    out: &mut impl fmt::Write,
+    segments: impl IntoIterator<Item = &'a Octets>,
+) -> fmt::Result {
+    for segment in segments {
+        out.write_char('/')?;
+        write_data(out, segment, SEGMENT)?;
+    }
+    Ok(())
+}
+
+/// Data in which unreserved characters and these reserved ones are literal.
+fn write_data(out: &mut impl fmt::Write, data: &Octets, literal: &[u8]) -> fmt::Result {
+    common::write_escaped(out, data.as_bytes(), |octet| {
+        literal.contains(&octet) || Class::of(octet) == Class::Unreserved
+    })
+}

@@ -1,0 +1,85 @@
+//! `news` URLs: RFC 1738 §3.6. They name what any news server may have, and no server.
+
+use std::fmt;
+
+use super::super::common::Mode;
+use super::super::error::{UrlError, UrlErrorKind};
+use super::super::span::Span;
+use super::mail::MessageId;
+
+/// Newsgroups or an article, wherever the reader gets his news.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum NewsUrl {
+    /// `*`: all newsgroups there are.
+    All,
+    /// A newsgroup.
+    Group(Newsgroup),
+    /// An article; its identifier has an `@`, as no newsgroup has.
+    Article(MessageId),
+}
+
+impl NewsUrl {
+    /// Reads what follows `news:`.
+    pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
+        match rest.octets() {
+            b"*" => Ok(NewsUrl::All),
+            octets if octets.contains(&b'@') => Ok(NewsUrl::Article(MessageId::parse(rest, mode)?)),
+            _ => Ok(NewsUrl::Group(Newsgroup::parse(rest)?)),
+        }
+    }
+}
+
+impl fmt::Display for NewsUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NewsUrl::All => f.write_str("news:*"),
+            NewsUrl::Group(group) => write!(f, "news:{group}"),
+            NewsUrl::Article(identifier) => write!(f, "news:{identifier}"),
+        }
+    }
+}
+
+/// The name of a newsgroup: a letter, then letters, digits and `-.+_` (RFC 1738 §5), letter case kept.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Newsgroup(String);
+
+impl Newsgroup {
+    /// The newsgroup of this name.
+    ///
+    /// Errors: `EmptyPart`; `InvalidCharacter` at the first character that no such name holds there.
+    pub fn new(name: impl AsRef<str>) -> Result<Self, UrlError> {
+        Self::parse(Span::new(name.as_ref().as_bytes()))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn parse(text: Span<'_>) -> Result<Self, UrlError> {
+        if text.is_empty() {
+            return Err(text
+                .fail(UrlErrorKind::EmptyPart)
+                .advising("name a newsgroup"));
+        }
+        let mut octets = text.octets().iter().enumerate();
+        let fault = octets.position(|(index, octet)| match index {
+            0 => !octet.is_ascii_alphabetic(),
+            _ => !octet.is_ascii_alphanumeric() && !b"-.+_".contains(octet),
+        });
+        match fault {
+            Some(index) => Err(text
+                .fail_at(index, UrlErrorKind::InvalidCharacter)
+                .advising("a newsgroup has a letter first, then letters, digits and `-.+_`")),
+            None => Ok(Newsgroup(
+                text.octets().iter().copied().map(char::from).collect(),
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Newsgroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

@@ -1,0 +1,172 @@
+//! `prospero` URLs: RFC 1738 §3.11; the version behind `%00` of RFC 1630 is read in the lenient mode.
+//!
+//! ```text
+//! "prospero://" hostport "/" segment *( "/" segment ) *( ";" field "=" value )
+//! ```
+
+use std::fmt;
+
+use super::super::authority::HostPort;
+use super::super::common::{self, Content, Mode};
+use super::super::error::{UrlError, UrlErrorKind};
+use super::super::octets::Octets;
+use super::super::span::Span;
+use super::{segments, write_data, write_segments};
+
+/// An object in the Prospero directory service. No part holds control characters.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ProsperoUrl {
+    hostport: HostPort<{ ProsperoUrl::DEFAULT_PORT }>,
+    segments: Vec<Octets>,
+    version: Option<Octets>,
+    fields: Vec<ProsperoField>,
+}
+
+/// A field that the link must match, such as `OBJECT-VERSION`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ProsperoField {
+    name: Octets,
+    value: Octets,
+}
+
+impl ProsperoField {
+    /// A field of this name and value, each possibly empty.
+    ///
+    /// Errors: `ForbiddenControl` at its octet.
+    pub fn new(name: impl Into<Octets>, value: impl Into<Octets>) -> Result<Self, UrlError> {
+        let (name, value) = (name.into(), value.into());
+        common::no_controls(name.as_bytes())?;
+        common::no_controls(value.as_bytes())?;
+        Ok(ProsperoField { name, value })
+    }
+
+    /// The name.
+    pub fn name(&self) -> &Octets {
+        &self.name
+    }
+
+    /// The value.
+    pub fn value(&self) -> &Octets {
+        &self.value
+    }
+}
+
+impl ProsperoUrl {
+    /// The port of a URL that names none.
+    pub const DEFAULT_PORT: u16 = 1525;
+
+    /// The object of this name, its slashes parting segments, with these fields.
+    ///
+    /// Errors: `ForbiddenControl` at its octet in the name.
+    pub fn new(
+        hostport: HostPort<{ ProsperoUrl::DEFAULT_PORT }>,
+        hsoname: impl AsRef<[u8]>,
+        fields: impl IntoIterator<Item = ProsperoField>,
+    ) -> Result<Self, UrlError> {
+        let hsoname = hsoname.as_ref();
+        common::no_controls(hsoname)?;
+        Ok(ProsperoUrl {
+            hostport,
+            segments: hsoname
+                .split(|&octet| octet == b'/')
+                .map(Octets::from)
+                .collect(),
+            version: None,
+            fields: fields.into_iter().collect(),
+        })
+    }
+
+    /// The machine and the port to connect to.
+    pub fn hostport(&self) -> &HostPort<{ ProsperoUrl::DEFAULT_PORT }> {
+        &self.hostport
+    }
+
+    /// The host-specific object name: the segments with slashes between them.
+    pub fn hsoname(&self) -> Octets {
+        let segments: Vec<&[u8]> = self.segments.iter().map(Octets::as_bytes).collect();
+        segments.join(&b'/').into()
+    }
+
+    /// The version of the object, in the form of RFC 1630.
+    pub fn version(&self) -> Option<&Octets> {
+        self.version.as_ref()
+    }
+
+    /// The fields, in the order of the URL.
+    pub fn fields(&self) -> &[ProsperoField] {
+        &self.fields
+    }
+
+    /// Reads what follows `prospero:`.
+    pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
+        let (hostport, rest) = common::double_slash(rest)?.cut(b"/");
+        let hostport = HostPort::parse(hostport, mode)?;
+        let path = rest.strip_prefix(b"/").ok_or_else(|| {
+            rest.fail(UrlErrorKind::MissingPart)
+                .advising("add `/` and the object's name")
+        })?;
+        let content = Content {
+            mode,
+            never: b"",
+            controls: false,
+        };
+        let (path, mut rest) = path.cut(b";");
+        let (hsoname, version) = match mode {
+            Mode::Strict => (path, None),
+            Mode::Lenient => at_zero(path),
+        };
+        let segments = segments(hsoname, content)?;
+        let version = version.map(|version| content.decode(version)).transpose()?;
+        let mut fields = Vec::new();
+        while let Some(field) = rest.strip_prefix(b";") {
+            let semicolon = rest;
+            let (field, tail) = field.cut(b";");
+            let (name, value) = field
+                .split_once(b'=')
+                .ok_or_else(|| semicolon.fail(UrlErrorKind::MalformedParameter))?;
+            fields.push(ProsperoField {
+                name: content.decode_with(name, FIELD)?,
+                value: content.decode_with(value, FIELD)?,
+            });
+            rest = tail;
+        }
+        Ok(ProsperoUrl {
+            hostport,
+            segments,
+            version,
+            fields,
+        })
+    }
+}
+
+/// Reserved characters that are data in names and values of fields (RFC 1738 §5).
+const FIELD: &[u8] = b"?:@&";
+
+impl fmt::Display for ProsperoUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "prospero://{}", self.hostport)?;
+        write_segments(f, &self.segments)?;
+        if let Some(version) = &self.version {
+            f.write_str("%00")?;
+            write_data(f, version, b"")?;
+        }
+        for ProsperoField { name, value } in &self.fields {
+            f.write_str(";")?;
+            write_data(f, name, FIELD)?;
+            f.write_str("=")?;
+            write_data(f, value, FIELD)?;
+        }
+        Ok(())
+    }
+}
+
+/// What stands before and behind the first escaped zero octet.
+fn at_zero(path: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
+    match path.octets().windows(3).position(|window| window == b"%00") {
+        Some(index) => {
+            let (name, rest) = path.split_at(index);
+            (name, rest.strip_prefix(b"%00"))
+        }
+        None => (path, None),
+    }
+}

@@ -1,0 +1,160 @@
+//! `wais` URLs: RFC 1738 §3.9. Z39.50 services have URLs of their own (RFC 2056), and one is never made of the other.
+//!
+//! ```text
+//! "wais://" hostport "/" database [ "?" search | "/" wtype "/" wpath ]
+//! ```
+
+use std::fmt;
+
+use super::super::authority::HostPort;
+use super::super::common::{self, Content, Mode};
+use super::super::error::{UrlError, UrlErrorKind};
+use super::super::octets::Octets;
+use super::super::span::Span;
+use super::write_data;
+
+/// A database of a WAIS server, a search in it, or a document of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct WaisUrl {
+    hostport: HostPort<{ WaisUrl::DEFAULT_PORT }>,
+    database: Octets,
+    target: WaisTarget,
+}
+
+/// What a [`WaisUrl`] names in its database.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum WaisTarget {
+    /// The database itself.
+    Database,
+    /// What this search finds.
+    Search(Octets),
+    /// A document.
+    Document {
+        /// Its type, such as `TEXT`: no control characters.
+        wtype: Octets,
+        /// Its identifier, opaque to all but its server: any octets.
+        wpath: Octets,
+    },
+}
+
+impl WaisUrl {
+    /// The port of a URL that names none.
+    pub const DEFAULT_PORT: u16 = 210;
+
+    /// A URL of these parts.
+    ///
+    /// Errors: `ForbiddenControl` at its octet in the database or the type.
+    pub fn new(
+        hostport: HostPort<{ WaisUrl::DEFAULT_PORT }>,
+        database: impl Into<Octets>,
+        target: WaisTarget,
+    ) -> Result<Self, UrlError> {
+        let database = database.into();
+        common::no_controls(database.as_bytes())?;
+        if let WaisTarget::Document { wtype, .. } = &target {
+            common::no_controls(wtype.as_bytes())?;
+        }
+        Ok(WaisUrl {
+            hostport,
+            database,
+            target,
+        })
+    }
+
+    /// The machine and the port to connect to.
+    pub fn hostport(&self) -> &HostPort<{ WaisUrl::DEFAULT_PORT }> {
+        &self.hostport
+    }
+
+    /// The database: possibly empty, as the grammar has it.
+    pub fn database(&self) -> &Octets {
+        &self.database
+    }
+
+    /// What in the database.
+    pub fn target(&self) -> &WaisTarget {
+        &self.target
+    }
+
+    /// The fields of a document's identifier, if it is written `digits=value;` over and over (RFC 1630).
+    pub fn fields(&self) -> Option<Vec<(u64, Octets)>> {
+        let WaisTarget::Document { wpath, .. } = &self.target else {
+            return None;
+        };
+        let fields = wpath.as_bytes().strip_suffix(b";")?;
+        fields.split(|&octet| octet == b';').map(field).collect()
+    }
+
+    /// Reads what follows `wais:`. The lenient mode takes `;`, `=` and `/` in an identifier.
+    pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
+        let (hostport, rest) = common::double_slash(rest)?.cut(b"/");
+        let hostport = HostPort::parse(hostport, mode)?;
+        let path = rest.strip_prefix(b"/").ok_or_else(|| {
+            rest.fail(UrlErrorKind::MissingPart)
+                .advising("add `/` and a database")
+        })?;
+        let string = Content {
+            mode,
+            never: b"",
+            controls: false,
+        };
+        let opaque = Content {
+            controls: true,
+            ..string
+        };
+        let (database, rest) = path.cut(b"/?");
+        let database = string.decode(database)?;
+        let target = if let Some(search) = rest.strip_prefix(b"?") {
+            WaisTarget::Search(opaque.decode_with(search, SEARCH)?)
+        } else if let Some(document) = rest.strip_prefix(b"/") {
+            let (wtype, rest) = document.cut(b"/");
+            let wtype = string.decode(wtype)?;
+            let wpath = rest.strip_prefix(b"/").ok_or_else(|| {
+                rest.fail(UrlErrorKind::MissingPart)
+                    .advising("add `/` and the document's path")
+            })?;
+            let wpath = opaque.decode(wpath)?;
+            WaisTarget::Document { wtype, wpath }
+        } else {
+            WaisTarget::Database
+        };
+        Ok(WaisUrl {
+            hostport,
+            database,
+            target,
+        })
+    }
+}
+
+/// Reserved characters that are data in a search (RFC 1738 §5).
+const SEARCH: &[u8] = b";:@&=";
+
+impl fmt::Display for WaisUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "wais://{}/", self.hostport)?;
+        write_data(f, &self.database, b"")?;
+        match &self.target {
+            WaisTarget::Database => Ok(()),
+            WaisTarget::Search(search) => {
+                f.write_str("?")?;
+                write_data(f, search, SEARCH)
+            }
+            WaisTarget::Document { wtype, wpath } => {
+                f.write_str("/")?;
+                write_data(f, wtype, b"")?;
+                f.write_str("/")?;
+                write_data(f, wpath, b"")
+            }
+        }
+    }
+}
+
+fn field(text: &[u8]) -> Option<(u64, Octets)> {
+    let (digits, value) = Span::new(text).split_once(b'=')?;
+    let digits = digits.octets();
+    if !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let number = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    Some((number, value.octets().into()))
+}
