@@ -441,7 +441,7 @@ mod tests {
     fn record(size: usize) -> NamePlusRecord {
         let octets = vec![b'a'; size];
         NamePlusRecord {
-            name: (size % 2 == 0).then(|| DatabaseName::from("books")),
+            name: size.is_multiple_of(2).then(|| DatabaseName::from("books")),
             record: Record::RetrievalRecord(External::octet_aligned(USMARC, octets)),
         }
     }

@@ -3,6 +3,7 @@
 
 use rasn::prelude::*;
 
+use super::Null;
 use crate::apdu::{CompSpec, ExternalValue};
 use crate::oid::{self, Oid};
 use crate::record::tree::{choice, sequence};
@@ -24,7 +25,7 @@ sequence! {
     /// What the client asks for.
     pub struct EsRequest {
         #[rasn(tag(explicit(1)))] to_keep: OriginPartToKeep,
-        #[rasn(tag(2))] not_to_keep: (),
+        #[rasn(tag(2))] not_to_keep: Null,
     }
 }
 
@@ -32,7 +33,7 @@ sequence! {
     /// What the server keeps.
     pub struct TaskPackage {
         #[rasn(tag(explicit(1)))] origin_part: OriginPartToKeep,
-        #[rasn(tag(2))] target_part: (),
+        #[rasn(tag(2))] target_part: Null,
     }
 }
 

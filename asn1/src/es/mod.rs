@@ -21,5 +21,8 @@ pub mod update;
 pub use parameters::TaskParameters;
 pub use task_package::{TaskPackage, TaskStatus};
 
+/// NULL: an element that says no more than that it is there.
+pub type Null = ();
+
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 use rasn::prelude::*;
 
+use super::Null;
 use crate::apdu::ExternalValue;
 use crate::oid::{self, Oid};
 use crate::record::tree::{choice, described_by_name, sequence};
@@ -23,7 +24,7 @@ sequence! {
     /// What the client asks for.
     #[derive(Default)]
     pub struct EsRequest {
-        #[rasn(tag(1))] to_keep: (),
+        #[rasn(tag(1))] to_keep: Null,
         #[rasn(tag(explicit(2)))] not_to_keep: Option<OriginPartNotToKeep>,
     }
 }
@@ -32,7 +33,7 @@ sequence! {
     /// What the server keeps.
     #[derive(Default)]
     pub struct TaskPackage {
-        #[rasn(tag(1))] origin_part: (),
+        #[rasn(tag(1))] origin_part: Null,
         #[rasn(tag(explicit(2)))] target_part: Option<TargetPart>,
     }
 }

@@ -1,7 +1,7 @@
 //! What travels in an EXTERNAL beside records and tasks: diagnostics, reports, challenges, negotiation and element
 //! specifications (Z39.50-2003 Appendices DIAG, RSC, ACC, USR, ESP, NEG), and the formats of Index Data.
 //!
-//! A type reads and writes itself by [`ExternalValue`](crate::apdu::ExternalValue), and tells what it consists of by
+//! A type reads and writes itself by [`ExternalValue`], and tells what it consists of by
 //! [`Describe`](crate::record::tree::Describe).
 //!
 //! | file | what it holds |

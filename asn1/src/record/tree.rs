@@ -221,12 +221,16 @@ fn label(name: &str) -> String {
 }
 
 /// A SEQUENCE: the type with its derives, and its elements by name.
+///
+/// A type is taken apart because rasn's derive has to see the word `Option`, without which an explicit tag is not optional.
 macro_rules! sequence {
-    ($(#[$meta:meta])* pub struct $name:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* }) => {
+    ($(#[$meta:meta])* pub struct $name:ident {
+        $($(#[$field_meta:meta])* $field:ident: $type:ident $(<$of:ty>)?,)*
+    }) => {
         $(#[$meta])*
         #[derive(rasn::AsnType, rasn::Decode, rasn::Encode, Clone, Debug, PartialEq)]
         pub struct $name {
-            $($(#[$field_meta])* pub $field: $type,)*
+            $($(#[$field_meta])* pub $field: $type $(<$of>)?,)*
         }
 
         impl $crate::record::tree::Describe for $name {

@@ -128,8 +128,8 @@ fn samples() -> Vec<ExplainRecord> {
                 nicknames: None,
                 element_tag: number(1),
                 description: None,
-                data_type: Some(PrimitiveDataType::STRING),
-                other_tag_info: None,
+                data_type: None,
+                other_tag_info: Some(Default::default()),
             }]),
         })),
         ExplainRecord::SortDetails(Box::new(SortDetails {
