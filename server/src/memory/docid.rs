@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use z3950_asn1::record::{MarcRecord, Tag};
+use z3950_asn1::record::{Field, MarcRecord, Tag};
 
 /// A field, and a subfield of it unless it is a control field: `001`, `035$a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,16 @@ impl DocidField {
         values
             .map(<[u8]>::trim_ascii)
             .find(|docid| !docid.is_empty())
+    }
+}
+
+impl DocidField {
+    /// A field that holds a docid and nothing else.
+    pub(super) fn field(&self, docid: &[u8]) -> Field {
+        match self.code {
+            None => Field::control(self.tag, docid.to_vec()),
+            Some(code) => Field::data(self.tag, "  ", [([code], docid)]),
+        }
     }
 }
 
@@ -72,8 +82,6 @@ impl fmt::Display for DocidField {
 
 #[cfg(test)]
 mod tests {
-    use z3950_asn1::record::Field;
-
     use super::*;
 
     #[test]

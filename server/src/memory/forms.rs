@@ -20,11 +20,26 @@ const MARCXML: &str = "marcxml";
 /// Element set of XML: Dublin Core.
 const DUBLIN_CORE: &str = "dc";
 
+/// The element sets of XML, besides F and B.
+pub(super) const XML_ELEMENT_SETS: [&str; 2] = [MARCXML, DUBLIN_CORE];
+
 /// Whether XML records have the element set; others have F and B alone.
 pub(super) fn is_of_xml(element_set: &str) -> bool {
-    [MARCXML, DUBLIN_CORE]
+    XML_ELEMENT_SETS
         .iter()
         .any(|known| element_set.eq_ignore_ascii_case(known))
+}
+
+/// The element set of XML that a schema stands for, by its address or by its name in SRU.
+pub(super) fn of_schema(address: &str) -> Option<&'static str> {
+    Some(match address.to_ascii_lowercase().as_str() {
+        "http://www.loc.gov/marc21/slim" | "info:srw/schema/1/marcxml-v1.1" | MARCXML => MARCXML,
+        "http://purl.org/dc/elements/1.1/"
+        | "http://www.openarchives.org/oai/2.0/oai_dc/"
+        | "info:srw/schema/1/dc-v1.1"
+        | DUBLIN_CORE => DUBLIN_CORE,
+        _ => return None,
+    })
 }
 
 /// A record in `syntax`, its own being `stored`. Text is UTF-8; MARC itself goes out octet for octet as it is stored, unless

@@ -2,73 +2,90 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `load` | files into records, damage told of |
+//! | `builder`, `load` | records from memory and files into databases, damage told of |
+//! | `catalogue`, `result` | the databases at one time, and result sets that keep theirs |
+//! | `update`, `save` | changes, all or none, and their way to a file |
 //! | `docid` | where a record's docid stands |
-//! | `fields`, `words`, `isbn`, `index` | what can be searched, and how fast |
-//! | `attributes`, `eval`, `hits` | a query into records |
+//! | `fields`, `words`, `isbn` | what can be searched |
+//! | `index`, `hits` | what makes it fast; sets of records |
+//! | `attributes`, `eval`, `profile` | a query into records |
+//! | `facets`, `scan`, `sort` | counts, terms and orders of records |
 //! | `forms`, `brief` | the record syntaxes and element sets |
 //! | `demo` | the catalogue that the program shows itself with |
 
 mod attributes;
 mod brief;
+mod builder;
+mod catalogue;
 mod demo;
 mod docid;
 mod eval;
+mod facets;
 mod fields;
 mod forms;
 mod hits;
 mod index;
 mod isbn;
 mod load;
+mod profile;
+mod result;
+mod save;
+mod scan;
+mod sort;
+mod update;
 mod words;
 
-use std::ops::Range;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use bytes::Bytes;
-use z3950_asn1::apdu::{DatabaseName, External};
+use tokio::runtime::Handle;
+use z3950_asn1::apdu::{DatabaseName, Schema};
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::oid::{Oid, USMARC, XML};
-use z3950_asn1::record::{MarcRecord, marc_syntax};
+use z3950_asn1::oid::{Oid, XML};
 
+pub use self::builder::MemoryBackendBuilder;
+use self::catalogue::Catalogue;
 pub use self::docid::{DocidField, DocidFieldError};
-use self::eval::evaluate;
-use self::index::{Index, IndexBuilder};
-pub use self::load::{LoadError, Loaded, LoadedRecord, Note, load};
-use crate::backend::{Backend, Hits, RecordId, Search};
+use self::eval::Evaluated;
+pub use self::fields::{
+    AccessPoint, AccessPoints, AccessPointsError, Kind, Source, SourceError, Sources,
+};
+use self::index::Index;
+pub use self::load::{DatabaseFiles, FileNotes, LoadError, MAX_NOTES, Note, Progress};
+pub use self::profile::{Profile, Treatment, TypeProfile, Values};
+use self::result::ResultList;
+pub use self::save::SaveError;
+use crate::backend::{
+    Answer, Backend, DatabaseInfo, Found, Hits, Retrieve, Retrieved, Scan, Scanned, Search, Sort,
+    TermCount, Update, ready,
+};
 use crate::diagnostic::{Diagnostic, diagnostic};
 
-/// Databases of MARC records in memory.
+/// Databases of MARC records in memory; a cheap handle, whose clones are of the same databases.
 ///
 /// Records are served as USMARC or UNIMARC, whichever they are, octet for octet as they were loaded; and as MARCXML, Dublin
 /// Core, SUTRS, OPAC and GRS-1. Element sets are F and B; XML has `marcxml` (as F) and `dc` as well.
-#[derive(Debug)]
-pub struct MemoryBackend {
-    databases: Vec<Database>,
-    /// By their numbers.
-    records: Vec<Stored>,
-    /// The syntaxes that occur among them.
-    stored_syntaxes: Vec<Oid>,
-    index: Index,
+///
+/// Updates and reloads put new databases in the place of the old ones at once. A result set keeps the records it was made of.
+#[derive(Clone)]
+pub struct MemoryBackend(Arc<Shared>);
+
+struct Shared {
+    sources: load::Sources,
+    profile: Profile,
+    current: RwLock<Arc<Catalogue>>,
+    /// Held while another catalogue is being made: one change at a time.
+    changing: Mutex<()>,
 }
 
-/// A database is a range of records.
-#[derive(Debug)]
-struct Database {
-    name: String,
-    records: Range<u32>,
+impl fmt::Debug for MemoryBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let catalogue = self.current();
+        let names = catalogue.databases.iter().map(|database| &database.name);
+        f.debug_set().entries(names).finish()
+    }
 }
-
-/// A record as it was loaded.
-#[derive(Debug)]
-struct Stored {
-    /// Its ISO 2709 form.
-    octets: Bytes,
-    /// The syntax of that form: a record says itself whether it is UNIMARC.
-    syntax: Oid,
-}
-
-/// The name that means all databases, unless one bears it.
-const ALL: &str = "Default";
 
 impl MemoryBackend {
     /// A backend in the making.
@@ -81,85 +98,151 @@ impl MemoryBackend {
         Self::builder().add_demo().build()
     }
 
-    /// The records of the databases named, as ascending ranges.
-    fn ranges(&self, names: &[DatabaseName]) -> Result<Vec<Range<u32>>, Diagnostic> {
-        let mut ranges = Vec::new();
-        for name in names {
-            let octets = name.0.as_bytes();
-            let text = name.0.to_str().unwrap_or_default();
-            match self
-                .databases
-                .iter()
-                .find(|database| same_name(&database.name, text))
-            {
-                Some(database) => ranges.push(database.records.clone()),
-                None if same_name(text, ALL) => {
-                    ranges.extend(
-                        self.databases
-                            .iter()
-                            .map(|database| database.records.clone()),
-                    );
-                }
-                None => return Err(diagnostic(Condition::DATABASE_DOES_NOT_EXIST, octets)),
-            }
-        }
-        ranges.sort_unstable_by_key(|range| range.start);
-        ranges.dedup();
-        Ok(ranges)
+    fn new(sources: load::Sources, profile: Profile, index: Index) -> Self {
+        let catalogue = Catalogue::new(Arc::clone(&sources.databases), index);
+        Self(Arc::new(Shared {
+            sources,
+            profile,
+            current: RwLock::new(Arc::new(catalogue)),
+            changing: Mutex::new(()),
+        }))
     }
 
-    fn stored(&self, record: RecordId) -> Option<&Stored> {
-        self.records.get(usize::try_from(record.0).ok()?)
+    /// Loads the same databases from the same files anew and puts them in the place of the old ones; `progress` is called from
+    /// time to time. Updates that have not been saved are lost. Blocks until it is done, while searches go on.
+    ///
+    /// # Errors
+    /// As for [`MemoryBackendBuilder::load`]; then all stays as it was.
+    pub fn reload(&self, progress: &dyn Fn(&Progress)) -> Result<Vec<FileNotes>, LoadError> {
+        let _changing = self
+            .0
+            .changing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let sources = &self.0.sources;
+        let (index, notes) = load::load(sources, progress)?;
+        self.replace(Catalogue::new(Arc::clone(&sources.databases), index));
+        Ok(notes)
+    }
+
+    /// Writes the records of a database to a file, in the form that the end of its name says, ISO 2709 if it says none. At any
+    /// moment the file is what it was or what it is to be. Blocks until it is done.
+    ///
+    /// # Errors
+    /// See [`SaveError`].
+    pub fn save(&self, database: &str, path: &Path) -> Result<(), SaveError> {
+        let catalogue = self.current();
+        let number = catalogue.number(database);
+        let number = number.ok_or_else(|| SaveError::NoDatabase(database.to_owned()))?;
+        save::save(&catalogue.index, number, path)
+    }
+
+    /// The databases as they are now.
+    fn current(&self) -> Arc<Catalogue> {
+        Arc::clone(
+            &self
+                .0
+                .current
+                .read()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
+    }
+
+    fn replace(&self, catalogue: Catalogue) {
+        *self
+            .0
+            .current
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Arc::new(catalogue);
+    }
+
+    fn find(&self, search: &Search<'_>) -> Result<Found, Diagnostic> {
+        let catalogue = self.current();
+        let databases = catalogue.selected(search.databases)?;
+        let index = &catalogue.index;
+        let (fields, profile) = (&*self.0.sources.rules.fields, &self.0.profile);
+        let Evaluated { hits, operands } = eval::find(index, fields, profile, search)?;
+        let hits = index.visible(hits, databases.as_deref());
+        let count = |(operand, hits)| TermCount {
+            operand,
+            records: index.visible(hits, databases.as_deref()).len(),
+        };
+        let term_counts = operands.into_iter().map(count).collect();
+        let facets = match search.facets {
+            [] => Vec::new(),
+            requests => facets::facets(index, fields, profile, &hits, requests),
+        };
+        let hits = hits.into_owned();
+        Ok(Found {
+            term_counts,
+            facets,
+            ..ResultList::of_set(catalogue, hits).into()
+        })
+    }
+
+    /// A record as it was when it was found.
+    fn retrieve(&self, wanted: &Retrieve<'_>) -> Retrieved {
+        let list = wanted.hits.downcast::<ResultList>();
+        let catalogue = list.map_or_else(|| self.current(), |list| Arc::clone(&list.catalogue));
+        let database = catalogue.database_of(wanted.record);
+        let segment = catalogue.index.segment(wanted.record);
+        let stored = segment.and_then(|(segment, number)| segment.record(number));
+        let lost = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "");
+        let record = stored.ok_or_else(lost).and_then(|(octets, own)| {
+            let composition = wanted.composition;
+            let syntax = composition.syntax.unwrap_or(own);
+            forms::record(octets, own, &syntax, composition.element_set(database))
+        });
+        Retrieved {
+            database: DatabaseName::from(database),
+            record,
+        }
     }
 }
 
-/// Database names are compared without case (Z39.50-2003 §3.1.2).
-fn same_name(left: &str, right: &str) -> bool {
-    left.eq_ignore_ascii_case(right) || left.to_lowercase() == right.to_lowercase()
+/// Does work that takes its time where it holds up no other session, if there is such a place.
+fn elsewhere<'a, T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Diagnostic> + Send + 'static,
+) -> Answer<'a, T> {
+    let Ok(runtime) = Handle::try_current() else {
+        return ready(work());
+    };
+    let task = runtime.spawn_blocking(work);
+    Box::pin(async move {
+        let lost = |_| Err(diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, ""));
+        task.await.unwrap_or_else(lost)
+    })
 }
 
 impl Backend for MemoryBackend {
-    fn databases(&self) -> Vec<&str> {
-        self.databases
-            .iter()
-            .map(|database| &*database.name)
-            .collect()
+    fn databases(&self) -> Vec<DatabaseInfo> {
+        let catalogue = self.current();
+        let (fields, profile) = (&*self.0.sources.rules.fields, &self.0.profile);
+        let attributes = attributes::infos(fields, profile);
+        let syntaxes = catalogue.syntaxes();
+        let databases = catalogue.databases.iter().enumerate();
+        let infos = databases.map(|(number, database)| DatabaseInfo {
+            name: database.name.clone(),
+            title: database.title.clone(),
+            description: database.description.clone(),
+            records: Some(catalogue.count(number)),
+            syntaxes: syntaxes.clone(),
+            element_sets: forms::XML_ELEMENT_SETS.map(str::to_owned).into(),
+            attributes: attributes.clone(),
+            scan: true,
+            sort: true,
+            update: true,
+        });
+        infos.collect()
     }
 
     /// Operands that are result sets are restricted to the databases searched, as terms are.
-    fn search(&self, search: &Search<'_>) -> Result<Hits, Diagnostic> {
-        let ranges = self.ranges(search.databases)?;
-        let found = evaluate(&self.index, search.query, search.result_set)?;
-        let searched: usize = ranges.iter().map(ExactSizeIterator::len).sum();
-        if searched == self.records.len() {
-            return Ok(found);
-        }
-        let within = ranges.iter().flat_map(|range| {
-            let start = found.partition_point(|record| record.0 < range.start);
-            let end = found.partition_point(|record| record.0 < range.end);
-            found.get(start..end).unwrap_or_default()
-        });
-        Ok(within.copied().collect())
+    fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
+        ready(self.find(&search))
     }
 
-    fn database_of(&self, record: RecordId) -> &str {
-        let index = self
-            .databases
-            .partition_point(|database| database.records.end <= record.0);
-        self.databases
-            .get(index)
-            .map_or("", |database| &database.name)
-    }
-
-    /// The syntaxes in which records are stored, and those that all can be put into. A server without records takes USMARC.
     fn has_syntax(&self, syntax: &Oid) -> bool {
-        forms::SYNTAXES.contains(syntax)
-            || self.stored_syntaxes.contains(syntax)
-            || (self.records.is_empty() && *syntax == USMARC)
-    }
-
-    fn default_syntax(&self, record: RecordId) -> Oid {
-        self.stored(record).map_or(USMARC, |stored| stored.syntax)
+        self.current().has_syntax(syntax)
     }
 
     fn has_element_set(&self, name: &str, syntax: Option<&Oid>) -> bool {
@@ -168,98 +251,35 @@ impl Backend for MemoryBackend {
             || (syntax == Some(&XML) && forms::is_of_xml(name))
     }
 
-    fn record(
-        &self,
-        record: RecordId,
-        syntax: &Oid,
-        element_set: &str,
-    ) -> Result<External, Diagnostic> {
-        let lost = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "");
-        let stored = self.stored(record).ok_or_else(lost)?;
-        forms::record(&stored.octets, stored.syntax, syntax, element_set)
-    }
-}
-
-/// Collects databases for a [`MemoryBackend`].
-#[derive(Debug, Default)]
-pub struct MemoryBackendBuilder {
-    docid: DocidField,
-    databases: Vec<(String, Vec<LoadedRecord>)>,
-}
-
-impl MemoryBackendBuilder {
-    /// Where docids stand, 001 unless said otherwise.
-    pub fn docid(mut self, field: DocidField) -> Self {
-        self.docid = field;
-        self
+    fn element_set_of_schema(&self, schema: &Schema, syntax: Option<&Oid>) -> Option<String> {
+        let Schema::Uri(address) = schema else {
+            return None;
+        };
+        let known = forms::of_schema(address.to_str().ok()?);
+        known.filter(|_| syntax == Some(&XML)).map(str::to_owned)
     }
 
-    /// Adds records to a database, which is made if there is none of that name yet.
-    pub fn add(mut self, name: &str, records: impl IntoIterator<Item = LoadedRecord>) -> Self {
-        let found = self
-            .databases
-            .iter_mut()
-            .find(|(known, _)| same_name(known, name));
-        match found {
-            Some((_, known)) => known.extend(records),
-            None => self
-                .databases
-                .push((name.to_owned(), records.into_iter().collect())),
-        }
-        self
+    fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
+        ready(Ok(self.retrieve(&wanted)))
     }
 
-    /// As [`MemoryBackendBuilder::add`], with records from memory.
-    ///
-    /// # Errors
-    /// The first record that has no ISO 2709 form.
-    pub fn add_records(
-        self,
-        name: &str,
-        records: impl IntoIterator<Item = MarcRecord>,
-    ) -> Result<Self, Note> {
-        let Loaded { records, notes } = load::from_records(records);
-        match notes.into_iter().next() {
-            None => Ok(self.add(name, records)),
-            Some(note) => Err(note),
+    fn scan<'a>(&'a self, scan: Scan<'a>) -> Answer<'a, Scanned> {
+        let (fields, profile) = (&*self.0.sources.rules.fields, &self.0.profile);
+        ready(scan::scan(&self.current(), fields, profile, &scan))
+    }
+
+    fn sort<'a>(&'a self, sort: Sort<'a>) -> Answer<'a, Hits> {
+        let rules = &self.0.sources.rules;
+        match sort::prepared(&self.current(), rules, &self.0.profile, &sort) {
+            Err(diagnostic) => ready(Err(diagnostic)),
+            Ok(prepared) if prepared.is_quick() => ready(prepared.sorted()),
+            Ok(prepared) => elsewhere(move || prepared.sorted()),
         }
     }
 
-    /// Adds the demo catalogue: databases `books` and `serials`.
-    pub fn add_demo(self) -> Self {
-        demo::add(self)
-    }
-
-    /// Numbers and indexes the records.
-    pub fn build(self) -> MemoryBackend {
-        let mut index = IndexBuilder::default();
-        let mut records = Vec::new();
-        let mut stored_syntaxes = Vec::new();
-        let mut databases = Vec::new();
-        let mut next: u32 = 0;
-        for (name, loaded) in self.databases {
-            let start = next;
-            for LoadedRecord { octets, record } in loaded {
-                index.add(RecordId(next), &record, self.docid.of(&record));
-                let syntax = marc_syntax(&record);
-                if !stored_syntaxes.contains(&syntax) {
-                    stored_syntaxes.push(syntax);
-                }
-                records.push(Stored { octets, syntax });
-                // Four thousand million records do not fit into memory.
-                next = next.saturating_add(1);
-            }
-            databases.push(Database {
-                name,
-                records: start..next,
-            });
-        }
-        MemoryBackend {
-            databases,
-            records,
-            stored_syntaxes,
-            index: index.finish(),
-        }
+    fn update<'a>(&'a self, update: Update<'a>) -> Answer<'a, update::Outcomes> {
+        let (backend, change) = (self.clone(), update::Change::of(&update));
+        elsewhere(move || backend.change(&change))
     }
 }
 

@@ -1,37 +1,67 @@
 //! Text as the words that a search compares: without case and diacritics, cut at everything that is neither letter nor
 //! digit. The standard leaves words to the server (Z39.50-2003 Appendix ATR, structure `word`).
 
-use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::is_combining_mark;
+use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
 /// The words of a text, in order.
 ///
 /// Ideographs and kana, which are written without blanks, are words by themselves: 紅樓夢 has three.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
-    let mut word = String::new();
-    for character in folded(text) {
-        let alone = is_written_without_blanks(character);
-        if alone || !character.is_alphanumeric() {
-            words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)));
-        }
-        if alone {
-            words.push(character.to_string());
-        } else if character.is_alphanumeric() {
-            word.push(character);
-        }
-    }
-    words.extend((!word.is_empty()).then_some(word));
+    each_word(text, &mut String::new(), |word| words.push(word.to_owned()));
     words
 }
 
+/// Gives the words of a text one by one, as [`words`] does; `buffer` is only for the room it has.
+pub(super) fn each_word(text: &str, buffer: &mut String, mut emit: impl FnMut(&str)) {
+    let mut end = |word: &mut String| {
+        if !word.is_empty() {
+            emit(word);
+            word.clear();
+        }
+    };
+    buffer.clear();
+    for character in text.chars() {
+        // Nearly all of nearly every text.
+        if character.is_ascii() {
+            match character.is_ascii_alphanumeric() {
+                true => buffer.push(character.to_ascii_lowercase()),
+                false => end(buffer),
+            }
+            continue;
+        }
+        fold(character, |character| {
+            let alone = is_written_without_blanks(character);
+            if alone || !character.is_alphanumeric() {
+                end(buffer);
+            }
+            if character.is_alphanumeric() {
+                buffer.push(character);
+            }
+            if alone {
+                end(buffer);
+            }
+        });
+    }
+    end(buffer);
+}
+
 /// Compatibility forms decomposed, marks dropped, small letters, and letters with a stroke or of two parts spelled out.
-fn folded(text: &str) -> impl Iterator<Item = char> {
-    text.nfkd()
-        .filter(|character| !is_combining_mark(*character))
-        .flat_map(char::to_lowercase)
-        .flat_map(|character| spelled(character).chars().chain(plain(character)))
-        .filter(|character| !is_combining_mark(*character))
+fn fold(character: char, mut emit: impl FnMut(char)) {
+    decompose_compatible(character, |part| {
+        if is_combining_mark(part) {
+            return;
+        }
+        for small in part
+            .to_lowercase()
+            .filter(|small| !is_combining_mark(*small))
+        {
+            match spelled(small) {
+                "" => emit(small),
+                letters => letters.chars().for_each(&mut emit),
+            }
+        }
+    });
 }
 
 /// Letters that Unicode does not decompose, as catalogues spell them.
@@ -50,10 +80,6 @@ fn spelled(letter: char) -> &'static str {
         'ς' => "σ",
         _ => "",
     }
-}
-
-fn plain(letter: char) -> Option<char> {
-    spelled(letter).is_empty().then_some(letter)
 }
 
 fn is_written_without_blanks(character: char) -> bool {

@@ -5,19 +5,31 @@ use z3950_asn1::record::mrk;
 
 use super::MemoryBackendBuilder;
 
-const DATABASES: [(&str, &str); 2] = [
-    ("books", include_str!("books.mrk")),
-    ("serials", include_str!("serials.mrk")),
+/// The name, title, description and records of each.
+const DATABASES: [(&str, &str, &str, &str); 2] = [
+    (
+        "books",
+        "Demo catalogue: books",
+        "Well-known works in the public domain, in many languages and scripts",
+        include_str!("books.mrk"),
+    ),
+    (
+        "serials",
+        "Demo catalogue: serials",
+        "Newspapers and journals",
+        include_str!("serials.mrk"),
+    ),
 ];
 
 /// Adds the databases of the catalogue.
 pub(super) fn add(builder: MemoryBackendBuilder) -> MemoryBackendBuilder {
     DATABASES
         .into_iter()
-        .fold(builder, |builder, (name, text)| {
+        .fold(builder, |builder, (name, title, description, text)| {
             // The texts are part of the program, and read by its tests.
             let records =
                 mrk::parse_all(text).unwrap_or_else(|error| panic!("{name}.mrk: {error}"));
+            let builder = builder.describe(name, title, description);
             let added = builder.add_records(name, records);
             added.unwrap_or_else(|note| panic!("{name}.mrk: {note}"))
         })

@@ -5,8 +5,9 @@ use z3950_asn1::oid::{self, Oid, UKMARC, UNIMARC, USMARC};
 use z3950_asn1::record::{Field, RetrievedRecord};
 
 use super::*;
-use crate::backend::{Backend, RecordId};
+use crate::backend::Backend;
 use crate::memory::MemoryBackend;
+use crate::requests::record_of;
 use crate::testing;
 
 fn marc21() -> MarcRecord {
@@ -41,9 +42,7 @@ fn backend(records: impl IntoIterator<Item = MarcRecord>) -> MemoryBackend {
 
 /// Text of the record, however its syntax has it.
 fn shown(backend: &MemoryBackend, syntax: Oid, element_set: &str) -> String {
-    let external = backend
-        .record(RecordId(0), &syntax, element_set)
-        .expect("a record");
+    let external = record_of(backend, 0, Some(syntax), element_set).expect("a record");
     assert_eq!(external.direct_reference, Some(syntax));
     match RetrievedRecord::of(&external) {
         RetrievedRecord::Opac(record) => record.to_text(),
@@ -51,6 +50,12 @@ fn shown(backend: &MemoryBackend, syntax: Oid, element_set: &str) -> String {
         RetrievedRecord::Other(other) => panic!("{other:?}"),
         record => String::from_utf8_lossy(&record.octets()).into_owned(),
     }
+}
+
+/// The syntax of a record where the backend chooses it.
+fn default_syntax(backend: &MemoryBackend, record: u32) -> Option<Oid> {
+    let external = record_of(backend, record, None, "F").expect("a record");
+    external.direct_reference
 }
 
 #[test]
@@ -155,17 +160,14 @@ fn unimarc_is_served_as_it_is_stored() {
     );
     assert!(only.has_syntax(&UNIMARC) && !only.has_syntax(&USMARC));
     assert!(!backend([marc21()]).has_syntax(&UNIMARC));
-    assert_eq!(only.default_syntax(RecordId(0)), UNIMARC);
+    assert_eq!(default_syntax(&only, 0), Some(UNIMARC));
     assert!(shown(&only, XML, "dc").contains("<dc:title>La guerre"));
 
     let both = backend([marc21(), unimarc()]);
     for (record, own, other) in [(0, USMARC, UNIMARC), (1, UNIMARC, USMARC)] {
-        let record = RecordId(record);
-        assert!(both.record(record, &own, "F").is_ok());
-        assert_eq!(both.default_syntax(record), own);
-        let refused = both
-            .record(record, &other, "F")
-            .expect_err("another format");
+        assert!(record_of(&both, record, Some(own), "F").is_ok());
+        assert_eq!(default_syntax(&both, record), Some(own));
+        let refused = record_of(&both, record, Some(other), "F").expect_err("another format");
         assert_eq!(refused.condition, Condition::NOT_AVAILABLE_IN_SYNTAX.0);
     }
 }
@@ -176,7 +178,7 @@ fn syntaxes_that_nothing_is_put_into_are_refused() {
     for syntax in [UKMARC, oid::HTML, oid::SUMMARY, oid::EXPLAIN] {
         assert!(!backend.has_syntax(&syntax), "{syntax:?}");
         assert!(
-            backend.record(RecordId(0), &syntax, "F").is_err(),
+            record_of(&backend, 0, Some(syntax), "F").is_err(),
             "{syntax:?}"
         );
     }

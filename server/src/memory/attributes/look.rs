@@ -1,0 +1,406 @@
+//! From a term and its attributes to a look into the indexes (Z39.50-2003 Appendix ATR.1; conditions 5, 9, 11, 123, 125, 126
+//! and 229).
+//!
+//! | structure of a text | what is looked for |
+//! |---|---|
+//! | 1, 101 | the words one behind the other |
+//! | 2, 6, 102, 105, none | all of the words, anywhere in the index |
+//! | 106 | any of the words |
+//! | 3 | the words, and no others, as an entry |
+//!
+//! Position and completeness take the words one behind the other as well. In the other indexes a term is one key, which is
+//! first and complete wherever it stands.
+
+use std::ops::Bound;
+
+use z3950_asn1::apdu::AttributesPlusTerm;
+use z3950_asn1::bib1::attributes as bib1;
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::Oid;
+
+use super::mask::{Mask, Wanted, masked, masked_key, regular};
+use super::read::Attributes;
+use super::support::*;
+use super::term::TermText;
+use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::memory::fields::{Fields, IndexId, Kind};
+use crate::memory::index::{Edge, Edges, Terms};
+use crate::memory::profile::Profile;
+use crate::memory::words::words;
+
+/// A look into the indexes.
+#[derive(Clone, Debug)]
+pub(in crate::memory) struct Look<'q> {
+    /// What is looked for.
+    pub(in crate::memory) target: Target<'q>,
+    /// Whether the other records of the index are wanted (relation 6).
+    pub(in crate::memory) negated: bool,
+}
+
+/// What is looked for.
+#[derive(Clone, Debug)]
+pub(in crate::memory) enum Target<'q> {
+    /// Every record that the index has an entry of.
+    Having(IndexId),
+    /// The docid, exactly.
+    Docid(&'q [u8]),
+    /// Any of these in a dictionary.
+    Entries(Terms, Vec<Wanted>),
+    /// Words of an index of texts.
+    Words(WordLook),
+}
+
+/// A look for words.
+#[derive(Clone, Debug)]
+pub(in crate::memory) struct WordLook {
+    /// The index.
+    pub(in crate::memory) index: IndexId,
+    /// At least one.
+    pub(in crate::memory) words: Vec<Wanted>,
+    /// How they have to stand.
+    pub(in crate::memory) order: Order,
+}
+
+/// How words stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::memory) enum Order {
+    /// All of them, anywhere.
+    All,
+    /// At least one of them.
+    Some,
+    /// One behind the other, at these edges.
+    Phrase(Edges),
+}
+
+impl Target<'_> {
+    /// The index looked into.
+    pub(in crate::memory) fn index(&self) -> IndexId {
+        match self {
+            Self::Having(index) | Self::Entries(Terms::Words(index) | Terms::Keys(index), _) => {
+                *index
+            }
+            Self::Docid(_) => IndexId::DOCID,
+            Self::Words(look) => look.index,
+        }
+    }
+}
+
+/// The most words of a term.
+const MOST_WORDS: usize = 256;
+
+/// What a term looks for; `attribute_set` is that of the query.
+///
+/// # Errors
+/// The first attribute that is not supported, or the term where it does not suit its attributes.
+pub(in crate::memory) fn look<'q>(
+    fields: &Fields,
+    profile: &Profile,
+    attribute_set: &Oid,
+    operand: &'q AttributesPlusTerm,
+) -> Result<Look<'q>, Diagnostic> {
+    let attributes = Attributes::read(fields, profile, attribute_set, &operand.attributes)?;
+    let target = if attributes.relation == ALWAYS_MATCHES {
+        Target::Having(attributes.index)
+    } else {
+        let term = TermText::read(&operand.term, attributes.kind, profile)?;
+        let reading = Reading {
+            fields,
+            profile,
+            attributes,
+            term,
+        };
+        match attributes.kind {
+            Kind::Octets => Target::Docid(reading.term.octets),
+            Kind::Text => reading.text()?,
+            _ => reading.key()?,
+        }
+    };
+    Ok(Look {
+        target,
+        negated: attributes.relation == NOT_EQUAL,
+    })
+}
+
+struct Reading<'a, 'q> {
+    fields: &'a Fields,
+    profile: &'a Profile,
+    attributes: Attributes,
+    term: TermText<'q>,
+}
+
+impl<'q> Reading<'_, 'q> {
+    fn text(&self) -> Result<Target<'q>, Diagnostic> {
+        let Attributes {
+            index,
+            truncation,
+            structure,
+            ..
+        } = self.attributes;
+        if let Some(compare) = self.comparison()? {
+            return self.text_range(compare);
+        }
+        let edges = self.edges();
+        if truncation == REGULAR_EXPRESSION {
+            let wanted = regular(&self.term.text).ok_or_else(|| self.term.malformed())?;
+            return match edges {
+                None => Ok(Target::Entries(Terms::Words(index), vec![wanted])),
+                Some(_) if self.fields.has_keys(index) => {
+                    Ok(Target::Entries(Terms::Keys(index), vec![wanted]))
+                }
+                Some(_) => Err(self.contradiction(bib1::TRUNCATION)),
+            };
+        }
+        let order = match (edges, structure) {
+            (Some(_), Some(DOCUMENT_TEXT)) => return Err(self.contradiction(bib1::STRUCTURE)),
+            (Some(edges), _) => Order::Phrase(edges),
+            (None, Some(bib1::STRUCTURE_PHRASE | NAME_NORMALIZED)) => {
+                Order::Phrase(Edges::default())
+            }
+            (None, Some(DOCUMENT_TEXT)) => Order::Some,
+            (None, _) => Order::All,
+        };
+        let words = self.words(matches!(order, Order::Phrase(_)))?;
+        Ok(Target::Words(WordLook {
+            index,
+            words,
+            order,
+        }))
+    }
+
+    /// Where the words have to stand, if position, structure or completeness say. An end of the term that is open is no edge.
+    fn edges(&self) -> Option<Edges> {
+        let Attributes {
+            position,
+            structure,
+            truncation,
+            completeness,
+            ..
+        } = self.attributes;
+        let (mut first, mut last) = match completeness {
+            _ if structure == Some(KEY) => (Edge::Field, Edge::Field),
+            bib1::COMPLETENESS_COMPLETE_FIELD => (Edge::Field, Edge::Field),
+            bib1::COMPLETENESS_COMPLETE_SUBFIELD => (Edge::Subfield, Edge::Subfield),
+            _ => (Edge::Any, Edge::Any),
+        };
+        let (left, right) = open_ends(truncation);
+        if left {
+            first = Edge::Any;
+        }
+        if right {
+            last = Edge::Any;
+        }
+        match position {
+            bib1::POSITION_FIRST_IN_FIELD => first = Edge::Field,
+            bib1::POSITION_FIRST_IN_SUBFIELD if first == Edge::Any => first = Edge::Subfield,
+            _ => {}
+        }
+        let asked = completeness != bib1::COMPLETENESS_INCOMPLETE_SUBFIELD
+            || position != bib1::POSITION_ANY
+            || structure == Some(KEY);
+        asked.then_some(Edges { first, last })
+    }
+
+    /// The words of the term. Of words one behind the other, the first is open on its left and the last on its right; of
+    /// others, each.
+    fn words(&self, in_order: bool) -> Result<Vec<Wanted>, Diagnostic> {
+        let text = &*self.term.text;
+        let found = match self.mask() {
+            Some(mask) => masked(text, mask),
+            None => {
+                let (left, right) = open_ends(self.attributes.truncation);
+                let words = words(text);
+                let last = words.len().saturating_sub(1);
+                let open = |(place, word)| {
+                    Wanted::open(
+                        word,
+                        left && (!in_order || place == 0),
+                        right && (!in_order || place == last),
+                    )
+                };
+                Some(words.into_iter().enumerate().map(open).collect())
+            }
+        };
+        let words: Vec<Wanted> = found
+            .filter(|words: &Vec<_>| !words.is_empty())
+            .ok_or_else(|| self.term.malformed())?;
+        if words.len() > MOST_WORDS {
+            return Err(diagnostic(
+                Condition::TOO_MANY_WORDS,
+                MOST_WORDS.to_string(),
+            ));
+        }
+        words.iter().try_for_each(|word| self.long_enough(word))?;
+        Ok(words)
+    }
+
+    fn long_enough(&self, wanted: &Wanted) -> Result<(), Diagnostic> {
+        match wanted.given() {
+            Some(given) if given < self.profile.shortest_truncated => Err(diagnostic(
+                TRUNCATED_TOO_SHORT,
+                self.profile.shortest_truncated.to_string(),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn mask(&self) -> Option<Mask> {
+        match self.attributes.truncation {
+            bib1::TRUNCATION_NUMBER_SIGN => Some(Mask::NumberSign),
+            Z39_58 => Some(Mask::Z39_58),
+            _ => None,
+        }
+    }
+
+    /// The relation, if it is one of size. What has a size is not open.
+    fn comparison(&self) -> Result<Option<i64>, Diagnostic> {
+        let relation = self.attributes.relation;
+        if !matches!(relation, LESS | LESS_OR_EQUAL | GREATER_OR_EQUAL | GREATER) {
+            return Ok(None);
+        }
+        match self.attributes.truncation {
+            bib1::TRUNCATION_NONE => Ok(Some(relation)),
+            _ => Err(self.contradiction(bib1::RELATION)),
+        }
+    }
+
+    /// Entries as wholes, in their order, where the index has them; else words.
+    fn text_range(&self, relation: i64) -> Result<Target<'q>, Diagnostic> {
+        let index = self.attributes.index;
+        let words = words(&self.term.text);
+        if words.is_empty() {
+            return Err(self.term.malformed());
+        }
+        let by_word =
+            self.attributes.structure == Some(bib1::STRUCTURE_WORD) || !self.fields.has_keys(index);
+        let terms = match (by_word, words.len()) {
+            (false, _) => Terms::Keys(index),
+            (true, 1) => Terms::Words(index),
+            (true, _) => return Err(self.term.illegal()),
+        };
+        Ok(Target::Entries(
+            terms,
+            vec![range(relation, words.join(" "), None)],
+        ))
+    }
+
+    /// A look for a key.
+    fn key(&self) -> Result<Target<'q>, Diagnostic> {
+        let kind = self.attributes.kind;
+        self.suits_structure()?;
+        let wanted = match (self.comparison()?, self.attributes.truncation) {
+            (Some(relation), _) => {
+                let key = self.whole_key()?;
+                // What a year is smaller than, its days are smaller than.
+                let end = (kind == Kind::Date).then(|| format!("{key}{BEHIND_DIGITS}"));
+                vec![range(relation, key, end)]
+            }
+            (None, bib1::TRUNCATION_NONE) if kind == Kind::Date => {
+                vec![Wanted::Starts(self.whole_key()?)]
+            }
+            (None, bib1::TRUNCATION_NONE) => vec![Wanted::Exact(self.whole_key()?)],
+            (None, REGULAR_EXPRESSION) => {
+                vec![regular(&self.term.text).ok_or_else(|| self.term.malformed())?]
+            }
+            (None, truncation) => {
+                let wanted = self.open_key(open_ends(truncation))?;
+                wanted
+                    .iter()
+                    .try_for_each(|wanted| self.long_enough(wanted))?;
+                wanted
+            }
+        };
+        Ok(Target::Entries(Terms::Keys(self.attributes.index), wanted))
+    }
+
+    fn whole_key(&self) -> Result<String, Diagnostic> {
+        let key = self.attributes.kind.key(&self.term.text);
+        key.ok_or_else(|| match self.attributes.kind {
+            Kind::Date => self.term.illegal(),
+            _ => self.term.malformed(),
+        })
+    }
+
+    /// A part of a key; that of an ISBN is looked for in its longer form as well.
+    fn open_key(&self, (left, right): (bool, bool)) -> Result<Vec<Wanted>, Diagnostic> {
+        let (kind, text) = (self.attributes.kind, &*self.term.text);
+        if let Some(mask) = self.mask() {
+            return masked_key(text, mask)
+                .map(|wanted| vec![wanted])
+                .ok_or_else(|| self.term.malformed());
+        }
+        let part = match kind {
+            Kind::Code | Kind::Language => text.trim().to_lowercase(),
+            Kind::Isbn => words(text).concat().to_uppercase(),
+            _ => words(text).concat(),
+        };
+        if part.is_empty() {
+            return Err(self.term.malformed());
+        }
+        let longer =
+            (kind == Kind::Isbn && right && !left).then(|| Wanted::Starts(format!("978{part}")));
+        Ok(std::iter::once(Wanted::open(part, left, right))
+            .chain(longer)
+            .collect())
+    }
+
+    /// Whether the term has the form that its structure says.
+    fn suits_structure(&self) -> Result<(), Diagnostic> {
+        if self.attributes.truncation != bib1::TRUNCATION_NONE {
+            return Ok(());
+        }
+        let text = self.term.text.trim();
+        let digits = |of: &dyn Fn(char) -> bool| !text.is_empty() && text.chars().all(of);
+        let suits = match self.attributes.structure {
+            Some(bib1::STRUCTURE_YEAR) => text.len() == 4 && digits(&|c| c.is_ascii_digit()),
+            Some(DATE_NORMALIZED) => {
+                matches!(text.len(), 4 | 8 | 10) && digits(&|c| c.is_ascii_digit() || c == '-')
+            }
+            Some(NUMERIC_STRING) => {
+                digits(&|c| c.is_ascii_digit() || matches!(c, '-' | ' ' | 'x' | 'X'))
+            }
+            _ => true,
+        };
+        if suits {
+            Ok(())
+        } else {
+            Err(self.term.illegal())
+        }
+    }
+
+    /// That attributes contradict each other, one of them of this type.
+    fn contradiction(&self, attribute_type: i64) -> Diagnostic {
+        diagnostic(Condition::ATTRIBUTE_COMBINATION, attribute_type.to_string())
+    }
+}
+
+/// 9: a truncated word is too short.
+const TRUNCATED_TOO_SHORT: Condition = Condition(9);
+
+/// What stands behind all digits in the order of characters.
+const BEHIND_DIGITS: char = ':';
+
+/// Whether the left and right end of a term are open.
+fn open_ends(truncation: i64) -> (bool, bool) {
+    let both = truncation == bib1::TRUNCATION_LEFT_AND_RIGHT;
+    (
+        both || truncation == bib1::TRUNCATION_LEFT,
+        both || truncation == bib1::TRUNCATION_RIGHT,
+    )
+}
+
+/// The entries on one side of a key; `end` is behind all that count as equal to it, if those are several.
+fn range(relation: i64, key: String, end: Option<String>) -> Wanted {
+    let (from, to) = match relation {
+        LESS => (Bound::Unbounded, Bound::Excluded(key)),
+        LESS_OR_EQUAL => (
+            Bound::Unbounded,
+            end.map_or(Bound::Included(key), Bound::Excluded),
+        ),
+        GREATER_OR_EQUAL => (Bound::Included(key), Bound::Unbounded),
+        _ => (
+            end.map_or(Bound::Excluded(key), Bound::Included),
+            Bound::Unbounded,
+        ),
+    };
+    Wanted::Range { from, to }
+}

@@ -1,0 +1,90 @@
+//! The index that a scan goes through and that a sort goes by (Z39.50-2003 §3.2.8.1.1, §3.2.7.1.3).
+
+use z3950_asn1::apdu::{AttributesPlusTerm, SortKey};
+use z3950_asn1::bib1::attributes as bib1;
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::Oid;
+
+use super::read::Attributes;
+use super::support::{KEY, NAME_NORMALIZED};
+use super::term::TermText;
+use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::memory::fields::{Fields, IndexId, Kind};
+use crate::memory::index::Terms;
+use crate::memory::profile::Profile;
+use crate::memory::words::words;
+
+/// The terms that a scan goes through, and the one to begin at as they are written there; empty for the first.
+///
+/// Structures 1, 3 and 101 go through the entries of an index of texts that has them as wholes, all others through its words.
+///
+/// # Errors
+/// The first attribute that is not supported.
+pub(in crate::memory) fn scan_start(
+    fields: &Fields,
+    profile: &Profile,
+    attribute_set: &Oid,
+    start: &AttributesPlusTerm,
+) -> Result<(Terms, Vec<u8>), Diagnostic> {
+    let attributes = Attributes::read(fields, profile, attribute_set, &start.attributes)?;
+    let Attributes { index, kind, .. } = attributes;
+    if attributes.relation != bib1::RELATION_EQUAL {
+        return Err(diagnostic(
+            Condition::RELATION,
+            attributes.relation.to_string(),
+        ));
+    }
+    if !matches!(
+        attributes.truncation,
+        bib1::TRUNCATION_NONE | bib1::TRUNCATION_RIGHT
+    ) {
+        return Err(diagnostic(
+            Condition::TRUNCATION,
+            attributes.truncation.to_string(),
+        ));
+    }
+    let term = TermText::read(&start.term, kind, profile)?;
+    let text = &*term.text;
+    let as_wholes = matches!(
+        attributes.structure,
+        Some(bib1::STRUCTURE_PHRASE | KEY | NAME_NORMALIZED)
+    );
+    let (terms, start) = match kind {
+        Kind::Octets => return Ok((Terms::Keys(index), term.octets.to_vec())),
+        Kind::Text if as_wholes && fields.has_keys(index) => {
+            (Terms::Keys(index), kind.key(text).unwrap_or_default())
+        }
+        Kind::Text => (
+            Terms::Words(index),
+            words(text).into_iter().next().unwrap_or_default(),
+        ),
+        // The beginning of a key is a place to begin at, whether or not it is a whole one.
+        _ => (
+            Terms::Keys(index),
+            kind.key(text).unwrap_or_else(|| words(text).concat()),
+        ),
+    };
+    Ok((terms, start.into_bytes()))
+}
+
+/// The index that a sort key means: a name, or attributes with a Use value.
+///
+/// # Errors
+/// 207 for a name that is no index and for elements; for attributes, the first that is not supported.
+pub(in crate::memory) fn sort_index(
+    fields: &Fields,
+    profile: &Profile,
+    key: &SortKey,
+) -> Result<IndexId, Diagnostic> {
+    match key {
+        SortKey::SortField(name) => {
+            let name = name.to_string_lossy();
+            let found = fields.points().by_name(&name).map(|(index, _)| index);
+            found.ok_or_else(|| diagnostic(Condition::SORT_SEQUENCE, &*name))
+        }
+        SortKey::ElementSpec(_) => Err(diagnostic(Condition::SORT_SEQUENCE, "elementSpec")),
+        SortKey::SortAttributes(by) => {
+            Attributes::read(fields, profile, &by.id, &by.list.0).map(|attributes| attributes.index)
+        }
+    }
+}

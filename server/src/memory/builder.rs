@@ -1,0 +1,158 @@
+//! The making of a [`MemoryBackend`]: databases from memory, from files, or both.
+
+use bytes::Bytes;
+use z3950_asn1::record::MarcRecord;
+
+use super::catalogue::{Database, same_name};
+use super::demo;
+use super::docid::DocidField;
+use super::fields::{AccessPoints, Fields};
+use super::index::Rules;
+use super::load::{DatabaseFiles, FileNotes, LoadError, Note, Origins, Progress, Sources, encoded};
+use super::profile::Profile;
+use super::{MemoryBackend, load};
+
+/// Collects databases for a [`MemoryBackend`].
+#[derive(Debug, Default)]
+pub struct MemoryBackendBuilder {
+    docid: DocidField,
+    access_points: AccessPoints,
+    profile: Profile,
+    databases: Vec<NewDatabase>,
+}
+
+#[derive(Debug, Default)]
+struct NewDatabase {
+    files: DatabaseFiles,
+    records: Vec<Bytes>,
+}
+
+impl MemoryBackendBuilder {
+    /// Where docids stand, 001 unless said otherwise.
+    pub fn docid(self, field: DocidField) -> Self {
+        Self {
+            docid: field,
+            ..self
+        }
+    }
+
+    /// What can be searched, and where in a record it stands.
+    pub fn access_points(self, access_points: AccessPoints) -> Self {
+        Self {
+            access_points,
+            ..self
+        }
+    }
+
+    /// Which attributes a query may use.
+    pub fn profile(self, profile: Profile) -> Self {
+        Self { profile, ..self }
+    }
+
+    /// Adds records to a database, which is made if there is none of that name yet.
+    ///
+    /// # Errors
+    /// The first record that has no ISO 2709 form.
+    pub fn add_records(
+        mut self,
+        name: &str,
+        records: impl IntoIterator<Item = MarcRecord>,
+    ) -> Result<Self, Note> {
+        let records = encoded(records)?;
+        self.database(name).records.extend(records);
+        Ok(self)
+    }
+
+    /// Says what a database is called, and what is in it; it is made if there is none of that name yet.
+    pub fn describe(mut self, name: &str, title: &str, description: &str) -> Self {
+        let DatabaseFiles {
+            title: known_title,
+            description: known_description,
+            ..
+        } = &mut self.database(name).files;
+        *known_title = Some(title.to_owned());
+        *known_description = Some(description.to_owned());
+        self
+    }
+
+    /// Adds the demo catalogue: databases `books` and `serials`.
+    pub fn add_demo(self) -> Self {
+        demo::add(self)
+    }
+
+    /// A backend of the records added.
+    pub fn build(self) -> MemoryBackend {
+        let (sources, profile) = self.sources();
+        // Nothing but files can fail.
+        let (index, _) = load::load(&sources, &|_| {}).unwrap_or_default();
+        MemoryBackend::new(sources, profile, index)
+    }
+
+    /// A backend of the records added and those of files, read side by side; `progress` is called from time to time. Blocks
+    /// until it is done.
+    ///
+    /// # Errors
+    /// The first file that cannot be read, or has no record in it. Single records that are damaged are told of.
+    pub fn load(
+        mut self,
+        databases: impl IntoIterator<Item = DatabaseFiles>,
+        progress: &dyn Fn(&Progress),
+    ) -> Result<(MemoryBackend, Vec<FileNotes>), LoadError> {
+        for files in databases {
+            let known = &mut self.database(&files.name).files;
+            known.paths.extend(files.paths);
+            known.title = files.title.or(known.title.take());
+            known.description = files.description.or(known.description.take());
+            known.docid = files.docid.or(known.docid);
+            known.save = files.save.or(known.save.take());
+        }
+        let (sources, profile) = self.sources();
+        let (index, notes) = load::load(&sources, progress)?;
+        Ok((MemoryBackend::new(sources, profile, index), notes))
+    }
+
+    fn database(&mut self, name: &str) -> &mut NewDatabase {
+        let known = self
+            .databases
+            .iter()
+            .position(|known| same_name(&known.files.name, name));
+        let place = known.unwrap_or_else(|| {
+            self.databases.push(NewDatabase::default());
+            let new = self.databases.len() - 1;
+            self.databases[new].files.name = name.to_owned();
+            new
+        });
+        &mut self.databases[place]
+    }
+
+    fn sources(self) -> (Sources, Profile) {
+        let docid = |database: &NewDatabase| database.files.docid.unwrap_or(self.docid);
+        let rules = Rules {
+            fields: Fields::new(self.access_points).into(),
+            docids: self.databases.iter().map(docid).collect(),
+        };
+        let mut databases = Vec::new();
+        let mut origins = Vec::new();
+        for (NewDatabase { files, records }, docid) in
+            self.databases.into_iter().zip(rules.docids.iter())
+        {
+            origins.push(Origins {
+                memory: records,
+                paths: files.paths,
+            });
+            databases.push(Database {
+                name: files.name,
+                title: files.title,
+                description: files.description,
+                docid: *docid,
+                save: files.save,
+            });
+        }
+        let sources = Sources {
+            rules,
+            databases: databases.into(),
+            origins,
+        };
+        (sources, self.profile)
+    }
+}

@@ -1,0 +1,165 @@
+//! The databases of a backend at one time: what a search, and every result set that comes of it, sees.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use z3950_asn1::apdu::DatabaseName;
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::{Oid, USMARC};
+
+use super::docid::DocidField;
+use super::forms;
+use super::index::Index;
+use crate::backend::RecordId;
+use crate::diagnostic::{Diagnostic, diagnostic};
+
+/// Databases and their records. A change makes another catalogue and leaves this one as it is.
+#[derive(Clone, Debug)]
+pub(super) struct Catalogue {
+    /// The databases by their numbers.
+    pub(super) databases: Arc<[Database]>,
+    /// The records of all of them.
+    pub(super) index: Index,
+    /// The syntaxes in which records are stored.
+    syntaxes: Vec<Oid>,
+    /// How many records each database has.
+    counts: Vec<usize>,
+}
+
+/// A database.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Database {
+    /// The name it is searched by.
+    pub(super) name: String,
+    /// What it is called.
+    pub(super) title: Option<String>,
+    /// What is in it.
+    pub(super) description: Option<String>,
+    /// Where the docids of its records stand.
+    pub(super) docid: DocidField,
+    /// Where its records are written when they change.
+    pub(super) save: Option<PathBuf>,
+}
+
+/// The name that means all databases, unless one bears it.
+const ALL: &str = "Default";
+
+impl Catalogue {
+    /// The catalogue of these databases and records.
+    pub(super) fn new(databases: Arc<[Database]>, index: Index) -> Self {
+        let mut syntaxes: Vec<Oid> = Vec::new();
+        let mut counts = vec![0; databases.len()];
+        for (_, segment, deleted) in index.segments() {
+            let new = segment
+                .syntaxes()
+                .iter()
+                .filter(|syntax| !syntaxes.contains(syntax));
+            let new: Vec<_> = new.copied().collect();
+            syntaxes.extend(new);
+            for (database, records) in segment.databases() {
+                if let Some(count) = counts.get_mut(usize::from(*database)) {
+                    let gone = deleted
+                        .iter()
+                        .filter(|number| records.contains(&usize::from(*number)));
+                    *count += records.len() - gone.count();
+                }
+            }
+        }
+        Self {
+            databases,
+            index,
+            syntaxes,
+            counts,
+        }
+    }
+
+    /// The numbers of the databases named; `None` for all there are.
+    ///
+    /// # Errors
+    /// Condition 235 with the first name that no database has.
+    pub(super) fn selected(&self, names: &[DatabaseName]) -> Result<Option<Vec<u16>>, Diagnostic> {
+        let mut numbers = Vec::new();
+        for name in names {
+            let text = name.0.to_str().unwrap_or_default();
+            match self.number(text) {
+                Some(number) => numbers.push(number),
+                None if same_name(text, ALL) => return self.rest_known(names),
+                None => {
+                    return Err(diagnostic(
+                        Condition::DATABASE_DOES_NOT_EXIST,
+                        name.0.as_bytes(),
+                    ));
+                }
+            }
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        Ok((numbers.len() < self.databases.len()).then_some(numbers))
+    }
+
+    /// All databases, if every name is of one or of all.
+    fn rest_known(&self, names: &[DatabaseName]) -> Result<Option<Vec<u16>>, Diagnostic> {
+        let known = |name: &&DatabaseName| {
+            let text = name.0.to_str().unwrap_or_default();
+            same_name(text, ALL) || self.number(text).is_some()
+        };
+        match names.iter().find(|name| !known(name)) {
+            Some(name) => Err(diagnostic(
+                Condition::DATABASE_DOES_NOT_EXIST,
+                name.0.as_bytes(),
+            )),
+            None => Ok(None),
+        }
+    }
+
+    /// The number of the database of a name.
+    pub(super) fn number(&self, name: &str) -> Option<u16> {
+        let place = self
+            .databases
+            .iter()
+            .position(|database| same_name(&database.name, name));
+        u16::try_from(place?).ok()
+    }
+
+    /// A database by its number.
+    pub(super) fn database(&self, number: u16) -> Option<&Database> {
+        self.databases.get(usize::from(number))
+    }
+
+    /// The name of the database of a record.
+    pub(super) fn database_of(&self, record: RecordId) -> &str {
+        let database = self
+            .index
+            .segment(record)
+            .and_then(|(segment, number)| self.database(segment.database(number)?));
+        database.map_or("", |database| &database.name)
+    }
+
+    /// How many records a database has.
+    pub(super) fn count(&self, database: usize) -> usize {
+        self.counts.get(database).copied().unwrap_or_default()
+    }
+
+    /// Whether any record can be had in the syntax: its own, or one that all can be put into. A server without records takes
+    /// USMARC.
+    pub(super) fn has_syntax(&self, syntax: &Oid) -> bool {
+        forms::SYNTAXES.contains(syntax)
+            || self.syntaxes.contains(syntax)
+            || (self.index.records() == 0 && *syntax == USMARC)
+    }
+
+    /// The syntaxes of [`Catalogue::has_syntax`].
+    pub(super) fn syntaxes(&self) -> Vec<Oid> {
+        let mut syntaxes = self.syntaxes.clone();
+        if syntaxes.is_empty() {
+            syntaxes.push(USMARC);
+        }
+        syntaxes.extend(forms::SYNTAXES);
+        syntaxes
+    }
+}
+
+/// Database names are compared without case (Z39.50-2003 §3.1.2).
+pub(super) fn same_name(left: &str, right: &str) -> bool {
+    left.eq_ignore_ascii_case(right) || left.to_lowercase() == right.to_lowercase()
+}

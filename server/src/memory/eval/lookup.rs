@@ -1,0 +1,74 @@
+//! The records of one look into the indexes.
+
+use crate::memory::attributes::{Look, Order, Target, Wanted, WordLook};
+use crate::memory::fields::IndexId;
+use crate::memory::hits::HitSet;
+use crate::memory::index::{Exhausted, Index, Pattern, Terms, Work};
+
+/// What words are to be like.
+pub(super) fn patterns(words: &[Wanted]) -> Vec<Pattern<'_>> {
+    words.iter().map(Wanted::pattern).collect()
+}
+
+/// The records that a look finds.
+///
+/// # Errors
+/// When it is too much work.
+pub(super) fn records<'a>(
+    index: &'a Index,
+    look: &Look<'_>,
+    work: &mut Work,
+) -> Result<HitSet<'a>, Exhausted> {
+    let found = match &look.target {
+        Target::Having(of) => having(index, *of),
+        Target::Docid(docid) => index.docid(docid),
+        Target::Entries(terms, wanted) => any_of(index, *terms, wanted, work)?,
+        Target::Words(WordLook {
+            index: of,
+            words,
+            order,
+        }) => match order {
+            Order::Phrase(edges) => index.phrase(*of, &patterns(words), *edges, work)?,
+            Order::Some => any_of(index, Terms::Words(*of), words, work)?,
+            Order::All => {
+                let mut all: Option<HitSet<'a>> = None;
+                for word in words {
+                    let found = index.find(Terms::Words(*of), &word.pattern(), work)?;
+                    all = Some(match all {
+                        Some(all) => all.and(found),
+                        None => found,
+                    });
+                    if all.as_ref().is_some_and(HitSet::is_empty) {
+                        break;
+                    }
+                }
+                all.unwrap_or_else(HitSet::empty)
+            }
+        },
+    };
+    Ok(match look.negated {
+        true => having(index, look.target.index()).and_not(found),
+        false => found,
+    })
+}
+
+/// The records that an index has an entry of; every record is in that of docids and in that of everything.
+fn having(index: &Index, of: IndexId) -> HitSet<'_> {
+    match of {
+        IndexId::DOCID | IndexId::ANY => index.all(),
+        of => index.having(of),
+    }
+}
+
+fn any_of<'a>(
+    index: &'a Index,
+    terms: Terms,
+    wanted: &[Wanted],
+    work: &mut Work,
+) -> Result<HitSet<'a>, Exhausted> {
+    let mut any = HitSet::empty();
+    for one in wanted {
+        any = any.or(index.find(terms, &one.pattern(), work)?);
+    }
+    Ok(any)
+}

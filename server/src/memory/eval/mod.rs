@@ -1,0 +1,10 @@
+//! The evaluation of a query: operands from the indexes, operators on sets and places (Z39.50-2003 §3.7.1, §3.7.2).
+
+mod lookup;
+mod proximity;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use self::tree::{Evaluated, MOST_WORK, find};

@@ -1,0 +1,210 @@
+//! Proximity: words and phrases at some distance from each other in one field (Z39.50-2003 §3.7.2). The unit is the word.
+//!
+//! The distance of two neighbours is 1; from a phrase it counts from the nearer end, and what overlaps has none. Both
+//! operands have to stand in the same occurrence of a field. With the exclusion flag, records are found that have both
+//! operands and no pair of them so near.
+
+use z3950_asn1::apdu::{KnownProximityUnit, ProximityOperator, ProximityUnitCode, RelationType};
+use z3950_asn1::bib1::diagnostics::Condition;
+
+use crate::backend::RecordId;
+use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::memory::hits::HitSet;
+use crate::memory::index::{Exhausted, Place, Places, Work};
+
+/// A proximity operator that is supported.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Proximity {
+    pub(super) exclusion: bool,
+    distance: i64,
+    ordered: bool,
+    relation: RelationType,
+}
+
+/// 131: that comparison of distances is not supported.
+const RELATION: Condition = Condition(131);
+/// 132: that unit of distance is not supported.
+const UNIT: Condition = Condition(132);
+/// 202: that distance is not supported.
+const DISTANCE: Condition = Condition(202);
+
+impl Proximity {
+    /// Reads an operator.
+    ///
+    /// # Errors
+    /// 131 for an unknown relation, 132 for a unit other than the word, 202 for a distance that is none.
+    pub(super) fn read(operator: &ProximityOperator) -> Result<Self, Diagnostic> {
+        match operator.proximity_unit_code {
+            ProximityUnitCode::Known(KnownProximityUnit::WORD) => {}
+            ProximityUnitCode::Known(unit) => {
+                return Err(diagnostic(UNIT, unit.0.to_string()));
+            }
+            ProximityUnitCode::Private(unit) => {
+                return Err(diagnostic(UNIT, unit.to_string()));
+            }
+        }
+        let relation = operator.relation_type;
+        if !(RelationType::LESS_THAN.0..=RelationType::NOT_EQUAL.0).contains(&relation.0) {
+            return Err(diagnostic(RELATION, relation.0.to_string()));
+        }
+        if operator.distance < 0 {
+            return Err(diagnostic(DISTANCE, operator.distance.to_string()));
+        }
+        Ok(Self {
+            exclusion: operator.exclusion == Some(true),
+            distance: operator.distance,
+            ordered: operator.ordered,
+            relation,
+        })
+    }
+
+    fn holds(&self, left: &Span, right: &Span) -> bool {
+        let distance = match (
+            right.start.checked_sub(left.end),
+            left.start.checked_sub(right.end),
+        ) {
+            (Some(distance @ 1..), _) => distance,
+            (_, Some(distance @ 1..)) if !self.ordered => distance,
+            _ => return false,
+        };
+        let distance = i64::from(distance);
+        match self.relation {
+            RelationType::LESS_THAN => distance < self.distance,
+            RelationType::LESS_THAN_OR_EQUAL => distance <= self.distance,
+            RelationType::EQUAL => distance == self.distance,
+            RelationType::GREATER_THAN_OR_EQUAL => distance >= self.distance,
+            RelationType::GREATER_THAN => distance > self.distance,
+            _ => distance != self.distance,
+        }
+    }
+
+    /// The records in which any pair is so near.
+    pub(super) fn records(
+        &self,
+        entries: Entries<'_>,
+        work: &mut Work,
+    ) -> Result<HitSet<'static>, Exhausted> {
+        let mut records = Vec::new();
+        entries.each(&mut |record, left, right| {
+            if records.last() == Some(&record) {
+                return Ok(());
+            }
+            work.spend(pairs(left, right))?;
+            if left
+                .iter()
+                .any(|left| right.iter().any(|right| self.holds(left, right)))
+            {
+                records.push(record);
+            }
+            Ok(())
+        })?;
+        Ok(HitSet::of_sorted(records))
+    }
+
+    /// The places from the beginning of the first to the end of the last of each pair that is so near.
+    pub(super) fn spans(&self, entries: Entries<'_>, work: &mut Work) -> Result<Spans, Exhausted> {
+        let mut near = Vec::new();
+        entries.each(&mut |record, left, right| {
+            work.spend(pairs(left, right))?;
+            let before = near.len();
+            for one in left {
+                for other in right.iter().filter(|other| self.holds(one, other)) {
+                    near.push(Span {
+                        record,
+                        start: one.start.min(other.start),
+                        end: one.end.max(other.end),
+                    });
+                }
+            }
+            if let Some(new) = near.get_mut(before..) {
+                new.sort_unstable();
+            }
+            Ok(())
+        })?;
+        near.dedup();
+        Ok(Spans(near))
+    }
+}
+
+/// The work of comparing each span with each.
+fn pairs(left: &[Span], right: &[Span]) -> usize {
+    1 + left.len().saturating_mul(right.len()) / PAIRS_A_UNIT
+}
+
+/// Pairs compared for one unit of work.
+const PAIRS_A_UNIT: usize = 16;
+
+/// Words one behind the other in a record: the positions of the first and the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Span {
+    record: RecordId,
+    start: u32,
+    end: u32,
+}
+
+/// Where an operand of a proximity stands; ascending.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Spans(Vec<Span>);
+
+impl Spans {
+    /// Of phrases of so many words that start at these places.
+    pub(super) fn of_phrases(starts: &Places, words: usize) -> Self {
+        let more = u32::try_from(words.saturating_sub(1)).unwrap_or(u32::MAX);
+        let spans = starts.iter().map(|Place { record, position }| Span {
+            record,
+            start: position,
+            end: position.saturating_add(more),
+        });
+        Self(spans.collect())
+    }
+
+    /// The records.
+    pub(super) fn records(&self) -> HitSet<'static> {
+        let records = self.0.chunk_by(|left, right| left.record == right.record);
+        HitSet::of_sorted(
+            records
+                .filter_map(|spans| spans.first())
+                .map(|span| span.record),
+        )
+    }
+
+    /// Those from the first that is not before this place to the last that is before another, from a place in the list on.
+    fn between(&self, from: &mut usize, start: (RecordId, u32), end: (RecordId, u32)) -> &[Span] {
+        let rest = self.0.get(*from..).unwrap_or_default();
+        *from += rest.partition_point(|span| (span.record, span.start) < start);
+        let rest = self.0.get(*from..).unwrap_or_default();
+        let length = rest.partition_point(|span| (span.record, span.start) < end);
+        *from += length;
+        rest.get(..length).unwrap_or_default()
+    }
+}
+
+/// The operands of a proximity, and the boundaries between the entries of their index.
+#[derive(Clone, Copy)]
+pub(super) struct Entries<'a> {
+    pub(super) left: &'a Spans,
+    pub(super) right: &'a Spans,
+    pub(super) boundaries: &'a Places,
+}
+
+/// What is done with the spans of both sides in one entry.
+type OfEntry<'f> = &'f mut dyn FnMut(RecordId, &[Span], &[Span]) -> Result<(), Exhausted>;
+
+impl Entries<'_> {
+    /// Goes through the entries in which there are spans of both sides.
+    fn each(self, of_entry: OfEntry<'_>) -> Result<(), Exhausted> {
+        let (mut at_left, mut at_right) = (0, 0);
+        for (record, boundaries) in self.boundaries.by_record() {
+            for pair in boundaries.windows(2) {
+                let [start, end] = pair else { continue };
+                let (start, end) = ((record, start.position), (record, end.position));
+                let left = self.left.between(&mut at_left, start, end);
+                let right = self.right.between(&mut at_right, start, end);
+                if !left.is_empty() && !right.is_empty() {
+                    of_entry(record, left, right)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! Queries against a few records: what each attribute value finds, what each operator makes of it, and each diagnostic.
+
+mod attributes;
+mod diagnostics;
+mod facets;
+mod operators;
+mod random;
+mod uses;
+
+use std::sync::Arc;
+
+use z3950_asn1::apdu::{DatabaseName, RpnQuery};
+use z3950_asn1::record::{MarcRecord, iso2709, mrk};
+
+use super::tree::find_within;
+use super::{Evaluated, MOST_WORK};
+use crate::backend::{Hits, Search};
+use crate::diagnostic::Diagnostic;
+use crate::memory::fields::Fields;
+use crate::memory::hits::{HitSet, Part};
+use crate::memory::index::{Index, Rules, SegmentBuilder, Work};
+use crate::memory::profile::Profile;
+
+/// Records in an index, and the profile that queries are read by.
+struct Catalogue {
+    index: Index,
+    fields: Arc<Fields>,
+    docids: Vec<String>,
+    profile: Profile,
+    /// The most work for a query.
+    work: u64,
+}
+
+impl Catalogue {
+    fn of(records: &[MarcRecord], fields: Fields) -> Self {
+        let rules = Rules {
+            fields: Arc::new(fields),
+            ..Rules::default()
+        };
+        let fields = rules.fields.clone();
+        let mut builder = SegmentBuilder::new(rules);
+        let mut docids = Vec::new();
+        for record in records {
+            let octets = iso2709::encode(record).expect("a sound record");
+            builder.add(0, octets.into(), record);
+            docids.push(
+                String::from_utf8_lossy(record.control_number().unwrap_or_default()).into_owned(),
+            );
+        }
+        let index = Index::new([(Arc::new(builder.finish()), Arc::new(Part::first(0)))]);
+        Self {
+            index,
+            fields,
+            docids,
+            profile: Profile::default(),
+            work: MOST_WORK,
+        }
+    }
+
+    /// The records of `records.mrk`.
+    fn small() -> Self {
+        let records = mrk::parse_all(include_str!("records.mrk")).expect("MARCMaker text");
+        Self::of(&records, Fields::default())
+    }
+
+    fn with(self, profile: Profile) -> Self {
+        Self { profile, ..self }
+    }
+
+    fn evaluate(&self, query: &RpnQuery, term_counts: bool) -> Result<Evaluated<'_>, Diagnostic> {
+        let result_set = |_: &[u8]| -> Option<Hits> { None };
+        let search = Search {
+            databases: &[DatabaseName::from("cat")],
+            query,
+            result_set: &result_set,
+            term_counts,
+            facets: &[],
+        };
+        find_within(
+            &self.index,
+            &self.fields,
+            &self.profile,
+            &search,
+            Work::new(self.work),
+        )
+    }
+
+    fn docids(&self, hits: &HitSet<'_>) -> String {
+        let docid = |record: crate::backend::RecordId| {
+            self.docids
+                .get(record.0 as usize)
+                .expect("a record")
+                .as_str()
+        };
+        hits.iter().map(docid).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The docids found, or the condition and its additional information.
+    fn answer(&self, query: &RpnQuery) -> Result<String, String> {
+        match self.evaluate(query, false) {
+            Ok(found) => Ok(self.docids(&found.hits)),
+            Err(refused) => Err(format!(
+                "{} {}",
+                refused.condition,
+                refused.addinfo.to_string_lossy()
+            )
+            .trim_end()
+            .to_owned()),
+        }
+    }
+
+    /// Rows of a query in PQF, and the docids that it finds.
+    fn check(&self, rows: &[(&str, &str)]) {
+        let wrong = rows.iter().filter_map(|(query, expected)| {
+            let found = self.answer(&pqf(query));
+            (found.as_deref() != Ok(expected))
+                .then(|| format!("{query}\n  expected {expected:?}\n  found    {found:?}"))
+        });
+        let wrong: Vec<_> = wrong.collect();
+        assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    }
+
+    /// Rows of a query in PQF, and the condition and additional information that it is refused with.
+    fn check_refused(&self, rows: &[(&str, &str)]) {
+        let wrong = rows.iter().filter_map(|(query, expected)| {
+            let found = self.answer(&pqf(query));
+            (found.as_ref().err().map(String::as_str) != Some(*expected))
+                .then(|| format!("{query}\n  expected {expected:?}\n  found    {found:?}"))
+        });
+        let wrong: Vec<_> = wrong.collect();
+        assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    }
+}
+
+fn pqf(text: &str) -> RpnQuery {
+    text.parse()
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
+}

@@ -1,0 +1,145 @@
+//! And, or, not, proximity; counts of terms; and how much of it there may be.
+
+use super::{Catalogue, pqf};
+
+#[test]
+fn and_or_not() {
+    Catalogue::small().check(&[
+        ("@and @attr 1=4 war @attr 1=4 peace", "a"),
+        ("@or @attr 1=4 worlds @attr 1=4 miserables", "b f"),
+        ("@not @attr 1=4 war @attr 1=4 peace", "b e h"),
+        (
+            "@and @or @attr 1=4 war @attr 1=4 peace @not @attr 1=31 @attr 2=4 1900 @attr 1=54 xxx",
+            "a e h",
+        ),
+        ("@not @attr 2=103 x @attr 2=103 x", ""),
+        ("@attrset Bib-1 @and war peace", "a c"),
+    ]);
+}
+
+#[test]
+fn proximity() {
+    // @prox exclusion distance ordered relation known unit: the sets of relations are < <= = >= > <>.
+    Catalogue::small().check(&[
+        ("@prox 0 1 1 2 k 2 @attr 1=4 and @attr 1=4 peace", "a"),
+        ("@prox 0 1 1 2 k 2 @attr 1=4 peace @attr 1=4 and", ""),
+        ("@prox 0 1 0 2 k 2 @attr 1=4 peace @attr 1=4 and", "a"),
+        ("@prox 0 1 1 2 k 2 @attr 1=4 war @attr 1=4 peace", ""),
+        ("@prox 0 2 1 1 k 2 @attr 1=4 war @attr 1=4 peace", ""),
+        ("@prox 0 3 1 1 k 2 @attr 1=4 war @attr 1=4 peace", "a"),
+        ("@prox 0 2 1 2 k 2 @attr 1=4 war @attr 1=4 peace", "a"),
+        ("@prox 0 2 1 3 k 2 @attr 1=4 war @attr 1=4 peace", "a"),
+        ("@prox 0 1 1 3 k 2 @attr 1=4 war @attr 1=4 peace", ""),
+        ("@prox 0 2 1 4 k 2 @attr 1=4 war @attr 1=4 peace", "a"),
+        ("@prox 0 2 1 5 k 2 @attr 1=4 war @attr 1=4 peace", ""),
+        ("@prox 0 1 1 5 k 2 @attr 1=4 war @attr 1=4 peace", "a"),
+        ("@prox 0 1 1 6 k 2 @attr 1=4 war @attr 1=4 peace", "a"),
+        ("@prox 0 2 1 6 k 2 @attr 1=4 war @attr 1=4 peace", ""),
+        // Not across fields, whatever the distance; and not a word with itself.
+        ("@prox 0 99 0 2 k 2 @attr 1=63 dead @attr 1=63 mind", ""),
+        ("@prox 0 99 0 2 k 2 peace war", "a"),
+        ("@prox 0 0 0 2 k 2 @attr 1=4 war @attr 1=4 war", ""),
+        ("@prox 0 9 0 2 k 2 @attr 1=4 war @attr 1=4 war", ""),
+        ("@prox 0 2 1 3 k 2 @attr 1=4 the @attr 1=4 of", "b h"),
+        // Exclusion: both are there, and not so.
+        ("@prox 1 1 1 2 k 2 @attr 1=4 war @attr 1=4 peace", "a"),
+        ("@prox 1 2 1 2 k 2 @attr 1=4 war @attr 1=4 peace", ""),
+        // Phrases and open words, and proximity of what is near.
+        ("@prox 0 1 1 2 k 2 @attr 1=4 @attr 4=1 \"war of\" @attr 1=4 @attr 4=1 \"the worlds\"", "b"),
+        ("@prox 0 1 1 2 k 2 @attr 1=4 @attr 5=1 worl @attr 1=4 x", ""),
+        ("@prox 0 3 1 3 k 2 @attr 1=4 @attr 5=1 wa @attr 1=4 @attr 5=1 wor", "b"),
+        ("@prox 0 1 1 2 k 2 @prox 0 1 1 2 k 2 @attr 1=4 war @attr 1=4 of @prox 0 1 1 2 k 2 @attr 1=4 the @attr 1=4 worlds", "b"),
+        ("@prox 0 1 1 2 k 2 @prox 0 2 1 2 k 2 @attr 1=4 war @attr 1=4 peace @attr 1=4 a", "a"),
+        ("@and @attr 1=1003 wells @prox 0 1 0 2 k 2 @attr 1=4 the @attr 1=4 worlds", "b"),
+        ("@prox 0 1 1 2 k 2 @attr 1=4 @attr 3=1 war @attr 1=4 and", "a"),
+    ]);
+}
+
+#[test]
+fn terms_are_counted() {
+    let catalogue = Catalogue::small();
+    for (query, expected) in [
+        ("@attr 1=4 war", &[("war", 4)][..]),
+        (
+            "@and @attr 1=4 war @not @attr 1=4 peace nothing",
+            &[("war", 4), ("peace", 2), ("nothing", 0)],
+        ),
+        (
+            "@prox 0 9 0 2 k 2 @attr 1=4 war @attr 1=4 and",
+            &[("war", 4), ("and", 2)],
+        ),
+    ] {
+        let query = pqf(query);
+        let counted = catalogue.evaluate(&query, true).expect("found").operands;
+        let counted: Vec<_> = counted
+            .iter()
+            .map(|(operand, records)| match &operand.term {
+                z3950_asn1::apdu::Term::General(term) => {
+                    (String::from_utf8_lossy(term).into_owned(), records.len())
+                }
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(term, records)| ((*term).to_owned(), *records))
+            .collect();
+        assert_eq!(counted, expected);
+        assert!(
+            catalogue
+                .evaluate(&query, false)
+                .expect("found")
+                .operands
+                .is_empty()
+        );
+    }
+}
+
+#[test]
+fn deep_queries_are_answered() {
+    let catalogue = Catalogue::small();
+    let deep = |operator: &str, side: bool| match side {
+        true => format!("{}{}", format!("{operator} war ").repeat(999), "war"),
+        false => format!(
+            "{}{}",
+            format!("{operator} ").repeat(999),
+            "war ".repeat(1000)
+        ),
+    };
+    for side in [true, false] {
+        for operator in ["@and", "@or"] {
+            catalogue.check(&[(&deep(operator, side), "a b c e h")]);
+        }
+        catalogue.check(&[(&deep("@prox 0 1 0 5 k 2", side), "")]);
+    }
+}
+
+#[test]
+fn work_is_bounded() {
+    let catalogue = Catalogue {
+        work: 40,
+        ..Catalogue::small()
+    };
+    catalogue.check(&[("@attr 1=4 war", "a b e h")]);
+    for query in [
+        "@attr 1=1016 @attr 5=2 r",
+        "@attr 5=102 .*",
+        &format!("{}war", "@or war ".repeat(100)),
+    ] {
+        catalogue.check_refused(&[(query, "31")]);
+    }
+    // Expressions and masks that would explode are refused, or cost no more than others.
+    let catalogue = Catalogue::small();
+    catalogue.check(&[(&format!("@attr 5=102 {}x", "(a*)*".repeat(100)), "")]);
+    for (truncation, term) in [
+        (101, "#a".repeat(4000)),
+        (102, "(".repeat(8000)),
+        (102, "(a{1000}){1000}".to_owned()),
+    ] {
+        let refused = catalogue.answer(&pqf(&format!("@attr 5={truncation} {term}")));
+        assert!(
+            refused.is_err_and(|refused| refused.starts_with("125 ")),
+            "{truncation}"
+        );
+    }
+}

@@ -1,0 +1,356 @@
+//! The tree of a query, walked on explicit stacks, so that a thousand levels take no more stack than one (Z39.50-2003 §3.7.1).
+
+use z3950_asn1::apdu::{AttributesPlusTerm, Operand, Operator, ProximityOperator, RpnStructure};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::Oid;
+
+use super::lookup::{patterns, records};
+use super::proximity::{Entries, Proximity, Spans};
+use crate::backend::Search;
+use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::memory::attributes::{Look, Order, Target, Wanted, WordLook, look};
+use crate::memory::fields::{Fields, IndexId};
+use crate::memory::hits::HitSet;
+use crate::memory::index::{Edges, Exhausted, Index, Work};
+use crate::memory::profile::Profile;
+
+/// What a query has found, in whatever database it is.
+#[derive(Debug)]
+pub(in crate::memory) struct Evaluated<'a> {
+    /// The records.
+    pub(in crate::memory) hits: HitSet<'a>,
+    /// The terms from the left and the records of each, if the search asked for their counts.
+    pub(in crate::memory) operands: Vec<(AttributesPlusTerm, HitSet<'a>)>,
+}
+
+/// The most work done for a query: terms looked at, and dozens of records taken. What needs more gets condition 31.
+pub(in crate::memory) const MOST_WORK: u64 = 16_000_000;
+
+/// The most operators of a query.
+const MOST_OPERATORS: usize = 20_000;
+
+/// The records that a query finds.
+///
+/// # Errors
+/// The first part of the query, from the left, that is not supported; 31 where it is too much work.
+pub(in crate::memory) fn find<'a>(
+    index: &'a Index,
+    fields: &Fields,
+    profile: &Profile,
+    search: &Search<'_>,
+) -> Result<Evaluated<'a>, Diagnostic> {
+    find_within(index, fields, profile, search, Work::new(MOST_WORK))
+}
+
+/// As [`find`], with no more than some work.
+pub(super) fn find_within<'a>(
+    index: &'a Index,
+    fields: &Fields,
+    profile: &Profile,
+    search: &Search<'_>,
+    work: Work,
+) -> Result<Evaluated<'a>, Diagnostic> {
+    let mut evaluation = Evaluation {
+        index,
+        fields,
+        profile,
+        search,
+        work,
+        steps: vec![Step::Records(&search.query.rpn)],
+        sets: Vec::new(),
+        near: Vec::new(),
+        operands: Vec::new(),
+        operators: 0,
+    };
+    while let Some(step) = evaluation.steps.pop() {
+        evaluation.take(step)?;
+    }
+    Ok(Evaluated {
+        hits: evaluation.set(),
+        operands: evaluation.operands,
+    })
+}
+
+/// What remains to be done.
+enum Step<'q> {
+    /// The records of a tree.
+    Records(&'q RpnStructure),
+    /// The places of a tree in its records.
+    Places(&'q RpnStructure),
+    /// What an operator makes of two sets of records.
+    Combine(&'q Operator),
+    /// The records, or the places, where two lists of places are near each other.
+    Near { proximity: Proximity, places: bool },
+}
+
+struct Evaluation<'a, 'q> {
+    index: &'a Index,
+    fields: &'q Fields,
+    profile: &'q Profile,
+    search: &'q Search<'q>,
+    work: Work,
+    /// The next thing last.
+    steps: Vec<Step<'q>>,
+    /// Of trees whose operator has not been reached.
+    sets: Vec<HitSet<'a>>,
+    /// Of operands whose proximity has not been reached.
+    near: Vec<Near<'a>>,
+    operands: Vec<(AttributesPlusTerm, HitSet<'a>)>,
+    operators: usize,
+}
+
+/// 31: too much work.
+fn exhausted(_: Exhausted) -> Diagnostic {
+    diagnostic(Condition::RESOURCES_EXHAUSTED, "")
+}
+
+impl<'a, 'q> Evaluation<'a, 'q> {
+    fn take(&mut self, step: Step<'q>) -> Result<(), Diagnostic> {
+        match step {
+            Step::Records(RpnStructure::Op(operand)) => {
+                let set = self.operand(operand)?;
+                self.sets.push(set);
+            }
+            Step::Records(RpnStructure::RpnRpnOp(node)) => {
+                self.count_operator()?;
+                match &node.op {
+                    Operator::Prox(operator) => {
+                        self.open(operator, [&node.rpn1, &node.rpn2], false)?
+                    }
+                    operator => {
+                        self.steps.push(Step::Combine(operator));
+                        self.steps.push(Step::Records(&node.rpn2));
+                        self.steps.push(Step::Records(&node.rpn1));
+                    }
+                }
+            }
+            Step::Places(RpnStructure::Op(operand)) => {
+                let phrase = self.phrase(operand)?;
+                self.near.push(phrase);
+            }
+            Step::Places(RpnStructure::RpnRpnOp(node)) => {
+                self.count_operator()?;
+                match &node.op {
+                    Operator::Prox(operator) => {
+                        self.open(operator, [&node.rpn1, &node.rpn2], true)?
+                    }
+                    // The records that other operators find have no place.
+                    _ => return Err(diagnostic(Condition::PROXIMITY_OF_SETS, "")),
+                }
+            }
+            Step::Combine(operator) => {
+                let (right, left) = (self.set(), self.set());
+                self.work
+                    .spend(1 + (left.len() + right.len()) / RECORDS_A_UNIT)
+                    .map_err(exhausted)?;
+                self.sets.push(match operator {
+                    Operator::And => left.and(right),
+                    Operator::Or => left.or(right),
+                    Operator::AndNot | Operator::Prox(_) => left.and_not(right),
+                });
+            }
+            Step::Near { proximity, places } => self.near(proximity, places)?,
+        }
+        Ok(())
+    }
+
+    /// A set that a tree has left; each leaves one.
+    fn set(&mut self) -> HitSet<'a> {
+        self.sets.pop().unwrap_or_else(HitSet::empty)
+    }
+
+    fn count_operator(&mut self) -> Result<(), Diagnostic> {
+        self.operators += 1;
+        match self.operators {
+            0..=MOST_OPERATORS => Ok(()),
+            _ => Err(diagnostic(
+                Condition::TOO_MANY_OPERATORS,
+                MOST_OPERATORS.to_string(),
+            )),
+        }
+    }
+
+    fn open(
+        &mut self,
+        operator: &ProximityOperator,
+        [left, right]: [&'q RpnStructure; 2],
+        places: bool,
+    ) -> Result<(), Diagnostic> {
+        if !self.profile.proximity {
+            return Err(diagnostic(Condition::OPERATOR, "proximity"));
+        }
+        let proximity = Proximity::read(operator)?;
+        if places && proximity.exclusion {
+            // What is not there has no place.
+            return Err(diagnostic(
+                Condition::PROXIMITY,
+                "exclusion inside proximity",
+            ));
+        }
+        self.steps.push(Step::Near { proximity, places });
+        self.steps.push(Step::Places(right));
+        self.steps.push(Step::Places(left));
+        Ok(())
+    }
+
+    fn operand(&mut self, operand: &Operand) -> Result<HitSet<'a>, Diagnostic> {
+        match operand {
+            Operand::AttributesPlusTerm(operand) => {
+                let look = look(self.fields, self.profile, &self.attribute_set(), operand)?;
+                let set = records(self.index, &look, &mut self.work).map_err(exhausted)?;
+                if self.search.term_counts {
+                    self.operands.push((operand.clone(), set.clone()));
+                }
+                Ok(set)
+            }
+            Operand::ResultSet(name) => {
+                let name = name.0.as_bytes();
+                if !self.profile.result_sets {
+                    return Err(diagnostic(Condition::RESULT_SET_AS_TERM, name));
+                }
+                let unknown = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name);
+                let hits = (self.search.result_set)(name).ok_or_else(unknown)?;
+                self.index.adopt(&hits).ok_or_else(unknown)
+            }
+            Operand::ResultAttr(operand) => {
+                let name = operand.result_set.0.as_bytes();
+                Err(diagnostic(Condition::RESTRICTION_OPERAND, name))
+            }
+        }
+    }
+
+    /// A term that has places: one word, or words one behind the other.
+    fn phrase(&mut self, operand: &Operand) -> Result<Near<'a>, Diagnostic> {
+        let operand = match operand {
+            Operand::AttributesPlusTerm(operand) => operand,
+            Operand::ResultSet(name) => {
+                return Err(diagnostic(Condition::PROXIMITY_OF_SETS, name.0.as_bytes()));
+            }
+            Operand::ResultAttr(operand) => {
+                return Err(diagnostic(
+                    Condition::PROXIMITY_OF_SETS,
+                    operand.result_set.0.as_bytes(),
+                ));
+            }
+        };
+        let look = look(self.fields, self.profile, &self.attribute_set(), operand)?;
+        let Look {
+            target:
+                Target::Words(WordLook {
+                    index,
+                    words,
+                    order,
+                }),
+            negated: false,
+        } = look
+        else {
+            return Err(diagnostic(
+                Condition::PROXIMITY,
+                "a term that is no word or phrase",
+            ));
+        };
+        let edges = match order {
+            Order::Phrase(edges) => edges,
+            Order::All | Order::Some if words.len() == 1 => Edges::default(),
+            Order::All | Order::Some => {
+                return Err(diagnostic(
+                    Condition::PROXIMITY,
+                    "several words that are no phrase",
+                ));
+            }
+        };
+        let records = self
+            .index
+            .phrase(index, &patterns(&words), edges, &mut self.work)
+            .map_err(exhausted)?;
+        if self.search.term_counts {
+            self.operands.push((operand.clone(), records.clone()));
+        }
+        Ok(Near {
+            index,
+            records,
+            places: Where::Phrase { words, edges },
+        })
+    }
+
+    /// What is near each other of the last two that have places.
+    fn near(&mut self, proximity: Proximity, places: bool) -> Result<(), Diagnostic> {
+        let (Some(right), Some(left)) = (self.near.pop(), self.near.pop()) else {
+            return Ok(());
+        };
+        let index = left.index;
+        if index != right.index {
+            return Err(diagnostic(
+                Condition::PROXIMITY,
+                "operands of different indexes",
+            ));
+        }
+        let both = left.records.clone().and(right.records.clone());
+        let left = self.spans(left, &both).map_err(exhausted)?;
+        let right = self.spans(right, &both).map_err(exhausted)?;
+        let boundaries = self
+            .index
+            .boundaries(index, Some(&both), &mut self.work)
+            .map_err(exhausted)?;
+        let entries = Entries {
+            left: &left,
+            right: &right,
+            boundaries: &boundaries,
+        };
+        if places {
+            let spans = proximity
+                .spans(entries, &mut self.work)
+                .map_err(exhausted)?;
+            self.near.push(Near {
+                index,
+                records: spans.records(),
+                places: Where::Spans(spans),
+            });
+            return Ok(());
+        }
+        let near = proximity
+            .records(entries, &mut self.work)
+            .map_err(exhausted)?;
+        self.sets.push(match proximity.exclusion {
+            true => both.and_not(near),
+            false => near,
+        });
+        Ok(())
+    }
+
+    fn spans(&mut self, near: Near<'a>, within: &HitSet<'a>) -> Result<Spans, Exhausted> {
+        match near.places {
+            Where::Spans(spans) => Ok(spans),
+            Where::Phrase { words, edges } => {
+                let starts = self.index.phrase_places(
+                    near.index,
+                    &patterns(&words),
+                    edges,
+                    Some(within),
+                    &mut self.work,
+                )?;
+                Ok(Spans::of_phrases(&starts, words.len()))
+            }
+        }
+    }
+
+    fn attribute_set(&self) -> Oid {
+        self.search.query.attribute_set
+    }
+}
+
+/// Records handled for one unit of work.
+const RECORDS_A_UNIT: usize = 64;
+
+/// An operand of a proximity.
+struct Near<'a> {
+    index: IndexId,
+    records: HitSet<'a>,
+    places: Where,
+}
+
+/// The places of an operand, looked up no earlier than it is known in which records they matter.
+enum Where {
+    Phrase { words: Vec<Wanted>, edges: Edges },
+    Spans(Spans),
+}

@@ -1,0 +1,285 @@
+//! The entries that a record makes in each index, field by field; an 880 in another script counts as the field it is linked
+//! to (MARC 21 Appendix A).
+
+use std::borrow::Cow;
+
+use z3950_asn1::charset::{Charset, choose, is_unimarc};
+use z3950_asn1::record::{Field, MarcRecord, Tag};
+
+use super::format::{Format, NO_CODE, Rule, Rules, Slots, slot};
+use super::key::Kind;
+use super::source::Condition;
+use super::{AccessPoint, AccessPoints, IndexId, IndexSet};
+
+/// What stands between the subfields in the entry of a field.
+pub(in crate::memory) const SUBFIELD_MARK: char = '\u{1f}';
+
+/// The access points of a backend, by number and by field.
+#[derive(Clone, Debug)]
+pub(in crate::memory) struct Fields {
+    points: AccessPoints,
+    /// The indexes of texts.
+    texts: IndexSet,
+    /// Those of them whose entries can be looked up as wholes.
+    with_keys: IndexSet,
+    marc21: Format,
+    unimarc: Format,
+}
+
+impl Default for Fields {
+    fn default() -> Self {
+        Self::new(AccessPoints::default())
+    }
+}
+
+/// The indexes that nobody reads from end to end: texts that are long, or that other indexes have too.
+const WITHOUT_KEYS: &[&str] = &[
+    "any",
+    "abstract",
+    "authortitle",
+    "authortitlesubject",
+    "bodytext",
+    "name",
+    "nameandtitle",
+    "note",
+];
+
+impl Fields {
+    /// The rows of the access points, turned round.
+    pub(in crate::memory) fn new(points: AccessPoints) -> Self {
+        let of = |is: &dyn Fn(&AccessPoint) -> bool| {
+            let indexes = points
+                .iter()
+                .filter(|(_, row)| is(row))
+                .map(|(index, _)| IndexSet::of(index));
+            indexes.fold(IndexSet::default(), IndexSet::union)
+        };
+        let is_text = |row: &AccessPoint| row.kind == Kind::Text;
+        Self {
+            texts: of(&is_text),
+            with_keys: of(&|row| !is_text(row) || !WITHOUT_KEYS.contains(&&*row.name)),
+            marc21: Format::new(&points, |row| &row.marc21),
+            unimarc: Format::new(&points, |row| &row.unimarc),
+            points,
+        }
+    }
+
+    /// The rows.
+    pub(in crate::memory) fn points(&self) -> &AccessPoints {
+        &self.points
+    }
+
+    /// What an index holds.
+    pub(in crate::memory) fn kind(&self, index: IndexId) -> Kind {
+        match self.texts.contains(index) {
+            true => Kind::Text,
+            false => self.points.kind(index),
+        }
+    }
+
+    /// Whether the entries of an index can be looked up as wholes; those of an index of texts may not.
+    pub(in crate::memory) fn has_keys(&self, index: IndexId) -> bool {
+        self.with_keys.contains(index)
+    }
+
+    /// Gives every entry that a record makes in an index: of texts those of one field in one, with [`SUBFIELD_MARK`]s
+    /// between them, of the other kinds each key. The field that names the record comes first, then the others in order;
+    /// indexes with the same text come one after the other.
+    pub(in crate::memory) fn entries(
+        &self,
+        record: &MarcRecord,
+        emit: &mut dyn FnMut(IndexId, &str),
+    ) {
+        let (format, title) = match is_unimarc(record) {
+            true => (&self.unimarc, *b"200"),
+            false => (&self.marc21, *b"245"),
+        };
+        let mut reader = Reader {
+            fields: self,
+            text: Text {
+                record,
+                charset: None,
+            },
+            elements: Vec::new(),
+            parts: Vec::new(),
+            joined: String::new(),
+            emit,
+        };
+        for (positions, indexes) in &format.leader {
+            reader.give(*indexes, slice(&record.leader.0, *positions));
+        }
+        let is_title = |field: &&Field| field.tag.0 == title;
+        let titles = record.fields.iter().filter(is_title);
+        for field in titles.chain(record.fields.iter().filter(|field| !is_title(field))) {
+            if let Some(rules) = format.rules(effective_tag(field)) {
+                reader.field(field, rules);
+            }
+        }
+    }
+}
+
+/// The tag a field counts as: that in `$6` for an 880 (MARC 21 Appendix A, `$6 245-01/(N`).
+pub(in crate::memory) fn effective_tag(field: &Field) -> Tag {
+    if field.tag.as_ref() != b"880" {
+        return field.tag;
+    }
+    let linked = field.subfield("6").and_then(|link| link.first_chunk::<3>());
+    linked.map_or(field.tag, Tag::from)
+}
+
+/// A record being read. The lists and the string are kept for their room.
+struct Reader<'r, 'e> {
+    fields: &'r Fields,
+    text: Text<'r>,
+    /// The elements of a field with the slots of their codes.
+    elements: Vec<(usize, &'r [u8])>,
+    /// The elements that feed an index, and which.
+    parts: Vec<(IndexSet, Cow<'r, str>)>,
+    /// Parts of a field, put together.
+    joined: String,
+    emit: &'e mut dyn FnMut(IndexId, &str),
+}
+
+impl<'r> Reader<'r, '_> {
+    fn field(&mut self, field: &'r Field, rules: &Rules) {
+        let present = self.read(field);
+        let holds = |rule: &&Rule| {
+            rule.condition
+                .as_ref()
+                .is_none_or(|condition| self.holds(condition, field, present))
+        };
+        let others: Vec<&Rule> = rules.others.iter().filter(holds).collect();
+        let elements = std::mem::take(&mut self.elements);
+        self.parts.clear();
+        for (slot, data) in &elements {
+            let mut indexes = rules.codes.get(*slot).copied().unwrap_or_default();
+            for rule in others.iter().filter(|rule| rule.slots.contains(*slot)) {
+                match rule.positions {
+                    Some(positions) => self.give(rule.indexes, slice(data, positions)),
+                    None => indexes = indexes.union(rule.indexes),
+                }
+            }
+            if !indexes.is_empty() {
+                self.parts.push((indexes, self.text.decode(data)));
+            }
+        }
+        self.elements = elements;
+        self.give_parts();
+    }
+
+    /// Takes the elements of a field; a control field has one, without a code. Answers which codes there are.
+    fn read(&mut self, field: &'r Field) -> Slots {
+        self.elements.clear();
+        if field.is_control() {
+            self.elements.push((slot(NO_CODE), &field.body));
+        } else {
+            self.elements
+                .extend(field.subfields().map(|subfield| match subfield.code {
+                    [code] => (slot(*code), subfield.data),
+                    _ => (slot(NO_CODE), subfield.data),
+                }));
+        }
+        let mut present = Slots::default();
+        self.elements
+            .iter()
+            .for_each(|(slot, _)| present.insert(*slot));
+        present
+    }
+
+    fn holds(&self, condition: &Condition, field: &Field, present: Slots) -> bool {
+        match condition {
+            Condition::Indicator(place, value) => field.indicators().get(*place) == Some(value),
+            Condition::Subfield(code, value) => {
+                let is = |data: &[u8]| data.trim_ascii().eq_ignore_ascii_case(value.as_bytes());
+                let slot = slot(*code);
+                present.contains(slot)
+                    && self
+                        .elements
+                        .iter()
+                        .any(|(known, data)| *known == slot && is(data))
+            }
+        }
+    }
+
+    /// Gives the parts of a field, together to each index that takes several of them.
+    fn give_parts(&mut self) {
+        let parts = std::mem::take(&mut self.parts);
+        let mut left = parts
+            .iter()
+            .fold(IndexSet::default(), |all, (indexes, _)| all.union(*indexes));
+        while !left.is_empty() {
+            // All indexes that take exactly the parts that the first one takes.
+            let first = left.first();
+            let takes = |indexes: IndexSet| !indexes.intersection(first).is_empty();
+            let alike = parts
+                .iter()
+                .fold(left, |alike, (indexes, _)| match takes(*indexes) {
+                    true => alike.intersection(*indexes),
+                    false => alike.without(*indexes),
+                });
+            left = left.without(alike);
+            let taken = parts.iter().filter(|(indexes, _)| takes(*indexes));
+            self.give_alike(alike, taken.map(|(_, text)| &**text));
+        }
+        self.parts = parts;
+    }
+
+    /// Gives texts to indexes, each of which takes them all.
+    fn give_alike<'p>(&mut self, indexes: IndexSet, texts: impl Iterator<Item = &'p str> + Clone) {
+        let of_texts = indexes.intersection(self.fields.texts);
+        if !of_texts.is_empty() {
+            self.joined.clear();
+            for text in texts.clone() {
+                if !self.joined.is_empty() {
+                    self.joined.push(SUBFIELD_MARK);
+                }
+                self.joined.push_str(text);
+            }
+            of_texts
+                .iter()
+                .for_each(|index| (self.emit)(index, &self.joined));
+        }
+        for index in indexes.without(of_texts).iter() {
+            let kind = self.fields.kind(index);
+            texts
+                .clone()
+                .for_each(|text| kind.keys(text, &mut |key| (self.emit)(index, key)));
+        }
+    }
+
+    /// Gives one text by itself.
+    fn give(&mut self, indexes: IndexSet, octets: &[u8]) {
+        let text = self.text.decode(octets);
+        self.give_alike(indexes, std::iter::once(&*text));
+    }
+}
+
+/// The octets from one position to another, counted from 0; fewer where there are fewer.
+fn slice(octets: &[u8], (from, to): (usize, usize)) -> &[u8] {
+    let rest = octets.get(from..).unwrap_or_default();
+    rest.get(..=to.saturating_sub(from)).unwrap_or(rest)
+}
+
+/// The octets of one record as text; its character set is looked for when it first matters.
+struct Text<'a> {
+    record: &'a MarcRecord,
+    charset: Option<Charset>,
+}
+
+impl Text<'_> {
+    fn decode<'d>(&mut self, octets: &'d [u8]) -> Cow<'d, str> {
+        match std::str::from_utf8(octets) {
+            Ok(text) if octets.is_ascii() && !octets.contains(&ESCAPE) => Cow::Borrowed(text),
+            _ => {
+                let record = self.record;
+                let charset = *self
+                    .charset
+                    .get_or_insert_with(|| choose(record, None).charset);
+                charset.decode(octets).text
+            }
+        }
+    }
+}
+
+/// What begins a change of character sets in MARC-8.
+const ESCAPE: u8 = 0x1b;

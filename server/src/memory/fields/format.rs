@@ -1,0 +1,157 @@
+//! The access points turned round: for each tag of a format, which subfields feed which indexes.
+
+use z3950_asn1::record::Tag;
+
+use super::source::{Codes, Condition, LEADER, Source};
+use super::{AccessPoint, AccessPoints, IndexId, IndexSet, Sources};
+
+/// From and to a position, both included, counted from 0.
+pub(super) type Positions = (usize, usize);
+
+/// One format's rules.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Format {
+    pub(super) leader: Vec<(Positions, IndexSet)>,
+    /// By tag, as a number; a tag beyond the end has none.
+    fields: Vec<Option<Box<Rules>>>,
+}
+
+/// What becomes of the elements of a field.
+#[derive(Clone, Debug)]
+pub(super) struct Rules {
+    /// What elements feed whatever else the field has, by their slots.
+    pub(super) codes: [IndexSet; SLOTS],
+    /// What they feed besides.
+    pub(super) others: Vec<Rule>,
+}
+
+/// A rule with a condition, or about positions.
+#[derive(Clone, Debug)]
+pub(super) struct Rule {
+    pub(super) condition: Option<Condition>,
+    pub(super) slots: Slots,
+    pub(super) positions: Option<Positions>,
+    pub(super) indexes: IndexSet,
+}
+
+/// The codes of subfields as small numbers: letters, digits, and one for all else.
+pub(super) const SLOTS: usize = 37;
+
+/// What stands for the code of an element that has none.
+pub(super) const NO_CODE: u8 = 0;
+
+/// The slot of a code.
+pub(super) fn slot(code: u8) -> usize {
+    match code {
+        b'a'..=b'z' => usize::from(code - b'a'),
+        b'0'..=b'9' => usize::from(code - b'0') + 26,
+        _ => SLOTS - 1,
+    }
+}
+
+/// A set of slots; a bit for each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Slots(u64);
+
+impl Slots {
+    pub(super) fn insert(&mut self, slot: usize) {
+        self.0 |= 1 << slot.min(SLOTS - 1);
+    }
+
+    pub(super) fn contains(self, slot: usize) -> bool {
+        self.0 & 1 << slot.min(SLOTS - 1) != 0
+    }
+}
+
+impl From<&Codes> for Slots {
+    fn from(codes: &Codes) -> Self {
+        let taken = |code: &u8| match codes {
+            Codes::All => !code.is_ascii_digit(),
+            Codes::Only(codes) => codes.contains(code),
+            Codes::Except(codes) => !code.is_ascii_digit() && !codes.contains(code),
+        };
+        let mut slots = Self::default();
+        let every = (b'a'..=b'z').chain(b'0'..=b'9').chain([NO_CODE]);
+        every
+            .filter(taken)
+            .for_each(|code| slots.insert(slot(code)));
+        slots
+    }
+}
+
+impl Format {
+    /// The rules of one format, whose fields the rows name here.
+    pub(super) fn new(points: &AccessPoints, fields: impl Fn(&AccessPoint) -> &Sources) -> Self {
+        let mut format = Self::default();
+        for (index, row) in points.iter() {
+            let sources = fields(row).0.iter();
+            sources.for_each(|source| format.add(source, index));
+        }
+        format
+    }
+
+    /// The rules of a field.
+    pub(super) fn rules(&self, tag: Tag) -> Option<&Rules> {
+        let digits = tag.0.iter();
+        let number = digits.copied().try_fold(0, |sum, digit| {
+            digit
+                .is_ascii_digit()
+                .then(|| sum * 10 + usize::from(digit - b'0'))
+        })?;
+        self.fields.get(number)?.as_deref()
+    }
+
+    fn add(&mut self, source: &Source, index: IndexId) {
+        let indexes = IndexSet::of(index);
+        if source.tag == LEADER {
+            self.leader
+                .extend(source.positions.map(|positions| (positions, indexes)));
+            return;
+        }
+        let slots = Slots::from(&source.codes);
+        for tag in tags(source.tag) {
+            if self.fields.len() <= tag {
+                self.fields.resize(tag + 1, None);
+            }
+            let Some(place) = self.fields.get_mut(tag) else {
+                continue;
+            };
+            let rules = place.get_or_insert_with(|| {
+                Box::new(Rules {
+                    codes: [IndexSet::default(); SLOTS],
+                    others: Vec::new(),
+                })
+            });
+            if source.condition.is_some() || source.positions.is_some() {
+                rules.others.push(Rule {
+                    condition: source.condition.clone(),
+                    slots,
+                    positions: source.positions,
+                    indexes,
+                });
+                continue;
+            }
+            for (slot, known) in rules.codes.iter_mut().enumerate() {
+                if slots.contains(slot) {
+                    *known = known.union(indexes);
+                }
+            }
+        }
+    }
+}
+
+/// The tags that a pattern with X for any digit stands for, as numbers.
+fn tags(pattern: [u8; 3]) -> Vec<usize> {
+    pattern.iter().fold(vec![0], |tags, digit| {
+        let digits = match digit {
+            b'X' => 0..10,
+            digit => {
+                let digit = usize::from(digit.saturating_sub(b'0'));
+                digit..digit + 1
+            }
+        };
+        tags.iter()
+            .flat_map(|tag| digits.clone().map(move |digit| tag * 10 + digit))
+            .collect()
+    })
+}

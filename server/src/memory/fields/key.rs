@@ -1,0 +1,245 @@
+//! Numbers, dates and codes in the one form in which they are kept and compared, so that a term finds them however either
+//! side writes them.
+
+use crate::memory::isbn;
+use crate::memory::words::words;
+
+/// What an index holds, and so how its entries and the terms that look for them are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Text: words, phrases, and whole subfields and fields.
+    Text,
+    /// International Standard Book Numbers, which are the same with 10 and with 13 digits.
+    Isbn,
+    /// International Standard Serial Numbers, with or without the hyphen.
+    Issn,
+    /// Control numbers of the Library of Congress, padded to the form that its catalogue uses in addresses.
+    Lccn,
+    /// Numbers of any other kind: their letters and digits. `(OCoLC)123` is found with and without what is in parentheses.
+    Number,
+    /// Codes from a list, in small letters without blanks and fill characters.
+    Code,
+    /// Codes of languages, three letters each; several may stand one behind the other.
+    Language,
+    /// Years (`1999`) and days (`19990131`).
+    Date,
+    /// Octets exactly as they stand: the docid.
+    Octets,
+}
+
+impl Kind {
+    /// The name of the kind in configuration files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Isbn => "isbn",
+            Self::Issn => "issn",
+            Self::Lccn => "lccn",
+            Self::Number => "number",
+            Self::Code => "code",
+            Self::Language => "language",
+            Self::Date => "date",
+            Self::Octets => "octets",
+        }
+    }
+
+    /// The kind of a name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        let all = [
+            Self::Text,
+            Self::Isbn,
+            Self::Issn,
+            Self::Lccn,
+            Self::Number,
+            Self::Code,
+            Self::Language,
+            Self::Date,
+            Self::Octets,
+        ];
+        all.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The keys that a text of a record is found by. A text gives its words with one blank between them, a date every year
+    /// in it, a number of another system its form with and without the name of the system; what is no such number, none.
+    pub(in crate::memory) fn keys(self, text: &str, emit: &mut dyn FnMut(&str)) {
+        match self {
+            Self::Date => dates(text, emit),
+            Self::Language => languages(text, emit),
+            Self::Number => {
+                let own = text
+                    .trim_start()
+                    .strip_prefix('(')
+                    .and_then(|rest| rest.split_once(')'));
+                let own = own.and_then(|(_, own)| some(alphanumeric(own)));
+                own.iter().for_each(|key| emit(key));
+                self.key(text).iter().for_each(|key| emit(key));
+            }
+            _ => self.key(text).iter().for_each(|key| emit(key)),
+        }
+    }
+
+    /// The key that a term looks for; `None` if the term is nothing of the kind.
+    pub(in crate::memory) fn key(self, text: &str) -> Option<String> {
+        match self {
+            Self::Text => some(words(text).join(" ")),
+            Self::Isbn => isbn::normalized(text),
+            Self::Issn => issn(text),
+            Self::Lccn => lccn(text),
+            Self::Number => some(alphanumeric(text)),
+            Self::Code | Self::Language => code(text),
+            Self::Date => {
+                let mut found = Vec::new();
+                dates(text, &mut |key| found.push(key.to_owned()));
+                let only = found.pop();
+                only.filter(|_| found.is_empty())
+            }
+            Self::Octets => some(text.to_owned()),
+        }
+    }
+}
+
+fn some(text: String) -> Option<String> {
+    (!text.is_empty()).then_some(text)
+}
+
+fn alphanumeric(text: &str) -> String {
+    words(text).concat()
+}
+
+/// Eight characters, the last of which may be X (ISO 3297); what follows them is dropped.
+fn issn(text: &str) -> Option<String> {
+    let characters = text
+        .trim_start()
+        .chars()
+        .filter(|c| !matches!(c, '-' | '\u{2010}'..='\u{2013}'));
+    let number: String = characters
+        .take_while(|c| c.is_ascii_digit() || c.eq_ignore_ascii_case(&'x'))
+        .map(|c| c.to_ascii_lowercase())
+        .collect();
+    (number.len() == 8).then_some(number)
+}
+
+/// Blanks go, what is behind a slash goes, and the part behind a hyphen is filled up to six digits.
+fn lccn(text: &str) -> Option<String> {
+    let number: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let number = number.split('/').next().unwrap_or_default().to_lowercase();
+    let sound = number.chars().any(|c| c.is_ascii_digit())
+        && number
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let padded = match number.split_once('-') {
+        Some((year, serial)) => format!("{year}{serial:0>6}"),
+        None => number,
+    };
+    sound.then_some(padded)
+}
+
+/// Blanks, fill characters and the hyphens and points at the end say nothing.
+fn code(text: &str) -> Option<String> {
+    some(text.trim_matches([' ', '|', '#', '-', '.']).to_lowercase())
+}
+
+/// As they were written up to 2001: `engfre`.
+fn languages(text: &str, emit: &mut dyn FnMut(&str)) {
+    let Some(text) = code(text) else { return };
+    if text.len() % 3 != 0 || !text.bytes().all(|octet| octet.is_ascii_lowercase()) {
+        return emit(&text);
+    }
+    let mut rest = &*text;
+    while let Some((one, more)) = rest.split_at_checked(3) {
+        emit(one);
+        rest = more;
+    }
+}
+
+/// Every year in a text, and days as far as it is one: `c1999, 2001 printing`, `1999-01-31`, `19990131`, `20200101123456.0`,
+/// and of six digits `990131`, whose century is that of the machine (MARC 21 008/00-05).
+fn dates(text: &str, emit: &mut dyn FnMut(&str)) {
+    let text = text.trim();
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let at = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default();
+    let numeric = |text: &str| text.bytes().all(|octet| octet.is_ascii_digit());
+    if digits == 6 && text.len() == 6 {
+        let century = if at(0..2) < "60" { "20" } else { "19" };
+        return emit(&format!("{century}{text}"));
+    }
+    if digits >= 8 {
+        return emit(at(0..8));
+    }
+    if digits == 4
+        && text.len() == 10
+        && at(4..5) == "-"
+        && at(7..8) == "-"
+        && numeric(at(5..7))
+        && numeric(at(8..10))
+    {
+        return emit(&format!("{}{}{}", at(0..4), at(5..7), at(8..10)));
+    }
+    for run in text.split(|c: char| !c.is_ascii_digit()) {
+        if run.len() == 4 {
+            emit(run);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(kind: Kind, text: &str, expected: &[&str]) {
+        let mut found = Vec::new();
+        kind.keys(text, &mut |key| found.push(key.to_owned()));
+        assert_eq!(found, expected, "{kind:?} {text:?}");
+        let only = expected.split_first().filter(|(_, rest)| rest.is_empty());
+        if only.is_some() || expected.is_empty() {
+            let only = only.map(|(only, _)| (*only).to_owned());
+            assert_eq!(kind.key(text), only, "{kind:?} {text:?}");
+        }
+    }
+
+    #[test]
+    fn entries_are_brought_to_one_form() {
+        for (kind, text, expected) in [
+            (Kind::Text, "Les Misérables /", &["les miserables"][..]),
+            (Kind::Text, " / ", &[]),
+            (Kind::Isbn, "0-306-40615-2 (pbk.)", &["9780306406157"]),
+            (Kind::Issn, "0046-225X", &["0046225x"]),
+            (Kind::Issn, " 0046225x (print)", &["0046225x"]),
+            (Kind::Issn, "0046-225", &[]),
+            (Kind::Lccn, "   85000002 ", &["85000002"]),
+            (Kind::Lccn, "85-2 ", &["85000002"]),
+            (Kind::Lccn, "n78-890351", &["n78890351"]),
+            (Kind::Lccn, "75-425165//r75", &["75425165"]),
+            (Kind::Lccn, "none", &[]),
+            (Kind::Number, "NCR 12/7", &["ncr127"]),
+            (Kind::Number, "(OCoLC)00123", &["00123", "ocolc00123"]),
+            (Kind::Number, "-", &[]),
+            (Kind::Code, "n-us---", &["n-us"]),
+            (Kind::Code, "|", &[]),
+            (Kind::Language, "engfre", &["eng", "fre"]),
+            (Kind::Language, "eng", &["eng"]),
+            (Kind::Language, "   ", &[]),
+            (Kind::Date, "1999", &["1999"]),
+            (Kind::Date, "c1999, 2001 printing", &["1999", "2001"]),
+            (Kind::Date, "19990131", &["19990131"]),
+            (Kind::Date, "1999-01-31", &["19990131"]),
+            (Kind::Date, "20200101123456.0", &["20200101"]),
+            (Kind::Date, "990131", &["19990131"]),
+            (Kind::Date, "080131", &["20080131"]),
+            (Kind::Date, "19uu", &[]),
+            (Kind::Octets, "id 7", &["id 7"]),
+        ] {
+            check(kind, text, expected);
+        }
+    }
+
+    #[test]
+    fn kinds_have_names() {
+        for name in [
+            "text", "isbn", "issn", "lccn", "number", "code", "language", "date", "octets",
+        ] {
+            assert_eq!(Kind::by_name(name).map(Kind::name), Some(name));
+        }
+        assert_eq!(Kind::by_name("Text"), None);
+    }
+}

@@ -1,0 +1,176 @@
+//! The access points of Bib-1 that have a home in MARC 21 or UNIMARC: one row for each index, with the Use values that mean
+//! it (Z39.50-2003 Appendix ATR.1; the Maintenance Agency's "Bib-1 attribute semantics").
+
+use super::key::Kind;
+
+/// A row: name, Use values, kind, fields of MARC 21, fields of UNIMARC.
+pub(super) type Row = (
+    &'static str,
+    &'static [i64],
+    Kind,
+    &'static str,
+    &'static str,
+);
+
+/// The rows. The first two have fixed places: see [`super::IndexId`].
+#[rustfmt::skip]
+pub(super) const ROWS: &[Row] = &[
+    ("docid", &[1032, 12, 1007], Kind::Octets, "", ""),
+    ("any", &[1016, 1017, 1035], Kind::Text,
+        "001 020 022 1XX 2XX 3XX 4XX 5XX 6XX 7XX 8XX", "001 010 011 200 205 206 207 208 21X 225 23X 3XX 41X 42X 43X 44X 45X 46X 47X 48X 5XX 6XX 7XX"),
+
+    // Titles.
+    ("title", &[4, 1097], Kind::Text,
+        "130$^hivwx 240$^hivwx 242$^chivwx 243$^hivwx 245$^chivwx 246$^hivwx 247$^hivwx 440$^hivwx 490$^hivwx 730$^hivwx 740$^chivwx \
+         830$^hivwx 840$^hivwx 100$t 110$t 111$t 400$t 410$t 411$t 600$t 610$t 611$t 700$t 710$t 711$t 800$t 810$t 811$t",
+        "200$acdehi 225$adehi 5XX$aehijklmnoq 461$t 462$t 463$t 464$t 410$t"),
+    ("series", &[5], Kind::Text,
+        "440$^vwx 490$^vx 830$^vwx 840$^v 400$t 410$t 411$t 800$t 810$t 811$t", "225$adehi 410$t"),
+    ("uniformtitle", &[6, 34], Kind::Text,
+        "130$^hivwx 240$^hivwx 243$^hivwx 630$^vwxyz 730$^hivwx 700$t 710$t 711$t", "500$aehijklmnoq 501$aehijklmnoq"),
+    ("keytitle", &[33], Kind::Text, "222$ab", "530$ab"),
+    ("paralleltitle", &[35], Kind::Text, "246(i2=1)$abnp", "510$aehij 200$d"),
+    ("covertitle", &[36], Kind::Text, "246(i2=4)$abnp", "512$aehij"),
+    ("addedtitlepage", &[37], Kind::Text, "246(i2=5)$abnp", "513$aehij"),
+    ("captiontitle", &[38], Kind::Text, "246(i2=6)$abnp", "514$aehij"),
+    ("runningtitle", &[39], Kind::Text, "246(i2=7)$abnp", "515$aehij"),
+    ("spinetitle", &[40], Kind::Text, "246(i2=8)$abnp", "516$aehij"),
+    ("othertitle", &[41], Kind::Text, "246$abnp 740$anp", "517$aehij 518$aehij"),
+    ("formertitle", &[42], Kind::Text, "247$abnp 780$t", "520$aehij 430$t"),
+    ("latertitle", &[1096], Kind::Text, "785$t", "440$t"),
+    ("abbreviatedtitle", &[43], Kind::Text, "210$ab 246(i2=0)$abnp", "531$ab"),
+    ("translatedtitle", &[1082], Kind::Text, "242$abnp", "541$aehi"),
+    ("hosttitle", &[1033], Kind::Text, "773$abdgt", "46X$at 4XX$t"),
+    ("relatedperiodical", &[1026, 1109], Kind::Text, "760$at 762$at 765$at 767$at 770$at 772$at 775$at 776$at 777$at 780$at 785$at 787$at", "4XX$at"),
+
+    // Names.
+    ("author", &[1003, 1098], Kind::Text,
+        "100$abcdjqu 110$abcdjqu 111$abcdjqu 400$abcdjqu 410$abcdjqu 411$abcdjqu 700$abcdjqu 710$abcdjqu 711$abcdjqu \
+         800$abcdjqu 810$abcdjqu 811$abcdjqu",
+        "7XX$abcdefg"),
+    ("name", &[1002], Kind::Text,
+        "100$abcdjqu 110$abcdjqu 111$abcdjqu 400$abcdjqu 410$abcdjqu 411$abcdjqu 600$abcdjqu 610$abcdjqu 611$abcdjqu 651$a \
+         700$abcdjqu 710$abcdjqu 711$abcdjqu 800$abcdjqu 810$abcdjqu 811$abcdjqu",
+        "7XX$abcdefg 600$abcdefg 601$abcdefgh 607$a"),
+    ("personalname", &[1], Kind::Text,
+        "100$abcdjqu 400$abcdjqu 600$abcdjqu 700$abcdjqu 800$abcdjqu", "700$abcdefg 701$abcdefg 702$abcdefg 600$abcdefg"),
+    ("corporatename", &[2], Kind::Text,
+        "110$abcdnu 410$abcdnu 610$abcdnu 710$abcdnu 810$abcdnu", "710$abcdefgh 711$abcdefgh 712$abcdefgh 601$abcdefgh"),
+    ("conferencename", &[3], Kind::Text,
+        "111$acdenqu 411$acdenqu 611$acdenqu 711$acdenqu 811$acdenqu", "710(i1=1)$abcdefgh 711(i1=1)$abcdefgh 712(i1=1)$abcdefgh 601(i1=1)$abcdefgh"),
+    ("personalauthor", &[1004], Kind::Text, "100$abcdjqu 400$abcdjqu 700$abcdjqu 800$abcdjqu", "700$abcdefg 701$abcdefg 702$abcdefg"),
+    ("corporateauthor", &[1005], Kind::Text, "110$abcdnu 410$abcdnu 710$abcdnu 810$abcdnu", "710$abcdefgh 711$abcdefgh 712$abcdefgh"),
+    ("conferenceauthor", &[1006], Kind::Text, "111$acdenqu 411$acdenqu 711$acdenqu 811$acdenqu", "710(i1=1)$abcdefgh 711(i1=1)$abcdefgh 712(i1=1)$abcdefgh"),
+    ("contributor", &[1106], Kind::Text, "700$abcdjqu 710$abcdnu 711$acdenqu", "701$abcdefg 702$abcdefg 711$abcdefgh 712$abcdefgh"),
+    ("editor", &[1020], Kind::Text, "100(4=edt)$abcdq 700(4=edt)$abcdq 710(4=edt)$ab 700(e=editor)$abcdq 700(e=editor.)$abcdq 700(e=ed.)$abcdq", "702(4=340)$abcdefg 701(4=340)$abcdefg"),
+    ("performer", &[1185], Kind::Text, "511$a 700(4=prf)$abcdq 710(4=prf)$ab", "702(4=590)$abcdefg 323$a"),
+    ("nameandtitle", &[57], Kind::Text, "400 410 411 600$^vxyz 610$^vxyz 611$^vxyz 700 710 711 800 810 811", "604 7XX$abcdefgt"),
+    ("authortitle", &[1000], Kind::Text,
+        "100 110 111 130 240 245$^h 400 410 411 700 710 711 800 810 811", "200$^b 500$a 7XX$abcdefgt"),
+    ("authortitlesubject", &[1036], Kind::Text,
+        "100 110 111 130 240 245$^h 246 440 490 6XX 700 710 711 730 740 800 810 811 830", "200$^b 225 5XX 6XX 7XX"),
+
+    // Subjects.
+    ("subject", &[21, 1099], Kind::Text, "6XX", "6XX$abcdefghjktxyz"),
+    ("topic", &[1079], Kind::Text, "650$abcdvxyz", "606$ajxyz"),
+    ("personalsubject", &[1009], Kind::Text, "600$abcdjqu", "600$abcdefg"),
+    ("corporatesubject", &[1074], Kind::Text, "610$abcdnu", "601$abcdefgh"),
+    ("conferencesubject", &[1073], Kind::Text, "611$acdenqu", "601(i1=1)$abcdefgh"),
+    ("geographicname", &[58, 1076, 1110], Kind::Text, "651$a 650$z 600$z 610$z 611$z 651$z", "607$ay 606$y 600$y 601$y"),
+    ("chronology", &[1077], Kind::Text, "648$a 600$y 610$y 611$y 650$y 651$y", "6XX$z"),
+    ("titlesubject", &[1078], Kind::Text, "630$^vwxyz 600$t 610$t 611$t", "605$aehijklmnq 604$t"),
+    ("genre", &[1075], Kind::Text, "655$abcvxyz 6XX$v", "608$ajxyz 6XX$j"),
+    ("uncontrolled", &[1080], Kind::Text, "653$a", "610$a"),
+    ("subdivision", &[47], Kind::Text, "6XX$vxyz", "6XX$jxyz"),
+    ("lcsh", &[27], Kind::Text, "6XX(i2=0)", "6XX(2=lc)$abcdefghjktxyz"),
+    ("childrens", &[1008], Kind::Text, "6XX(i2=1)", ""),
+    ("mesh", &[25], Kind::Text, "6XX(i2=2) 6XX(2=mesh)", "6XX(2=mesh)$abcdefghjktxyz"),
+    ("rvm", &[28], Kind::Text, "6XX(i2=6) 6XX(2=rvm)", ""),
+    ("rameau", &[22], Kind::Text, "6XX(2=ram)", "6XX(2=rameau)$abcdefghjktxyz 6XX(2=ram)$abcdefghjktxyz"),
+    ("rswk", &[46], Kind::Text, "6XX(2=swd) 6XX(2=gnd)", ""),
+    ("agrovoc", &[1085], Kind::Text, "6XX(2=agrovoc)", "6XX(2=agrovoc)$ajxyz"),
+    ("inspec", &[24], Kind::Text, "6XX(2=inspect)", ""),
+    ("sears", &[1210], Kind::Text, "6XX(2=sears)", ""),
+    ("localsubject", &[29], Kind::Text, "69X 6XX(i2=4)", "69X"),
+    ("instrumentation", &[1188], Kind::Text, "382$abdp", "145$a"),
+    ("musickey", &[1025], Kind::Text, "130$r 240$r 243$r 600$r 700$r 730$r 800$r 384$a", "500$u 128$a"),
+    ("thematicnumber", &[1030], Kind::Text, "130$n 240$n 243$n 383$abcd 700$n 730$n 800$n", "500$s"),
+
+    // Numbers.
+    ("isbn", &[7], Kind::Isbn, "020$a", "010$a"),
+    ("issn", &[8], Kind::Issn, "022$aly 440$x 490$x 760$x 765$x 767$x 770$x 773$x 775$x 776$x 780$x 785$x 787$x 830$x", "011$a 225$x 4XX$x"),
+    ("lccn", &[9], Kind::Lccn, "010$a", "020(a=us)$b"),
+    ("nationalnumber", &[10, 11, 48], Kind::Number, "015$a 016$a", "020$b"),
+    ("depositnumber", &[49], Kind::Number, "017$a", "021$b"),
+    ("governmentnumber", &[50, 1224], Kind::Number, "086$a 074$a", "022$b"),
+    ("musicnumber", &[51, 1201, 1202], Kind::Number, "028$a", "071$a"),
+    ("systemnumber", &[52, 1211], Kind::Number, "035$a 016$a", "035$a"),
+    ("linkednumber", &[1045, 1049], Kind::Number,
+        "760$w 762$w 765$w 767$w 770$w 772$w 773$w 774$w 775$w 776$w 777$w 780$w 785$w 787$w 800$w 810$w 811$w 830$w", "4XX$0 4XX$3"),
+    ("coden", &[60], Kind::Number, "030$a", "040$a"),
+    ("sici", &[1037], Kind::Number, "024(i1=4)$a", "014(2=sici)$a"),
+    ("isrc", &[1091], Kind::Number, "024(i1=0)$a", "016$a"),
+    ("ismn", &[1092], Kind::Number, "024(i1=2)$a", "013$a"),
+    ("ean", &[1214], Kind::Number, "024(i1=3)$a", "073$a"),
+    ("doi", &[1094, 1209], Kind::Number, "024(2=doi)$a 024(2=urn)$a 024(2=hdl)$a", "017(2=doi)$a 017(2=urn)$a"),
+    ("reportnumber", &[1027, 1093], Kind::Number, "027$a 088$a", "015$a"),
+    ("stocknumber", &[1028], Kind::Number, "037$a", "345$b"),
+    ("accessionnumber", &[1062], Kind::Number, "541$e", ""),
+    ("resource", &[1104], Kind::Number, "020$a 022$a 024$a 856$u", "010$a 011$a 017$a 856$u"),
+    ("volume", &[1066], Kind::Text, "440$v 490$v 773$gv 800$v 810$v 811$v 830$v", "225$v 4XX$v"),
+
+    // Classification and call numbers.
+    ("classification", &[1040, 1041, 1090], Kind::Text, "050$ab 055$ab 060$ab 070$ab 080$ab 082$ab 084$ab 086$a", "675$a 676$a 680$ab 686$ab"),
+    ("dewey", &[13], Kind::Text, "082$ab 092$ab", "676$a"),
+    ("udc", &[14], Kind::Text, "080$ab", "675$a"),
+    ("lccall", &[16], Kind::Text, "050$ab 055$ab 090$ab", "680$ab"),
+    ("nlmcall", &[17], Kind::Text, "060$ab 096$ab", "686(2=usnlm)$ab"),
+    ("nalcall", &[18], Kind::Text, "070$ab", "686(2=usnal)$ab"),
+    ("localclassification", &[20, 1042], Kind::Text, "09X$ab", "69X$a"),
+    ("callnumber", &[53, 1063], Kind::Text, "09X$ab 852$hijklm", "930$a 995$k"),
+    ("geographicclass", &[1022], Kind::Text, "052$ab", "661$ab"),
+
+    // Dates.
+    ("date", &[30, 1102], Kind::Date, "008/07-10 008/11-14 046$bcde 260$c 264$c 362$a", "100$a/09-12 100$a/13-16 210$d 214$d"),
+    ("publicationdate", &[31], Kind::Date, "008/07-10 260$c 264$c", "100$a/09-12 210$d 214$d"),
+    ("beginning", &[1083], Kind::Date, "008/07-10", "100$a/09-12"),
+    ("ending", &[1084], Kind::Date, "008/11-14", "100$a/13-16"),
+    ("acquisitiondate", &[32], Kind::Date, "541$d", ""),
+    ("added", &[1011], Kind::Date, "008/00-05", "100$a/00-07"),
+    ("modified", &[1012], Kind::Date, "005", "005"),
+    ("conferencedate", &[1054], Kind::Date, "111$d 411$d 611$d 711$d 811$d", "710$f 711$f 712$f 601$f"),
+    ("compositiondate", &[1196], Kind::Date, "045$b 046$kl", ""),
+    ("recordingdate", &[1197], Kind::Date, "033$a 518$d", ""),
+
+    // Publication.
+    ("publisher", &[1018, 1101], Kind::Text, "260$b 264$b 028$b", "210$c 214$c 071$b"),
+    ("place", &[59], Kind::Text, "260$a 264$a 752$abcd", "210$a 214$a 620$abcd"),
+    ("country", &[1053], Kind::Code, "008/15-17 044$a", "102$a"),
+    ("edition", &[1223], Kind::Text, "250$ab 251$a", "205$abdf"),
+    ("conferenceplace", &[1067], Kind::Text, "111$c 411$c 611$c 711$c 811$c", "710$e 711$e 712$e 601$e"),
+    ("mapscale", &[1024], Kind::Text, "034$bc 255$a", "123$bc 206$ab"),
+    ("duration", &[1204, 1107], Kind::Text, "306$a 300$a", "127$a 215$a"),
+
+    // Codes.
+    ("language", &[54, 1105], Kind::Language, "008/35-37 041$ad", "101$a"),
+    ("abstractlanguage", &[1038], Kind::Language, "041$b", "101$d"),
+    ("originallanguage", &[1095], Kind::Language, "041$h", "101$c"),
+    ("area", &[55], Kind::Code, "043$a", "660$a"),
+    ("recordtype", &[1001], Kind::Code, "LDR/06", "LDR/06"),
+    ("recordstatus", &[1046], Kind::Code, "LDR/05", "LDR/05"),
+    ("biblevel", &[1021], Kind::Code, "LDR/07", "LDR/07"),
+    ("materialtype", &[1031], Kind::Code, "LDR/06 006/00 007/00", "LDR/06 106$a 115$a/00 135$a/00"),
+    ("microform", &[61], Kind::Code, "007/11", "130$a/09"),
+    ("institution", &[56, 1019], Kind::Code, "040$acd", "801$b"),
+    ("possessing", &[1044], Kind::Text, "049$a 850$a 852$ab", "930$b 995$b"),
+
+    // Notes.
+    ("note", &[63], Kind::Text, "5XX", "3XX"),
+    ("abstract", &[62], Kind::Text, "520$ab", "330$a"),
+    ("bodytext", &[1010, 1100], Kind::Text, "500$a 505$agrt 520$ab", "300$a 327$a 330$a"),
+    ("dissertation", &[1056], Kind::Text, "502", "328"),
+    ("indexedby", &[1023], Kind::Text, "510", "321"),
+    ("reference", &[1068], Kind::Text, "504$a 510$abc 581$a", "320$a 321$ab"),
+    ("contenttype", &[1034, 1103], Kind::Text, "336$ab 655$a", "181$a 608$a"),
+    ("rights", &[1111, 1058], Kind::Text, "506$a 540$a", "310$a 371$a"),
+];

@@ -1,0 +1,228 @@
+//! Where in a MARC record an index is fed from, in a text form that people read and write: `245$^ch 700$at 008/07-10`.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A part of a MARC record: some subfields of a field, or positions of a field, subfield or the leader.
+///
+/// | text | what it names |
+/// |---|---|
+/// | `001`, `500` | a control field; all subfields of a data field whose codes are no digits |
+/// | `6XX` | `X` is any digit |
+/// | `245$abnp`, `245$^ch` | these subfields; all but these |
+/// | `008/35-37`, `LDR/06`, `100$a/09-12` | characters, counted from 0, both included |
+/// | `650(i2=0)$a`, `246(i1=1)` | only with this indicator |
+/// | `650(2=ram)$a` | only with a subfield `$2` of this value, in any case |
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    pub(super) tag: [u8; 3],
+    pub(super) condition: Option<Condition>,
+    pub(super) codes: Codes,
+    pub(super) positions: Option<(usize, usize)>,
+}
+
+/// What a field has to have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Condition {
+    /// The indicator at this place, 0 or 1, is this.
+    Indicator(usize, u8),
+    /// A subfield of this code has this value, compared without case.
+    Subfield(u8, String),
+}
+
+/// Which subfields of a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Codes {
+    /// All whose codes are no digits.
+    All,
+    Only(Vec<u8>),
+    /// All whose codes are no digits, but these.
+    Except(Vec<u8>),
+}
+
+/// The tag that stands for the leader.
+pub(super) const LEADER: [u8; 3] = *b"LDR";
+
+/// Why a text names no part of a record.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no part of a MARC record such as 245$^ch, 6XX, 650(i2=0)$a or 008/07-10")]
+pub struct SourceError(
+    /// The text.
+    pub String,
+);
+
+impl FromStr for Source {
+    type Err = SourceError;
+
+    fn from_str(text: &str) -> Result<Self, SourceError> {
+        parse(text).ok_or_else(|| SourceError(text.to_owned()))
+    }
+}
+
+fn parse(text: &str) -> Option<Source> {
+    let tag: [u8; 3] = *text.as_bytes().first_chunk()?;
+    let is_digit = |octet: &u8| octet.is_ascii_digit() || *octet == b'X';
+    if tag != LEADER && !tag.iter().all(is_digit) {
+        return None;
+    }
+    let mut rest = text.get(3..)?;
+    let mut condition = None;
+    if let Some((inner, after)) = rest
+        .strip_prefix('(')
+        .and_then(|inner| inner.split_once(')'))
+    {
+        condition = Some(parse_condition(inner)?);
+        rest = after;
+    }
+    let (codes, positions) = match rest.split_once('/') {
+        Some((codes, positions)) => (codes, Some(parse_positions(positions)?)),
+        None => (rest, None),
+    };
+    let sound = |codes: &str| {
+        !codes.is_empty()
+            && codes
+                .bytes()
+                .all(|code| code.is_ascii_lowercase() || code.is_ascii_digit())
+    };
+    let codes = match codes.strip_prefix('$') {
+        None if codes.is_empty() => Codes::All,
+        None => return None,
+        Some(codes) => match codes.strip_prefix('^') {
+            Some(codes) if sound(codes) => Codes::Except(codes.into()),
+            None if sound(codes) => Codes::Only(codes.into()),
+            _ => return None,
+        },
+    };
+    let leader_is_positions =
+        tag != LEADER || positions.is_some() && codes == Codes::All && condition.is_none();
+    leader_is_positions.then_some(Source {
+        tag,
+        condition,
+        codes,
+        positions,
+    })
+}
+
+fn parse_condition(text: &str) -> Option<Condition> {
+    let (name, value) = text.split_once('=')?;
+    let one = || match value.as_bytes() {
+        [one] => Some(*one),
+        _ => None,
+    };
+    match name.as_bytes() {
+        b"i1" => one().map(|value| Condition::Indicator(0, value)),
+        b"i2" => one().map(|value| Condition::Indicator(1, value)),
+        [code] if !value.is_empty() => Some(Condition::Subfield(*code, value.to_owned())),
+        _ => None,
+    }
+}
+
+fn parse_positions(text: &str) -> Option<(usize, usize)> {
+    let (from, to) = text.split_once('-').unwrap_or((text, text));
+    let (from, to) = (from.parse().ok()?, to.parse().ok()?);
+    (from <= to).then_some((from, to))
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.tag))?;
+        match &self.condition {
+            Some(Condition::Indicator(place, value)) => {
+                write!(f, "(i{}={})", place + 1, char::from(*value))?
+            }
+            Some(Condition::Subfield(code, value)) => write!(f, "({}={value})", char::from(*code))?,
+            None => {}
+        }
+        match &self.codes {
+            Codes::All => {}
+            Codes::Only(codes) => write!(f, "${}", String::from_utf8_lossy(codes))?,
+            Codes::Except(codes) => write!(f, "$^{}", String::from_utf8_lossy(codes))?,
+        }
+        match self.positions {
+            Some((from, to)) if from == to => write!(f, "/{from:02}"),
+            Some((from, to)) => write!(f, "/{from:02}-{to:02}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Several parts of a record, with blanks between them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sources(
+    /// The parts, in any order.
+    pub Vec<Source>,
+);
+
+impl FromStr for Sources {
+    type Err = SourceError;
+
+    fn from_str(text: &str) -> Result<Self, SourceError> {
+        text.split_whitespace()
+            .map(str::parse)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+impl fmt::Display for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, source) in self.0.iter().enumerate() {
+            let blank = if number == 0 { "" } else { " " };
+            write!(f, "{blank}{source}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_read_and_written() {
+        for text in [
+            "001",
+            "6XX",
+            "245$abnp",
+            "245$^ch",
+            "008/35-37",
+            "LDR/06",
+            "100$a/09-12",
+            "650(i2=0)$a",
+            "246(i1=1)",
+            "650(2=ram)$^x",
+            "",
+            "130 245$a 008/07-10",
+        ] {
+            let sources: Sources = text.parse().unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(sources.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn other_texts_are_refused() {
+        for text in [
+            "24",
+            "24é",
+            "2450",
+            "xyz",
+            "245$",
+            "245$^",
+            "245$A",
+            "245a",
+            "LDR",
+            "LDR$a/06",
+            "008/",
+            "008/a",
+            "008/4-2",
+            "650()",
+            "650(i2=)",
+            "650(i3=0)",
+            "650(i2=00)",
+            "650(2=)",
+            "650(2=ram",
+        ] {
+            assert_eq!(text.parse::<Source>(), Err(SourceError(text.to_owned())));
+        }
+    }
+}

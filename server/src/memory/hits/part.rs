@@ -1,0 +1,357 @@
+//! The part of a set that lies in one segment: a sorted list while it is short, a bit for each record when it is long.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+/// The most records in a segment.
+pub(in crate::memory) const SEGMENT: usize = 1 << 16;
+/// The most records in a list; beyond that a bit for each takes less room.
+pub(in crate::memory) const LIST: usize = SEGMENT / 16;
+/// Words of bits.
+const WORDS: usize = SEGMENT / 64;
+
+/// Some records of a segment. What has at most [`LIST`] is a list, what has more is bits.
+#[derive(Clone, PartialEq, Eq)]
+pub(in crate::memory) enum Part<'a> {
+    /// Ascending, each record once.
+    List(Cow<'a, [u16]>),
+    /// A bit for each record.
+    Bits(Cow<'a, Bits>),
+}
+
+/// A bit for each record of a segment, and how many are set.
+#[derive(Clone, PartialEq, Eq)]
+pub(in crate::memory) struct Bits {
+    words: Box<[u64; WORDS]>,
+    count: usize,
+}
+
+impl fmt::Debug for Part<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} records", self.len())
+    }
+}
+
+impl<'a> Part<'a> {
+    /// The part with these records, which are ascending and each given once.
+    pub(in crate::memory) fn of_vec(sorted: Vec<u16>) -> Self {
+        match sorted.len() {
+            0..=LIST => Self::List(Cow::Owned(sorted)),
+            _ => Self::Bits(Cow::Owned(Bits::of(&sorted))),
+        }
+    }
+
+    /// The records `0..count`.
+    pub(in crate::memory) fn first(count: usize) -> Self {
+        Self::between(0..count)
+    }
+
+    /// The records of a range.
+    pub(in crate::memory) fn between(range: Range<usize>) -> Self {
+        Self::of_vec((0..=u16::MAX).skip(range.start).take(range.len()).collect())
+    }
+
+    /// How many records there are.
+    pub(in crate::memory) fn len(&self) -> usize {
+        match self {
+            Self::List(list) => list.len(),
+            Self::Bits(bits) => bits.count,
+        }
+    }
+
+    /// Whether there is none.
+    pub(in crate::memory) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the record is one of them.
+    pub(in crate::memory) fn contains(&self, record: u16) -> bool {
+        match self {
+            Self::List(list) => list.binary_search(&record).is_ok(),
+            Self::Bits(bits) => bits.has(record),
+        }
+    }
+
+    /// The records, ascending.
+    pub(in crate::memory) fn iter(&self) -> Box<dyn Iterator<Item = u16> + '_> {
+        match self {
+            Self::List(list) => Box::new(list.iter().copied()),
+            Self::Bits(bits) => Box::new(bits.iter()),
+        }
+    }
+
+    /// The records at these places of their order, from 0.
+    pub(in crate::memory) fn at(&self, places: Range<usize>) -> Box<dyn Iterator<Item = u16> + '_> {
+        match self {
+            Self::List(list) => {
+                let end = places.end.min(list.len());
+                Box::new(
+                    list.get(places.start..end)
+                        .unwrap_or_default()
+                        .iter()
+                        .copied(),
+                )
+            }
+            Self::Bits(bits) => Box::new(bits.at(places.start).take(places.len())),
+        }
+    }
+
+    /// The records in both.
+    pub(in crate::memory) fn and(self, other: &Part<'_>) -> Part<'a> {
+        match (self, other) {
+            (Self::List(list), Part::List(other)) => {
+                Self::List(Cow::Owned(intersection(&list, other)))
+            }
+            (Self::List(list), Part::Bits(bits)) => {
+                Self::of_vec(filtered(&list, |record| bits.has(record)))
+            }
+            (Self::Bits(bits), Part::List(list)) => {
+                Self::of_vec(filtered(list, |record| bits.has(record)))
+            }
+            (Self::Bits(bits), Part::Bits(other)) => {
+                bits.into_owned().combined(other, |a, b| a & b).into_part()
+            }
+        }
+    }
+
+    /// The records in either.
+    pub(in crate::memory) fn or(self, other: &Part<'_>) -> Part<'a> {
+        match (self, other) {
+            (Self::List(list), Part::List(other)) if list.len() + other.len() <= LIST => {
+                Self::List(Cow::Owned(union(&list, other)))
+            }
+            (Self::Bits(bits), Part::Bits(other)) => {
+                bits.into_owned().combined(other, |a, b| a | b).into_part()
+            }
+            (left, right) => {
+                let mut union = Union::default();
+                union.add(&left);
+                union.add(right);
+                union.into_part()
+            }
+        }
+    }
+
+    /// The records of this one that are not in the other.
+    pub(in crate::memory) fn and_not(self, other: &Part<'_>) -> Part<'a> {
+        match (self, other) {
+            (Self::List(list), other) => {
+                Self::of_vec(filtered(&list, |record| !other.contains(record)))
+            }
+            (Self::Bits(bits), Part::Bits(other)) => {
+                bits.into_owned().combined(other, |a, b| a & !b).into_part()
+            }
+            (Self::Bits(bits), Part::List(list)) => {
+                let mut bits = bits.into_owned();
+                list.iter().for_each(|record| bits.clear(*record));
+                bits.into_part()
+            }
+        }
+    }
+
+    /// How many records are in both.
+    pub(in crate::memory) fn count_in(&self, other: &Part<'_>) -> usize {
+        match (self, other) {
+            (Self::List(list), other) => list
+                .iter()
+                .filter(|record| other.contains(**record))
+                .count(),
+            (Self::Bits(bits), Part::List(list)) => {
+                list.iter().filter(|record| bits.has(**record)).count()
+            }
+            (Self::Bits(bits), Part::Bits(other)) => {
+                let both = bits.words.iter().zip(other.words.iter());
+                count(both.map(|(a, b)| a & b))
+            }
+        }
+    }
+
+    /// The same with nothing borrowed.
+    pub(in crate::memory) fn into_owned(self) -> Part<'static> {
+        match self {
+            Self::List(list) => Part::List(Cow::Owned(list.into_owned())),
+            Self::Bits(bits) => Part::Bits(Cow::Owned(bits.into_owned())),
+        }
+    }
+}
+
+impl Default for Bits {
+    fn default() -> Self {
+        Self {
+            words: Box::new([0; WORDS]),
+            count: 0,
+        }
+    }
+}
+
+impl fmt::Debug for Bits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} records", self.count)
+    }
+}
+
+impl Bits {
+    /// The bits of a list.
+    pub(in crate::memory) fn of(sorted: &[u16]) -> Self {
+        let mut bits = Self::default();
+        bits.set_all(sorted);
+        bits.counted()
+    }
+
+    /// How many are set.
+    pub(in crate::memory) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Whether the record is set.
+    pub(in crate::memory) fn has(&self, record: u16) -> bool {
+        let word = self.words.get(usize::from(record / 64));
+        word.is_some_and(|word| word & bit(record) != 0)
+    }
+
+    /// The count is not kept.
+    fn set_all(&mut self, records: &[u16]) {
+        for record in records {
+            if let Some(word) = self.words.get_mut(usize::from(record / 64)) {
+                *word |= bit(*record);
+            }
+        }
+    }
+
+    fn clear(&mut self, record: u16) {
+        if let Some(word) = self.words.get_mut(usize::from(record / 64)) {
+            self.count -= usize::from(*word & bit(record) != 0);
+            *word &= !bit(record);
+        }
+    }
+
+    fn combined(mut self, other: &Self, combine: impl Fn(u64, u64) -> u64) -> Self {
+        for (word, other) in self.words.iter_mut().zip(other.words.iter()) {
+            *word = combine(*word, *other);
+        }
+        self.counted()
+    }
+
+    fn counted(mut self) -> Self {
+        self.count = count(self.words.iter().copied());
+        self
+    }
+
+    /// The records set, ascending.
+    pub(in crate::memory) fn iter(&self) -> impl Iterator<Item = u16> {
+        let words = self.words.iter().zip((0..=u16::MAX).step_by(64));
+        words.flat_map(|(word, base)| ones(*word, base))
+    }
+
+    /// The records set among `count` of them, of which the first is a multiple of 64.
+    pub(in crate::memory) fn between(&self, first: u16, count: u16) -> impl Iterator<Item = u16> {
+        let words = self.words.iter().zip((0..=u16::MAX).step_by(64));
+        let words = words.skip(usize::from(first / 64));
+        let words = words.take(usize::from(count / 64));
+        words.flat_map(|(word, base)| ones(*word, base))
+    }
+
+    /// The records set, from a place of their order on.
+    fn at(&self, mut skip: usize) -> impl Iterator<Item = u16> {
+        let mut words = self.words.iter().zip((0..=u16::MAX).step_by(64)).peekable();
+        while let Some((word, _)) = words.peek() {
+            let count = word.count_ones() as usize;
+            if count > skip {
+                break;
+            }
+            skip -= count;
+            words.next();
+        }
+        words.flat_map(|(word, base)| ones(*word, base)).skip(skip)
+    }
+
+    fn into_part<'a>(self) -> Part<'a> {
+        match self.count {
+            0..=LIST => Part::List(Cow::Owned(self.iter().collect())),
+            _ => Part::Bits(Cow::Owned(self)),
+        }
+    }
+}
+
+/// Collects the union of many parts.
+#[derive(Default)]
+pub(in crate::memory) struct Union {
+    bits: Bits,
+}
+
+impl Union {
+    /// Adds the records of a part.
+    pub(in crate::memory) fn add(&mut self, part: &Part<'_>) {
+        match part {
+            Part::List(list) => self.bits.set_all(list),
+            Part::Bits(bits) => {
+                for (word, other) in self.bits.words.iter_mut().zip(bits.words.iter()) {
+                    *word |= other;
+                }
+            }
+        }
+    }
+
+    /// What has been collected.
+    pub(in crate::memory) fn into_part<'a>(self) -> Part<'a> {
+        self.bits.counted().into_part()
+    }
+}
+
+fn bit(record: u16) -> u64 {
+    1 << (record % 64)
+}
+
+fn count(words: impl Iterator<Item = u64>) -> usize {
+    words.map(|word| word.count_ones() as usize).sum()
+}
+
+/// The numbers of the bits that are set.
+fn ones(mut word: u64, base: u16) -> impl Iterator<Item = u16> {
+    std::iter::from_fn(move || {
+        let place = (word != 0).then(|| word.trailing_zeros())?;
+        word &= word - 1;
+        // A place in a word is less than 64.
+        Some(base + u16::try_from(place).unwrap_or_default())
+    })
+}
+
+fn filtered(list: &[u16], keep: impl Fn(u16) -> bool) -> Vec<u16> {
+    list.iter()
+        .copied()
+        .filter(|record| keep(*record))
+        .collect()
+}
+
+/// Looks each record of the short list up in what is left of the long one, in steps that double.
+fn intersection(left: &[u16], right: &[u16]) -> Vec<u16> {
+    let (short, mut long) = match left.len() <= right.len() {
+        true => (left, right),
+        false => (right, left),
+    };
+    let mut both = Vec::with_capacity(short.len());
+    for record in short {
+        let mut step = 1;
+        while long.get(step).is_some_and(|other| other < record) {
+            step *= 2;
+        }
+        let near = long.get(..=step).unwrap_or(long);
+        let before = near.partition_point(|other| other < record);
+        long = long.get(before..).unwrap_or_default();
+        if long.first() == Some(record) {
+            both.push(*record);
+        }
+    }
+    both
+}
+
+fn union(left: &[u16], right: &[u16]) -> Vec<u16> {
+    let mut either = Vec::with_capacity(left.len() + right.len());
+    either.extend_from_slice(left);
+    either.extend_from_slice(right);
+    // Two sorted runs: the standard sort merges them.
+    either.sort();
+    either.dedup();
+    either
+}

@@ -1,0 +1,74 @@
+//! Where words stand: in which records, and as the how manieth word of an index there.
+
+use super::dictionary::{place, record};
+use super::{BOUNDARY, Edges, Exhausted, Index, Pattern, Work};
+use crate::backend::RecordId;
+use crate::memory::fields::IndexId;
+use crate::memory::hits::{HitSet, join};
+
+/// The place of a word.
+///
+/// Positions count the words of an index in a record from 1. Between two entries lies one position that has no word, so
+/// that the last word of one and the first of the next are two apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::memory) struct Place {
+    /// The record.
+    pub(in crate::memory) record: RecordId,
+    /// Which word it is there.
+    pub(in crate::memory) position: u32,
+}
+
+/// Places in ascending order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::memory) struct Places(Vec<Place>);
+
+impl FromIterator<Place> for Places {
+    /// The places have to come in ascending order.
+    fn from_iter<I: IntoIterator<Item = Place>>(places: I) -> Self {
+        Self(places.into_iter().collect())
+    }
+}
+
+impl Places {
+    /// The places.
+    pub(in crate::memory) fn iter(&self) -> impl Iterator<Item = Place> {
+        self.0.iter().copied()
+    }
+
+    /// The places of each record.
+    pub(in crate::memory) fn by_record(&self) -> impl Iterator<Item = (RecordId, &[Place])> {
+        let records = self.0.chunk_by(|left, right| left.record == right.record);
+        records.filter_map(|places| Some((places.first()?.record, places)))
+    }
+
+    /// Adds the places of a segment that is behind those of all before.
+    pub(super) fn extend(&mut self, segment: u16, places: &[u32]) {
+        let places = places.iter().map(|at| Place {
+            record: join(segment, record(*at)),
+            position: place(*at).into(),
+        });
+        self.0.extend(places);
+    }
+}
+
+impl Index {
+    /// The positions between the entries of an index, in front of the first and behind the last, in some records (`None`: in
+    /// all).
+    ///
+    /// # Errors
+    /// When it is too much work.
+    pub(in crate::memory) fn boundaries(
+        &self,
+        index: IndexId,
+        within: Option<&HitSet<'_>>,
+        work: &mut Work,
+    ) -> Result<Places, Exhausted> {
+        self.phrase_places(
+            index,
+            &[Pattern::Exact(BOUNDARY)],
+            Edges::default(),
+            within,
+            work,
+        )
+    }
+}

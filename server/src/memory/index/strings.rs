@@ -1,0 +1,308 @@
+//! Strings in the order of their octets, one behind the other in one piece of memory, and the table that gives each string its
+//! number while they are collected.
+
+use std::hash::{BuildHasher, RandomState};
+use std::ops::{Bound, Range};
+
+/// Strings, ascending, each once; a string is known by its place.
+#[derive(Debug, Default)]
+pub(super) struct Strings {
+    /// Each string and a zero octet behind it.
+    octets: Box<[u8]>,
+    /// For each string, where its zero octet is.
+    ends: Box<[u32]>,
+}
+
+impl Strings {
+    /// How many there are.
+    pub(super) fn len(&self) -> u32 {
+        // A place is counted with 32 bits when it is given.
+        u32::try_from(self.ends.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The string at a place; empty where there is none.
+    pub(super) fn at(&self, place: u32) -> &[u8] {
+        let place = place as usize;
+        let end = |place: usize| self.ends.get(place).map(|end| *end as usize);
+        let start = place.checked_sub(1).and_then(end).map_or(0, |end| end + 1);
+        let octets = end(place).and_then(|end| self.octets.get(start..end));
+        octets.unwrap_or_default()
+    }
+
+    /// The place of a string.
+    pub(super) fn find(&self, string: &[u8]) -> Option<u32> {
+        let place = self.first_from(string);
+        (place < self.len() && self.at(place) == string).then_some(place)
+    }
+
+    /// The place of the first string that is not before this one.
+    pub(super) fn first_from(&self, string: &[u8]) -> u32 {
+        self.partition(|known| known < string)
+    }
+
+    /// The places of the strings in a range.
+    pub(super) fn between(&self, from: Bound<&str>, to: Bound<&str>) -> Range<u32> {
+        let start = match from {
+            Bound::Unbounded => 0,
+            Bound::Included(from) => self.partition(|known| known < from.as_bytes()),
+            Bound::Excluded(from) => self.partition(|known| known <= from.as_bytes()),
+        };
+        let end = match to {
+            Bound::Unbounded => self.len(),
+            Bound::Included(to) => self.partition(|known| known <= to.as_bytes()),
+            Bound::Excluded(to) => self.partition(|known| known < to.as_bytes()),
+        };
+        start..end.max(start)
+    }
+
+    /// The places of the strings that begin so.
+    pub(super) fn beginning_with(&self, start: &str) -> Range<u32> {
+        let start = start.as_bytes();
+        let from = self.first_from(start);
+        from..self.partition(|known| known < start || known.starts_with(start))
+    }
+
+    /// The places of the strings in which these octets occur, which have no zero octet among them.
+    pub(super) fn containing(&self, inner: &[u8]) -> Vec<u32> {
+        let mut places: Vec<u32> = Vec::new();
+        for found in memchr::memmem::find_iter(&self.octets, inner) {
+            let last = places.last().copied();
+            if last.is_some_and(|last| {
+                found <= self.ends.get(last as usize).map_or(0, |end| *end as usize)
+            }) {
+                continue;
+            }
+            let behind = last.map_or(0, |last| last as usize + 1);
+            let rest = self.ends.get(behind..).unwrap_or_default();
+            let place = behind + rest.partition_point(|end| (*end as usize) < found);
+            places.extend(u32::try_from(place));
+        }
+        places
+    }
+
+    /// The first place whose string is not `before`.
+    fn partition(&self, before: impl Fn(&[u8]) -> bool) -> u32 {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match before(self.at(middle)) {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        low
+    }
+}
+
+/// Strings as they come, each with a number from 0 that it keeps.
+#[derive(Debug)]
+pub(super) struct Interner {
+    octets: Vec<u8>,
+    ends: Vec<u32>,
+    /// The hash of a string and its number and 1, or zeros, at a place that follows from the hash; always at most half full, its
+    /// length a power of two.
+    table: Vec<(u32, u32)>,
+    seed: u64,
+    /// The beginnings and numbers of the strings in order; kept for the room it has.
+    order: Vec<(u64, u32)>,
+    /// For each number the place of its string, once they are in order.
+    places: Vec<u32>,
+}
+
+impl Default for Interner {
+    fn default() -> Self {
+        Self {
+            octets: Vec::new(),
+            ends: Vec::new(),
+            table: vec![(0, 0); 1024],
+            // So that nobody can write records whose strings all fall on one place.
+            seed: RandomState::new().hash_one(0),
+            order: Vec::new(),
+            places: Vec::new(),
+        }
+    }
+}
+
+impl Interner {
+    /// The number of a string, a new one if it has none.
+    pub(super) fn number(&mut self, string: &[u8]) -> u32 {
+        let hash = hash(self.seed, string);
+        let mask = self.table.len() - 1;
+        let mut place = hash as usize & mask;
+        while let Some((known, entry @ 1..)) = self.table.get(place) {
+            if *known == hash && self.string(entry - 1) == string {
+                return entry - 1;
+            }
+            place = (place + 1) & mask;
+        }
+        let number = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
+        self.octets.extend_from_slice(string);
+        self.ends
+            .push(u32::try_from(self.octets.len()).unwrap_or(u32::MAX));
+        if let Some(entry) = self.table.get_mut(place) {
+            *entry = (hash, number + 1);
+        }
+        if self.ends.len() * 2 > self.table.len() {
+            self.grow();
+        }
+        number
+    }
+
+    /// The string of a number.
+    pub(super) fn string(&self, number: u32) -> &[u8] {
+        let number = number as usize;
+        let start = number
+            .checked_sub(1)
+            .and_then(|before| self.ends.get(before))
+            .copied()
+            .unwrap_or(0);
+        let end = self.ends.get(number).copied().unwrap_or(start);
+        self.octets
+            .get(start as usize..end as usize)
+            .unwrap_or_default()
+    }
+
+    /// Forgets all strings, but keeps the room they had.
+    pub(super) fn clear(&mut self) {
+        self.octets.clear();
+        self.ends.clear();
+        self.table.fill((0, 0));
+    }
+
+    /// The strings in order; from now on [`Interner::place`] tells where each is.
+    pub(super) fn sorted(&mut self) -> Strings {
+        let mut order = std::mem::take(&mut self.order);
+        order.clear();
+        let numbers = (0..).take(self.ends.len());
+        order.extend(numbers.map(|number| (first_octets(self.string(number)), number)));
+        order.sort_unstable_by(|left, right| {
+            let firsts = left.0.cmp(&right.0);
+            firsts.then_with(|| self.string(left.1).cmp(self.string(right.1)))
+        });
+        let mut octets = Vec::with_capacity(self.octets.len() + order.len());
+        let mut ends = Vec::with_capacity(order.len());
+        self.places.clear();
+        self.places.resize(order.len(), 0);
+        for (place, (_, number)) in (0..).zip(&order) {
+            octets.extend_from_slice(self.string(*number));
+            ends.push(u32::try_from(octets.len()).unwrap_or(u32::MAX));
+            octets.push(0);
+            if let Some(known) = self.places.get_mut(*number as usize) {
+                *known = place;
+            }
+        }
+        self.order = order;
+        Strings {
+            octets: octets.into(),
+            ends: ends.into(),
+        }
+    }
+
+    /// The place among the strings in order of a string by its number.
+    pub(super) fn place(&self, number: u32) -> u32 {
+        self.places
+            .get(number as usize)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    fn grow(&mut self) {
+        let length = self.table.len() * 2;
+        self.table.clear();
+        self.table.resize(length, (0, 0));
+        for number in (0..).take(self.ends.len()) {
+            let hash = hash(self.seed, self.string(number));
+            let mut place = hash as usize & (length - 1);
+            while self.table.get(place).is_some_and(|(_, entry)| *entry != 0) {
+                place = (place + 1) & (length - 1);
+            }
+            if let Some(free) = self.table.get_mut(place) {
+                *free = (hash, number + 1);
+            }
+        }
+    }
+}
+
+/// The first eight octets as a number of the same order.
+pub(super) fn first_octets(string: &[u8]) -> u64 {
+    let mut octets = [0; 8];
+    for (octet, known) in octets.iter_mut().zip(string) {
+        *octet = *known;
+    }
+    u64::from_be_bytes(octets)
+}
+
+fn hash(seed: u64, string: &[u8]) -> u32 {
+    const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mut chunks = string.chunks_exact(8);
+    let mut hash = seed ^ string.len() as u64;
+    let mut mix = |word: u64| {
+        let product = u128::from(hash ^ word) * u128::from(FACTOR);
+        hash = (product >> 64) as u64 ^ product as u64;
+    };
+    for chunk in chunks.by_ref() {
+        mix(first_octets(chunk));
+    }
+    mix(first_octets(chunks.remainder()));
+    mix(seed);
+    hash as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strings(of: &[&str]) -> Strings {
+        let mut interner = Interner::default();
+        for string in of {
+            interner.number(string.as_bytes());
+        }
+        interner.sorted()
+    }
+
+    #[test]
+    fn strings_keep_their_numbers_and_come_in_order() {
+        let mut interner = Interner::default();
+        let word = |n: u32| format!("word{}", n.wrapping_mul(2_654_435_761) % 5_003);
+        let numbers: Vec<_> = (0..20_000)
+            .map(|n| interner.number(word(n).as_bytes()))
+            .collect();
+        for (n, number) in (0..).zip(&numbers) {
+            assert_eq!(interner.string(*number), word(n).as_bytes());
+        }
+        let strings = interner.sorted();
+        assert_eq!(strings.len(), 5_003);
+        for (n, number) in (0..).zip(&numbers) {
+            assert_eq!(strings.at(interner.place(*number)), word(n).as_bytes());
+        }
+        assert!((1..strings.len()).all(|place| strings.at(place - 1) < strings.at(place)));
+        assert_eq!(strings.at(5_003), b"");
+    }
+
+    #[test]
+    fn strings_are_found_by_what_they_are_like() {
+        let strings = strings(&["war", "", "ware", "peace", "warfare", "é", "wa"]);
+        // "", peace, wa, war, ware, warfare, é
+        assert_eq!(strings.find(b"war"), Some(3));
+        assert_eq!(strings.find(b""), Some(0));
+        assert_eq!(strings.find(b"warf"), None);
+        assert_eq!(strings.find("ü".as_bytes()), None);
+        assert_eq!(strings.beginning_with("war"), 3..6);
+        assert_eq!(strings.beginning_with("x"), 6..6);
+        assert_eq!(strings.beginning_with(""), 0..7);
+        assert_eq!(strings.containing(b"ar"), [3, 4, 5]);
+        assert_eq!(strings.containing(b"a"), [1, 2, 3, 4, 5]);
+        assert_eq!(strings.containing("é".as_bytes()), [6]);
+        let between = |from, to| strings.between(from, to);
+        assert_eq!(
+            between(Bound::Included("war"), Bound::Excluded("warfare")),
+            3..5
+        );
+        assert_eq!(
+            between(Bound::Excluded("war"), Bound::Included("warfare")),
+            4..6
+        );
+        assert_eq!(between(Bound::Unbounded, Bound::Unbounded), 0..7);
+        assert_eq!(between(Bound::Included("x"), Bound::Included("a")), 6..6);
+    }
+}

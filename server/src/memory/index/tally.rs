@@ -1,0 +1,47 @@
+//! How many of some records have each term of an index: what facets are made of.
+
+use super::dictionary::string_of;
+use super::{Exhausted, Index, RECORDS_A_UNIT, Terms, Work};
+use crate::memory::hits::HitSet;
+
+impl Index {
+    /// Every term of the index that any of the records has, ascending, with how many have it.
+    ///
+    /// # Errors
+    /// When it is too much work.
+    pub(in crate::memory) fn tally(
+        &self,
+        terms: Terms,
+        within: &HitSet<'_>,
+        work: &mut Work,
+    ) -> Result<Vec<(String, usize)>, Exhausted> {
+        let mut counted: Vec<(&[u8], usize)> = Vec::new();
+        for (number, segment, _) in self.segments() {
+            let (Some((dictionary, strings)), Some(within)) =
+                (segment.dictionary(terms), within.part(number))
+            else {
+                continue;
+            };
+            let first = match terms {
+                Terms::Words(_) => dictionary.first_from(strings.first_from(b" ")),
+                Terms::Keys(_) => 0,
+            };
+            for term in first..dictionary.len() {
+                work.spend(1 + dictionary.count(term) / RECORDS_A_UNIT)?;
+                let count = dictionary.part(term).count_in(within);
+                if count > 0 {
+                    counted.push((string_of(dictionary, strings, term), count));
+                }
+            }
+        }
+        counted.sort_unstable();
+        let mut tally: Vec<(String, usize)> = Vec::with_capacity(counted.len());
+        for (string, count) in counted {
+            match tally.last_mut() {
+                Some((last, sum)) if last.as_bytes() == string => *sum += count,
+                _ => tally.push((String::from_utf8_lossy(string).into_owned(), count)),
+            }
+        }
+        Ok(tally)
+    }
+}

@@ -1,0 +1,271 @@
+//! Looks into an index of several segments, each against what the records say.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use regex::Regex;
+use z3950_asn1::record::{Field, MarcRecord};
+
+use super::*;
+
+/// Records with one text each in the index "any", so many to a segment.
+fn index(texts: &[&str], a_segment: usize) -> Index {
+    let segments = texts.chunks(a_segment).zip(0..).map(|(texts, chunk)| {
+        let mut builder = SegmentBuilder::new(Rules::default());
+        for (text, number) in texts.iter().zip(chunk * a_segment..) {
+            let fields = text.split('|').map(|field| {
+                let subfields = field.split('$').map(|data| ("a", data));
+                Field::data(b"500", "  ", subfields)
+            });
+            let control = Field::control(b"001", format!("id{number}"));
+            let record = MarcRecord {
+                fields: std::iter::once(control).chain(fields).collect(),
+                ..MarcRecord::default()
+            };
+            let database = u16::from(number % 2 == 1);
+            builder.add(database, format!("{number}").into_bytes().into(), &record);
+        }
+        (Arc::new(builder.finish()), Arc::new(Part::first(0)))
+    });
+    Index::new(segments)
+}
+
+const TEXTS: &[&str] = &[
+    "war and peace",
+    "the war of the worlds",
+    "peace$and war|warfare",
+    "emma",
+    "war",
+    "the worlds|of war",
+    "and peace and peace",
+];
+
+/// The places in TEXTS of the records found.
+fn numbers(index: &Index, hits: &HitSet<'_>) -> Vec<usize> {
+    let number = |record| {
+        let (segment, number) = index.segment(record).expect("a record");
+        let (octets, _) = segment.record(number).expect("a record");
+        String::from_utf8_lossy(octets).parse().expect("a number")
+    };
+    hits.iter().map(number).collect()
+}
+
+fn work() -> Work {
+    Work::new(1_000_000)
+}
+
+#[test]
+fn terms_are_found_by_patterns() {
+    let regex = Regex::new("^(?:w.r.*)$").expect("sound");
+    for a_segment in [1, 3, 100] {
+        let index = index(TEXTS, a_segment);
+        assert_eq!(index.records(), TEXTS.len());
+        for (pattern, expected) in [
+            (Pattern::Exact("war"), &[0, 1, 2, 4, 5][..]),
+            (Pattern::Exact("wa"), &[]),
+            (Pattern::Starts("wa"), &[0, 1, 2, 4, 5]),
+            (Pattern::Ends("ar"), &[0, 1, 2, 4, 5]),
+            (Pattern::Ends("are"), &[2]),
+            (Pattern::Contains("orl"), &[1, 5]),
+            (Pattern::Contains("a"), &[0, 1, 2, 3, 4, 5, 6]),
+            (
+                Pattern::Matches {
+                    prefix: "w",
+                    regex: &regex,
+                },
+                &[0, 1, 2, 4, 5],
+            ),
+            (
+                Pattern::Matches {
+                    prefix: "",
+                    regex: &regex,
+                },
+                &[0, 1, 2, 4, 5],
+            ),
+            (
+                Pattern::Range {
+                    from: Bound::Included("war"),
+                    to: Bound::Excluded("warfare"),
+                },
+                &[0, 1, 2, 4, 5],
+            ),
+            (
+                Pattern::Range {
+                    from: Bound::Unbounded,
+                    to: Bound::Excluded("emma"),
+                },
+                &[0, 2, 6],
+            ),
+            (
+                Pattern::Range {
+                    from: Bound::Excluded("war"),
+                    to: Bound::Unbounded,
+                },
+                &[1, 2, 5],
+            ),
+            (Pattern::Any, &[0, 1, 2, 3, 4, 5, 6]),
+            (Pattern::Starts(""), &[0, 1, 2, 3, 4, 5, 6]),
+        ] {
+            let found = index
+                .find(Terms::Words(IndexId::ANY), &pattern, &mut work())
+                .expect("little work");
+            assert_eq!(numbers(&index, &found), expected, "{pattern:?}");
+        }
+        assert_eq!(numbers(&index, &index.docid(b"id4")), [4]);
+        assert!(index.docid(b"ID4").is_empty() && index.docid(b"").is_empty());
+        assert_eq!(index.having(IndexId::ANY).len(), TEXTS.len());
+        assert!(index.having(IndexId(77)).is_empty());
+    }
+}
+
+#[test]
+fn phrases_stand_at_their_edges() {
+    use Edge::{Any, Field, Subfield};
+    let index = index(TEXTS, 3);
+    for (words, first, last, expected) in [
+        ("war and", Any, Any, &[0][..]),
+        ("and war", Any, Any, &[2]),
+        ("peace and war", Any, Any, &[2]),
+        ("peace and war", Field, Field, &[2]),
+        ("and war", Field, Any, &[]),
+        ("and war", Subfield, Any, &[2]),
+        ("and war", Subfield, Subfield, &[2]),
+        ("peace", Field, Subfield, &[2]),
+        ("peace", Any, Field, &[0, 6]),
+        ("war warfare", Any, Any, &[]),
+        ("worlds of", Any, Any, &[]),
+        ("war", Field, Field, &[4]),
+        ("war", Field, Any, &[0, 4]),
+        ("and peace", Field, Field, &[]),
+        ("and peace and peace", Field, Field, &[6]),
+        ("nothing", Field, Field, &[]),
+    ] {
+        let patterns: Vec<_> = words.split(' ').map(Pattern::Exact).collect();
+        let edges = Edges { first, last };
+        let found = index
+            .phrase(IndexId::ANY, &patterns, edges, &mut work())
+            .expect("little work");
+        assert_eq!(numbers(&index, &found), expected, "{words} {edges:?}");
+        let places = index.phrase_places(IndexId::ANY, &patterns, edges, None, &mut work());
+        let places = places.expect("little work");
+        assert_eq!(
+            HitSet::of_sorted(places.by_record().map(|(record, _)| record)),
+            found,
+            "{words} {edges:?}"
+        );
+    }
+    let truncated = [Pattern::Exact("the"), Pattern::Starts("w")];
+    let found = index
+        .phrase(IndexId::ANY, &truncated, Edges::default(), &mut work())
+        .expect("little work");
+    assert_eq!(numbers(&index, &found), [1, 5]);
+}
+
+#[test]
+fn places_count_words_and_boundaries() {
+    let index = index(TEXTS, 100);
+    let positions = |places: Places| -> BTreeMap<u32, Vec<u32>> {
+        let of = |(record, places): (RecordId, &[Place])| {
+            (
+                record.0,
+                places.iter().map(|place| place.position).collect(),
+            )
+        };
+        places.by_record().map(of).collect()
+    };
+    let of = |pattern, mut work: Work| {
+        let edges = Edges::default();
+        index.phrase_places(IndexId::ANY, &[pattern], edges, None, &mut work)
+    };
+    let and = of(Pattern::Exact("and"), work()).expect("little work");
+    // The control number is an entry of the index of everything.
+    let first = 3;
+    assert_eq!(and.iter().count(), 4);
+    assert_eq!(
+        positions(and),
+        BTreeMap::from([
+            (0, vec![first + 1]),
+            (2, vec![first + 1]),
+            (6, vec![first, first + 2])
+        ])
+    );
+    let boundaries = positions(
+        index
+            .boundaries(IndexId::ANY, Some(&index.docid(b"id2")), &mut work())
+            .expect("little work"),
+    );
+    assert_eq!(
+        boundaries,
+        BTreeMap::from([(2, vec![0, 2, first + 3, first + 5])])
+    );
+    assert_eq!(of(Pattern::Any, Work::new(3)), Err(Exhausted));
+}
+
+#[test]
+fn terms_are_browsed_and_tallied() {
+    for a_segment in [1, 2, 100] {
+        let index = index(TEXTS, a_segment);
+        let browse = |start: &str, before, after, step, within: Option<&HitSet<'_>>| {
+            let start = start.as_bytes();
+            let terms = Terms::Words(IndexId::ANY);
+            let browse = Browse {
+                terms,
+                start,
+                before,
+                after,
+                step,
+                within,
+            };
+            let found = index.browse(&browse, &mut work()).expect("little work");
+            let shown = |terms: &[(Vec<u8>, usize)]| -> Vec<String> {
+                terms
+                    .iter()
+                    .map(|(term, count)| format!("{}:{count}", String::from_utf8_lossy(term)))
+                    .collect()
+            };
+            (
+                shown(&found.before).join(" "),
+                shown(&found.after).join(" "),
+                found.exact,
+            )
+        };
+        // and emma id0 … id6 of peace the war warfare worlds
+        let check = |found: (String, String, bool), before: &str, after: &str, exact| {
+            assert_eq!(found, (before.to_owned(), after.to_owned(), exact));
+        };
+        check(
+            browse("peace", 2, 3, 0, None),
+            "id6:1 of:2",
+            "peace:3 the:2 war:5",
+            true,
+        );
+        check(browse("pea", 1, 1, 0, None), "of:2", "peace:3", false);
+        check(browse("", 5, 2, 0, None), "", "and:3 emma:1", false);
+        check(browse("x", 2, 5, 0, None), "warfare:1 worlds:2", "", false);
+        check(
+            browse("peace", 2, 3, 1, None),
+            "id4:1 id6:1",
+            "peace:3 war:5 worlds:2",
+            true,
+        );
+        let second = index.visible(index.all(), Some(&[1]));
+        assert_eq!(numbers(&index, &second), [1, 3, 5]);
+        check(
+            browse("p", 1, 9, 0, Some(&second)),
+            "of:2",
+            "the:2 war:2 worlds:2",
+            false,
+        );
+        let tally = index
+            .tally(Terms::Words(IndexId::ANY), &second, &mut work())
+            .expect("little work");
+        let tally: Vec<_> = tally
+            .iter()
+            .map(|(term, count)| format!("{term}:{count}"))
+            .collect();
+        assert_eq!(
+            tally.join(" "),
+            "emma:1 id1:1 id3:1 id5:1 of:2 the:2 war:2 worlds:2"
+        );
+    }
+}

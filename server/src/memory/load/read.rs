@@ -1,0 +1,194 @@
+//! One file after the other, cut into the octets of single records.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use bytes::{Bytes, BytesMut};
+use z3950_asn1::record::stream::{GUESS_OCTETS, InputForm, RecordReader};
+use z3950_asn1::record::{MarcRecord, iso2709};
+
+use super::{LoadError, Note};
+
+/// The octets of a record, and where they come from.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) octets: Bytes,
+    /// The number of the database.
+    pub(super) database: u16,
+    /// The number of the file.
+    pub(super) file: usize,
+    /// The number of the record in the file, from 1.
+    pub(super) number: u64,
+    /// The octets of the file in front of it.
+    pub(super) offset: u64,
+}
+
+/// The files of a path: the file itself, or those of a folder and its folders whose names are those of files of records, in
+/// order; hidden ones are left out.
+///
+/// # Errors
+/// What cannot be read, or has no such file in it.
+pub(super) fn files_of(path: &Path) -> Result<Vec<PathBuf>, LoadError> {
+    let unreadable = |path: &Path, source| LoadError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    if !fs::metadata(path)
+        .map_err(|error| unreadable(path, error))?
+        .is_dir()
+    {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = Vec::new();
+    let mut folders = vec![path.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(&folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        for entry in entries.map_err(|error| unreadable(&folder, error))? {
+            let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            let is = entry
+                .file_type()
+                .map_err(|error| unreadable(&entry.path(), error))?;
+            match entry.path() {
+                _ if hidden => {}
+                // Links to folders are not followed: they could lead round in a circle.
+                folder if is.is_dir() => folders.push(folder),
+                file if form_of(&file).is_some() => files.push(file),
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    match files.is_empty() {
+        true => Err(LoadError::NoFile {
+            path: path.to_owned(),
+        }),
+        false => Ok(files),
+    }
+}
+
+fn form_of(path: &Path) -> Option<InputForm> {
+    InputForm::by_extension(path.extension()?.to_str()?)
+}
+
+/// Reads a file and gives the records in it; `note` is told of what is wrong with it, before it is known what comes of ISO 2709
+/// octets.
+///
+/// # Errors
+/// What cannot be read, and those of `give`.
+pub(super) fn read(
+    path: &Path,
+    (database, file): (u16, usize),
+    note: &mut dyn FnMut(Note),
+    give: &mut dyn FnMut(Piece) -> Result<(), LoadError>,
+) -> Result<(), LoadError> {
+    let unreadable = |source| LoadError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let mut input = File::open(path).map_err(unreadable)?;
+    let mut start = Vec::new();
+    let form = match form_of(path) {
+        Some(form) => form,
+        None => {
+            let most = u64::try_from(GUESS_OCTETS).unwrap_or(u64::MAX);
+            input
+                .by_ref()
+                .take(most)
+                .read_to_end(&mut start)
+                .map_err(unreadable)?;
+            InputForm::guess(&start).unwrap_or(InputForm::Marc)
+        }
+    };
+    let piece = |octets, number, offset| Piece {
+        octets,
+        database,
+        file,
+        number,
+        offset,
+    };
+    if form == InputForm::Marc {
+        let length = input.metadata().map_or(0, |metadata| metadata.len());
+        start.reserve_exact(
+            usize::try_from(length)
+                .unwrap_or_default()
+                .saturating_sub(start.len()),
+        );
+        input.read_to_end(&mut start).map_err(unreadable)?;
+        let mut pieces = iso2709::split(start.into());
+        let mut number = 0;
+        while let Some(octets) = pieces.next() {
+            number += 1;
+            let offset = u64::try_from(pieces.offset() - octets.len()).unwrap_or_default();
+            give(piece(octets, number, offset))?;
+        }
+        return Ok(());
+    }
+    let mut arena = Arena::default();
+    for found in RecordReader::new(io::Cursor::new(start).chain(input), form) {
+        let found = found.map_err(unreadable)?;
+        let (number, offset) = (found.number, found.offset);
+        let encoded = found
+            .record
+            .and_then(|record| iso2709::encode(&record).map_err(|error| error.to_string()));
+        match encoded {
+            Ok(octets) => {
+                let more = found.notes.len().saturating_sub(1);
+                let repaired = |repair| Note::Repaired {
+                    number,
+                    offset,
+                    repair,
+                    more,
+                };
+                found
+                    .notes
+                    .into_iter()
+                    .next()
+                    .map(repaired)
+                    .into_iter()
+                    .for_each(&mut *note);
+                give(piece(arena.keep(&octets), number, offset))?;
+            }
+            Err(reason) => note(Note::LeftOut {
+                number,
+                offset,
+                reason,
+            }),
+        }
+    }
+    Ok(())
+}
+
+/// A record of ISO 2709 octets, the octets to serve it by, and what was repaired; what needs no repair is served as it is.
+///
+/// # Errors
+/// Why it is no record, in words.
+pub(super) fn parsed(
+    octets: Bytes,
+    arena: &mut Arena,
+) -> Result<(Bytes, MarcRecord, Vec<String>), String> {
+    let parsed = iso2709::parse(&octets).map_err(|error| error.to_string())?;
+    if parsed.repairs.is_empty() {
+        return Ok((octets, parsed.record, Vec::new()));
+    }
+    let octets = iso2709::encode(&parsed.record).map_err(|error| error.to_string())?;
+    let repairs = parsed.repairs.iter().map(ToString::to_string);
+    Ok((arena.keep(&octets), parsed.record, repairs.collect()))
+}
+
+/// Room for the octets of many records: each by itself would need a piece of memory of its own.
+#[derive(Debug, Default)]
+pub(super) struct Arena(BytesMut);
+
+impl Arena {
+    const ROOM: usize = 256 * 1024;
+
+    /// Octets of its own.
+    pub(super) fn keep(&mut self, octets: &[u8]) -> Bytes {
+        if self.0.capacity() < octets.len() {
+            self.0 = BytesMut::with_capacity(Self::ROOM.max(octets.len()));
+        }
+        self.0.extend_from_slice(octets);
+        self.0.split().freeze()
+    }
+}

@@ -1,0 +1,341 @@
+//! Records into segments, one on each processor at a time.
+
+use std::fs;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use super::read::{Arena, Piece, files_of, parsed, read};
+use super::{FileNotes, LoadError, MAX_NOTES, Note, Progress, Sources};
+use crate::memory::hits::{Part, SEGMENT};
+use crate::memory::index::{Index, Rules, Segment, SegmentBuilder};
+
+/// Octets that are not worth a second thread.
+const SMALL: u64 = 4 * 1024 * 1024;
+/// Octets of files for a segment: what it takes to make one stays near the processor, and is not much.
+const OCTETS: u64 = 16 * 1024 * 1024;
+/// Beyond so many segments, they are made larger, because each is looked into by every search;
+const SEGMENTS: u64 = 64;
+/// but not larger than this.
+const MOST_OCTETS: u64 = 4 * OCTETS;
+/// The progress is told after so many records.
+const TELL: u64 = 4096;
+
+/// Records that become a segment, by its number.
+struct Batch {
+    number: usize,
+    /// In lists of at most [`LIST`]: long ones are pieces of memory that an allocator may keep.
+    pieces: Vec<Vec<Piece>>,
+}
+
+/// The most records in one list.
+const LIST: usize = 1024;
+
+/// What has become of a batch.
+struct Indexed {
+    number: usize,
+    segment: Segment,
+    /// By the numbers of the files.
+    notes: Vec<(usize, Note)>,
+    /// By the numbers of the files, how many records have been taken.
+    taken: Vec<(usize, u64)>,
+}
+
+/// A file to be read.
+struct Input {
+    path: PathBuf,
+    octets: u64,
+    taken: u64,
+    may_be_empty: bool,
+    notes: FileNotes,
+}
+
+/// Reads all sources; `progress` is called from time to time on this thread.
+///
+/// # Errors
+/// See [`LoadError`]; a file in which some records are sound is read, with notes on the others.
+pub(in crate::memory) fn load(
+    sources: &Sources,
+    progress: &dyn Fn(&Progress),
+) -> Result<(Index, Vec<FileNotes>), LoadError> {
+    let mut inputs = Vec::new();
+    let mut work: Vec<(u16, Work<'_>)> = Vec::new();
+    let databases = (0..=u16::MAX).zip(sources.databases.iter().zip(&sources.origins));
+    for (number, (database, origins)) in databases {
+        let saved = database.save.as_ref().filter(|path| path.exists());
+        let paths = match saved {
+            Some(saved) => std::slice::from_ref(saved),
+            None => {
+                work.push((number, Work::Memory(&origins.memory)));
+                &origins.paths
+            }
+        };
+        for path in paths {
+            for path in files_of(path)? {
+                work.push((number, Work::File(inputs.len())));
+                inputs.push(Input {
+                    octets: fs::metadata(&path).map_or(0, |metadata| metadata.len()),
+                    taken: 0,
+                    // A database from which all records have been deleted is saved as an empty file.
+                    may_be_empty: saved.is_some(),
+                    notes: FileNotes {
+                        path: path.clone(),
+                        ..FileNotes::default()
+                    },
+                    path,
+                });
+            }
+        }
+    }
+    let octets = inputs.iter().map(|input| input.octets).sum();
+    let threads = match octets {
+        0..=SMALL => 0,
+        _ => thread::available_parallelism().map_or(1, NonZero::get),
+    };
+    let (batches, taking) = sync_channel::<Batch>(1);
+    let taking = Arc::new(Mutex::new(taking));
+    let done = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            let (taking, done) = (Arc::clone(&taking), &done);
+            scope.spawn(move || work_off(&taking, &sources.rules, done));
+        }
+        // When no thread is left, nobody is to wait for one.
+        drop(taking);
+        let sink = match threads {
+            0 => Sink::Here(&sources.rules, &done),
+            _ => Sink::Threads(batches),
+        };
+        let mut batcher = Batcher {
+            sink,
+            next: 0,
+            pieces: Vec::new(),
+            records: 0,
+            octets: 0,
+            most: batch_octets(octets, threads),
+        };
+        let mut told = Progress {
+            files: inputs.len(),
+            octets,
+            ..Progress::default()
+        };
+        for (database, work) in &work {
+            match work {
+                Work::Memory(records) => {
+                    for (number, octets) in (1..).zip(*records) {
+                        batcher.give(Piece {
+                            octets: octets.clone(),
+                            database: *database,
+                            file: usize::MAX,
+                            number,
+                            offset: 0,
+                        })?;
+                    }
+                }
+                Work::File(file) => {
+                    let Some(input) = inputs.get_mut(*file) else {
+                        continue;
+                    };
+                    let before = told.octets_read;
+                    let notes = &mut input.notes;
+                    read(
+                        &input.path,
+                        (*database, *file),
+                        &mut |note| keep(notes, note),
+                        &mut |piece| {
+                            told.records += 1;
+                            if told.records.is_multiple_of(TELL) {
+                                told.octets_read = before + piece.offset.min(input.octets);
+                                progress(&told);
+                            }
+                            batcher.give(piece)
+                        },
+                    )?;
+                    told.octets_read = before + input.octets;
+                    told.files_read += 1;
+                    progress(&told);
+                }
+            }
+        }
+        batcher.flush()
+    })?;
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|indexed| indexed.number);
+    for (file, note) in done
+        .iter_mut()
+        .flat_map(|indexed| std::mem::take(&mut indexed.notes))
+    {
+        if let Some(input) = inputs.get_mut(file) {
+            keep(&mut input.notes, note);
+        }
+    }
+    for (file, taken) in done.iter().flat_map(|indexed| &indexed.taken) {
+        if let Some(input) = inputs.get_mut(*file) {
+            input.taken += taken;
+        }
+    }
+    let mut notes = Vec::new();
+    for mut input in inputs {
+        input.notes.notes.sort_by_key(Note::number);
+        if input.taken == 0 && !input.may_be_empty {
+            return Err(LoadError::NoRecord {
+                path: input.path,
+                notes: input.notes.notes,
+            });
+        }
+        notes.extend((!input.notes.notes.is_empty()).then_some(input.notes));
+    }
+    let nothing = Arc::new(Part::first(0));
+    let segments = done.into_iter().filter(|indexed| indexed.segment.len() > 0);
+    let segments = segments.map(|indexed| (Arc::new(indexed.segment), Arc::clone(&nothing)));
+    Ok((Index::new(segments), notes))
+}
+
+/// One thing to be read.
+enum Work<'a> {
+    Memory(&'a [bytes::Bytes]),
+    /// By its number.
+    File(usize),
+}
+
+fn keep(notes: &mut FileNotes, note: Note) {
+    match notes.notes.len() {
+        0..MAX_NOTES => notes.notes.push(note),
+        _ => notes.more += 1,
+    }
+}
+
+/// Octets for a segment: all threads are to come to the end at the same time, and no segment is to be too large.
+fn batch_octets(octets: u64, threads: usize) -> u64 {
+    let threads = u64::try_from(threads.max(1)).unwrap_or(1);
+    let most = (octets / SEGMENTS).clamp(OCTETS, MOST_OCTETS);
+    let rounds = octets.div_ceil(threads * most).max(1);
+    (octets / (threads * rounds) + 1).max(SMALL)
+}
+
+/// Collects records until they are enough for a segment.
+struct Batcher<'a> {
+    sink: Sink<'a>,
+    next: usize,
+    pieces: Vec<Vec<Piece>>,
+    records: usize,
+    octets: u64,
+    most: u64,
+}
+
+/// Who makes segments.
+enum Sink<'a> {
+    Threads(SyncSender<Batch>),
+    Here(&'a Rules, &'a Mutex<Vec<Indexed>>),
+}
+
+impl Batcher<'_> {
+    fn give(&mut self, piece: Piece) -> Result<(), LoadError> {
+        self.octets += u64::try_from(piece.octets.len()).unwrap_or(u64::MAX);
+        self.records += 1;
+        match self.pieces.last_mut().filter(|list| list.len() < LIST) {
+            Some(list) => list.push(piece),
+            None => self.pieces.push(vec![piece]),
+        }
+        match self.octets >= self.most || self.records >= SEGMENT {
+            true => self.flush(),
+            false => Ok(()),
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), LoadError> {
+        // The number of a segment has 16 bits.
+        if self.next > usize::from(u16::MAX) {
+            return Err(LoadError::TooMany);
+        }
+        let batch = Batch {
+            number: self.next,
+            pieces: std::mem::take(&mut self.pieces),
+        };
+        self.next += 1;
+        (self.records, self.octets) = (0, 0);
+        match &self.sink {
+            Sink::Here(rules, done) => push(
+                done,
+                indexed(batch, &mut SegmentBuilder::new((*rules).clone())),
+            ),
+            // Where nobody takes it, a thread has panicked, which the scope passes on.
+            Sink::Threads(batches) => drop(batches.send(batch)),
+        }
+        Ok(())
+    }
+}
+
+fn push(done: &Mutex<Vec<Indexed>>, indexed: Indexed) {
+    done.lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(indexed);
+}
+
+/// Makes segments of batches until there are no more.
+fn work_off(batches: &Mutex<Receiver<Batch>>, rules: &Rules, done: &Mutex<Vec<Indexed>>) {
+    let mut builder = SegmentBuilder::new(rules.clone());
+    loop {
+        let batch = batches
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .recv();
+        match batch {
+            Ok(batch) => push(done, indexed(batch, &mut builder)),
+            Err(_) => return,
+        }
+    }
+}
+
+fn indexed(batch: Batch, builder: &mut SegmentBuilder) -> Indexed {
+    let mut arena = Arena::default();
+    let mut notes = Vec::new();
+    let mut taken: Vec<(usize, u64)> = Vec::new();
+    for Piece {
+        octets,
+        database,
+        file,
+        number,
+        offset,
+    } in batch.pieces.into_iter().flatten()
+    {
+        match parsed(octets, &mut arena) {
+            Ok((octets, record, repairs)) => {
+                builder.add(database, octets, &record);
+                match taken.last_mut() {
+                    Some((last, count)) if *last == file => *count += 1,
+                    _ => taken.push((file, 1)),
+                }
+                let more = repairs.len().saturating_sub(1);
+                let repaired = |repair| Note::Repaired {
+                    number,
+                    offset,
+                    repair,
+                    more,
+                };
+                notes.extend(
+                    repairs
+                        .into_iter()
+                        .next()
+                        .map(|repair| (file, repaired(repair))),
+                );
+            }
+            Err(reason) => notes.push((
+                file,
+                Note::LeftOut {
+                    number,
+                    offset,
+                    reason,
+                },
+            )),
+        }
+    }
+    Indexed {
+        number: batch.number,
+        segment: builder.finish(),
+        notes,
+        taken,
+    }
+}

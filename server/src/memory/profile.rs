@@ -1,0 +1,259 @@
+//! Which attributes a server takes, refuses and ignores: by default all that the backend can do, and exactly the diagnostic
+//! of Bib-1 for anything else. A tester declares another profile to have a server with another one's habits.
+
+use std::collections::BTreeSet;
+
+use z3950_asn1::bib1::attributes::{
+    COMPLETENESS, POSITION, RELATION, STRUCTURE, STRUCTURE_PHRASE, TRUNCATION, USE,
+};
+use z3950_asn1::bib1::diagnostics::Condition;
+
+/// The attributes that searches, scans and sorts may use.
+///
+/// ```
+/// use z3950_asn1::bib1::attributes::{STRUCTURE, TRUNCATION, USE};
+/// use z3950_server::memory::Profile;
+///
+/// // Three access points, no truncation, and words that stand side by side are a phrase.
+/// let profile = Profile::default()
+///     .only(USE, [4, 1003, 1032])
+///     .only(TRUNCATION, [100])
+///     .suppose(STRUCTURE, 1);
+/// # let _ = profile;
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// The six types of Bib-1: Use, Relation, Position, Structure, Truncation, Completeness.
+    pub types: [TypeProfile; 6],
+    /// What becomes of attributes of other types.
+    pub other_types: Treatment,
+    /// What becomes of attributes of other sets than Bib-1.
+    pub other_sets: Treatment,
+    /// Whether a term without Use attribute is refused (116); else it is looked for anywhere.
+    pub use_required: bool,
+    /// Whether there is proximity; else it is refused (110).
+    pub proximity: bool,
+    /// Whether result sets can be operands; else they are refused (18).
+    pub result_sets: bool,
+    /// The fewest characters that a truncated word has to have; what is shorter is refused (9).
+    pub shortest_truncated: usize,
+    /// The diagnostic for a term that is of another type than its index can compare.
+    pub term_type: Condition,
+}
+
+/// The values of one type of attribute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypeProfile {
+    /// The values taken, as far as the backend can do them.
+    pub values: Values,
+    /// What becomes of the others.
+    pub others: Treatment,
+    /// The value supposed where a term has none.
+    pub supposed: Option<i64>,
+}
+
+/// Which values of a type are taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// All that the backend can do.
+    All,
+    /// Only these.
+    Only(BTreeSet<i64>),
+    /// All but these.
+    AllBut(BTreeSet<i64>),
+}
+
+impl Values {
+    fn take(&self, value: i64) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(values) => values.contains(&value),
+            Self::AllBut(values) => !values.contains(&value),
+        }
+    }
+}
+
+/// What becomes of an attribute that is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    /// The query is refused with this diagnostic, and the value as additional information.
+    Refuse(Condition),
+    /// The query is refused with this diagnostic, without additional information.
+    RefuseBriefly(Condition),
+    /// The term is searched as if it did not have the attribute.
+    Ignore,
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        let of = |condition| TypeProfile {
+            values: Values::All,
+            others: Treatment::Refuse(condition),
+            supposed: None,
+        };
+        Self {
+            types: [
+                of(Condition::USE),
+                of(Condition::RELATION),
+                of(Condition::POSITION),
+                of(Condition::STRUCTURE),
+                of(Condition::TRUNCATION),
+                of(Condition::COMPLETENESS),
+            ],
+            other_types: Treatment::Refuse(Condition::ATTRIBUTE_TYPE),
+            other_sets: Treatment::Refuse(Condition::ATTRIBUTE_SET),
+            use_required: false,
+            proximity: true,
+            result_sets: true,
+            shortest_truncated: 0,
+            term_type: Condition::TERM_TYPE,
+        }
+    }
+}
+
+impl Profile {
+    /// The names of the profiles that are ready made: `bib-1` (the default), `zebra` and `yaz-ztest`.
+    pub const NAMES: &[&str] = &["bib-1", "zebra", "yaz-ztest"];
+
+    /// A profile that is ready made.
+    pub fn by_name(name: &str) -> Option<Self> {
+        match name {
+            "bib-1" => Some(Self::default()),
+            "zebra" => Some(Self::zebra()),
+            "yaz-ztest" => Some(Self::yaz_ztest()),
+            _ => None,
+        }
+    }
+
+    /// Zebra's habits: unknown structures and completenesses are ignored, an unknown relation is refused without saying which,
+    /// and terms that are no text get condition 124.
+    pub fn zebra() -> Self {
+        let profile = Self {
+            term_type: Condition::TERM_CODED_VALUE,
+            other_types: Treatment::Ignore,
+            ..Self::default()
+        };
+        profile
+            .ignore_others(STRUCTURE)
+            .ignore_others(COMPLETENESS)
+            .others(RELATION, Treatment::RefuseBriefly(Condition::RELATION))
+    }
+
+    /// The habits of yaz-ztest: attributes are not looked at.
+    pub fn yaz_ztest() -> Self {
+        let ignoring = Self {
+            other_types: Treatment::Ignore,
+            other_sets: Treatment::Ignore,
+            ..Self::default()
+        };
+        let types = [USE, RELATION, POSITION, STRUCTURE, TRUNCATION, COMPLETENESS];
+        types.into_iter().fold(ignoring, |profile, attribute_type| {
+            profile
+                .only(attribute_type, [])
+                .ignore_others(attribute_type)
+        })
+    }
+
+    /// Takes only these values of a type (1 to 6; other types have none).
+    #[must_use]
+    pub fn only(self, attribute_type: i64, values: impl IntoIterator<Item = i64>) -> Self {
+        let values = Values::Only(values.into_iter().collect());
+        self.change(attribute_type, |rules| rules.values = values)
+    }
+
+    /// Takes all values of a type but these.
+    #[must_use]
+    pub fn all_but(self, attribute_type: i64, values: impl IntoIterator<Item = i64>) -> Self {
+        let values = Values::AllBut(values.into_iter().collect());
+        self.change(attribute_type, |rules| rules.values = values)
+    }
+
+    /// Does this with values of a type that are not taken.
+    #[must_use]
+    pub fn others(self, attribute_type: i64, treatment: Treatment) -> Self {
+        self.change(attribute_type, |rules| rules.others = treatment)
+    }
+
+    /// Ignores values of a type that are not taken.
+    #[must_use]
+    pub fn ignore_others(self, attribute_type: i64) -> Self {
+        self.others(attribute_type, Treatment::Ignore)
+    }
+
+    /// Supposes a value of a type where a term has none: structure 1 makes phrases of terms of several words.
+    #[must_use]
+    pub fn suppose(self, attribute_type: i64, value: i64) -> Self {
+        self.change(attribute_type, |rules| rules.supposed = Some(value))
+    }
+
+    /// As most servers do: supposes structure 1, phrase.
+    #[must_use]
+    pub fn suppose_phrases(self) -> Self {
+        self.suppose(STRUCTURE, STRUCTURE_PHRASE)
+    }
+
+    /// Whether a value of a type is taken, if the backend can do it.
+    pub fn takes(&self, attribute_type: i64, value: i64) -> bool {
+        self.of(attribute_type)
+            .is_some_and(|rules| rules.values.take(value))
+    }
+
+    /// The rules of a type; `None` beyond the six.
+    pub(super) fn of(&self, attribute_type: i64) -> Option<&TypeProfile> {
+        self.types.get(place(attribute_type)?)
+    }
+
+    fn change(mut self, attribute_type: i64, change: impl FnOnce(&mut TypeProfile)) -> Self {
+        if let Some(rules) = place(attribute_type).and_then(|place| self.types.get_mut(place)) {
+            change(rules);
+        }
+        self
+    }
+}
+
+/// The place of a type among six.
+pub(super) fn place(attribute_type: i64) -> Option<usize> {
+    usize::try_from(attribute_type.checked_sub(1)?)
+        .ok()
+        .filter(|place| *place < 6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_are_declared() {
+        let profile = Profile::default()
+            .only(USE, [4])
+            .all_but(TRUNCATION, [1, 2])
+            .only(9, [1]);
+        for (attribute_type, value, taken) in [
+            (USE, 4, true),
+            (USE, 5, false),
+            (TRUNCATION, 1, false),
+            (TRUNCATION, 3, true),
+            (RELATION, 999, true),
+            (0, 1, false),
+            (7, 1, false),
+            (i64::MIN, 1, false),
+            (i64::MAX, 1, false),
+        ] {
+            assert_eq!(
+                profile.takes(attribute_type, value),
+                taken,
+                "{attribute_type}={value}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_give_profiles() {
+        for name in Profile::NAMES {
+            assert!(Profile::by_name(name).is_some(), "{name}");
+        }
+        assert_eq!(Profile::by_name("bib-1"), Some(Profile::default()));
+        assert_eq!(Profile::by_name("nosuch"), None);
+        assert!(!Profile::yaz_ztest().takes(USE, 4));
+    }
+}

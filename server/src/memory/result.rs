@@ -1,0 +1,139 @@
+//! Result sets: the records found and the catalogue they were found in, so that they stay as they were whatever happens to it.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::catalogue::Catalogue;
+use super::hits::{HitSet, join, split};
+use super::index::{Index, Segment};
+use crate::backend::{HitList, Hits, RecordId};
+
+/// The records of a result set.
+pub(super) struct ResultList {
+    pub(super) catalogue: Arc<Catalogue>,
+    records: Order,
+}
+
+/// Records in the order in which they are presented.
+enum Order {
+    /// That of their numbers.
+    Numbers(HitSet<'static>),
+    Sorted(Box<[RecordId]>),
+}
+
+impl ResultList {
+    /// The records in the order of their numbers.
+    pub(super) fn of_set(catalogue: Arc<Catalogue>, records: HitSet<'static>) -> Hits {
+        Hits::new(Self {
+            catalogue,
+            records: Order::Numbers(records),
+        })
+    }
+
+    /// The records in this order.
+    pub(super) fn sorted(catalogue: Arc<Catalogue>, records: Vec<RecordId>) -> Hits {
+        Hits::new(Self {
+            catalogue,
+            records: Order::Sorted(records.into()),
+        })
+    }
+
+    /// The records as a set.
+    pub(super) fn set(&self) -> HitSet<'static> {
+        match &self.records {
+            Order::Numbers(set) => set.clone(),
+            Order::Sorted(records) => {
+                let mut records = records.to_vec();
+                records.sort_unstable();
+                HitSet::of_sorted(records)
+            }
+        }
+    }
+}
+
+impl HitList for ResultList {
+    fn len(&self) -> usize {
+        match &self.records {
+            Order::Numbers(set) => set.len(),
+            Order::Sorted(records) => records.len(),
+        }
+    }
+
+    fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
+        match &self.records {
+            Order::Numbers(set) => set.at(positions),
+            Order::Sorted(records) => {
+                let end = positions.end.min(records.len());
+                records
+                    .get(positions.start..end)
+                    .unwrap_or_default()
+                    .to_vec()
+            }
+        }
+    }
+}
+
+impl Index {
+    /// The records of a result set that are still there, by their numbers in this index; `None` if the set is of another
+    /// backend, or of what this one had before it was loaded anew.
+    pub(super) fn adopt(&self, hits: &Hits) -> Option<HitSet<'static>> {
+        let list = hits.downcast::<ResultList>()?;
+        let index = &list.catalogue.index;
+        index.is_akin(self).then(|| moved(list.set(), index, self))
+    }
+}
+
+/// The records of a set of one index by their numbers in another that has come of it. Segments that both have are taken over as
+/// they are; a record of any other is known by where its octets lie, which no update moves.
+fn moved(set: HitSet<'static>, from: &Index, to: &Index) -> HitSet<'static> {
+    let place_in = |segment: &Arc<Segment>| {
+        let mut segments = to.segments();
+        segments.find_map(|(number, other, _)| Arc::ptr_eq(segment, other).then_some(number))
+    };
+    let same = |number: u16| {
+        let (segment, _) = from.segment(join(number, 0))?;
+        place_in(segment)
+    };
+    let numbers: Vec<_> = set
+        .parts()
+        .map(|(number, _)| (number, same(number)))
+        .collect();
+    if numbers.iter().all(|(from, to)| Some(*from) == *to) {
+        return set;
+    }
+    let mut moved: Vec<RecordId> = Vec::new();
+    let mut elsewhere: Option<HashMap<*const u8, RecordId>> = None;
+    for record in set.iter() {
+        let (segment, number) = split(record);
+        let same = numbers
+            .iter()
+            .find_map(|(from, to)| (*from == segment).then_some(*to));
+        moved.extend(match same.flatten() {
+            Some(segment) => Some(join(segment, number)),
+            None => {
+                let octets = from
+                    .segment(record)
+                    .and_then(|(segment, number)| segment.record(number));
+                let elsewhere = elsewhere.get_or_insert_with(|| by_octets(from, to));
+                octets.and_then(|(octets, _)| elsewhere.get(&octets.as_ptr()).copied())
+            }
+        });
+    }
+    moved.sort_unstable();
+    HitSet::of_sorted(moved)
+}
+
+/// The records of the segments that are new.
+fn by_octets(from: &Index, to: &Index) -> HashMap<*const u8, RecordId> {
+    let is_new =
+        |segment: &Arc<Segment>| !from.segments().any(|(_, old, _)| Arc::ptr_eq(old, segment));
+    let new = to.segments().filter(|(_, segment, _)| is_new(segment));
+    new.flat_map(|(number, segment, _)| {
+        let records = (0..=u16::MAX).take(segment.len());
+        records.filter_map(move |record| {
+            Some((segment.record(record)?.0.as_ptr(), join(number, record)))
+        })
+    })
+    .collect()
+}

@@ -1,0 +1,340 @@
+//! Sort: the records of result sets by the values of indexes or fields (Z39.50-2003 §3.2.7.1).
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use z3950_asn1::apdu::{
+    CaseSensitivity, MissingValueAction, SortElement, SortKey, SortKeySpec, SortRelation,
+};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::record::{MarcRecord, Tag, iso2709};
+
+use super::attributes::sort_index;
+use super::catalogue::Catalogue;
+use super::fields::{IndexId, Kind, SUBFIELD_MARK, effective_tag};
+use super::index::Rules;
+use super::profile::Profile;
+use super::result::ResultList;
+use super::words::words;
+use crate::backend::{Hits, RecordId, Sort};
+use crate::diagnostic::{Diagnostic, diagnostic};
+
+/// The most records that are sorted.
+const MOST_RECORDS: usize = 2_000_000;
+/// The most keys.
+const MOST_KEYS: usize = 16;
+/// So many records are sorted in no time.
+const QUICK: usize = 1000;
+
+/// A sort that can be done.
+pub(super) struct Prepared {
+    catalogue: Arc<Catalogue>,
+    rules: Rules,
+    records: Vec<RecordId>,
+    keys: Vec<Key>,
+}
+
+/// A key of it.
+struct Key {
+    /// What it goes by; in the databases of some numbers, or in all.
+    by: Vec<(Option<u16>, By)>,
+    descending: bool,
+    case_sensitive: bool,
+    missing: Missing,
+}
+
+/// Where the values of a key are.
+enum By {
+    Index(IndexId),
+    /// The first field of this tag, whole or the first subfield of a code.
+    Field(Tag, Option<u8>),
+}
+
+/// What becomes of a record without the key.
+enum Missing {
+    /// It comes last, whatever the direction: the client has not said.
+    Last,
+    /// There is no sort.
+    Abort,
+    /// It has this value; nothing comes before all others.
+    Value(Vec<u8>),
+}
+
+/// Reads what is wanted.
+///
+/// # Errors
+/// 30 for a result set of another backend or a catalogue loaded anew since, 207 for what cannot be sorted by, 211 for too many
+/// keys, 214 for an order by frequency, 230 for too many records, 235 for a database that is not there.
+pub(super) fn prepared(
+    current: &Arc<Catalogue>,
+    rules: &Rules,
+    profile: &Profile,
+    sort: &Sort<'_>,
+) -> Result<Prepared, Diagnostic> {
+    if sort.keys.len() > MOST_KEYS {
+        return Err(diagnostic(
+            Condition::TOO_MANY_SORT_KEYS,
+            MOST_KEYS.to_string(),
+        ));
+    }
+    let total: usize = sort.inputs.iter().map(Hits::len).sum();
+    if total > MOST_RECORDS {
+        return Err(diagnostic(
+            Condition::TOO_MANY_RECORDS_TO_SORT,
+            MOST_RECORDS.to_string(),
+        ));
+    }
+    let (catalogue, records) = merged(current, sort.inputs)?;
+    let keys = sort
+        .keys
+        .iter()
+        .map(|key| Key::read(key, current, rules, profile));
+    Ok(Prepared {
+        catalogue,
+        rules: rules.clone(),
+        records,
+        keys: keys.collect::<Result<_, _>>()?,
+    })
+}
+
+/// The records of the sets, each once, in the order of the sets. Sets of one catalogue stay in it; of several, those records are
+/// taken that are still there.
+fn merged(
+    current: &Arc<Catalogue>,
+    inputs: &[Hits],
+) -> Result<(Arc<Catalogue>, Vec<RecordId>), Diagnostic> {
+    let gone = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, "");
+    let lists: Option<Vec<&ResultList>> = inputs.iter().map(Hits::downcast).collect();
+    let lists = lists.ok_or_else(gone)?;
+    let first = lists.first().ok_or_else(gone)?;
+    let same = lists
+        .iter()
+        .all(|list| Arc::ptr_eq(&list.catalogue, &first.catalogue));
+    let (catalogue, mut records) = match same {
+        true => {
+            let records = inputs.iter().flat_map(|hits| hits.ids(0..hits.len()));
+            (&first.catalogue, records.collect::<Vec<_>>())
+        }
+        false => {
+            let mut records = Vec::new();
+            for hits in inputs {
+                records.extend(current.index.adopt(hits).ok_or_else(gone)?.iter());
+            }
+            (current, records)
+        }
+    };
+    if inputs.len() > 1 {
+        let mut known = HashSet::new();
+        records.retain(|record| known.insert(*record));
+    }
+    Ok((Arc::clone(catalogue), records))
+}
+
+impl Key {
+    fn read(
+        spec: &SortKeySpec,
+        catalogue: &Catalogue,
+        rules: &Rules,
+        profile: &Profile,
+    ) -> Result<Self, Diagnostic> {
+        let descending = match spec.sort_relation {
+            SortRelation::ASCENDING => false,
+            SortRelation::DESCENDING => true,
+            // 214: there is no such direction.
+            SortRelation(other) => return Err(diagnostic(Condition(214), other.to_string())),
+        };
+        let by = match &spec.sort_element {
+            SortElement::Generic(key) => vec![(None, By::read(key, rules, profile)?)],
+            SortElement::DatabaseSpecific(keys) => {
+                let keys = keys.iter().map(|key| {
+                    let name = key.database_name.0.to_str().unwrap_or_default();
+                    let unknown = || {
+                        diagnostic(
+                            Condition::DATABASE_DOES_NOT_EXIST,
+                            key.database_name.0.as_bytes(),
+                        )
+                    };
+                    let number = catalogue.number(name).ok_or_else(unknown)?;
+                    Ok((Some(number), By::read(&key.db_sort, rules, profile)?))
+                });
+                keys.collect::<Result<_, Diagnostic>>()?
+            }
+        };
+        let case_sensitive = spec.case_sensitivity == CaseSensitivity::CASE_SENSITIVE;
+        let missing = match &spec.missing_value_action {
+            None => Missing::Last,
+            Some(MissingValueAction::Abort) => Missing::Abort,
+            Some(MissingValueAction::Null) => Missing::Value(Vec::new()),
+            Some(MissingValueAction::MissingValueData(value)) => {
+                let text = String::from_utf8_lossy(value);
+                let value = if case_sensitive {
+                    text.into_owned()
+                } else {
+                    folded(&text)
+                };
+                Missing::Value(value.into_bytes())
+            }
+        };
+        Ok(Self {
+            by,
+            descending,
+            case_sensitive,
+            missing,
+        })
+    }
+
+    fn by(&self, database: Option<u16>) -> Option<&By> {
+        let mut all = self.by.iter();
+        all.find(|(of, _)| of.is_none() || *of == database)
+            .map(|(_, by)| by)
+    }
+}
+
+impl By {
+    fn read(key: &SortKey, rules: &Rules, profile: &Profile) -> Result<Self, Diagnostic> {
+        if let SortKey::SortField(name) = key
+            && let Some((tag, code)) = field(name.as_bytes())
+        {
+            return Ok(Self::Field(tag, code));
+        }
+        sort_index(&rules.fields, profile, key).map(Self::Index)
+    }
+}
+
+/// `245` or `245$a`.
+fn field(name: &[u8]) -> Option<(Tag, Option<u8>)> {
+    let (tag, code) = name.split_first_chunk::<3>()?;
+    let code = match code {
+        [] => None,
+        [b'$', code] => Some(*code),
+        _ => return None,
+    };
+    tag.iter()
+        .all(u8::is_ascii_digit)
+        .then_some((Tag(*tag), code))
+}
+
+/// A record and the values of its keys.
+struct Row<'a> {
+    record: RecordId,
+    values: Vec<Option<Cow<'a, [u8]>>>,
+}
+
+impl Prepared {
+    /// Whether the sort takes no time worth speaking of.
+    pub(super) fn is_quick(&self) -> bool {
+        self.records.len() <= QUICK
+    }
+
+    /// The records in the order wanted; those of equal keys in the order they had.
+    ///
+    /// # Errors
+    /// 213 where a record lacks a key that it must not lack.
+    pub(super) fn sorted(self) -> Result<Hits, Diagnostic> {
+        let mut rows = Vec::with_capacity(self.records.len());
+        for record in &self.records {
+            let values = self.keys.iter().map(|key| self.value(*record, key));
+            rows.push(Row {
+                record: *record,
+                values: values.collect::<Result<_, _>>()?,
+            });
+        }
+        rows.sort_by(|left, right| self.compared(left, right));
+        let records = rows.into_iter().map(|row| row.record).collect();
+        Ok(ResultList::sorted(self.catalogue, records))
+    }
+
+    fn compared(&self, left: &Row<'_>, right: &Row<'_>) -> Ordering {
+        let values = left.values.iter().zip(&right.values);
+        let orders = values
+            .zip(&self.keys)
+            .map(|((left, right), key)| match (left, right) {
+                (None, None) => Ordering::Equal,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(_), None) => Ordering::Less,
+                (Some(left), Some(right)) if key.descending => right.cmp(left),
+                (Some(left), Some(right)) => left.cmp(right),
+            });
+        orders.fold(Ordering::Equal, Ordering::then)
+    }
+
+    fn value(&self, record: RecordId, key: &Key) -> Result<Option<Cow<'_, [u8]>>, Diagnostic> {
+        let found = self
+            .catalogue
+            .index
+            .segment(record)
+            .and_then(|(segment, number)| {
+                let by = key.by(segment.database(number))?;
+                let fields = &self.rules.fields;
+                match by {
+                    By::Index(index)
+                        if *index == IndexId::DOCID
+                            || !key.case_sensitive
+                                && (fields.kind(*index) != Kind::Text
+                                    || fields.has_keys(*index)) =>
+                    {
+                        segment.first_key(*index, number).map(Cow::Borrowed)
+                    }
+                    by => {
+                        let (octets, _) = segment.record(number)?;
+                        let record = iso2709::parse(octets).ok()?.record;
+                        let text = self.text(&record, by)?;
+                        let value = if key.case_sensitive {
+                            text
+                        } else {
+                            folded(&text)
+                        };
+                        (!value.is_empty()).then(|| Cow::Owned(value.into_bytes()))
+                    }
+                }
+            });
+        match (found, &key.missing) {
+            (Some(value), _) => Ok(Some(value)),
+            (None, Missing::Last) => Ok(None),
+            (None, Missing::Value(value)) => Ok(Some(Cow::Owned(value.clone()))),
+            // 213: records without the key cannot be treated this way.
+            (None, Missing::Abort) => Err(diagnostic(Condition(213), "abort")),
+        }
+    }
+
+    /// The text of a record as it is written there.
+    fn text(&self, record: &MarcRecord, by: &By) -> Option<String> {
+        match by {
+            By::Index(wanted) => {
+                let mut found = None;
+                self.rules.fields.entries(record, &mut |index, text| {
+                    if index == *wanted && found.is_none() {
+                        found = Some(text.replace(SUBFIELD_MARK, " "));
+                    }
+                });
+                found
+            }
+            By::Field(tag, code) => {
+                let field = record
+                    .fields
+                    .iter()
+                    .find(|field| effective_tag(field) == *tag)?;
+                match code {
+                    Some(code) => field
+                        .subfield([*code])
+                        .map(|data| String::from_utf8_lossy(data).into_owned()),
+                    None if field.is_control() => {
+                        Some(String::from_utf8_lossy(&field.body).into_owned())
+                    }
+                    None => {
+                        let subfields = field
+                            .subfields()
+                            .map(|subfield| String::from_utf8_lossy(subfield.data));
+                        Some(subfields.collect::<Vec<_>>().join(" "))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn folded(text: &str) -> String {
+    words(text).join(" ")
+}

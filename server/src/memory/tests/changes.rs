@@ -1,0 +1,500 @@
+//! Updates, all or none; what result sets see of them; reloads and files.
+
+use std::fs;
+use std::path::Path;
+
+use bytes::Bytes;
+use z3950_asn1::apdu::External;
+use z3950_asn1::oid::{SUTRS, USMARC, XML};
+use z3950_asn1::record::{MarcRecord, RetrievedRecord, iso2709, marcxml};
+
+use super::{found, pqf};
+use crate::backend::{Composition, Hits, RecordId, Retrieve, UpdateAction, UpdateRecord};
+use crate::memory::*;
+use crate::requests::now;
+use crate::testing::record;
+
+/// Changes to the database `cat`: the outcomes as identifiers or `condition addinfo`.
+fn change(
+    backend: &MemoryBackend,
+    action: UpdateAction,
+    records: &[UpdateRecord],
+) -> Vec<Result<String, String>> {
+    let update = Update {
+        database: &DatabaseName::from("CAT"),
+        action,
+        records,
+    };
+    let outcomes = now(backend.update(update)).expect("the database is there");
+    let shown = |outcome: Result<Bytes, Diagnostic>| match outcome {
+        Ok(id) => Ok(String::from_utf8_lossy(&id).into_owned()),
+        Err(diagnostic) => Err(format!(
+            "{} {}",
+            diagnostic.condition,
+            diagnostic.addinfo.to_string_lossy()
+        )),
+    };
+    outcomes.into_iter().map(shown).collect()
+}
+
+fn marc(record: &MarcRecord) -> UpdateRecord {
+    let octets = iso2709::encode(record).expect("sound");
+    UpdateRecord {
+        id: None,
+        record: Some(External::octet_aligned(USMARC, octets)),
+    }
+}
+
+fn id(id: &'static str) -> UpdateRecord {
+    UpdateRecord {
+        id: Some(Bytes::from_static(id.as_bytes())),
+        record: None,
+    }
+}
+
+/// The titles of the records found, in order.
+fn titles(backend: &MemoryBackend, query: &str) -> Vec<String> {
+    let hits = hits(backend, query);
+    let ids = hits.ids(0..hits.len());
+    ids.into_iter()
+        .map(|record| title(backend, &hits, record))
+        .collect()
+}
+
+fn hits(backend: &MemoryBackend, query: &str) -> Hits {
+    let search = Search {
+        databases: &[DatabaseName::from("cat")],
+        query: &pqf(query),
+        result_set: &|_| None,
+        term_counts: false,
+        facets: &[],
+    };
+    now(backend.search(search)).expect(query).hits
+}
+
+fn title(backend: &MemoryBackend, hits: &Hits, record: RecordId) -> String {
+    let composition = Composition {
+        syntax: Some(USMARC),
+        element_set: "F".to_owned(),
+        by_database: Vec::new(),
+    };
+    let wanted = Retrieve {
+        hits,
+        record,
+        composition: &composition,
+    };
+    let external = now(backend.record(wanted))
+        .and_then(|retrieved| retrieved.record)
+        .expect("a record");
+    let octets = RetrievedRecord::octets_of(&external);
+    let record = iso2709::parse(&octets).expect("sound").record;
+    let title = record
+        .fields_by_tag("245")
+        .next()
+        .and_then(|field| field.subfield("a"));
+    String::from_utf8_lossy(title.unwrap_or_default()).into_owned()
+}
+
+fn catalogue() -> MemoryBackend {
+    let cat = [
+        record("a", "War"),
+        record("b", "Peace"),
+        record("c", "Emma"),
+    ];
+    let other = [record("a", "Another war")];
+    let databases = MemoryBackend::builder().add_records("cat", cat);
+    let databases = databases.and_then(|all| all.add_records("other", other));
+    databases.expect("sound").build()
+}
+
+#[test]
+fn records_are_inserted_replaced_and_deleted() {
+    use UpdateAction::{Delete, Elements, Insert, Replace, Special};
+    let backend = catalogue();
+    let ok = |id: &str| Ok(id.to_owned());
+    let refused = |why: &str| Err(format!("100 {why}"));
+    let all = "@attr 1=1016 @attr 2=103 x";
+
+    assert_eq!(
+        change(&backend, Insert, &[marc(&record("d", "Walden"))]),
+        [ok("d")]
+    );
+    assert_eq!(titles(&backend, all), ["War", "Peace", "Emma", "Walden"]);
+    assert_eq!(titles(&backend, "walden"), ["Walden"]);
+    assert_eq!(
+        change(&backend, Insert, &[marc(&record("d", "Again"))]),
+        [refused("a record is there already: d")]
+    );
+    assert_eq!(
+        change(&backend, Replace, &[marc(&record("b", "Peace!"))]),
+        [ok("b")]
+    );
+    assert_eq!(titles(&backend, "peace"), ["Peace!"]);
+    assert_eq!(
+        change(&backend, Replace, &[marc(&record("x", "X"))]),
+        [refused("no such record: x")]
+    );
+    assert_eq!(
+        change(
+            &backend,
+            Special,
+            &[marc(&record("x", "X")), marc(&record("a", "War II"))]
+        ),
+        [ok("x"), ok("a")]
+    );
+    assert_eq!(titles(&backend, "war"), ["War II"]);
+    assert_eq!(
+        change(&backend, Delete, &[id("c"), id("x")]),
+        [ok("c"), ok("x")]
+    );
+    assert_eq!(
+        change(&backend, Delete, &[id("c")]),
+        [refused("no such record: c")]
+    );
+    assert_eq!(titles(&backend, "@or emma x"), [""; 0]);
+    // The record of the same docid in another database is another one.
+    assert_eq!(
+        found(&backend, &["other"], &pqf("war")).map(|found| found.len()),
+        Ok(1)
+    );
+    assert_eq!(backend.databases()[0].records, Some(3));
+
+    let mut elements = record("d", "Walden; or, Life in the woods");
+    elements.fields.remove(0);
+    let elements = UpdateRecord {
+        id: Some(Bytes::from_static(b"d")),
+        ..marc(&elements)
+    };
+    assert_eq!(change(&backend, Elements, &[elements]), [ok("d")]);
+    assert_eq!(
+        titles(&backend, "walden"),
+        ["Walden; or, Life in the woods"]
+    );
+}
+
+#[test]
+fn records_come_in_forms_and_with_identifiers() {
+    use UpdateAction::{Insert, Special};
+    let backend = catalogue();
+    let xml = marcxml::to_xml(&record("xml", "By XML")).text;
+    let xml = UpdateRecord {
+        id: None,
+        record: Some(External::octet_aligned(XML, xml.into_bytes())),
+    };
+    assert_eq!(change(&backend, Insert, &[xml]), [Ok("xml".to_owned())]);
+    assert_eq!(titles(&backend, "@attr 1=1032 xml"), ["By XML"]);
+
+    let mut nameless = record("", "Nameless");
+    nameless.fields.remove(0);
+    let outcomes = change(&backend, Insert, &[marc(&nameless), marc(&nameless)]);
+    assert_eq!(outcomes, [Ok("5".to_owned()), Ok("6".to_owned())]);
+    assert_eq!(titles(&backend, "@attr 1=1032 6"), ["Nameless"]);
+    let named = UpdateRecord {
+        id: Some(Bytes::from_static(b"named")),
+        ..marc(&nameless)
+    };
+    assert_eq!(
+        change(&backend, Special, &[named]),
+        [Ok("named".to_owned())]
+    );
+    assert_eq!(titles(&backend, "@attr 1=1032 named"), ["Nameless"]);
+
+    let bad = |record: External| UpdateRecord {
+        id: None,
+        record: Some(record),
+    };
+    let otherwise = UpdateRecord {
+        id: Some(Bytes::from_static(b"y")),
+        ..marc(&record("z", "Z"))
+    };
+    for (update, expected) in [
+        (bad(External::octet_aligned(USMARC, "nothing")), "100 "),
+        (bad(External::octet_aligned(XML, "<record")), "100 "),
+        (bad(External::octet_aligned(SUTRS, "text")), "239 "),
+        (otherwise, "100 the record has another identifier: z"),
+        (
+            UpdateRecord {
+                id: None,
+                record: None,
+            },
+            "100 ",
+        ),
+    ] {
+        let outcomes = change(&backend, Insert, std::slice::from_ref(&update));
+        let told = outcomes
+            .first()
+            .and_then(|outcome| outcome.clone().err())
+            .unwrap_or_default();
+        assert!(told.starts_with(expected), "{update:?}: {told}");
+    }
+}
+
+#[test]
+fn a_change_is_made_whole_or_not_at_all() {
+    use UpdateAction::{Delete, Insert, Special};
+    let backend = catalogue();
+    let outcomes = change(
+        &backend,
+        Insert,
+        &[marc(&record("d", "Walden")), marc(&record("a", "War"))],
+    );
+    assert!(
+        matches!(outcomes.as_slice(), [Ok(_), Err(_)]),
+        "{outcomes:?}"
+    );
+    assert_eq!(titles(&backend, "walden"), [""; 0]);
+    let outcomes = change(&backend, Delete, &[id("a"), id("a")]);
+    assert!(
+        matches!(outcomes.as_slice(), [Ok(_), Err(_)]),
+        "{outcomes:?}"
+    );
+    assert_eq!(titles(&backend, "war"), ["War"]);
+    // Within a change, what comes later sees what comes before.
+    let twice = [marc(&record("e", "First")), marc(&record("e", "Second"))];
+    assert!(change(&backend, Special, &twice).iter().all(Result::is_ok));
+    assert_eq!(titles(&backend, "@attr 1=1032 e"), ["Second"]);
+    let unknown = Update {
+        database: &DatabaseName::from("nosuch"),
+        action: Delete,
+        records: &[id("a")],
+    };
+    let refused = now(backend.update(unknown)).expect_err("no such database");
+    assert_eq!(refused.condition, 235);
+}
+
+#[test]
+fn result_sets_keep_their_records() {
+    let backend = catalogue();
+    let before = hits(&backend, "@or war peace");
+    assert!(
+        change(
+            &backend,
+            UpdateAction::Replace,
+            &[marc(&record("b", "Changed"))]
+        )
+        .iter()
+        .all(Result::is_ok)
+    );
+    assert!(
+        change(&backend, UpdateAction::Delete, &[id("c")])
+            .iter()
+            .all(Result::is_ok)
+    );
+    let shown: Vec<_> = before
+        .ids(0..9)
+        .into_iter()
+        .map(|record| title(&backend, &before, record))
+        .collect();
+    assert_eq!(shown, ["War", "Peace"]);
+
+    // As an operand, a set has those records that are still there.
+    let with_set = |set: &Hits, query: &str| {
+        let search = Search {
+            databases: &[DatabaseName::from("cat")],
+            query: &pqf(query),
+            result_set: &|_| Some(set.clone()),
+            term_counts: false,
+            facets: &[],
+        };
+        now(backend.search(search))
+            .map(|found| found.hits.len())
+            .map_err(|diagnostic| diagnostic.condition)
+    };
+    assert_eq!(with_set(&before, "@set s"), Ok(1));
+    assert_eq!(with_set(&before, "@and @set s war"), Ok(1));
+    for number in 0..40 {
+        let new = record(&format!("n{number}"), "New war");
+        assert!(
+            change(&backend, UpdateAction::Insert, &[marc(&new)])
+                .iter()
+                .all(Result::is_ok)
+        );
+    }
+    assert_eq!(with_set(&before, "@and @set s war"), Ok(1));
+    assert_eq!(
+        with_set(&hits(&backend, "new"), "@not @set s @attr 1=1032 n7"),
+        Ok(39)
+    );
+    let segments = backend.current().index.segments().count();
+    assert!(segments < 10, "{segments} segments");
+    backend.reload(&|_| {}).expect("records from memory");
+    assert_eq!(titles(&backend, "@or peace new"), ["Peace"]);
+    assert_eq!(with_set(&before, "@set s"), Err(30));
+    let shown: Vec<_> = before
+        .ids(0..9)
+        .into_iter()
+        .map(|record| title(&backend, &before, record))
+        .collect();
+    assert_eq!(shown, ["War", "Peace"]);
+}
+
+fn files(path: &Path, save: Option<&Path>) -> DatabaseFiles {
+    DatabaseFiles {
+        name: "cat".to_owned(),
+        title: Some("The catalogue".to_owned()),
+        paths: vec![path.to_owned()],
+        save: save.map(Path::to_owned),
+        ..DatabaseFiles::default()
+    }
+}
+
+#[test]
+fn changes_are_saved_and_read_again() {
+    for name in ["saved.mrc", "saved.xml", "saved.jsonl", "saved.mrk"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, saved) = (folder.path().join("a.mrc"), folder.path().join(name));
+        let file = [record("a", "War"), record("b", "Peace")]
+            .map(|record| iso2709::encode(&record).expect("sound"));
+        fs::write(&path, file.concat()).expect("written");
+        let load = || MemoryBackend::builder().load([files(&path, Some(&saved))], &|_| {});
+        let (backend, notes) = load().expect("records");
+        assert_eq!(notes, []);
+        assert_eq!(
+            backend.databases()[0].title.as_deref(),
+            Some("The catalogue")
+        );
+        assert!(!saved.exists());
+        let outcomes = change(
+            &backend,
+            UpdateAction::Insert,
+            &[marc(&record("c", "Emma"))],
+        );
+        assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+        assert!(
+            change(&backend, UpdateAction::Delete, &[id("a")])
+                .iter()
+                .all(Result::is_ok)
+        );
+        for backend in [&backend, &load().expect("records").0] {
+            assert_eq!(
+                titles(backend, "@or war @or peace emma"),
+                ["Peace", "Emma"],
+                "{name}"
+            );
+        }
+        backend.reload(&|_| {}).expect("records");
+        assert_eq!(
+            titles(&backend, "@or war @or peace emma"),
+            ["Peace", "Emma"],
+            "{name}"
+        );
+        assert!(
+            change(&backend, UpdateAction::Delete, &[id("b"), id("c")])
+                .iter()
+                .all(Result::is_ok)
+        );
+        assert_eq!(
+            load().expect("an empty database").0.databases()[0].records,
+            Some(0),
+            "{name}"
+        );
+        let left: Vec<_> = fs::read_dir(folder.path())
+            .expect("a folder")
+            .flatten()
+            .map(|entry| entry.file_name())
+            .collect();
+        assert_eq!(left.len(), 2, "nothing else is left: {left:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_saved_is_not_changed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.mrc");
+    fs::write(&path, iso2709::encode(&record("a", "War")).expect("sound")).expect("written");
+    let nowhere = folder.path().join("nosuch/saved.mrc");
+    let (backend, _) = MemoryBackend::builder()
+        .load([files(&path, Some(&nowhere))], &|_| {})
+        .expect("records");
+    let update = Update {
+        database: &DatabaseName::from("cat"),
+        action: UpdateAction::Delete,
+        records: &[id("a")],
+    };
+    let refused = now(backend.update(update)).expect_err("not saved");
+    assert_eq!(refused.condition, 1);
+    assert_eq!(titles(&backend, "war"), ["War"]);
+    let error = backend
+        .save("cat", &nowhere)
+        .expect_err("not saved")
+        .to_string();
+    assert!(error.starts_with("cannot write "), "{error}");
+    let error = backend
+        .save("nosuch", &path)
+        .expect_err("no such database")
+        .to_string();
+    assert_eq!(error, "no database nosuch");
+}
+
+#[test]
+fn a_reload_that_fails_changes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.mrc");
+    let write = |title: &str| {
+        fs::write(&path, iso2709::encode(&record("a", title)).expect("sound")).expect("written")
+    };
+    write("War");
+    let (backend, _) = MemoryBackend::builder()
+        .load([files(&path, None)], &|_| {})
+        .expect("records");
+    write("Peace");
+    assert_eq!(titles(&backend, "@or war peace"), ["War"]);
+    backend.clone().reload(&|_| {}).expect("records");
+    assert_eq!(titles(&backend, "@or war peace"), ["Peace"]);
+    fs::remove_file(&path).expect("removed");
+    backend.reload(&|_| {}).expect_err("no file");
+    assert_eq!(titles(&backend, "@or war peace"), ["Peace"]);
+}
+
+#[test]
+fn many_changes_leave_what_they_say() {
+    use UpdateAction::{Delete, Insert, Replace};
+    let backend = catalogue();
+    let mut model: Vec<(String, String)> = ["War", "Peace", "Emma"]
+        .into_iter()
+        .zip(["a", "b", "c"])
+        .map(|(title, id)| (id.to_owned(), title.to_owned()))
+        .collect();
+    let mut state: u64 = 5050;
+    let mut random = |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        usize::try_from(state >> 33).expect("31 bits") % below
+    };
+    for step in 0..400 {
+        let title = format!("title{step} common");
+        match random(4) {
+            0 if !model.is_empty() => {
+                let (id, _) = model.remove(random(model.len()));
+                let gone = UpdateRecord {
+                    id: Some(id.into_bytes().into()),
+                    record: None,
+                };
+                assert!(change(&backend, Delete, &[gone]).iter().all(Result::is_ok));
+            }
+            1 if !model.is_empty() => {
+                let (id, _) = model.remove(random(model.len()));
+                let new = marc(&record(&id, &title));
+                assert!(change(&backend, Replace, &[new]).iter().all(Result::is_ok));
+                model.push((id, title));
+            }
+            _ => {
+                let id = format!("id{step}");
+                let new = marc(&record(&id, &title));
+                assert!(change(&backend, Insert, &[new]).iter().all(Result::is_ok));
+                model.push((id, title));
+            }
+        }
+        if step % 50 == 49 {
+            let expected: Vec<_> = model.iter().map(|(_, title)| title.clone()).collect();
+            assert_eq!(titles(&backend, "@attr 1=1016 @attr 2=103 x"), expected);
+            for (id, title) in &model {
+                let by_id = format!("@attr 1=1032 {id}");
+                assert_eq!(titles(&backend, &by_id), [title.as_str()]);
+            }
+        }
+    }
+    let segments = backend.current().index.segments().count();
+    assert!(segments < 20, "{segments} segments");
+}

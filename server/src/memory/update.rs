@@ -1,0 +1,368 @@
+//! Update: records added, replaced and deleted, all that are asked for at once or none (Z39.50-2003 Appendix EXT.1.4).
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+
+use bytes::Bytes;
+use z3950_asn1::apdu::{DatabaseName, External};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::record::{Field, MarcRecord, RetrievedRecord, iso2709, marcxml};
+
+use super::MemoryBackend;
+use super::catalogue::{Catalogue, Database};
+use super::hits::{HitSet, Part, SEGMENT};
+use super::index::{Index, Rules, Segment, SegmentBuilder};
+use super::save::save;
+use crate::backend::{Update, UpdateAction, UpdateRecord};
+use crate::diagnostic::{Diagnostic, diagnostic};
+
+/// What has become of each record: its identifier, or why it cannot be changed.
+pub(super) type Outcomes = Vec<Result<Bytes, Diagnostic>>;
+
+/// The most octets of segments that are made into one.
+const MERGED_OCTETS: usize = 64 * 1024 * 1024;
+
+/// A change wanted.
+pub(super) struct Change {
+    database: DatabaseName,
+    action: UpdateAction,
+    records: Vec<UpdateRecord>,
+}
+
+impl Change {
+    /// What an update asks for.
+    pub(super) fn of(update: &Update<'_>) -> Self {
+        Self {
+            database: update.database.clone(),
+            action: update.action,
+            records: update.records.to_vec(),
+        }
+    }
+}
+
+impl MemoryBackend {
+    /// Makes a change, and saves the database if it is to be: only then it can be seen.
+    ///
+    /// # Errors
+    /// 235 if there is no such database, 1 if it cannot be saved; then nothing has changed.
+    pub(super) fn change(&self, change: &Change) -> Result<Outcomes, Diagnostic> {
+        let _changing = self
+            .0
+            .changing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let catalogue = self.current();
+        let name = change.database.0.as_bytes();
+        let number = catalogue.number(change.database.0.to_str().unwrap_or_default());
+        let known = number.and_then(|number| Some((number, catalogue.database(number)?)));
+        let unknown = || diagnostic(Condition::DATABASE_DOES_NOT_EXIST, name);
+        let (number, database) = known.ok_or_else(unknown)?;
+        let mut draft = Draft {
+            index: &catalogue.index,
+            number,
+            database,
+            new: Vec::new(),
+            new_by_id: HashMap::new(),
+            deleted: HitSet::empty(),
+            next_id: catalogue.count(usize::from(number)),
+        };
+        let outcomes: Outcomes = change
+            .records
+            .iter()
+            .map(|record| draft.apply(change.action, record))
+            .collect();
+        if outcomes.iter().any(Result::is_err) {
+            return Ok(outcomes);
+        }
+        let index = draft.finish(&self.0.sources.rules);
+        if let Some(path) = &database.save {
+            let failed = |error| {
+                tracing::error!(%error, database = database.name, "the database cannot be saved");
+                diagnostic(
+                    Condition::PERMANENT_SYSTEM_ERROR,
+                    "the database cannot be saved",
+                )
+            };
+            save(&index, number, path).map_err(failed)?;
+        }
+        self.replace(Catalogue::new(Arc::clone(&catalogue.databases), index));
+        Ok(outcomes)
+    }
+}
+
+/// A database with the changes made so far.
+struct Draft<'a> {
+    index: &'a Index,
+    number: u16,
+    database: &'a Database,
+    /// Records that are new, or in the place of others; `None` for one that has been deleted again.
+    new: Vec<Option<MarcRecord>>,
+    /// Their places by their identifiers.
+    new_by_id: HashMap<Bytes, usize>,
+    deleted: HitSet<'a>,
+    /// The next number to be tried as an identifier of a record that brings none.
+    next_id: usize,
+}
+
+/// A record that is there.
+enum Known<'a> {
+    /// By its place among the new ones.
+    New(usize),
+    /// By its numbers; a docid may be that of several.
+    Stored(HitSet<'a>),
+}
+
+impl<'a> Draft<'a> {
+    fn apply(&mut self, action: UpdateAction, update: &UpdateRecord) -> Result<Bytes, Diagnostic> {
+        let record = update.record.as_ref().map(marc).transpose()?;
+        let own = record
+            .as_ref()
+            .and_then(|record| self.database.docid.of(record));
+        let id = match (&update.id, own) {
+            (Some(id), Some(own)) if id != own && action != UpdateAction::Elements => {
+                return Err(refused("the record has another identifier", own));
+            }
+            (Some(id), _) => id.clone(),
+            (None, Some(own)) => Bytes::copy_from_slice(own),
+            (None, None) if matches!(action, UpdateAction::Insert | UpdateAction::Special) => {
+                self.free_id()
+            }
+            (None, None) => return Err(refused("no identifier", b"")),
+        };
+        let known = self.find(&id);
+        match (action, &known) {
+            (UpdateAction::Insert, Some(_)) => {
+                return Err(refused("a record is there already", &id));
+            }
+            (UpdateAction::Replace | UpdateAction::Delete | UpdateAction::Elements, None) => {
+                return Err(refused("no such record", &id));
+            }
+            _ => {}
+        }
+        let record = match (action, record) {
+            (UpdateAction::Delete, _) => None,
+            (_, None) => return Err(refused("no record", &id)),
+            (UpdateAction::Elements, Some(elements)) => {
+                let whole = known.as_ref().and_then(|known| self.record(known));
+                let lost = || diagnostic(Condition::PERMANENT_SYSTEM_ERROR, &id);
+                Some(with_elements(whole.ok_or_else(lost)?, elements))
+            }
+            (_, Some(record)) => Some(record),
+        };
+        let record = record
+            .map(|record| self.identified(record, &id))
+            .transpose()?;
+        match known {
+            Some(Known::New(place)) => {
+                self.new_by_id.remove(&id);
+                if let Some(new) = self.new.get_mut(place) {
+                    *new = None;
+                }
+            }
+            Some(Known::Stored(records)) => {
+                self.deleted = std::mem::take(&mut self.deleted).or(records)
+            }
+            None => {}
+        }
+        if let Some(record) = record {
+            self.new_by_id.insert(id.clone(), self.new.len());
+            self.new.push(Some(record));
+        }
+        Ok(id)
+    }
+
+    fn find(&self, id: &[u8]) -> Option<Known<'a>> {
+        if let Some(place) = self.new_by_id.get(id) {
+            return Some(Known::New(*place));
+        }
+        let stored = self
+            .index
+            .visible(self.index.docid(id), Some(&[self.number]));
+        let stored = stored.and_not(self.deleted.clone());
+        (!stored.is_empty()).then_some(Known::Stored(stored))
+    }
+
+    fn record(&self, known: &Known<'_>) -> Option<MarcRecord> {
+        match known {
+            Known::New(place) => self.new.get(*place)?.clone(),
+            Known::Stored(records) => {
+                let (segment, number) = self.index.segment(records.iter().next()?)?;
+                Some(iso2709::parse(segment.record(number)?.0).ok()?.record)
+            }
+        }
+    }
+
+    /// The first number from that of the records on which no record bears.
+    fn free_id(&mut self) -> Bytes {
+        loop {
+            self.next_id += 1;
+            let id = Bytes::from(self.next_id.to_string());
+            if self.find(&id).is_none() {
+                return id;
+            }
+        }
+    }
+
+    /// The record with the identifier, which it is given if it has none; and sound as ISO 2709.
+    fn identified(&self, mut record: MarcRecord, id: &Bytes) -> Result<MarcRecord, Diagnostic> {
+        if self.database.docid.of(&record).is_none() {
+            let field = self.database.docid.field(id);
+            let place = record.fields.iter().position(|known| known.tag > field.tag);
+            record
+                .fields
+                .insert(place.unwrap_or(record.fields.len()), field);
+        }
+        match self.database.docid.of(&record) {
+            Some(own) if own == *id => {}
+            _ => return Err(refused("no identifier", id)),
+        }
+        let octets = iso2709::encode(&record).map_err(|error| refused(&error.to_string(), id))?;
+        let parsed =
+            iso2709::parse(&octets.into()).map_err(|error| refused(&error.to_string(), id))?;
+        Ok(parsed.record)
+    }
+
+    fn finish(self, rules: &Rules) -> Index {
+        let mut segments: Vec<Slice> = Vec::new();
+        for (number, segment, deleted) in self.index.segments() {
+            let mut slice = Slice {
+                segment: Arc::clone(segment),
+                deleted: Arc::clone(deleted),
+            };
+            if let Some(more) = self.deleted.part(number) {
+                let deleted = Part::clone(deleted).or(&more.clone().into_owned());
+                slice.deleted = Arc::new(deleted);
+                // One that is half empty is not worth its room.
+                if slice.deleted.len() * 2 > slice.segment.len() {
+                    slice = made_one(&[slice], rules);
+                }
+            }
+            segments.push(slice);
+        }
+        let new: Vec<_> = self.new.into_iter().flatten().collect();
+        for records in new.chunks(SEGMENT) {
+            let mut builder = SegmentBuilder::new(rules.clone());
+            for record in records {
+                // It has been encoded before.
+                if let Ok(octets) = iso2709::encode(record) {
+                    builder.add(self.number, octets.into(), record);
+                }
+            }
+            segments.push(Slice::of(builder.finish()));
+        }
+        segments.retain(|slice| slice.records() > 0);
+        while let Some((rest, [left, right])) = segments.split_last_chunk()
+            && left.records() <= right.records()
+            && left.records() + right.records() <= SEGMENT
+            && left.octets() + right.octets() <= MERGED_OCTETS
+        {
+            let one = made_one(&[left.clone(), right.clone()], rules);
+            segments.truncate(rest.len());
+            segments.push(one);
+        }
+        self.index.changed(
+            segments
+                .into_iter()
+                .map(|slice| (slice.segment, slice.deleted)),
+        )
+    }
+}
+
+/// A segment and the records of it that are deleted.
+#[derive(Clone)]
+struct Slice {
+    segment: Arc<Segment>,
+    deleted: Arc<Part<'static>>,
+}
+
+impl Slice {
+    fn of(segment: Segment) -> Self {
+        Self {
+            segment: Arc::new(segment),
+            deleted: Arc::new(Part::first(0)),
+        }
+    }
+
+    fn records(&self) -> usize {
+        self.segment.len() - self.deleted.len()
+    }
+
+    fn octets(&self) -> usize {
+        let records = (0..=u16::MAX).take(self.segment.len());
+        let octets = records.filter_map(|number| Some(self.segment.record(number)?.0.len()));
+        octets.sum()
+    }
+}
+
+/// The records of some segments that are not deleted, in one; their octets stay where they are.
+fn made_one(slices: &[Slice], rules: &Rules) -> Slice {
+    let mut builder = SegmentBuilder::new(rules.clone());
+    for Slice { segment, deleted } in slices {
+        for number in (0..=u16::MAX)
+            .take(segment.len())
+            .filter(|number| !deleted.contains(*number))
+        {
+            let Some(((octets, _), database)) =
+                segment.record(number).zip(segment.database(number))
+            else {
+                continue;
+            };
+            // It has been parsed before.
+            if let Ok(parsed) = iso2709::parse(octets) {
+                builder.add(database, octets.clone(), &parsed.record);
+            }
+        }
+    }
+    Slice::of(builder.finish())
+}
+
+/// The MARC record that a client has sent.
+fn marc(external: &External) -> Result<MarcRecord, Diagnostic> {
+    let malformed = |error: &dyn std::fmt::Display| refused(&error.to_string(), b"");
+    match RetrievedRecord::of(external) {
+        RetrievedRecord::Marc(octets) => iso2709::parse(&octets)
+            .map(|parsed| parsed.record)
+            .map_err(|error| malformed(&error)),
+        RetrievedRecord::Xml(octets) => {
+            let text = std::str::from_utf8(&octets).map_err(|error| malformed(&error))?;
+            marcxml::from_xml(text)
+                .map(|read| read.record)
+                .map_err(|error| malformed(&error))
+        }
+        _ => {
+            let syntax = external.direct_reference.map(|syntax| syntax.to_string());
+            Err(diagnostic(
+                Condition::RECORD_SYNTAX,
+                syntax.unwrap_or_default(),
+            ))
+        }
+    }
+}
+
+/// The record with the fields of others in the places of its own of the same tags.
+fn with_elements(mut whole: MarcRecord, elements: MarcRecord) -> MarcRecord {
+    let mut fields: Vec<Field> = elements.fields;
+    fields.sort_by_key(|field| field.tag);
+    for group in fields.chunk_by(|left, right| left.tag == right.tag) {
+        let Some(tag) = group.first().map(|field| field.tag) else {
+            continue;
+        };
+        let first = whole.fields.iter().position(|field| field.tag == tag);
+        let behind = || whole.fields.iter().position(|field| field.tag > tag);
+        // Those that go stand behind the first.
+        let at = first.or_else(behind).unwrap_or(whole.fields.len());
+        whole.fields.retain(|field| field.tag != tag);
+        whole.fields.splice(at..at, group.iter().cloned());
+    }
+    whole
+}
+
+/// Why a record is not changed, in words: Bib-1 has no condition of its own for it.
+fn refused(why: &str, about: &[u8]) -> Diagnostic {
+    let about = String::from_utf8_lossy(about);
+    let text = match &*about {
+        "" => why.to_owned(),
+        about => format!("{why}: {about}"),
+    };
+    diagnostic(Condition::UNSPECIFIED, text)
+}
