@@ -16,14 +16,36 @@ pub struct Limits {
     pub exceptional_record_size: usize,
     /// Records, or diagnostics in their place, in one response: 1,000. The client asks again for the rest.
     pub records_per_response: usize,
+    /// Segments of one answer to Present, the last included: 16. The client asks again for the rest.
+    pub segments: usize,
     /// Databases named in one search: 64; more are refused with condition 111.
     pub databases_per_search: usize,
     /// Result sets kept for one session: 1,000; a further one is refused with condition 112.
     pub result_sets: usize,
-    /// Hits kept for one session, over all its result sets: 16,000,000; more are refused with condition 31.
+    /// Hits kept for one session, over all its result sets: 16,000,000. To make room for a new set those that have not been
+    /// used for longest are deleted, and answered with condition 27 from then on; a set that has more is refused with
+    /// condition 31.
     pub hits: usize,
+    /// Terms that one Scan asks for: 1,000; more are refused with condition 31.
+    pub scan_terms: usize,
+    /// Keys of one Sort: 16; more are refused with condition 211.
+    pub sort_keys: usize,
+    /// Records of one Sort: 1,000,000; more are refused with condition 230.
+    pub sorted_records: usize,
+    /// Terms of a query whose records are counted one by one in the answer to a Search: 100, those from the left.
+    pub term_counts: usize,
+    /// Facets in the answer to a Search: 16, the first asked for.
+    pub facets: usize,
+    /// Terms of one facet: 1,000.
+    pub facet_terms: usize,
     /// Sessions at once: 1,000. Further connections wait to be accepted.
     pub sessions: usize,
+    /// Sessions at once with one address: as many as there are in all. Further connections from it are closed at once.
+    pub sessions_per_address: Option<usize>,
+    /// Octets of further requests taken while one is being answered: 65,536. More wait in the network.
+    pub read_ahead: usize,
+    /// Refusals of a client for its credentials in one connection: 5; with the last the connection ends.
+    pub refusals: usize,
     /// From the connection to an open session: 30 s.
     pub init_time: Duration,
     /// From an answer to the end of the next request: 15 minutes; `None` waits for ever.
@@ -44,10 +66,20 @@ impl Default for Limits {
             preferred_message_size: 1_048_576,
             exceptional_record_size: 16_777_216,
             records_per_response: 1_000,
+            segments: 16,
             databases_per_search: 64,
             result_sets: 1_000,
             hits: 16_000_000,
+            scan_terms: 1_000,
+            sort_keys: 16,
+            sorted_records: 1_000_000,
+            term_counts: 100,
+            facets: 16,
+            facet_terms: 1_000,
             sessions: 1_000,
+            sessions_per_address: None,
+            read_ahead: 65_536,
+            refusals: 5,
             init_time: Duration::from_secs(30),
             idle_time: Some(Duration::from_secs(15 * 60)),
             write_time: Duration::from_secs(30),

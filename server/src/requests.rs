@@ -2,18 +2,24 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use z3950_asn1::apdu::{
-    Apdu, DatabaseName, ElementSetNames, External, InitializeRequest, Options, PresentRequest,
-    ProtocolVersion, Query, Record, Records, ResultSetId, SearchRequest,
+    Apdu, AttributesPlusTerm, CaseSensitivity, DatabaseName, ElementSetNames, External,
+    InitializeRequest, Options, PresentRequest, ProtocolVersion, Query, Record, Records,
+    ResultSetId, ScanRequest, Schema, SearchRequest, SortElement, SortKey, SortKeySpec,
+    SortRelation, SortRequest, Term,
 };
 use z3950_asn1::oid::{Oid, SUTRS, USMARC};
 use z3950_asn1::optional::{OptionalChoice, Unknown};
 
-use crate::backend::{Backend, Hits, RecordId, Search};
+use crate::backend::{
+    Answer, Backend, Composition, Found, Hits, RecordId, Retrieve, Retrieved, Search, ready,
+};
 use crate::diagnostic::Diagnostic;
 use crate::limits::Limits;
 use crate::memory::MemoryBackend;
 use crate::session::{Reply, Session};
+use crate::target::Target;
 use crate::testing::record;
 
 /// Init of a client that speaks these versions and wants everything.
@@ -24,8 +30,12 @@ pub(crate) fn init_of(protocol_version: ProtocolVersion) -> InitializeRequest {
         options: Options::SEARCH
             | Options::PRESENT
             | Options::DELETE
+            | Options::RESOURCE_CONTROL
+            | Options::ACCESS_CONTROL
             | Options::SCAN
+            | Options::SORT
             | Options::NAMED_RESULT_SETS
+            | Options::RESULT_COUNT
             | Options::NEGOTIATION_MODEL,
         preferred_message_size: 1 << 26,
         exceptional_record_size: 1 << 26,
@@ -90,6 +100,39 @@ pub(crate) fn present(start: i64, number: i64) -> Apdu {
     present_request(start, number).into()
 }
 
+/// A Scan of three terms from this one on.
+pub(crate) fn scan_request(start: &str) -> ScanRequest {
+    ScanRequest {
+        reference_id: None,
+        database_names: vec![DatabaseName::from("cat")],
+        attribute_set: None,
+        term_list_and_start_point: AttributesPlusTerm {
+            attributes: Vec::new(),
+            term: Term::General(start.into()),
+        },
+        step_size: None,
+        number_of_terms_requested: 3,
+        preferred_position_in_response: None,
+        other_info: None,
+    }
+}
+
+/// A Sort by title of these sets into that one.
+pub(crate) fn sort_request(inputs: &[&str], output: &str) -> SortRequest {
+    SortRequest {
+        reference_id: None,
+        input_result_set_names: inputs.iter().map(|name| (*name).into()).collect(),
+        sorted_result_set_name: output.into(),
+        sort_sequence: vec![SortKeySpec {
+            sort_element: SortElement::Generic(SortKey::SortField("title".into())),
+            sort_relation: SortRelation::ASCENDING,
+            case_sensitivity: CaseSensitivity::CASE_INSENSITIVE,
+            missing_value_action: None,
+        }],
+        other_info: None,
+    }
+}
+
 /// An element set name for all databases.
 pub(crate) fn elements(name: &str) -> ElementSetNames {
     ElementSetNames::GenericElementSetName(name.into())
@@ -109,10 +152,20 @@ pub(crate) fn catalogue() -> Arc<dyn Backend> {
 
 /// A session of version 3 on a backend, opened.
 pub(crate) fn open(backend: Arc<dyn Backend>, limits: Limits) -> Session {
-    let mut session = Session::new(backend, Arc::new(limits));
-    let reply = session.answer(&init());
+    open_on(Target::new(backend, limits))
+}
+
+/// A session of version 3 of a server, opened.
+pub(crate) fn open_on(target: Target) -> Session {
+    let mut session = Session::new(Arc::new(target));
+    let reply = now(session.answer(&init()));
     assert!(session.is_open(), "{reply:?}");
     session
+}
+
+/// What a future gives that waits for nothing.
+pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
+    future.now_or_never().expect("nothing to wait for")
 }
 
 /// The only APDU of a reply that does not end the connection.
@@ -133,15 +186,9 @@ pub(crate) fn only(reply: Reply) -> Apdu {
 pub(crate) struct Sizes(pub(crate) Vec<usize>);
 
 impl Backend for Sizes {
-    fn search(&self, _: &Search<'_>) -> Result<Hits, Diagnostic> {
-        Ok((0..)
-            .zip(&self.0)
-            .map(|(number, _)| RecordId(number))
-            .collect())
-    }
-
-    fn database_of(&self, _: RecordId) -> &str {
-        "cat"
+    fn search<'a>(&'a self, _: Search<'a>) -> Answer<'a, Found> {
+        let records = (0..).zip(&self.0).map(|(number, _)| RecordId(number));
+        ready(Ok(records.collect::<Hits>().into()))
     }
 
     fn has_syntax(&self, syntax: &Oid) -> bool {
@@ -154,11 +201,42 @@ impl Backend for Sizes {
             .any(|known| known.eq_ignore_ascii_case(name))
     }
 
-    fn record(&self, id: RecordId, syntax: &Oid, elements: &str) -> Result<External, Diagnostic> {
-        let size = self.0[id.0 as usize];
-        let octets = elements.bytes().cycle().take(size).collect::<Vec<u8>>();
-        Ok(External::octet_aligned(*syntax, octets))
+    fn element_set_of_schema(&self, schema: &Schema, _: Option<&Oid>) -> Option<String> {
+        let medium = Schema::Uri("info:medium".into());
+        (*schema == medium).then(|| "M".to_owned())
     }
+
+    fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
+        let size = self.0[wanted.record.0 as usize];
+        let elements = wanted.composition.element_set("cat");
+        let syntax = wanted.composition.syntax.unwrap_or(USMARC);
+        let octets = elements.bytes().cycle().take(size).collect::<Vec<u8>>();
+        ready(Ok(Retrieved {
+            database: DatabaseName::from("cat"),
+            record: Ok(External::octet_aligned(syntax, octets)),
+        }))
+    }
+}
+
+/// A record of a backend by its number, in a syntax and element set.
+pub(crate) fn record_of(
+    backend: &dyn Backend,
+    record: u32,
+    syntax: Option<Oid>,
+    element_set: &str,
+) -> Result<External, Diagnostic> {
+    let record = RecordId(record);
+    let composition = Composition {
+        syntax,
+        element_set: element_set.to_owned(),
+        by_database: Vec::new(),
+    };
+    let wanted = Retrieve {
+        hits: &[record].into_iter().collect(),
+        record,
+        composition: &composition,
+    };
+    now(backend.record(wanted))?.record
 }
 
 /// What stands in a response instead of records, or for each record its size, element set and diagnostic.

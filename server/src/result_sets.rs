@@ -1,35 +1,82 @@
 //! The result sets of a session, by name; names are compared octet for octet (Z39.50-2003 §3.1.6, §3.2.2.1.4).
 
 use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
 
 use z3950_asn1::bib1::diagnostics::Condition;
 
-use crate::backend::Hits;
+use crate::backend::{Backend, Hits};
 use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::limits::Limits;
+
+/// A result set: records, and the backend that they are in.
+#[derive(Clone)]
+pub(crate) struct ResultSet {
+    pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) hits: Hits,
+}
+
+impl fmt::Debug for ResultSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.hits.fmt(f)
+    }
+}
 
 /// Result sets, bounded in number and in hits altogether.
 #[derive(Debug)]
 pub(crate) struct ResultSets {
-    sets: HashMap<Box<[u8]>, Hits>,
+    sets: HashMap<Box<[u8]>, Kept>,
     hits: usize,
+    /// How often a set has been used.
+    uses: u64,
     max_sets: usize,
     max_hits: usize,
 }
 
+/// What there is under a name.
+#[derive(Debug)]
+struct Kept {
+    /// `None` once the set had to make room.
+    set: Option<ResultSet>,
+    last_use: u64,
+}
+
 impl ResultSets {
-    /// No sets yet; at most `max_sets`, with at most `max_hits` hits altogether.
-    pub(crate) fn new(max_sets: usize, max_hits: usize) -> Self {
+    /// No sets yet; at most so many, with at most so many hits altogether, as the limits say.
+    pub(crate) fn new(limits: &Limits) -> Self {
         Self {
             sets: HashMap::new(),
             hits: 0,
-            max_sets,
-            max_hits,
+            uses: 0,
+            max_sets: limits.result_sets,
+            max_hits: limits.hits,
         }
     }
 
     /// The set of that name.
-    pub(crate) fn find(&self, name: &[u8]) -> Option<&Hits> {
-        self.sets.get(name)
+    ///
+    /// # Errors
+    /// Condition 30 with the name if there is none, 27 if it had to make room for others.
+    pub(crate) fn find(&self, name: &[u8]) -> Result<&ResultSet, Diagnostic> {
+        match self.sets.get(name) {
+            Some(Kept { set: Some(set), .. }) => Ok(set),
+            Some(Kept { set: None, .. }) => Err(diagnostic(Condition::RESULT_SET_DELETED, name)),
+            None => Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name)),
+        }
+    }
+
+    /// Whether there is a set of that name.
+    pub(crate) fn has(&self, name: &[u8]) -> bool {
+        self.find(name).is_ok()
+    }
+
+    /// Notes that the set is being used, so that others make room first.
+    pub(crate) fn touch(&mut self, name: &[u8]) {
+        self.uses += 1;
+        if let Some(kept) = self.sets.get_mut(name) {
+            kept.last_use = self.uses;
+        }
     }
 
     /// Whether a set of that name could be kept: asked before the search is done.
@@ -44,27 +91,36 @@ impl ResultSets {
         Err(diagnostic(Condition::TOO_MANY_RESULT_SETS, most))
     }
 
-    /// Keeps a set in the place of an earlier one of that name.
+    /// Keeps a set in the place of an earlier one of that name; those used the longest time ago make room for it.
     ///
     /// # Errors
-    /// Condition 31 where the hits of all sets would be too many.
-    pub(crate) fn keep(&mut self, name: &[u8], hits: Hits) -> Result<(), Diagnostic> {
+    /// Condition 31 where its hits alone would be too many, and 112 as [`ResultSets::check_room`]. The earlier set is gone
+    /// all the same.
+    pub(crate) fn keep(&mut self, name: &[u8], set: ResultSet) -> Result<(), Diagnostic> {
         self.delete(name);
         self.check_room(name)?;
-        let total = self.hits.saturating_add(hits.len());
-        if total > self.max_hits {
+        let hits = set.hits.len();
+        if hits > self.max_hits {
             return Err(diagnostic(Condition::RESOURCES_EXHAUSTED, ""));
         }
-        self.hits = total;
-        self.sets.insert(name.into(), hits);
+        while self.hits.saturating_add(hits) > self.max_hits {
+            self.evict();
+        }
+        self.hits += hits;
+        self.uses += 1;
+        let kept = Kept {
+            set: Some(set),
+            last_use: self.uses,
+        };
+        self.sets.insert(name.into(), kept);
         Ok(())
     }
 
     /// Deletes a set; answers whether there was one.
     pub(crate) fn delete(&mut self, name: &[u8]) -> bool {
-        let deleted = self.sets.remove(name);
-        if let Some(hits) = &deleted {
-            self.hits -= hits.len();
+        let deleted = self.sets.remove(name).and_then(|kept| kept.set);
+        if let Some(set) = &deleted {
+            self.hits = self.hits.saturating_sub(set.hits.len());
         }
         deleted.is_some()
     }
@@ -74,43 +130,95 @@ impl ResultSets {
         self.sets.clear();
         self.hits = 0;
     }
+
+    /// Has the set go that was used the longest time ago, and keeps its name in mind.
+    fn evict(&mut self) {
+        let sets = self.sets.values_mut();
+        let filled = sets.filter(|kept| kept.set.as_ref().is_some_and(|set| !set.hits.is_empty()));
+        match filled.min_by_key(|kept| kept.last_use) {
+            Some(kept) => {
+                let hits = kept.set.take().map_or(0, |set| set.hits.len());
+                self.hits = self.hits.saturating_sub(hits);
+            }
+            None => self.hits = 0,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::backend::RecordId;
+    use crate::requests::Sizes;
 
-    fn hits(count: u32) -> Hits {
-        (0..count).map(RecordId).collect()
+    fn limits(result_sets: usize, hits: usize) -> Limits {
+        Limits {
+            result_sets,
+            hits,
+            ..Limits::default()
+        }
+    }
+
+    fn set(count: u32) -> ResultSet {
+        ResultSet {
+            backend: Arc::new(Sizes(Vec::new())),
+            hits: (0..count).map(RecordId).collect(),
+        }
+    }
+
+    fn keep(sets: &mut ResultSets, name: &str, count: u32) -> Result<(), i64> {
+        let kept = sets.keep(name.as_bytes(), set(count));
+        kept.map_err(|diagnostic| diagnostic.condition)
+    }
+
+    /// How many hits the set has, or which condition it is refused with.
+    fn look(sets: &ResultSets, name: &str) -> Result<usize, i64> {
+        let found = sets.find(name.as_bytes());
+        found
+            .map(|set| set.hits.len())
+            .map_err(|diagnostic| diagnostic.condition)
     }
 
     #[test]
     fn limits_hold_at_and_past_them() {
-        let mut sets = ResultSets::new(2, 10);
-        let mut keep = |name: &str, count| {
-            let kept = sets.keep(name.as_bytes(), hits(count));
-            kept.map_err(|diagnostic| diagnostic.condition)
-        };
-        assert_eq!(keep("1", 4), Ok(()));
-        assert_eq!(keep("2", 6), Ok(()));
-        assert_eq!(keep("3", 0), Err(112));
-        assert_eq!(keep("2", 7), Err(31));
+        let mut sets = ResultSets::new(&limits(2, 10));
+        assert_eq!(keep(&mut sets, "1", 4), Ok(()));
+        assert_eq!(keep(&mut sets, "2", 6), Ok(()));
+        assert_eq!(keep(&mut sets, "3", 0), Err(112));
+        assert_eq!(keep(&mut sets, "2", 11), Err(31));
         // The failed replacement has deleted the old set.
-        assert_eq!(keep("3", 6), Ok(()));
-        assert_eq!(sets.find(b"2"), None);
+        assert_eq!(look(&sets, "2"), Err(30));
+        assert_eq!(keep(&mut sets, "3", 6), Ok(()));
+        assert_eq!(look(&sets, "1"), Ok(4));
+    }
+
+    #[test]
+    fn sets_make_room_the_longest_unused_first() {
+        let mut sets = ResultSets::new(&limits(9, 10));
+        for (name, count) in [("1", 4), ("2", 3), ("none", 0), ("3", 3)] {
+            assert_eq!(keep(&mut sets, name, count), Ok(()));
+        }
+        sets.touch(b"1");
+        assert_eq!(keep(&mut sets, "4", 5), Ok(()));
+        let seen = ["1", "2", "none", "3", "4"].map(|name| look(&sets, name));
+        assert_eq!(seen, [Ok(4), Err(27), Ok(0), Err(27), Ok(5)]);
+        // The name is free for a new set, and forgotten when it is deleted.
+        assert_eq!(keep(&mut sets, "2", 1), Ok(()));
+        assert!(!sets.delete(b"3"));
+        assert_eq!((look(&sets, "2"), look(&sets, "3")), (Ok(1), Err(30)));
+        assert_eq!(keep(&mut sets, "all", 10), Ok(()));
+        assert_eq!(sets.hits, 10);
     }
 
     #[test]
     fn names_are_compared_octet_for_octet() {
-        let mut sets = ResultSets::new(3, 10);
+        let mut sets = ResultSets::new(&limits(3, 10));
         for (name, count) in [("a", 1), ("A", 2), ("", 3)] {
-            sets.keep(name.as_bytes(), hits(count)).expect("room");
+            assert_eq!(keep(&mut sets, name, count), Ok(()));
         }
-        assert_eq!(sets.find(b"A").map(|hits| hits.len()), Some(2));
-        assert_eq!(sets.find(b"").map(|hits| hits.len()), Some(3));
+        assert_eq!((look(&sets, "A"), look(&sets, "")), (Ok(2), Ok(3)));
         assert!(sets.delete(b"A") && !sets.delete(b"A"));
         sets.clear();
-        assert_eq!((sets.find(b"a"), sets.hits), (None, 0));
+        assert_eq!((look(&sets, "a"), sets.hits), (Err(30), 0));
     }
 }

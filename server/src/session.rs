@@ -10,51 +10,45 @@
 //!        Closed: nothing is answered any more
 //! ```
 //!
+//! In an open session a request may be held until the client has answered a question of the server's: who it is (access
+//! control), or whether to go on (resource control).
+//!
 //! A faulty peer is told why by Close(protocolError) if the session is open and of version 3; to any other the connection
 //! just ends, because version 2 has no such Close and before Init no version is agreed.
 
-use std::fmt;
-use std::sync::Arc;
+mod association;
+mod interrupt;
 
-use z3950_asn1::apdu::{Apdu, Close, CloseReason, InitializeRequest};
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
+
+use z3950_asn1::apdu::{Apdu, Close, CloseReason, InitializeRequest, Options, ReferenceId};
 use z3950_asn1::codec;
 
-use crate::backend::Backend;
-use crate::limits::Limits;
+pub(crate) use self::association::{Association, Pending, Terms};
+pub(crate) use self::interrupt::CANCELLED;
+pub use self::interrupt::Interrupt;
 use crate::result_sets::ResultSets;
-use crate::service::{close, delete, init, present, search, unsupported};
+use crate::service::resource::Usage;
+use crate::service::{access, close, init, refuse, resource};
+use crate::target::Target;
 
 /// One side of a session: the server's.
 pub struct Session {
-    backend: Arc<dyn Backend>,
-    limits: Arc<Limits>,
+    target: Arc<Target>,
+    interrupt: Interrupt,
+    peer: Option<IpAddr>,
+    /// How often the client was refused for its credentials.
+    refusals: usize,
     state: State,
 }
 
-/// Where a session stands.
+/// Where a session stands. An open one takes its room elsewhere, so that those that wait take little.
 enum State {
     Greeting,
-    Open(Association),
+    Open(Box<Association>),
     Closed,
-}
-
-/// What is agreed on and kept in an open session.
-pub(crate) struct Association {
-    pub(crate) backend: Arc<dyn Backend>,
-    pub(crate) limits: Arc<Limits>,
-    pub(crate) terms: Terms,
-    pub(crate) result_sets: ResultSets,
-}
-
-/// What Init has settled (Z39.50-2003 §3.2.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Terms {
-    /// The protocol version, 1 to 3.
-    pub(crate) version: u8,
-    /// Octets of the records in one response.
-    pub(crate) preferred_message_size: usize,
-    /// Octets of a record asked for by itself; not less than the preferred message size.
-    pub(crate) exceptional_record_size: usize,
 }
 
 /// What the session wants sent, and whether the connection ends behind it.
@@ -78,8 +72,14 @@ impl Reply {
 
 impl From<Apdu> for Reply {
     fn from(apdu: Apdu) -> Self {
+        Self::from(vec![apdu])
+    }
+}
+
+impl From<Vec<Apdu>> for Reply {
+    fn from(apdus: Vec<Apdu>) -> Self {
         Self {
-            apdus: vec![apdu],
+            apdus,
             hang_up: false,
         }
     }
@@ -87,29 +87,51 @@ impl From<Apdu> for Reply {
 
 impl Session {
     /// A session that waits for Init.
-    pub fn new(backend: Arc<dyn Backend>, limits: Arc<Limits>) -> Self {
+    pub fn new(target: Arc<Target>) -> Self {
         Self {
-            backend,
-            limits,
+            target,
+            interrupt: Interrupt::default(),
+            peer: None,
+            refusals: 0,
             state: State::Greeting,
         }
     }
 
+    /// The same with a client of this address, which may be among those that are refused.
+    pub fn with_peer(self, address: IpAddr) -> Self {
+        Self {
+            peer: Some(address.to_canonical()),
+            ..self
+        }
+    }
+
     /// Takes the octets of one APDU and answers it; octets that are none are a fault of the peer.
-    pub fn receive(&mut self, octets: &[u8]) -> Reply {
+    pub async fn receive(&mut self, octets: &[u8]) -> Reply {
         match codec::decode(octets) {
-            Ok(request) => self.answer(&request),
+            Ok(request) => self.answer(&request).await,
             Err(error) => self.fault(&error),
         }
     }
 
     /// Answers a request. Every answer bears the referenceId of its request (Z39.50-2003 §3.4).
-    pub fn answer(&mut self, request: &Apdu) -> Reply {
-        let mut reply = self.serve(request);
+    ///
+    /// Whoever drops the future before it is ready ends the operation; then the session can only be ended as well.
+    pub async fn answer(&mut self, request: &Apdu) -> Reply {
+        let reference_id = self.operation_of(request).cloned();
+        let resource_control = self.agreed(Options::RESOURCE_CONTROL);
+        self.interrupt.begin(reference_id.clone(), resource_control);
+        // In a box, so that a session that waits for a request takes no room for one.
+        let mut reply = Box::pin(self.serve(request)).await;
+        self.interrupt.end();
         for apdu in &mut reply.apdus {
-            apdu.set_reference_id(request.reference_id().cloned());
+            apdu.set_reference_id(reference_id.clone());
         }
         reply
+    }
+
+    /// A handle on what the session is busy with, for requests that come meanwhile.
+    pub fn interrupt(&self) -> Interrupt {
+        self.interrupt.clone()
     }
 
     /// Ends the session because of what the peer sent: a frame or APDU that cannot be read, or does not belong here.
@@ -120,10 +142,8 @@ impl Session {
     /// Ends the session from this side, as for shutdown or lack of activity; `words` are for the peer's log.
     pub fn end(&mut self, reason: CloseReason, words: Option<&str>) -> Reply {
         let mut reply = Reply::hang_up();
-        if let State::Open(Association {
-            terms: Terms { version: 3, .. },
-            ..
-        }) = self.state
+        if let State::Open(association) = &self.state
+            && association.terms.version >= 3
         {
             reply.apdus.push(Close::new(reason, words).into());
         }
@@ -139,63 +159,101 @@ impl Session {
     /// The largest APDU to be taken now, in octets.
     pub fn max_apdu_size(&self) -> usize {
         match self.state {
-            State::Open(_) => self.limits.apdu_size,
-            State::Greeting | State::Closed => self.limits.apdu_size_before_init,
+            State::Open(_) => self.target.limits.apdu_size,
+            State::Greeting | State::Closed => self.target.limits.apdu_size_before_init,
         }
     }
 
-    fn serve(&mut self, request: &Apdu) -> Reply {
+    fn agreed(&self, option: Options) -> bool {
+        matches!(&self.state, State::Open(association) if association.terms.options.contains(option))
+    }
+
+    /// The referenceId of the operation that a request begins or goes on with.
+    fn operation_of<'a>(&'a self, request: &'a Apdu) -> Option<&'a ReferenceId> {
+        let pending = match &self.state {
+            State::Open(association) => association.pending.as_ref(),
+            _ => None,
+        };
+        match (request, pending) {
+            (Apdu::AccessControlResponse(_), Some(Pending::Request(held))) => held.reference_id(),
+            (Apdu::ResourceControlResponse(_), Some(Pending::Answer(held))) => {
+                held.reference_id.as_ref()
+            }
+            _ => request.reference_id(),
+        }
+    }
+
+    async fn serve(&mut self, request: &Apdu) -> Reply {
         let association = match (&mut self.state, request) {
             (State::Closed, _) => return Reply::hang_up(),
             (_, Apdu::InitializeRequest(request)) => return self.initialize(request),
             (State::Greeting, _) => return self.fault(&Misplaced(request.name(), "before Init")),
             (State::Open(association), _) => association,
         };
-        match request {
-            Apdu::SearchRequest(request) => search::answer(association, request).into(),
-            Apdu::PresentRequest(request) => present::answer(association, request).into(),
-            Apdu::DeleteResultSetRequest(request) => match delete::answer(association, request) {
-                Some(response) => response.into(),
-                None => self.fault(&"deleteFunction neither list nor all"),
-            },
-            Apdu::ScanRequest(_) => unsupported::scan().into(),
-            Apdu::SortRequest(_) => unsupported::sort().into(),
-            Apdu::DuplicateDetectionRequest(_) => unsupported::duplicate_detection().into(),
-            Apdu::ExtendedServicesRequest(request) => {
-                unsupported::extended_services(request.package_type).into()
-            }
-            Apdu::ResourceReportRequest(_) => unsupported::resource_report().into(),
-            // It has no answer of its own, and the operation it is about is over (Z39.50-2003 §3.2.6.2).
-            Apdu::TriggerResourceControlRequest(_) => Reply::default(),
+        let answered = match request {
             Apdu::Close(_) => {
                 self.state = State::Closed;
-                Reply {
+                return Reply {
                     apdus: vec![close::answer()],
                     hang_up: true,
-                }
+                };
             }
-            Apdu::AccessControlResponse(_) | Apdu::ResourceControlResponse(_) => self.fault(
-                &Misplaced(request.name(), "without a request of the server"),
-            ),
-            _ => self.fault(&Misplaced(request.name(), "from a client")),
-        }
+            Apdu::AccessControlResponse(response) => match association.pending.take() {
+                Some(Pending::Request(held)) => match access::prove(association, response) {
+                    Ok(()) => association.operate(&held).await,
+                    Err(refused) => {
+                        let reply = refuse::answer(&held, refused);
+                        return self.refused(reply);
+                    }
+                },
+                _ => Err(UNASKED),
+            },
+            Apdu::ResourceControlResponse(response) => match association.pending.take() {
+                Some(Pending::Answer(held)) => {
+                    Ok(resource::resume(association, *held, response).into())
+                }
+                _ => Err(UNASKED),
+            },
+            request => association.operate(request).await,
+        };
+        answered.unwrap_or_else(|why| self.fault(&Misplaced(request.name(), why)))
     }
 
     /// Init may come again in an open session and then begins it anew, as the servers of the field have it.
     fn initialize(&mut self, request: &InitializeRequest) -> Reply {
-        let (response, terms) = init::answer(request, &self.limits);
-        self.state = match terms {
-            None => State::Greeting,
-            Some(terms) => State::Open(Association {
-                backend: Arc::clone(&self.backend),
-                limits: Arc::clone(&self.limits),
+        // The seat of the session that ends is free for this one.
+        self.state = State::Greeting;
+        let (response, granted) = init::answer(request, &self.target, self.peer);
+        if let Some((terms, seat)) = granted {
+            self.state = State::Open(Box::new(Association {
+                result_sets: ResultSets::new(&self.target.limits),
+                target: Arc::clone(&self.target),
+                interrupt: self.interrupt.clone(),
                 terms,
-                result_sets: ResultSets::new(self.limits.result_sets, self.limits.hits),
-            }),
-        };
-        response.into()
+                seat,
+                pending: None,
+                usage: Usage::default(),
+                packages: OnceLock::new(),
+            }));
+            return response.into();
+        }
+        self.refused(response.into())
+    }
+
+    /// Notes that the client was refused; one time too many ends the connection, so that credentials cannot be guessed.
+    fn refused(&mut self, mut reply: Reply) -> Reply {
+        self.refusals = self.refusals.saturating_add(1);
+        if self.refusals >= self.target.limits.refusals {
+            let end = self.end(CloseReason::SECURITY_VIOLATION, None);
+            reply.apdus.extend(end.apdus);
+            reply.hang_up = true;
+        }
+        reply
     }
 }
+
+/// What is wrong with an answer to a question that was not asked.
+const UNASKED: &str = "without a request of the server";
 
 /// A well-formed APDU where it does not belong.
 struct Misplaced(&'static str, &'static str);

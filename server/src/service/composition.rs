@@ -2,88 +2,60 @@
 //! for single databases, and the part of a CompSpec that says no more than these.
 
 use z3950_asn1::apdu::{
-    CompSpec, DatabaseName, ElementSetNames, ElementSpec, RecordComposition, Specification,
+    CompSpec, DatabaseName, ElementSetNames, ElementSpec, RecordComposition, Schema, Specification,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Composition};
 use crate::diagnostic::{Diagnostic, diagnostic};
-
-/// A syntax and element sets that the backend has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Composition {
-    /// `None` leaves it to the backend, record by record.
-    pub(crate) syntax: Option<Oid>,
-    elements: Elements,
-}
-
-/// Element set names, for all databases and for single ones.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Elements {
-    generic: String,
-    by_database: Vec<(String, String)>,
-}
 
 /// The element set where none is named.
 const FULL: &str = "F";
 
-impl Composition {
-    /// What a Search with records in its answer wants.
-    ///
-    /// # Errors
-    /// Condition 239 for a syntax and 25 for an element set that the backend does not have.
-    pub(crate) fn of_names(
-        backend: &dyn Backend,
-        syntax: Option<Oid>,
-        names: Option<&ElementSetNames>,
-    ) -> Result<Self, Diagnostic> {
-        let syntax = syntax
-            .map(|syntax| known_syntax(backend, syntax))
-            .transpose()?;
-        let elements = names.map_or_else(
-            || Ok(Elements::full()),
-            |names| named(backend, names, syntax.as_ref()),
-        )?;
-        Ok(Self { syntax, elements })
-    }
-
-    /// What a Present wants. The syntaxes of a CompSpec go before the preferred one.
-    ///
-    /// # Errors
-    /// As [`Composition::of_names`]; 1066 for a schema and 244 for an element specification.
-    pub(crate) fn of_present(
-        backend: &dyn Backend,
-        syntax: Option<Oid>,
-        composition: Option<&RecordComposition>,
-    ) -> Result<Self, Diagnostic> {
-        match composition {
-            None => Self::of_names(backend, syntax, None),
-            Some(RecordComposition::Simple(names)) => Self::of_names(backend, syntax, Some(names)),
-            Some(RecordComposition::Complex(specification)) => {
-                let syntax = specified_syntax(backend, specification, syntax)?;
-                let elements = specified_elements(backend, specification, syntax.as_ref())?;
-                Ok(Self { syntax, elements })
-            }
-        }
-    }
-
-    /// The element set for records of a database.
-    pub(crate) fn element_set(&self, database: &str) -> &str {
-        let mut by_database = self.elements.by_database.iter();
-        by_database
-            .find(|(name, _)| name.to_lowercase() == database.to_lowercase())
-            .map_or(&self.elements.generic, |(_, element_set)| element_set)
+/// What a Search with records in its answer wants.
+///
+/// # Errors
+/// Condition 239 for a syntax and 25 for an element set that the backend does not have.
+pub(crate) fn of_names(
+    backend: &dyn Backend,
+    syntax: Option<Oid>,
+    names: Option<&ElementSetNames>,
+) -> Result<Composition, Diagnostic> {
+    let syntax = syntax
+        .map(|syntax| known_syntax(backend, syntax))
+        .transpose()?;
+    match names {
+        None => Ok(full(syntax)),
+        Some(names) => named(backend, names, syntax),
     }
 }
 
-impl Elements {
-    fn full() -> Self {
-        Self {
-            generic: FULL.to_owned(),
-            by_database: Vec::new(),
+/// What a Present wants. The syntaxes of a CompSpec go before the preferred one.
+///
+/// # Errors
+/// As [`of_names`]; 1066 for a schema and 244 for an element specification that the backend does not have.
+pub(crate) fn of_present(
+    backend: &dyn Backend,
+    syntax: Option<Oid>,
+    composition: Option<&RecordComposition>,
+) -> Result<Composition, Diagnostic> {
+    match composition {
+        None => of_names(backend, syntax, None),
+        Some(RecordComposition::Simple(names)) => of_names(backend, syntax, Some(names)),
+        Some(RecordComposition::Complex(specification)) => {
+            let syntax = specified_syntax(backend, specification, syntax)?;
+            specified_elements(backend, specification, syntax)
         }
+    }
+}
+
+fn full(syntax: Option<Oid>) -> Composition {
+    Composition {
+        syntax,
+        element_set: FULL.to_owned(),
+        by_database: Vec::new(),
     }
 }
 
@@ -108,24 +80,22 @@ fn known_element_set(
 fn named(
     backend: &dyn Backend,
     names: &ElementSetNames,
-    syntax: Option<&Oid>,
-) -> Result<Elements, Diagnostic> {
+    syntax: Option<Oid>,
+) -> Result<Composition, Diagnostic> {
+    let mut composition = full(syntax);
+    let known = |name| known_element_set(backend, name, syntax.as_ref());
     match names {
-        ElementSetNames::GenericElementSetName(name) => Ok(Elements {
-            generic: known_element_set(backend, name, syntax)?,
-            by_database: Vec::new(),
-        }),
+        ElementSetNames::GenericElementSetName(name) => composition.element_set = known(name)?,
         ElementSetNames::DatabaseSpecific(names) => {
-            let pairs = names.iter().map(|one| {
-                let element_set = known_element_set(backend, &one.esn.0, syntax)?;
-                Ok((database(&one.db_name), element_set))
-            });
-            Ok(Elements {
-                by_database: pairs.collect::<Result<_, _>>()?,
-                ..Elements::full()
-            })
+            for one in names {
+                let element_set = known(&one.esn.0)?;
+                composition
+                    .by_database
+                    .push((database(&one.db_name), element_set));
+            }
         }
     }
+    Ok(composition)
 }
 
 fn database(name: &DatabaseName) -> String {
@@ -154,17 +124,19 @@ fn specified_syntax(
 fn specified_elements(
     backend: &dyn Backend,
     specification: &CompSpec,
-    syntax: Option<&Oid>,
-) -> Result<Elements, Diagnostic> {
-    let mut elements = Elements::full();
+    syntax: Option<Oid>,
+) -> Result<Composition, Diagnostic> {
+    let mut composition = full(syntax);
     if let Some(generic) = &specification.generic {
-        elements.generic = specified(backend, generic, syntax)?;
+        composition.element_set = specified(backend, generic, syntax.as_ref())?;
     }
     for one in specification.db_specific.iter().flatten() {
-        let element_set = specified(backend, &one.spec, syntax)?;
-        elements.by_database.push((database(&one.db), element_set));
+        let element_set = specified(backend, &one.spec, syntax.as_ref())?;
+        composition
+            .by_database
+            .push((database(&one.db), element_set));
     }
-    Ok(elements)
+    Ok(composition)
 }
 
 fn specified(
@@ -172,15 +144,12 @@ fn specified(
     one: &Specification,
     syntax: Option<&Oid>,
 ) -> Result<String, Diagnostic> {
-    use z3950_asn1::apdu::Schema;
-    match &*one.schema {
-        None => {}
-        Some(Schema::Oid(schema)) => {
-            return Err(diagnostic(Condition::SCHEMA, schema.to_string()));
-        }
-        Some(Schema::Uri(schema)) => {
-            return Err(diagnostic(Condition::SCHEMA, schema.as_bytes()));
-        }
+    if let Some(schema) = &*one.schema {
+        let known = backend.element_set_of_schema(schema, syntax);
+        return known.ok_or_else(|| match schema {
+            Schema::Oid(schema) => diagnostic(Condition::SCHEMA, schema.to_string()),
+            Schema::Uri(schema) => diagnostic(Condition::SCHEMA, schema.as_bytes()),
+        });
     }
     match &one.element_spec {
         None => Ok(FULL.to_owned()),

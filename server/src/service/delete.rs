@@ -4,6 +4,7 @@ use z3950_asn1::apdu::{
     Apdu, DeleteFunction, DeleteResultSetRequest, DeleteResultSetResponse, DeleteSetStatus,
     ListStatus, ResultSetId,
 };
+use z3950_asn1::bib1::diagnostics::Condition;
 
 use crate::session::Association;
 
@@ -39,13 +40,18 @@ pub(crate) fn answer(
 }
 
 fn delete(association: &mut Association, name: &ResultSetId) -> ListStatus {
-    let deleted = association.result_sets.delete(name.0.as_bytes());
+    let octets = name.0.as_bytes();
+    let status = match association.result_sets.find(octets) {
+        Ok(_) => DeleteSetStatus::SUCCESS,
+        Err(why) if why.condition == Condition::RESULT_SET_DELETED.0 => {
+            DeleteSetStatus::PREVIOUSLY_DELETED_BY_TARGET
+        }
+        Err(_) => DeleteSetStatus::RESULT_SET_DID_NOT_EXIST,
+    };
+    association.result_sets.delete(octets);
     ListStatus {
         id: name.clone(),
-        status: match deleted {
-            true => DeleteSetStatus::SUCCESS,
-            false => DeleteSetStatus::RESULT_SET_DID_NOT_EXIST,
-        },
+        status,
     }
 }
 

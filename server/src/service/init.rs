@@ -1,17 +1,35 @@
-//! Init (Z39.50-2003 §3.2.1): which version, which services, how large the messages.
+//! Init (Z39.50-2003 §3.2.1): who may come in, which version, which services, how large the messages.
 
-use z3950_asn1::apdu::{Apdu, InitializeRequest, InitializeResponse, Options, ProtocolVersion};
+mod negotiation;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use z3950_asn1::apdu::{
+    Apdu, ExternalValue, InitializeRequest, InitializeResponse, Options, OtherInformation,
+};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::format::charset_negotiation::CharSetandLanguageNegotiation;
+use z3950_asn1::format::user_info1::UserInfo1;
 use z3950_asn1::optional::Unknown;
+use z3950_asn1::types::{Bits, InternationalString};
 
 use super::count;
-use crate::limits::Limits;
+use crate::access::Admission;
+use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::session::Terms;
+use crate::target::{Offer, Seat, Target};
 
-/// The answer, and what is agreed on; `None` when no version is common and the result is FALSE.
-pub(crate) fn answer(request: &InitializeRequest, limits: &Limits) -> (Apdu, Option<Terms>) {
-    let protocol_version = request
-        .protocol_version
-        .intersection(ProtocolVersion::UP_TO_3);
+/// The answer, and what is agreed on; `None` when no version is common, or the client may not come in. Then the result is
+/// FALSE, and the reason in the userInformationField, as the servers of the field send it.
+pub(crate) fn answer(
+    request: &InitializeRequest,
+    target: &Arc<Target>,
+    peer: Option<IpAddr>,
+) -> (Apdu, Option<(Terms, Option<Seat>)>) {
+    let offer = &target.offer;
+    let protocol_version = request.protocol_version.intersection(offer.versions);
+    let limits = &target.limits;
     let preferred = agreed(
         request.preferred_message_size,
         limits.preferred_message_size,
@@ -20,31 +38,87 @@ pub(crate) fn answer(request: &InitializeRequest, limits: &Limits) -> (Apdu, Opt
         request.exceptional_record_size,
         limits.exceptional_record_size,
     );
-    let terms = protocol_version.highest().map(|version| Terms {
-        version,
-        preferred_message_size: preferred,
-        exceptional_record_size: exceptional.max(preferred),
-    });
-    let response = InitializeResponse {
+    let exceptional = exceptional.max(preferred);
+    let proposal = negotiation::proposal(request);
+    let mut response = InitializeResponse {
         reference_id: None,
         protocol_version,
-        options: request.options.intersection(offered()),
+        options: options(request, offer, proposal.is_some()),
         preferred_message_size: count(preferred),
-        exceptional_record_size: count(exceptional.max(preferred)),
-        result: terms.is_some(),
-        implementation_id: None,
-        implementation_name: Some("z3950d".into()),
-        implementation_version: Some(env!("CARGO_PKG_VERSION").into()),
+        exceptional_record_size: count(exceptional),
+        result: true,
+        implementation_id: text(&offer.implementation_id),
+        implementation_name: text(&offer.implementation_name),
+        implementation_version: text(&offer.implementation_version),
         user_information_field: None,
-        other_info: None,
+        other_info: proposal.and_then(|proposal| {
+            let answer = negotiation::response(&proposal, offer);
+            other_information(&CharSetandLanguageNegotiation::Response(answer))
+        }),
         unknown: Unknown::default(),
     };
-    (response.into(), terms)
+    let admitted = match protocol_version.highest() {
+        None => Err(None),
+        Some(version) => admit(request, target, peer)
+            .map(|(seat, unproved)| (version, seat, unproved))
+            .map_err(Some),
+    };
+    let granted = match admitted {
+        Ok((version, seat, unproved)) => {
+            let terms = Terms {
+                version,
+                options: response.options,
+                preferred_message_size: preferred,
+                exceptional_record_size: exceptional,
+                unproved,
+            };
+            Some((terms, seat))
+        }
+        Err(why) => {
+            response.result = false;
+            response.other_info = None;
+            response.user_information_field = why.and_then(|why| UserInfo1::diagnostic(why).ok());
+            None
+        }
+    };
+    (response.into(), granted)
 }
 
-/// What the server does.
-fn offered() -> Options {
-    Options::SEARCH | Options::PRESENT | Options::DELETE | Options::NAMED_RESULT_SETS
+/// The seat of the client, if it is a user, and whether it is still to be asked.
+fn admit(
+    request: &InitializeRequest,
+    target: &Arc<Target>,
+    peer: Option<IpAddr>,
+) -> Result<(Option<Seat>, bool), Diagnostic> {
+    let access = &target.access;
+    let is_blocked = |address: &IpAddr| {
+        let mut blocked = access.blocked.iter();
+        blocked.any(|blocked| blocked.to_canonical() == *address)
+    };
+    if let Some(address) = peer.filter(is_blocked) {
+        return Err(diagnostic(BLOCKED, address.to_string()));
+    }
+    match access.admit(request.id_authentication.as_ref())? {
+        Admission::Anybody => Ok((None, false)),
+        Admission::Unproved => Ok((None, true)),
+        Admission::User(user) => match Seat::take(target, user) {
+            Some(seat) => Ok((Some(seat), false)),
+            None => Err(diagnostic(Condition::TOO_MANY_SESSIONS, "")),
+        },
+    }
+}
+
+/// 1016: the address is blocked.
+const BLOCKED: Condition = Condition(1016);
+
+/// The options asked for and offered; that of the negotiation model only if there is something to negotiate.
+fn options(request: &InitializeRequest, offer: &Offer, negotiates: bool) -> Options {
+    let Options(agreed) = request.options.intersection(offer.options);
+    let Options(model) = Options::NEGOTIATION_MODEL;
+    let granted = agreed
+        .positions()
+        .filter(|bit| negotiates || !model.contains(*bit));
+    Options(granted.fold(Bits::default(), Bits::with))
 }
 
 /// The smaller of what is asked for and the server's own limit; 0, and less, asks for no limit.
@@ -53,4 +127,14 @@ fn agreed(asked: i64, own: usize) -> usize {
         Ok(asked) if asked > 0 => asked.min(own),
         _ => own,
     }
+}
+
+fn text(words: &Option<String>) -> Option<InternationalString> {
+    words.as_deref().map(Into::into)
+}
+
+fn other_information(value: &impl ExternalValue) -> Option<OtherInformation> {
+    let mut information = OtherInformation::default();
+    information.put_value(value).ok()?;
+    Some(information)
 }

@@ -1,72 +1,136 @@
-//! Present (Z39.50-2003 §3.2.3): records of a result set, from one range of positions or several.
+//! Present and Segment (Z39.50-2003 §3.2.3, §3.3): records of a result set, from one range of positions or several, in one
+//! response or in segments before it.
 
-use z3950_asn1::apdu::{Apdu, PresentRequest, PresentResponse, PresentStatus, Range, Records};
+use z3950_asn1::apdu::{
+    Apdu, Options, PresentRequest, PresentResponse, PresentStatus, Range, Records, Segment,
+};
 use z3950_asn1::bib1::diagnostics::Condition;
 
-use super::composition::Composition;
+use super::composition;
 use super::count;
-use super::pack::{Packed, pack};
-use crate::backend::RecordId;
+use super::pack::{Packed, Sizes, pack};
+use super::search::most_records;
+use crate::backend::{Hits, RecordId};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::session::Association;
 
 /// Answers with records, or with the diagnostic why there are none: never with neither.
-pub(crate) fn answer(association: &Association, request: &PresentRequest) -> Apdu {
-    let response = match present(association, request) {
-        Ok((packed, next)) => PresentResponse {
+pub(crate) async fn answer(association: &mut Association, request: &PresentRequest) -> Vec<Apdu> {
+    let name = request.result_set_id.0.as_bytes();
+    association.result_sets.touch(name);
+    match present(association, request).await {
+        Ok((packed, next)) => {
+            association.usage.records += packed.records;
+            responses(packed, next)
+        }
+        Err(diagnostic) => vec![failed(diagnostic).into()],
+    }
+}
+
+/// A Present that fails.
+pub(crate) fn failed(diagnostic: Diagnostic) -> PresentResponse {
+    PresentResponse {
+        reference_id: None,
+        number_of_records_returned: 0,
+        next_result_set_position: 0,
+        present_status: PresentStatus::FAILURE,
+        records: Records::NonSurrogateDiagnostic(diagnostic).into(),
+        other_info: None,
+    }
+}
+
+/// The segments and the response, which counts the records of all of them.
+fn responses(packed: Packed, next: i64) -> Vec<Apdu> {
+    let segments = packed.segments.into_iter().map(|records| {
+        Apdu::from(Segment {
             reference_id: None,
-            number_of_records_returned: count(packed.records.len()),
-            next_result_set_position: next,
-            present_status: packed.status,
-            records: Records::ResponseRecords(packed.records).into(),
+            number_of_records_returned: count(records.len()),
+            segment_records: records,
             other_info: None,
-        },
-        Err(diagnostic) => PresentResponse {
-            reference_id: None,
-            number_of_records_returned: 0,
-            next_result_set_position: 0,
-            present_status: PresentStatus::FAILURE,
-            records: Records::NonSurrogateDiagnostic(diagnostic).into(),
-            other_info: None,
-        },
+        })
+    });
+    let response = PresentResponse {
+        reference_id: None,
+        number_of_records_returned: count(packed.records),
+        next_result_set_position: next,
+        present_status: packed.status,
+        records: Records::ResponseRecords(packed.last).into(),
+        other_info: None,
     };
-    response.into()
+    segments.chain([response.into()]).collect()
 }
 
 /// The records and the position behind the last of them.
-fn present(
+async fn present(
     association: &Association,
     request: &PresentRequest,
 ) -> Result<(Packed, i64), Diagnostic> {
-    let name = request.result_set_id.0.as_bytes();
-    let Some(hits) = association.result_sets.find(name) else {
-        return Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name));
-    };
+    let set = association
+        .result_sets
+        .find(request.result_set_id.0.as_bytes())?;
     let first = Range {
         starting_position: request.result_set_start_point,
         number_of_records: request.number_of_records_requested,
     };
     let ranges = || std::iter::once(&first).chain(request.additional_ranges.iter().flatten());
     for range in ranges() {
-        slice(hits, range)?;
+        positions(set.hits.len(), range)?;
     }
-    let composition = Composition::of_present(
-        &*association.backend,
+    let composition = composition::of_present(
+        &*set.backend,
         request.preferred_record_syntax,
         request.record_composition.as_ref(),
     )?;
-    let wanted = ranges().flat_map(|range| slice(hits, range).unwrap_or_default());
-    let packed = pack(association, wanted.copied(), &composition);
-    let next = position_behind(ranges(), count(packed.records.len()));
+    let wanted = wanted(&set.hits, ranges(), most_records(association));
+    let sizes = sizes(association, request)?;
+    let packed = pack(association, set, wanted, &composition, &sizes).await?;
+    let next = position_behind(ranges(), count(packed.records));
     Ok((packed, next))
 }
 
-/// The hits of a range.
+/// How large segments may be, and how many. At level 1 records are whole, at level 2 they may be fragments; then the client may
+/// say for this request what is the most for a segment and for a record.
+///
+/// # Errors
+/// Condition 242 with the least that would do, for segments that are too small.
+fn sizes(association: &Association, request: &PresentRequest) -> Result<Sizes, Diagnostic> {
+    let natural = |number: Option<i64>| number.and_then(|number| usize::try_from(number).ok());
+    let whole = Sizes::of(association);
+    let agreed = |option| association.terms.options.contains(option);
+    let fragments = agreed(Options::SEGMENTATION_2);
+    let none = !fragments && !agreed(Options::SEGMENTATION_1);
+    if none || association.terms.version < 3 {
+        return Ok(whole);
+    }
+    let most = association.target.limits.segments.max(1);
+    let segments = natural(request.max_segment_count).map_or(most, |count| count.clamp(1, most));
+    if !fragments {
+        return Ok(Sizes { segments, ..whole });
+    }
+    let segment =
+        natural(request.max_segment_size).map_or(whole.segment, |size| size.min(whole.segment));
+    if segment < LEAST_SEGMENT && segments > 1 {
+        let least = LEAST_SEGMENT.to_string();
+        return Err(diagnostic(Condition::SEGMENT_TOO_SMALL, least));
+    }
+    Ok(Sizes {
+        segment,
+        segments,
+        record: natural(request.max_record_size)
+            .map_or(whole.record, |size| size.min(whole.record)),
+        fragments: segments > 1,
+    })
+}
+
+/// The least octets of records for which a segment is made.
+const LEAST_SEGMENT: usize = 64;
+
+/// The positions of a range, counted from 0.
 ///
 /// # Errors
 /// Condition 13 with the first position that is not there. A range without any position is refused as well: to an answer
 /// without records and diagnostics clients of the field add a fault of their own.
-fn slice<'a>(hits: &'a [RecordId], range: &Range) -> Result<&'a [RecordId], Diagnostic> {
+fn positions(hits: usize, range: &Range) -> Result<std::ops::Range<usize>, Diagnostic> {
     let out_of_range = |position: i64| diagnostic(Condition::OUT_OF_RANGE, position.to_string());
     let start = range.starting_position;
     let (Ok(before), Ok(number @ 1..)) = (
@@ -76,8 +140,21 @@ fn slice<'a>(hits: &'a [RecordId], range: &Range) -> Result<&'a [RecordId], Diag
         return Err(out_of_range(start));
     };
     let behind = before.saturating_add(number);
-    let missing = || out_of_range(start.max(count(hits.len()).saturating_add(1)));
-    hits.get(before..behind).ok_or_else(missing)
+    if behind > hits {
+        return Err(out_of_range(start.max(count(hits).saturating_add(1))));
+    }
+    Ok(before..behind)
+}
+
+/// The records of the ranges, up to so many.
+fn wanted<'a>(hits: &Hits, ranges: impl Iterator<Item = &'a Range>, most: usize) -> Vec<RecordId> {
+    let mut wanted = Vec::new();
+    for positions in ranges.flat_map(|range| positions(hits.len(), range)) {
+        let room = most.saturating_sub(wanted.len());
+        let end = positions.end.min(positions.start.saturating_add(room));
+        wanted.extend(hits.ids(positions.start..end));
+    }
+    wanted
 }
 
 /// The position behind the last of so many records of the ranges.

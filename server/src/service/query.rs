@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use z3950_asn1::apdu::{External, ExternalEncoding, Query, RpnQuery};
+use z3950_asn1::apdu::{External, ExternalEncoding, Options, Query, RpnQuery};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::codec::decode_value;
 use z3950_asn1::oid::CQL;
@@ -16,15 +16,18 @@ use crate::diagnostic::{Diagnostic, diagnostic};
 /// What the qualifiers of CCL and the indexes of CQL mean to this server.
 static DIALECTS: LazyLock<Dialects> = LazyLock::new(Dialects::default);
 
-/// The query to evaluate.
+/// The query to evaluate, of a type that is offered.
 ///
 /// # Errors
 /// 107 for a query type that the server does not evaluate, 108 for a text that cannot be understood.
-pub(super) fn rpn(query: &Query) -> Result<Cow<'_, RpnQuery>, Diagnostic> {
+pub(super) fn rpn(query: &Query, offered: Options) -> Result<Cow<'_, RpnQuery>, Diagnostic> {
+    let type_104 = offered.contains(Options::QUERY_TYPE_104);
     match query {
         Query::Type1(rpn) | Query::Type101(rpn) => Ok(Cow::Borrowed(rpn)),
         Query::Type2(text) => read(Language::Ccl, text),
-        Query::Type104(external) if external.direct_reference == Some(CQL) => cql(external),
+        Query::Type104(external) if type_104 && external.direct_reference == Some(CQL) => {
+            cql(external)
+        }
         Query::Type104(External {
             direct_reference: Some(syntax),
             ..

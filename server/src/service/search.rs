@@ -1,89 +1,163 @@
 //! Search (Z39.50-2003 §3.2.2): a result set of the query, and with it the records that the small, medium and large sets
 //! of the request ask for.
 
+use std::sync::Arc;
+
 use z3950_asn1::apdu::{
-    Apdu, ElementSetNames, PresentStatus, Records, ResultSetStatus, SearchRequest, SearchResponse,
+    Apdu, ElementSetNames, Options, PresentStatus, Records, ResultSetStatus, SearchRequest,
+    SearchResponse,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 
-use super::composition::Composition;
+use super::composition;
 use super::count;
-use super::pack::pack;
+use super::pack::{Sizes, pack};
 use super::query::rpn;
-use crate::backend::{Hits, Search};
+use super::resource::{self, Held};
+use super::search_info;
+use crate::backend::{Found, Search};
 use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::result_sets::ResultSet;
 use crate::session::Association;
 
-/// Searches, keeps the result set and answers.
+/// Searches, keeps the result set and answers, or asks for leave first.
 ///
 /// A search that fails leaves no result set of its name, except where the name was taken and not to be replaced.
-pub(crate) fn answer(association: &mut Association, request: &SearchRequest) -> Apdu {
-    let response = match search(association, request) {
-        Ok(hits) => found(association, request, &hits),
-        Err(diagnostic) => SearchResponse {
-            search_status: false,
-            result_set_status: Some(ResultSetStatus::NONE),
-            records: Records::NonSurrogateDiagnostic(diagnostic).into(),
-            ..SearchResponse::default()
-        },
+pub(crate) async fn answer(association: &mut Association, request: &SearchRequest) -> Apdu {
+    association.usage.searches += 1;
+    association.usage.found = 0;
+    let (set, found) = match search(association, request).await {
+        Ok(found) => found,
+        Err(diagnostic) => return failed(diagnostic).into(),
     };
-    response.into()
+    association.usage.found = set.hits.len();
+    let response = response(association, request, &set, found).await;
+    association.usage.records += usize::try_from(response.number_of_records_returned).unwrap_or(0);
+    if !resource::is_to_be_asked(association, set.hits.len()) {
+        return response.into();
+    }
+    let held = Held {
+        reference_id: request.reference_id.clone(),
+        result_set: request.result_set_name.as_bytes().to_vec(),
+        response,
+    };
+    resource::ask(association, held)
 }
 
-fn search(association: &mut Association, request: &SearchRequest) -> Result<Hits, Diagnostic> {
+/// A search that fails.
+pub(crate) fn failed(diagnostic: Diagnostic) -> SearchResponse {
+    SearchResponse {
+        search_status: false,
+        result_set_status: Some(ResultSetStatus::NONE),
+        records: Records::NonSurrogateDiagnostic(diagnostic).into(),
+        ..SearchResponse::default()
+    }
+}
+
+async fn search(
+    association: &mut Association,
+    request: &SearchRequest,
+) -> Result<(ResultSet, Found), Diagnostic> {
     let name = request.result_set_name.as_bytes();
-    if !request.replace_indicator && association.result_sets.find(name).is_some() {
+    check_name(association, name)?;
+    if !request.replace_indicator && association.result_sets.has(name) {
         return Err(diagnostic(Condition::RESULT_SET_EXISTS, name));
     }
     association.result_sets.check_room(name)?;
     // An operand of the query may be the very set that is replaced.
-    let found = evaluate(association, request);
+    let found = evaluate(association, request).await;
     association.result_sets.delete(name);
-    let hits = found?;
-    association.result_sets.keep(name, hits.clone())?;
-    Ok(hits)
+    let (set, found) = found?;
+    association.result_sets.keep(name, set.clone())?;
+    Ok((set, found))
 }
 
-fn evaluate(association: &Association, request: &SearchRequest) -> Result<Hits, Diagnostic> {
+async fn evaluate(
+    association: &Association,
+    request: &SearchRequest,
+) -> Result<(ResultSet, Found), Diagnostic> {
     let databases = &*request.database_names;
-    let most = association.limits.databases_per_search;
-    if databases.is_empty() {
-        return Err(diagnostic(Condition::COMBINATION, "no database is named"));
-    }
-    if databases.len() > most {
-        return Err(diagnostic(Condition::TOO_MANY_DATABASES, most.to_string()));
-    }
-    let query = rpn(&request.query)?;
-    association.backend.search(&Search {
+    let backend = association.backend_of(databases)?;
+    let query = rpn(&request.query, association.target.offer.options)?;
+    let facets = search_info::facets_wanted(association, request);
+    let sets = &association.result_sets;
+    let result_set = |name: &[u8]| {
+        let set = sets.find(name).ok()?;
+        Arc::ptr_eq(&set.backend, &backend).then(|| set.hits.clone())
+    };
+    let search = backend.search(Search {
         databases,
         query: &query,
-        result_set: &|name| association.result_sets.find(name).cloned(),
-    })
+        result_set: &result_set,
+        term_counts: search_info::term_counts_wanted(association, request, &query),
+        facets: &facets,
+    });
+    let found = association.interrupt.or_stopped(search).await;
+    let found = found.map_err(|why| {
+        let is_set = why.condition == Condition::RESULT_SET_DOES_NOT_EXIST.0;
+        // The backend does not know that the set had to make room.
+        match sets.find(why.addinfo.as_bytes()) {
+            Err(deleted) if is_set => deleted,
+            _ => why,
+        }
+    })?;
+    let hits = found.hits.clone();
+    Ok((ResultSet { backend, hits }, found))
 }
 
 /// The answer to a search that worked, with the records it asks for. That these cannot be had makes the Present part of
-/// the answer fail, not the search.
-fn found(association: &Association, request: &SearchRequest, hits: &Hits) -> SearchResponse {
+/// the answer fail, not the search. A search that ended before its time has found a subset, and failed otherwise.
+async fn response(
+    association: &Association,
+    request: &SearchRequest,
+    set: &ResultSet,
+    found: Found,
+) -> SearchResponse {
+    let hits = set.hits.len();
+    let additional_search_info = search_info::information(association, &found);
+    if let Some(interrupted) = found.interrupted {
+        return SearchResponse {
+            result_count: count(hits),
+            result_set_status: Some(ResultSetStatus::SUBSET),
+            additional_search_info,
+            ..failed(interrupted)
+        };
+    }
     let mut response = SearchResponse {
-        result_count: count(hits.len()),
+        result_count: count(hits),
         next_result_set_position: 1,
         search_status: true,
+        result_set_status: found.estimate.then_some(ResultSetStatus::ESTIMATE),
         present_status: Some(PresentStatus::SUCCESS),
+        additional_search_info,
         ..SearchResponse::default()
     };
-    let (number, element_sets) = records_wanted(request, hits.len());
+    let (number, element_sets) = records_wanted(request, hits);
     if number == 0 {
         return response;
     }
-    let backend = &*association.backend;
-    match Composition::of_names(backend, request.preferred_record_syntax, element_sets) {
+    let syntax = request.preferred_record_syntax;
+    let packed = match composition::of_names(&*set.backend, syntax, element_sets) {
         Ok(composition) => {
-            let packed = pack(association, hits.iter().take(number).copied(), &composition);
-            let returned = count(packed.records.len());
+            let wanted = set.hits.ids(0..number.min(most_records(association)));
+            pack(
+                association,
+                set,
+                wanted,
+                &composition,
+                &Sizes::of(association),
+            )
+            .await
+        }
+        Err(diagnostic) => Err(diagnostic),
+    };
+    match packed {
+        Ok(packed) => {
+            let returned = count(packed.records);
             response.number_of_records_returned = returned;
             response.next_result_set_position = returned.saturating_add(1);
             response.present_status = Some(packed.status);
-            response.records = Records::ResponseRecords(packed.records).into();
+            response.records = Records::ResponseRecords(packed.last).into();
         }
         Err(diagnostic) => {
             response.present_status = Some(PresentStatus::FAILURE);
@@ -91,6 +165,27 @@ fn found(association: &Association, request: &SearchRequest, hits: &Hits) -> Sea
         }
     }
     response
+}
+
+/// Whether result sets may be called so.
+///
+/// # Errors
+/// Condition 22 for any name but `default` where the server does not offer to name them.
+pub(super) fn check_name(association: &Association, name: &[u8]) -> Result<(), Diagnostic> {
+    let offered = association.target.offer.options;
+    if name == DEFAULT_SET || offered.contains(Options::NAMED_RESULT_SETS) {
+        return Ok(());
+    }
+    Err(diagnostic(Condition::RESULT_SET_NAMING, name))
+}
+
+/// The name that every server has a result set under (§3.2.2.1.4).
+const DEFAULT_SET: &[u8] = b"default";
+
+/// One record more than go into a response, so that it can be told whether all did.
+pub(super) fn most_records(association: &Association) -> usize {
+    let most = association.target.limits.records_per_response.max(1);
+    most.saturating_add(1)
 }
 
 /// How many records come with the answer, and their element sets (Z39.50-2003 §3.2.2.1.6): of a small set all, of a medium

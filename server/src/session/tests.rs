@@ -8,10 +8,13 @@ use z3950_asn1::oid;
 use z3950_asn1::types::Bits;
 
 use super::*;
-use crate::requests::{catalogue, init, init_of, only, open, present, search};
+use crate::limits::Limits;
+use crate::requests::{
+    catalogue, init, init_of, now, only, open, present, scan_request, search, sort_request,
+};
 
 fn session() -> Session {
-    Session::new(catalogue(), Arc::new(Limits::default()))
+    Session::new(Arc::new(Target::new(catalogue(), Limits::default())))
 }
 
 fn reference_id() -> Option<ReferenceId> {
@@ -32,7 +35,7 @@ fn init_agrees_on_a_version() {
     ] {
         let mut session = session();
         let Apdu::InitializeResponse(response) =
-            only(session.answer(&init_of(bits(offered)).into()))
+            only(now(session.answer(&init_of(bits(offered)).into())))
         else {
             panic!("an InitializeResponse")
         };
@@ -66,7 +69,8 @@ fn init_agrees_on_options_and_sizes() {
             exceptional_record_size: offered.1,
             ..init_of(ProtocolVersion::UP_TO_3)
         };
-        let Apdu::InitializeResponse(response) = only(session().answer(&request.into())) else {
+        let Apdu::InitializeResponse(response) = only(now(session().answer(&request.into())))
+        else {
             panic!("an InitializeResponse")
         };
         let sizes = (
@@ -75,7 +79,20 @@ fn init_agrees_on_options_and_sizes() {
         );
         assert_eq!(sizes, (preferred, exceptional), "{offered:?}");
         let options: Vec<_> = response.options.names().collect();
-        assert_eq!(options, ["search", "present", "delSet", "namedResultSets"]);
+        assert_eq!(
+            options,
+            [
+                "search",
+                "present",
+                "delSet",
+                "resourceCtrl",
+                "accessCtrl",
+                "scan",
+                "sort",
+                "namedResultSets",
+                "resultCount",
+            ]
+        );
         assert_eq!(response.implementation_name, Some("z3950d".into()));
         assert_eq!(response.implementation_id, None);
     }
@@ -91,22 +108,28 @@ fn before_init_the_connection_just_ends() {
         let mut session = session();
         assert_eq!(session.max_apdu_size(), 65_536);
         assert_eq!(
-            session.answer(&request),
+            now(session.answer(&request)),
             Reply::hang_up(),
             "{}",
             request.name()
         );
-        assert_eq!(session.answer(&init()), Reply::hang_up(), "nothing follows");
+        assert_eq!(
+            now(session.answer(&init())),
+            Reply::hang_up(),
+            "nothing follows"
+        );
     }
-    assert_eq!(session().receive(b"GET / HTTP/1.1"), Reply::hang_up());
+    assert_eq!(now(session().receive(b"GET / HTTP/1.1")), Reply::hang_up());
 }
 
 #[test]
 fn a_refused_init_may_be_tried_again() {
     let mut session = session();
-    let refused = only(session.answer(&init_of(ProtocolVersion::default()).into()));
+    let refused = only(now(
+        session.answer(&init_of(ProtocolVersion::default()).into())
+    ));
     assert!(matches!(refused, Apdu::InitializeResponse(response) if !response.result));
-    only(session.answer(&init()));
+    only(now(session.answer(&init())));
     assert!(session.is_open());
     assert_eq!(session.max_apdu_size(), 1_048_576);
 }
@@ -114,9 +137,9 @@ fn a_refused_init_may_be_tried_again() {
 #[test]
 fn another_init_begins_anew() {
     let mut session = open(catalogue(), Limits::default());
-    only(session.answer(&search("war")));
-    only(session.answer(&init()));
-    let Apdu::PresentResponse(response) = only(session.answer(&present(1, 1))) else {
+    only(now(session.answer(&search("war"))));
+    only(now(session.answer(&init())));
+    let Apdu::PresentResponse(response) = only(now(session.answer(&present(1, 1)))) else {
         panic!("a PresentResponse")
     };
     assert_eq!(crate::requests::shown(&response.records), "30 default");
@@ -127,7 +150,7 @@ fn answer_to(request: Apdu) -> (String, bool) {
     let mut session = open(catalogue(), Limits::default());
     let mut request = request;
     request.set_reference_id(reference_id());
-    let reply = session.answer(&request);
+    let reply = now(session.answer(&request));
     let names = reply.apdus.iter().map(|answer| {
         assert_eq!(
             answer.reference_id(),
@@ -168,7 +191,7 @@ fn every_apdu_has_its_answer() {
     );
     check(
         delete(DeleteFunction(7)).into(),
-        "protocolError: deleteFunction neither list nor all",
+        "protocolError: deleteResultSetRequest with a deleteFunction neither list nor all",
     );
     let start = AttributesPlusTerm {
         attributes: vec![],
@@ -274,10 +297,10 @@ fn only_version_3_is_told_why_the_session_ends() {
     ] {
         let opened = || {
             let mut session = session();
-            only(session.answer(&init_of(versions).into()));
+            only(now(session.answer(&init_of(versions).into())));
             session
         };
-        let malformed = opened().receive(&[0xb8, 3, 0x9e, 1, 9]);
+        let malformed = now(opened().receive(&[0xb8, 3, 0x9e, 1, 9]));
         let shutdown = opened().end(CloseReason::SHUTDOWN, None);
         for (reply, reason, words) in [
             (
@@ -297,7 +320,7 @@ fn only_version_3_is_told_why_the_session_ends() {
             );
         }
         // The client's own Close is answered in any version.
-        let closed = opened().answer(&Close::new(CloseReason::FINISHED, None).into());
+        let closed = now(opened().answer(&Close::new(CloseReason::FINISHED, None).into()));
         let finished = Close::new(CloseReason::FINISHED, None).into();
         assert_eq!(
             closed,
@@ -310,6 +333,20 @@ fn only_version_3_is_told_why_the_session_ends() {
 }
 
 #[test]
+fn sessions_that_wait_take_little() {
+    let association = std::mem::size_of::<Association>();
+    let session = std::mem::size_of::<Session>();
+    assert!(
+        session <= 64 && association <= 512,
+        "{session} and {association} octets"
+    );
+    let mut session = open(catalogue(), Limits::default());
+    let request = search("war");
+    let answer = std::mem::size_of_val(&session.answer(&request));
+    assert!(answer <= 512, "{answer} octets");
+}
+
+#[test]
 fn nothing_is_answered_after_the_end() {
     let mut session = open(catalogue(), Limits::default());
     session.end(CloseReason::LACK_OF_ACTIVITY, None);
@@ -319,9 +356,9 @@ fn nothing_is_answered_after_the_end() {
         search("war"),
         Close::new(CloseReason::FINISHED, None).into(),
     ] {
-        assert_eq!(session.answer(&request), Reply::hang_up());
+        assert_eq!(now(session.answer(&request)), Reply::hang_up());
     }
-    assert_eq!(session.receive(b"\xff"), Reply::hang_up());
+    assert_eq!(now(session.receive(b"\xff")), Reply::hang_up());
 }
 
 /// SplitMix64, so that a failure can be repeated.
@@ -365,6 +402,8 @@ fn mutated_apdus_are_answered_or_end_the_session() {
         search("@and @attr 1=4 @attr 5=1 war @or @attr 1=1032 @attr 4=104 id7 @set default"),
         search("@prox 0 1 0 2 k 2 @term numeric 7 @attr 7=7 @term string peace"),
         present(1, 2),
+        scan_request("war").into(),
+        sort_request(&["default"], "default").into(),
         Close::new(CloseReason::FINISHED, Some("done")).into(),
     ]
     .iter()
@@ -377,7 +416,7 @@ fn mutated_apdus_are_answered_or_end_the_session() {
     for _ in 0..MUTATIONS * times.unwrap_or(1) {
         let mut octets = requests[random.below(requests.len())].clone();
         mutate(&mut octets, &mut random);
-        let reply = session.receive(&octets);
+        let reply = now(session.receive(&octets));
         for answer in &reply.apdus {
             encode(answer).expect("an answer that can be sent");
             answered += 1;

@@ -1,6 +1,14 @@
-//! Search, Present and Delete, request by request.
+//! Every service, request by request, and every diagnostic that it sends.
 
+mod access;
+mod init;
 mod present;
+mod resource;
+mod scan;
+mod search;
+mod segments;
+mod sort;
+mod stub;
 
 use std::sync::Arc;
 
@@ -10,18 +18,20 @@ use z3950_asn1::oid::{self, SUTRS};
 use z3950_asn1::types::{Any, InternationalString, OctetString};
 
 use crate::limits::Limits;
-use crate::requests::{Sizes, catalogue, elements, only, open, present, search_request, shown};
+use crate::requests::{
+    Sizes, catalogue, elements, now, only, open, present, search_request, shown,
+};
 use crate::session::Session;
 
 fn search(session: &mut Session, request: SearchRequest) -> SearchResponse {
-    match only(session.answer(&request.into())) {
+    match only(now(session.answer(&request.into()))) {
         Apdu::SearchResponse(response) => *response,
         other => panic!("{other:?}"),
     }
 }
 
 fn presented(session: &mut Session, request: PresentRequest) -> PresentResponse {
-    match only(session.answer(&request.into())) {
+    match only(now(session.answer(&request.into()))) {
         Apdu::PresentResponse(response) => *response,
         other => panic!("{other:?}"),
     }
@@ -257,7 +267,7 @@ fn a_search_whose_records_cannot_be_had_works_all_the_same() {
         assert_eq!((response.search_status, response.result_count), (true, 2));
         assert_eq!(response.present_status, Some(PresentStatus::FAILURE));
         assert_eq!(response.next_result_set_position, 1);
-        only(session.answer(&present(1, 2)));
+        only(now(session.answer(&present(1, 2))));
     }
 }
 
@@ -287,7 +297,7 @@ fn result_sets_are_deleted_by_name_or_all() {
             };
             search(&mut session, request);
         }
-        let answer = session.answer(&request(DeleteFunction::LIST, Some(names)).into());
+        let answer = now(session.answer(&request(DeleteFunction::LIST, Some(names)).into()));
         let Apdu::DeleteResultSetResponse(response) = only(answer) else {
             panic!("a response")
         };
@@ -296,7 +306,7 @@ fn result_sets_are_deleted_by_name_or_all() {
         let listed: Vec<_> = listed.iter().map(|one| one.status.0).collect();
         assert_eq!(listed, statuses, "{names:?}");
 
-        let answer = session.answer(&request(DeleteFunction::ALL, None).into());
+        let answer = now(session.answer(&request(DeleteFunction::ALL, None).into()));
         let Apdu::DeleteResultSetResponse(response) = only(answer) else {
             panic!("a response")
         };

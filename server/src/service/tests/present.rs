@@ -165,6 +165,11 @@ fn composition_specifications_are_followed_as_far_as_they_go() {
             specification(Some(schema(Schema::Uri("dc".into()))), &[], false),
             "1066 dc",
         ),
+        (
+            None,
+            specification(Some(schema(Schema::Uri("info:medium".into()))), &[], false),
+            "usmarc M 4, usmarc M 4",
+        ),
     ] {
         assert_eq!(composed(syntax, composition), expected);
     }

@@ -1,0 +1,288 @@
+//! Who may open a session, and what for (Z39.50-2003 §3.2.1.1.2 id/authentication, §3.2.5 access control).
+
+use std::fmt;
+use std::net::IpAddr;
+
+use z3950_asn1::apdu::{IdAuthentication, IdPass};
+use z3950_asn1::bib1::diagnostics::Condition;
+
+use crate::diagnostic::{Diagnostic, diagnostic};
+
+/// Who may open a session. By default everybody may, with any credentials or none.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// Those who may; if nobody is listed, everybody may.
+    pub users: Vec<User>,
+    /// Whether somebody may without credentials although users are listed.
+    pub anonymous: bool,
+    /// Asks who gave no credentials at Init for them before the first operation (§3.2.5), instead of refusing Init.
+    pub challenge: Option<Challenge>,
+    /// Addresses that are refused with condition 1016.
+    pub blocked: Vec<IpAddr>,
+}
+
+/// A user, and what is granted to it.
+#[derive(Clone, Default)]
+pub struct User {
+    /// The userId; of a client that authenticates itself by an open string, what stands before its last `/`.
+    pub name: String,
+    /// The groupId; `None` where any will do.
+    pub group: Option<String>,
+    /// The password; `None` where any will do.
+    pub password: Option<String>,
+    /// The databases; `None` for all. Others are refused with condition 236.
+    pub databases: Option<Vec<String>>,
+    /// Sessions at once; more are refused with condition 1015.
+    pub sessions: Option<usize>,
+    /// Refuses the user with this condition, such as 1012 to 1017, whatever the password.
+    pub refusal: Option<Condition>,
+}
+
+impl fmt::Debug for User {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "User({}, <redacted>)", self.name)
+    }
+}
+
+/// In which form the server asks for credentials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Challenge {
+    /// The simple form, with these words for the user; the answer is `user/password`.
+    Simple(String),
+    /// Prompts for user and password (prompt-1).
+    Prompts,
+}
+
+/// What a client says it is.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Credentials<'a> {
+    pub(crate) group: Option<&'a [u8]>,
+    pub(crate) user: &'a [u8],
+    pub(crate) password: &'a [u8],
+}
+
+/// How a client is let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// As anybody.
+    Anybody,
+    /// As the user at this place of the list.
+    User(usize),
+    /// As somebody who will be asked for credentials.
+    Unproved,
+}
+
+impl Access {
+    /// How a client is let in that comes with these credentials.
+    ///
+    /// # Errors
+    /// Condition 1010 for none where some are needed, 1011 for wrong ones, 1014 for a form of them that the server does not
+    /// read, and what the user's own entry says.
+    pub(crate) fn admit(
+        &self,
+        credentials: Option<&IdAuthentication>,
+    ) -> Result<Admission, Diagnostic> {
+        if self.users.is_empty() {
+            return Ok(Admission::Anybody);
+        }
+        match credentials {
+            None | Some(IdAuthentication::Anonymous) if self.anonymous => Ok(Admission::Anybody),
+            None | Some(IdAuthentication::Anonymous) if self.challenge.is_some() => {
+                Ok(Admission::Unproved)
+            }
+            None | Some(IdAuthentication::Anonymous) => Err(diagnostic(Condition::BAD_USER_ID, "")),
+            Some(IdAuthentication::Open(text)) => self.prove(Credentials::open(text.as_bytes())),
+            Some(IdAuthentication::IdPass(id_pass)) => self.prove(Credentials::from(id_pass)),
+            Some(IdAuthentication::Other(external)) => {
+                let syntax = external.direct_reference;
+                let syntax = syntax.map_or_else(String::new, |syntax| syntax.to_string());
+                Err(diagnostic(AUTHENTICATION_SYSTEM, syntax))
+            }
+        }
+    }
+
+    /// The user of these credentials.
+    ///
+    /// # Errors
+    /// As [`Access::admit`]. The answer does not tell an unknown user from a wrong password.
+    pub(crate) fn prove(&self, given: Credentials<'_>) -> Result<Admission, Diagnostic> {
+        let mut users = self.users.iter();
+        let wrong = || diagnostic(Condition::BAD_USER_ID_OR_PASSWORD, given.user);
+        let place = users.position(|user| user.is(given)).ok_or_else(wrong)?;
+        match self.users.get(place).and_then(|user| user.refusal) {
+            Some(refusal) => Err(diagnostic(refusal, given.user)),
+            None => Ok(Admission::User(place)),
+        }
+    }
+}
+
+/// 1014: the means of authentication fail.
+const AUTHENTICATION_SYSTEM: Condition = Condition(1014);
+
+impl User {
+    /// Whether the user may have the database, whose name is compared without case.
+    pub(crate) fn may_have(&self, database: &str) -> bool {
+        self.databases.as_ref().is_none_or(|databases| {
+            let mut databases = databases.iter();
+            databases.any(|known| known.to_lowercase() == database.to_lowercase())
+        })
+    }
+
+    fn is(&self, given: Credentials<'_>) -> bool {
+        let password = self.password.as_ref();
+        let group = self.group.as_ref();
+        self.name.as_bytes() == given.user
+            && group.is_none_or(|group| given.group == Some(group.as_bytes()))
+            && (self.refusal.is_some()
+                || password.is_none_or(|password| same(password.as_bytes(), given.password)))
+    }
+}
+
+/// Whether two secrets are the same, in a time that does not tell how far they are.
+fn same(left: &[u8], right: &[u8]) -> bool {
+    let differences = left.iter().zip(right).map(|(left, right)| left ^ right);
+    left.len() == right.len() && differences.fold(0, |all, one| all | one) == 0
+}
+
+impl<'a> Credentials<'a> {
+    /// Those of an open string: `user`, `user/password` or `group/user/password`, as the clients of the field write them.
+    pub(crate) fn open(text: &'a [u8]) -> Self {
+        let mut parts = text.rsplitn(3, |octet| *octet == b'/');
+        match (parts.next(), parts.next(), parts.next()) {
+            (Some(password), Some(user), group) => Self {
+                group,
+                user,
+                password,
+            },
+            (user, _, _) => Self {
+                user: user.unwrap_or_default(),
+                ..Self::default()
+            },
+        }
+    }
+}
+
+impl<'a> From<&'a IdPass> for Credentials<'a> {
+    fn from(id_pass: &'a IdPass) -> Self {
+        let octets = |text: &'a Option<z3950_asn1::types::InternationalString>| {
+            text.as_ref().map(|text| text.as_bytes())
+        };
+        Self {
+            group: octets(&id_pass.group_id),
+            user: octets(&id_pass.user_id).unwrap_or_default(),
+            password: octets(&id_pass.password).unwrap_or_default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use z3950_asn1::apdu::External;
+    use z3950_asn1::oid::{Oid, PROMPT_1};
+
+    fn access() -> Access {
+        let user = |name: &str| User {
+            name: name.to_owned(),
+            password: Some("secret".to_owned()),
+            ..User::default()
+        };
+        let expired = User {
+            refusal: Some(Condition(1012)),
+            ..user("expired")
+        };
+        let member = User {
+            group: Some("club".to_owned()),
+            ..user("member")
+        };
+        let open = User {
+            password: None,
+            ..user("key")
+        };
+        Access {
+            users: vec![user("ann"), expired, member, open],
+            ..Access::default()
+        }
+    }
+
+    fn id_pass(group: Option<&str>, user: &str, password: &str) -> IdAuthentication {
+        IdAuthentication::IdPass(IdPass {
+            group_id: group.map(Into::into),
+            user_id: Some(user.into()),
+            password: Some(password.into()),
+        })
+    }
+
+    fn check(access: &Access, given: Option<IdAuthentication>, expected: Result<Admission, &str>) {
+        let admitted = access.admit(given.as_ref()).map_err(|refused| {
+            let addinfo = refused.addinfo.to_string_lossy().into_owned();
+            format!("{} {addinfo}", refused.condition)
+        });
+        assert_eq!(admitted, expected.map_err(ToOwned::to_owned));
+    }
+
+    #[test]
+    fn everybody_may_where_nobody_is_listed() {
+        for given in [
+            None,
+            Some(IdAuthentication::Anonymous),
+            Some(id_pass(None, "x", "y")),
+        ] {
+            check(&Access::default(), given, Ok(Admission::Anybody));
+        }
+    }
+
+    #[test]
+    fn those_listed_may() {
+        let open = |text: &str| Some(IdAuthentication::Open(text.into()));
+        let pass = |group, user, password| Some(id_pass(group, user, password));
+        let other =
+            |syntax: Oid| Some(IdAuthentication::Other(External::octet_aligned(syntax, "")));
+        for (given, expected) in [
+            (pass(None, "ann", "secret"), Ok(Admission::User(0))),
+            (pass(Some("any"), "ann", "secret"), Ok(Admission::User(0))),
+            (open("ann/secret"), Ok(Admission::User(0))),
+            (open("any/ann/secret"), Ok(Admission::User(0))),
+            (
+                pass(Some("club"), "member", "secret"),
+                Ok(Admission::User(2)),
+            ),
+            (open("club/member/secret"), Ok(Admission::User(2))),
+            (open("key"), Ok(Admission::User(3))),
+            (pass(None, "member", "secret"), Err("1011 member")),
+            (pass(None, "ann", "wrong!"), Err("1011 ann")),
+            (pass(None, "ann", "secre"), Err("1011 ann")),
+            (pass(None, "nobody", "secret"), Err("1011 nobody")),
+            (open("ann"), Err("1011 ann")),
+            (pass(None, "expired", "x"), Err("1012 expired")),
+            (None, Err("1010 ")),
+            (Some(IdAuthentication::Anonymous), Err("1010 ")),
+            (other(PROMPT_1), Err("1014 1.2.840.10003.8.1")),
+        ] {
+            check(&access(), given, expected);
+        }
+        let anonymous = Access {
+            anonymous: true,
+            ..access()
+        };
+        check(&anonymous, None, Ok(Admission::Anybody));
+        check(&anonymous, pass(None, "ann", "x"), Err("1011 ann"));
+        let asked = Access {
+            challenge: Some(Challenge::Prompts),
+            ..access()
+        };
+        check(&asked, None, Ok(Admission::Unproved));
+        check(&asked, pass(None, "ann", "x"), Err("1011 ann"));
+    }
+
+    #[test]
+    fn databases_are_granted_without_case() {
+        let user = User {
+            databases: Some(vec!["Books".to_owned()]),
+            ..User::default()
+        };
+        assert!(user.may_have("BOOKS") && !user.may_have("serials"));
+        assert!(User::default().may_have("anything"));
+        assert!(!format!("{:?}", access()).contains("secret"));
+    }
+}

@@ -1,0 +1,318 @@
+//! Queries over a small list of records, each with texts under the Use attributes of one set: how IR-Explain-1 and
+//! IR-Extend-1 are searched (Z39.50-2003 Appendices ATR.2 and ATR.3). Without recursion, since a query may be deep.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use z3950_asn1::apdu::{
+    AttributeElement, AttributeValue, AttributesPlusTerm, Operand, Operator, RpnStructure,
+    StringOrNumeric, Term,
+};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::{self, Oid};
+
+use crate::backend::{RecordId, Search};
+use crate::diagnostic::{Diagnostic, diagnostic};
+
+/// What a query over the list may use.
+pub(crate) struct Rules {
+    /// The attribute set of Use.
+    pub(crate) attribute_set: Oid,
+    /// The values of Use.
+    pub(crate) uses: &'static [i64],
+}
+
+/// The records of the list that the query finds, in their order there; their texts are in lower case.
+///
+/// A text is found if it is the term, whatever the case; if it begins with it under right truncation; if it is less or
+/// greater, as the relation says. Position, structure and completeness make no difference, since a text is one value.
+///
+/// # Errors
+/// 121 for another attribute set, 113 for a type of attribute and 114 to 122 for a value that is not supported, 116 for a term
+/// without Use, 229 for a term that is no text or number, 30 for an unknown result set, 201 and 245 for proximity and
+/// restricted sets.
+pub(crate) fn find<'r>(
+    rules: &Rules,
+    search: &Search<'_>,
+    records: impl Fn() -> Box<dyn Iterator<Item = (RecordId, &'r [(i64, String)])> + 'r>,
+) -> Result<Vec<RecordId>, Diagnostic> {
+    enum Step<'q> {
+        Tree(&'q RpnStructure),
+        Apply(&'q Operator),
+    }
+    let mut steps = vec![Step::Tree(&search.query.rpn)];
+    let mut found: Vec<BTreeSet<RecordId>> = Vec::new();
+    while let Some(step) = steps.pop() {
+        match step {
+            Step::Tree(RpnStructure::RpnRpnOp(node)) => {
+                steps.push(Step::Apply(&node.op));
+                steps.push(Step::Tree(&node.rpn2));
+                steps.push(Step::Tree(&node.rpn1));
+            }
+            Step::Tree(RpnStructure::Op(operand)) => found.push(match operand {
+                Operand::AttributesPlusTerm(operand) => {
+                    let wanted = Wanted::of(rules, search.query.attribute_set, operand)?;
+                    let matching = records().filter(|(_, texts)| wanted.is_in(texts));
+                    matching.map(|(record, _)| record).collect()
+                }
+                Operand::ResultSet(name) => {
+                    let name = name.0.as_bytes();
+                    let missing = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name);
+                    let set = (search.result_set)(name).ok_or_else(missing)?;
+                    set.ids(0..set.len()).into_iter().collect()
+                }
+                Operand::ResultAttr(_) => {
+                    return Err(diagnostic(Condition::RESTRICTION_OPERAND, ""));
+                }
+            }),
+            Step::Apply(operator) => {
+                let right = found.pop().unwrap_or_default();
+                let left = found.pop().unwrap_or_default();
+                found.push(match operator {
+                    Operator::And => &left & &right,
+                    Operator::Or => &left | &right,
+                    Operator::AndNot => &left - &right,
+                    Operator::Prox(_) => return Err(diagnostic(Condition::PROXIMITY, "")),
+                });
+            }
+        }
+    }
+    let found = found.pop().unwrap_or_default();
+    let order = records().map(|(record, _)| record);
+    Ok(order.filter(|record| found.contains(record)).collect())
+}
+
+/// What an operand asks for.
+struct Wanted {
+    r#use: i64,
+    relation: i64,
+    truncated: bool,
+    term: String,
+}
+
+/// The relation that every record with the Use has.
+const ALWAYS_MATCHES: i64 = 103;
+const EQUAL: i64 = 3;
+
+impl Wanted {
+    fn of(rules: &Rules, set: Oid, operand: &AttributesPlusTerm) -> Result<Self, Diagnostic> {
+        let mut wanted = Self {
+            r#use: 0,
+            relation: EQUAL,
+            truncated: false,
+            term: text(&operand.term)?,
+        };
+        for attribute in &operand.attributes {
+            let set = attribute.attribute_set.unwrap_or(set);
+            if set != rules.attribute_set && set != oid::BIB_1 {
+                return Err(diagnostic(Condition::ATTRIBUTE_SET, set.to_string()));
+            }
+            let value = number(attribute)?;
+            let supported = match attribute.attribute_type {
+                1 if set != rules.attribute_set => false,
+                1 => {
+                    wanted.r#use = value;
+                    rules.uses.contains(&value)
+                }
+                2 => {
+                    wanted.relation = value;
+                    matches!(value, 1..=6 | ALWAYS_MATCHES)
+                }
+                3 => matches!(value, 1..=3),
+                4 => matches!(value, 1..=6 | 100..=109),
+                5 => {
+                    wanted.truncated = value == 1;
+                    matches!(value, 1 | 100)
+                }
+                6 => matches!(value, 1..=3),
+                unknown => {
+                    return Err(diagnostic(Condition::ATTRIBUTE_TYPE, unknown.to_string()));
+                }
+            };
+            if !supported {
+                return Err(diagnostic(
+                    value_of(attribute.attribute_type),
+                    value.to_string(),
+                ));
+            }
+        }
+        match wanted.r#use {
+            0 => Err(diagnostic(Condition::USE_REQUIRED, "")),
+            _ => Ok(wanted),
+        }
+    }
+
+    fn is_in(&self, texts: &[(i64, String)]) -> bool {
+        let mut texts = texts.iter().filter(|(r#use, _)| *r#use == self.r#use);
+        texts.any(|(_, text)| self.is(text))
+    }
+
+    fn is(&self, text: &str) -> bool {
+        if self.truncated {
+            return text.starts_with(&self.term);
+        }
+        let order = text.cmp(&self.term);
+        match self.relation {
+            1 => order == Ordering::Less,
+            2 => order != Ordering::Greater,
+            4 => order != Ordering::Less,
+            5 => order == Ordering::Greater,
+            6 => order != Ordering::Equal,
+            ALWAYS_MATCHES => true,
+            _ => order == Ordering::Equal,
+        }
+    }
+}
+
+/// The condition for an unsupported value of a type of Bib-1.
+fn value_of(attribute_type: i64) -> Condition {
+    match attribute_type {
+        2 => Condition::RELATION,
+        3 => Condition::POSITION,
+        4 => Condition::STRUCTURE,
+        5 => Condition::TRUNCATION,
+        6 => Condition::COMPLETENESS,
+        _ => Condition::USE,
+    }
+}
+
+fn number(attribute: &AttributeElement) -> Result<i64, Diagnostic> {
+    match &attribute.attribute_value {
+        AttributeValue::Numeric(number) => Ok(*number),
+        AttributeValue::Complex(complex) => match complex.list.first() {
+            Some(StringOrNumeric::Numeric(number)) => Ok(*number),
+            Some(StringOrNumeric::String(name)) => Err(diagnostic(
+                value_of(attribute.attribute_type),
+                name.as_bytes(),
+            )),
+            None => Err(diagnostic(Condition::COMPLEX_ATTRIBUTE, "")),
+        },
+    }
+}
+
+fn text(term: &Term) -> Result<String, Diagnostic> {
+    Ok(match term {
+        Term::General(octets) => String::from_utf8_lossy(octets).to_lowercase(),
+        Term::CharacterString(string) => string.to_string_lossy().to_lowercase(),
+        Term::DateTime(time) => time.to_string_lossy().to_lowercase(),
+        Term::Numeric(number) => number.to_string(),
+        Term::Oid(oid) => oid.to_string(),
+        Term::External(_) | Term::IntegerAndUnit(_) | Term::Null => {
+            return Err(diagnostic(Condition::TERM_TYPE, ""));
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use z3950_asn1::apdu::DatabaseName;
+    use z3950_asn1::query::parse_pqf;
+
+    use super::*;
+    use crate::backend::Hits;
+
+    const RULES: Rules = Rules {
+        attribute_set: oid::EXP_1,
+        uses: &[1, 3, 9],
+    };
+
+    /// The positions found, or the condition and what it is about.
+    fn found(pqf: &str) -> String {
+        let texts: [Vec<(i64, String)>; 3] = [
+            vec![(1, "targetinfo".to_owned()), (9, "20250101".to_owned())],
+            vec![
+                (1, "databaseinfo".to_owned()),
+                (3, "books".to_owned()),
+                (9, "20260101".to_owned()),
+            ],
+            vec![(1, "databaseinfo".to_owned()), (3, "serials".to_owned())],
+        ];
+        let query = parse_pqf(pqf).expect(pqf);
+        let set = |name: &[u8]| (name == b"s").then(|| [RecordId(2)].into_iter().collect::<Hits>());
+        let search = Search {
+            databases: &[DatabaseName::from("IR-Explain-1")],
+            query: &query,
+            result_set: &set,
+            term_counts: false,
+            facets: &[],
+        };
+        let records = || {
+            let all = (0..).zip(&texts);
+            Box::new(all.map(|(number, texts)| (RecordId(number), texts.as_slice())))
+                as Box<dyn Iterator<Item = _>>
+        };
+        match find(&RULES, &search, records) {
+            Ok(found) => {
+                let found: Vec<_> = found.iter().map(|record| record.0.to_string()).collect();
+                found.join(" ")
+            }
+            Err(why) => {
+                let why = format!("{} {}", why.condition, why.addinfo.to_string_lossy());
+                format!("error {}", why.trim_end())
+            }
+        }
+    }
+
+    #[test]
+    fn queries_and_what_they_find() {
+        for (pqf, expected) in [
+            ("@attrset exp-1 @attr 1=1 databaseinfo", "1 2"),
+            ("@attr exp-1 1=1 DatabaseInfo", "1 2"),
+            (
+                "@attrset exp-1 @attr 1=1 @attr 2=3 @attr 3=3 @attr 4=3 @attr 5=100 @attr 6=3 targetinfo",
+                "0",
+            ),
+            (
+                "@attrset exp-1 @and @attr 1=1 DatabaseInfo @attr 1=3 serials",
+                "2",
+            ),
+            (
+                "@attrset exp-1 @or @attr 1=1 TargetInfo @attr 1=3 serials",
+                "0 2",
+            ),
+            (
+                "@attrset exp-1 @not @attr 1=1 DatabaseInfo @attr 1=3 books",
+                "2",
+            ),
+            ("@attrset exp-1 @not @attr 1=1 DatabaseInfo @set s", "1"),
+            ("@attrset exp-1 @attr 1=3 @attr 5=1 ser", "2"),
+            ("@attrset exp-1 @attr 1=3 @attr 2=103 x", "1 2"),
+            ("@attrset exp-1 @attr 1=3 @attr 2=6 books", "2"),
+            ("@attrset exp-1 @attr 1=9 @attr 2=1 2026", "0"),
+            ("@attrset exp-1 @attr 1=9 @attr 2=2 20260101", "0 1"),
+            ("@attrset exp-1 @attr 1=9 @attr 2=4 20260101", "1"),
+            ("@attrset exp-1 @attr 1=9 @attr 2=5 20250101", "1"),
+            ("@attrset exp-1 @attr 1=9 @term numeric 20250101", "0"),
+            ("@attrset exp-1 @attr 1=1 nothing", ""),
+            ("@attrset exp-1 x", "error 116"),
+            ("@attr 1=4 x", "error 114 4"),
+            ("@attrset exp-1 @attr 1=77 x", "error 114 77"),
+            ("@attrset exp-1 @attr 1=title x", "error 114 title"),
+            ("@attr gils 1=1 x", "error 121 1.2.840.10003.3.5"),
+            ("@attrset exp-1 @attr 1=1 @attr 2=100 x", "error 117 100"),
+            ("@attrset exp-1 @attr 1=1 @attr 3=4 x", "error 119 4"),
+            ("@attrset exp-1 @attr 1=1 @attr 4=7 x", "error 118 7"),
+            ("@attrset exp-1 @attr 1=1 @attr 5=2 x", "error 120 2"),
+            ("@attrset exp-1 @attr 1=1 @attr 6=4 x", "error 122 4"),
+            ("@attrset exp-1 @attr 1=1 @attr 7=1 x", "error 113 7"),
+            ("@attrset exp-1 @attr 1=1 @term null x", "error 229"),
+            ("@set t", "error 30 t"),
+            (
+                "@attrset exp-1 @prox 0 1 0 2 k 2 @attr 1=1 x @attr 1=1 y",
+                "error 201",
+            ),
+        ] {
+            assert_eq!(found(pqf), expected, "{pqf}");
+        }
+    }
+
+    #[test]
+    fn a_deep_query_takes_no_stack() {
+        let deep = format!(
+            "@attrset exp-1 {}{}",
+            "@or ".repeat(900),
+            "@attr 1=1 targetinfo ".repeat(901)
+        );
+        assert_eq!(found(&deep), "0");
+    }
+}

@@ -1,0 +1,15 @@
+//! Extended services (Z39.50-2003 §3.2.9): the tasks that clients have had the server take on, and the database
+//! IR-Extend-1 in which they are found. How a request becomes a task is in the service of the same name.
+
+mod lookup;
+mod packages;
+mod tasks;
+mod time;
+
+pub(crate) use self::lookup::{Rules, find};
+pub use self::packages::PackageDatabase;
+pub(crate) use self::tasks::{Function, Task, TaskKind};
+pub use self::tasks::{TaskLimits, Tasks};
+
+/// The database of task packages (Z39.50-2003 §3.2.9.2).
+pub const EXTEND_DATABASE: &str = "IR-Extend-1";

@@ -1,0 +1,464 @@
+//! The tasks of all sessions, with who may do what to them (Z39.50-2003 §3.2.9.1.8 permissions-list). They are kept while
+//! the server runs, within limits.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use z3950_asn1::apdu::{AllowableFunction, Permission};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::codec::encode_value;
+use z3950_asn1::es::{TaskPackage, TaskParameters, TaskStatus};
+use z3950_asn1::oid::Oid;
+use z3950_asn1::types::{GeneralizedTime, InternationalString};
+
+use super::time;
+use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::result_sets::ResultSet;
+
+/// How many tasks are kept. What would be too many is refused with condition 220.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskLimits {
+    /// Tasks: 10,000.
+    pub tasks: usize,
+    /// Octets of their packages altogether: 64 MiB.
+    pub octets: usize,
+    /// Records of their persistent result sets altogether: 16,000,000.
+    pub hits: usize,
+}
+
+impl Default for TaskLimits {
+    fn default() -> Self {
+        Self {
+            tasks: 10_000,
+            octets: 64 << 20,
+            hits: 16_000_000,
+        }
+    }
+}
+
+/// The tasks that the server has taken on.
+pub struct Tasks {
+    limits: TaskLimits,
+    clock: fn() -> SystemTime,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    /// By number, which grows.
+    tasks: BTreeMap<u32, Arc<Task>>,
+    size: Size,
+    last: u32,
+}
+
+/// What tasks take altogether, as the limits count it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Size {
+    octets: usize,
+    hits: usize,
+}
+
+impl Size {
+    /// Of the package, which is most of what a task takes, and of the records kept for it.
+    fn of(task: &Task) -> Self {
+        let package = task
+            .package(0)
+            .and_then(|package| encode_value(&package).ok());
+        Self {
+            octets: package.map_or(0, |octets| octets.len()),
+            hits: task.result_set.as_ref().map_or(0, |set| set.hits.len()),
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            octets: self.octets.saturating_add(other.octets),
+            hits: self.hits.saturating_add(other.hits),
+        }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self {
+            octets: self.octets.saturating_sub(other.octets),
+            hits: self.hits.saturating_sub(other.hits),
+        }
+    }
+}
+
+/// A task, and what the server keeps for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Task {
+    /// What the client knows it by.
+    pub(crate) kind: TaskKind,
+    /// Who asked for it, by its own account.
+    pub(crate) user_id: Option<InternationalString>,
+    /// The user who may do anything to it; `None` where nobody has proved to be one.
+    pub(crate) owner: Option<String>,
+    pub(crate) permissions: Option<Vec<Permission>>,
+    pub(crate) description: Option<InternationalString>,
+    pub(crate) created: Option<GeneralizedTime>,
+    pub(crate) status: TaskStatus,
+    /// The alternative `taskPackage` of the service's type.
+    pub(crate) parameters: TaskParameters,
+    /// The records of a persistent result set.
+    pub(crate) result_set: Option<ResultSet>,
+}
+
+/// The service of a task, and its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TaskKind {
+    pub(crate) package_type: Oid,
+    pub(crate) name: Option<InternationalString>,
+}
+
+/// What somebody wants to do to a task.
+pub(crate) type Function = AllowableFunction;
+
+impl Default for Tasks {
+    fn default() -> Self {
+        Self::new(TaskLimits::default())
+    }
+}
+
+impl Tasks {
+    /// None yet; within the limits.
+    pub fn new(limits: TaskLimits) -> Self {
+        Self {
+            limits,
+            clock: SystemTime::now,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// The same with another clock, from which the packages have their dates.
+    pub fn with_clock(self, clock: fn() -> SystemTime) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// The time, for the package of a task that begins now.
+    pub(crate) fn now(&self) -> GeneralizedTime {
+        time::generalized((self.clock)())
+    }
+
+    /// Whether a task of that kind could be added for the owner: asked before it is carried out.
+    ///
+    /// # Errors
+    /// 218 with the name, if the owner has one of that name; 220 if there are too many.
+    pub(crate) fn check_room(
+        &self,
+        kind: &TaskKind,
+        owner: Option<&str>,
+    ) -> Result<(), Diagnostic> {
+        self.lock().check_room(kind, owner, self.limits)
+    }
+
+    /// Adds a task; its number is what the package names as targetReference.
+    ///
+    /// # Errors
+    /// As [`Tasks::check_room`].
+    pub(crate) fn add(&self, task: Task) -> Result<u32, Diagnostic> {
+        let size = Size::of(&task);
+        let mut kept = self.lock();
+        kept.check_room(&task.kind, task.owner.as_deref(), self.limits)?;
+        let number = kept.last.checked_add(1).ok_or_else(full)?;
+        kept.grow(size, self.limits)?;
+        kept.last = number;
+        kept.tasks.insert(number, Arc::new(task));
+        Ok(number)
+    }
+
+    /// Puts a task in the place of that of the number.
+    ///
+    /// # Errors
+    /// 219 if it is not there any more, 220 if the packages become too large.
+    pub(crate) fn replace(&self, number: u32, task: Task) -> Result<(), Diagnostic> {
+        let mut kept = self.lock();
+        let before = kept.tasks.get(&number).map(|before| Size::of(before));
+        let before = before.ok_or_else(|| unknown(&task.kind))?;
+        let all = kept.size;
+        kept.size = all.minus(before);
+        if let Err(full) = kept.grow(Size::of(&task), self.limits) {
+            kept.size = all;
+            return Err(full);
+        }
+        kept.tasks.insert(number, Arc::new(task));
+        Ok(())
+    }
+
+    /// Takes a task away.
+    pub(crate) fn remove(&self, number: u32) {
+        let mut kept = self.lock();
+        if let Some(task) = kept.tasks.remove(&number) {
+            kept.size = kept.size.minus(Size::of(&task));
+        }
+    }
+
+    /// The task of a kind on which the user may carry out the function, that of the user's own first.
+    ///
+    /// # Errors
+    /// 1008 for a kind without a name, 219 if there is none, 223 if there is but the user may not.
+    pub(crate) fn named(
+        &self,
+        kind: &TaskKind,
+        user: Option<&str>,
+        function: Function,
+    ) -> Result<(u32, Arc<Task>), Diagnostic> {
+        let name = kind.name.as_ref();
+        let name = name.ok_or_else(|| diagnostic(PARAMETER_MISSING, "packageName"))?;
+        let kept = self.lock();
+        let of_kind = || kept.tasks.iter().filter(|(_, task)| task.kind == *kind);
+        let own = of_kind().find(|(_, task)| task.owner.as_deref() == user);
+        let allowed = || of_kind().find(|(_, task)| task.allows(user, function));
+        match own
+            .filter(|(_, task)| task.allows(user, function))
+            .or_else(allowed)
+        {
+            Some((number, task)) => Ok((*number, Arc::clone(task))),
+            None if of_kind().any(|(_, task)| task.allows(user, Function::PRESENT)) => {
+                Err(diagnostic(NOT_TO_BE_CHANGED, name.as_bytes()))
+            }
+            None => Err(unknown(kind)),
+        }
+    }
+
+    /// The task of a number, if the user may see it.
+    pub(crate) fn of_number(&self, number: u32, user: Option<&str>) -> Option<Arc<Task>> {
+        let task = self.lock().tasks.get(&number).cloned();
+        task.filter(|task| task.allows(user, Function::PRESENT))
+    }
+
+    /// The tasks that the user may see, in the order of their numbers.
+    pub(crate) fn visible(&self, user: Option<&str>) -> Vec<(u32, Arc<Task>)> {
+        let kept = self.lock();
+        let tasks = kept
+            .tasks
+            .iter()
+            .filter(|(_, task)| task.allows(user, Function::PRESENT));
+        tasks
+            .map(|(number, task)| (*number, Arc::clone(task)))
+            .collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn check_room(
+        &self,
+        kind: &TaskKind,
+        owner: Option<&str>,
+        limits: TaskLimits,
+    ) -> Result<(), Diagnostic> {
+        let is_taken = |task: &Arc<Task>| task.kind == *kind && task.owner.as_deref() == owner;
+        if let Some(name) = &kind.name
+            && self.tasks.values().any(is_taken)
+        {
+            return Err(diagnostic(NAME_IN_USE, name.as_bytes()));
+        }
+        if self.tasks.len() >= limits.tasks || self.size.octets >= limits.octets {
+            return Err(full());
+        }
+        Ok(())
+    }
+
+    fn grow(&mut self, more: Size, limits: TaskLimits) -> Result<(), Diagnostic> {
+        let size = self.size.plus(more);
+        if size.octets > limits.octets || size.hits > limits.hits {
+            return Err(full());
+        }
+        self.size = size;
+        Ok(())
+    }
+}
+
+/// 218: a task of this name exists.
+const NAME_IN_USE: Condition = Condition(218);
+/// 219: there is no such task.
+const NO_SUCH_TASK: Condition = Condition(219);
+/// 220: the quota for tasks is used up.
+const QUOTA: Condition = Condition(220);
+/// 223: this user may not change the task.
+const NOT_TO_BE_CHANGED: Condition = Condition(223);
+/// 1008: a parameter is missing.
+const PARAMETER_MISSING: Condition = Condition(1008);
+
+fn full() -> Diagnostic {
+    diagnostic(QUOTA, "")
+}
+
+fn unknown(kind: &TaskKind) -> Diagnostic {
+    let name = kind.name.as_ref().map_or(&b""[..], |name| name.as_bytes());
+    diagnostic(NO_SUCH_TASK, name)
+}
+
+impl Task {
+    /// The package; `None` only for parameters that no BER can carry.
+    pub(crate) fn package(&self, number: u32) -> Option<TaskPackage> {
+        Some(TaskPackage {
+            package_type: self.kind.package_type,
+            package_name: self.kind.name.clone(),
+            user_id: self.user_id.clone(),
+            retention_time: None,
+            permissions: self.permissions.clone(),
+            description: self.description.clone(),
+            target_reference: Some(number.to_string().as_str().into()),
+            creation_date_time: self.created.clone(),
+            task_status: self.status,
+            package_diagnostics: None,
+            task_specific_parameters: self.specific()?,
+        })
+    }
+
+    /// The parameters under the identifier of the package, which for an update tells the version.
+    fn specific(&self) -> Option<z3950_asn1::apdu::External> {
+        let encoded = match &self.parameters {
+            TaskParameters::Update(update) => update.to_external_as(self.kind.package_type),
+            parameters => parameters.to_external(),
+        };
+        encoded.ok()
+    }
+
+    /// Whether the user may do it: the owner may do anything, and so may everybody if there is neither an owner nor a list of
+    /// permissions; others what the list says. An entry without a user is for all.
+    pub(crate) fn allows(&self, user: Option<&str>, function: Function) -> bool {
+        if self.owner.is_some() && self.owner.as_deref() == user {
+            return true;
+        }
+        let Some(permissions) = &self.permissions else {
+            return self.owner.is_none();
+        };
+        permissions.iter().any(|permission| {
+            let name = permission.user_id.as_ref().map(|name| name.as_bytes());
+            (name.is_none() || name == user.map(str::as_bytes))
+                && permission.allowable_functions.contains(&function)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use z3950_asn1::oid::XML_ES;
+
+    fn task(name: &str, owner: Option<&str>, size: usize) -> Task {
+        Task {
+            kind: kind(name),
+            user_id: None,
+            owner: owner.map(ToOwned::to_owned),
+            permissions: None,
+            description: None,
+            created: None,
+            status: TaskStatus::COMPLETE,
+            parameters: TaskParameters::Xml(vec![b'x'; size].into()),
+            result_set: None,
+        }
+    }
+
+    fn kind(name: &str) -> TaskKind {
+        TaskKind {
+            package_type: XML_ES,
+            name: Some(name.into()),
+        }
+    }
+
+    fn condition<T>(result: Result<T, Diagnostic>) -> i64 {
+        result.err().map_or(0, |diagnostic| diagnostic.condition)
+    }
+
+    #[test]
+    fn limits_hold_at_and_past_them() {
+        let tasks = Tasks::new(TaskLimits {
+            tasks: 2,
+            octets: 1000,
+            hits: 0,
+        });
+        for (name, size, expected) in [("a", 10, 0), ("b", 1000, 220), ("b", 10, 0), ("c", 1, 220)]
+        {
+            assert_eq!(
+                condition(tasks.add(task(name, None, size))),
+                expected,
+                "{name} {size}"
+            );
+        }
+        assert_eq!(condition(tasks.replace(1, task("a", None, 1000))), 220);
+        assert_eq!(condition(tasks.replace(1, task("a", None, 400))), 0);
+        assert_eq!(condition(tasks.replace(9, task("a", None, 1))), 219);
+        tasks.remove(1);
+        tasks.remove(2);
+        let size = tasks.lock().size;
+        assert_eq!((size, tasks.visible(None).len()), (Size::default(), 0));
+        assert_eq!(
+            tasks.add(task("d", None, 1)).ok(),
+            Some(3),
+            "numbers are not used again"
+        );
+    }
+
+    #[test]
+    fn names_belong_to_their_owners() {
+        let tasks = Tasks::default();
+        assert_eq!(condition(tasks.add(task("a", Some("ann"), 1))), 0);
+        assert_eq!(condition(tasks.add(task("a", Some("ann"), 1))), 218);
+        assert_eq!(condition(tasks.add(task("a", Some("bob"), 1))), 0);
+        for (name, user, expected) in [
+            ("a", Some("ann"), Ok(1)),
+            ("a", Some("bob"), Ok(2)),
+            ("a", Some("eve"), Err(219)),
+            ("a", None, Err(219)),
+            ("b", Some("ann"), Err(219)),
+        ] {
+            let named = tasks.named(&kind(name), user, Function::DELETE);
+            let named = named.map(|(number, _)| number).map_err(|why| why.condition);
+            assert_eq!(named, expected, "{name} {user:?}");
+        }
+        let nameless = TaskKind {
+            name: None,
+            ..kind("")
+        };
+        assert_eq!(
+            condition(tasks.named(&nameless, None, Function::DELETE)),
+            1008
+        );
+    }
+
+    #[test]
+    fn permissions_are_those_of_the_list() {
+        let permission = |user: Option<&str>, function| Permission {
+            user_id: user.map(Into::into),
+            allowable_functions: vec![function],
+        };
+        let listed = Task {
+            permissions: Some(vec![
+                permission(None, Function::PRESENT),
+                permission(Some("bob"), Function::DELETE),
+            ]),
+            ..task("a", Some("ann"), 1)
+        };
+        for (task, user, function, expected) in [
+            (&listed, Some("ann"), Function::MODIFY_CONTENTS, true),
+            (&listed, Some("bob"), Function::DELETE, true),
+            (&listed, Some("bob"), Function::MODIFY_CONTENTS, false),
+            (&listed, None, Function::PRESENT, true),
+            (&listed, None, Function::DELETE, false),
+            (
+                &task("a", Some("ann"), 1),
+                Some("bob"),
+                Function::PRESENT,
+                false,
+            ),
+            (&task("a", None, 1), Some("bob"), Function::DELETE, true),
+        ] {
+            assert_eq!(task.allows(user, function), expected, "{user:?} {function}");
+        }
+        let tasks = Tasks::default();
+        assert_eq!(tasks.add(listed).ok(), Some(1));
+        assert_eq!(
+            condition(tasks.named(&kind("a"), None, Function::DELETE)),
+            223
+        );
+        assert!(tasks.of_number(1, None).is_some() && tasks.of_number(2, None).is_none());
+    }
+}

@@ -1,0 +1,104 @@
+//! Access control (Z39.50-2003 §3.2.5): a client that gave no credentials at Init is asked for them before its first
+//! operation, in the simple form or by prompts (prompt-1, Appendix ACC.1).
+
+use z3950_asn1::apdu::{
+    AccessControlRequest, AccessControlResponse, Apdu, ExternalValue, Options, SecurityChallenge,
+    SecurityChallengeResponse,
+};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::format::prompt1::{
+    Answer, Prompt, PromptId, PromptObject, PromptResponse, PromptType,
+};
+
+use super::refuse;
+use crate::access::{Admission, Challenge, Credentials};
+use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::session::{Association, Pending, Reply};
+use crate::target::Seat;
+
+/// 102: credentials are needed and cannot be asked for.
+const CANNOT_ASK: Condition = Condition(102);
+
+/// Asks for credentials and holds the request until they come. Where access control is not agreed on, the request fails with
+/// condition 102; where one is held already, with 101.
+pub(crate) fn challenge(association: &mut Association, request: &Apdu) -> Reply {
+    if association.pending.is_some() {
+        let refused = diagnostic(Condition::ACCESS_CONTROL_FAILURE, "");
+        return refuse::answer(request, refused);
+    }
+    let form = association.target.access.challenge.as_ref();
+    let agreed = association.terms.options.contains(Options::ACCESS_CONTROL);
+    let challenge = form.filter(|_| agreed).and_then(security_challenge);
+    let Some(security_challenge) = challenge else {
+        return refuse::answer(request, diagnostic(CANNOT_ASK, ""));
+    };
+    association.pending = Some(Pending::Request(Box::new(request.clone())));
+    let challenge = AccessControlRequest {
+        reference_id: None,
+        security_challenge,
+        other_info: None,
+    };
+    Apdu::from(challenge).into()
+}
+
+/// Takes the client's answer; once it proves to be a user, it is asked no more.
+///
+/// # Errors
+/// Condition 101 for no credentials or wrong ones, 1015 for one session too many of the user.
+pub(crate) fn prove(
+    association: &mut Association,
+    response: &AccessControlResponse,
+) -> Result<(), Diagnostic> {
+    let refused = || diagnostic(Condition::ACCESS_CONTROL_FAILURE, "");
+    let access = &association.target.access;
+    let admission = match &*response.security_challenge_response {
+        Some(SecurityChallengeResponse::SimpleForm(octets)) => {
+            access.prove(Credentials::open(octets.as_bytes()))
+        }
+        Some(SecurityChallengeResponse::ExternallyDefined(external)) => {
+            let Ok(PromptObject::Response(answers)) = PromptObject::from_external(external) else {
+                return Err(refused());
+            };
+            access.prove(Credentials {
+                group: answer_to(PromptType::GROUP_ID, &answers),
+                user: answer_to(PromptType::USER_ID, &answers).unwrap_or_default(),
+                password: answer_to(PromptType::PASSWORD, &answers).unwrap_or_default(),
+            })
+        }
+        None => return Err(refused()),
+    };
+    let Ok(Admission::User(user)) = admission else {
+        return Err(refused());
+    };
+    let seat = Seat::take(&association.target, user);
+    let full = || diagnostic(Condition::TOO_MANY_SESSIONS, "");
+    association.seat = Some(seat.ok_or_else(full)?);
+    association.terms.unproved = false;
+    Ok(())
+}
+
+fn security_challenge(form: &Challenge) -> Option<SecurityChallenge> {
+    match form {
+        Challenge::Simple(words) => {
+            let words = words.clone().into_bytes();
+            Some(SecurityChallenge::SimpleForm(words.into()))
+        }
+        Challenge::Prompts => {
+            let prompts = [PromptType::USER_ID, PromptType::PASSWORD];
+            let prompts = prompts.map(|asked| Prompt {
+                response_required: Some(()),
+                ..Prompt::enumerated(asked)
+            });
+            let external = PromptObject::Challenge(prompts.into()).to_external();
+            external.ok().map(SecurityChallenge::ExternallyDefined)
+        }
+    }
+}
+
+fn answer_to(asked: PromptType, answers: &[Answer]) -> Option<&[u8]> {
+    let is_asked = |answer: &&Answer| matches!(&answer.prompt_id, PromptId::EnummeratedPrompt(prompt) if prompt.r#type == asked);
+    match &answers.iter().find(is_asked)?.prompt_response {
+        PromptResponse::String(text) => Some(text.as_bytes()),
+        _ => None,
+    }
+}

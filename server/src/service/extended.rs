@@ -1,0 +1,342 @@
+//! Extended services (Z39.50-2003 §3.2.9, Appendix EXT): updates, orders, result sets and queries that are kept, and XML
+//! documents. A task is carried out before it is answered; its package is then kept in IR-Extend-1, that of an update only
+//! if it has a name. Where the standard leaves it open:
+//!
+//! - a task that fails leaves no package, though the answer has one;
+//! - packages are kept while the server runs, whatever retention time the client would like;
+//! - an order waits for people, so that it is accepted and never done.
+
+mod order;
+mod persistent;
+mod update;
+mod xml;
+
+use std::sync::Arc;
+
+use z3950_asn1::apdu::{
+    Apdu, DiagRec, ExtendedServicesFunction, ExtendedServicesRequest, ExtendedServicesResponse,
+    ExternalError, ExternalValue, OperationStatus, WaitAction,
+};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::es::{TaskParameters, TaskStatus};
+use z3950_asn1::oid::{self, Oid};
+
+use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::extended::{Function, Task, TaskKind};
+use crate::result_sets::ResultSet;
+use crate::session::Association;
+use crate::target::Seat;
+
+/// The services, by the identifier of their packages.
+pub(crate) const SERVICES: &[Oid] = &[
+    oid::PERSISTENT_RESULT_SET,
+    oid::PERSISTENT_QUERY,
+    oid::ITEM_ORDER,
+    oid::DATABASE_UPDATE,
+    oid::DATABASE_UPDATE_2,
+    oid::DATABASE_UPDATE_1,
+    oid::XML_ES,
+];
+
+/// 222: this user may not use the extended service.
+const USER_REFUSED: Condition = Condition(222);
+/// 224: the task was to run at once and failed.
+const EXECUTION_FAILED: Condition = Condition(224);
+/// 225: the service cannot run at once.
+const NOT_AT_ONCE: Condition = Condition(225);
+/// 1008: a parameter is missing.
+const PARAMETER_MISSING: Condition = Condition(1008);
+/// 1040: there is no such function of the service.
+const FUNCTION: Condition = Condition(1040);
+/// 1043: the identifier of the parameters is wrong.
+const PARAMETERS_SYNTAX: Condition = Condition(1043);
+/// 1044: there is no such action of the service.
+const ACTION: Condition = Condition(1044);
+/// 1045: the schema is unknown.
+const UPDATE_SCHEMA: Condition = Condition(1045);
+/// 1046: the task has too many records.
+const TOO_MANY_RECORDS: Condition = Condition(1046);
+/// 1047: the server cannot wait this way.
+const WAIT: Condition = Condition(1047);
+/// 1057: a value of the task is not supported.
+const PARAMETER_VALUE: Condition = Condition(1057);
+
+/// What became of a task.
+struct Outcome {
+    status: TaskStatus,
+    /// The alternative `taskPackage` of the service's type.
+    parameters: TaskParameters,
+    /// Why the task failed, if it did.
+    failure: Option<Diagnostic>,
+    /// The records to be kept for it.
+    result_set: Option<ResultSet>,
+}
+
+impl Outcome {
+    fn of(status: TaskStatus, parameters: impl Into<TaskParameters>) -> Self {
+        Self {
+            status,
+            parameters: parameters.into(),
+            failure: None,
+            result_set: None,
+        }
+    }
+}
+
+/// Carries out what is asked for, and answers with the package unless the client wants none.
+pub(crate) async fn answer(
+    association: &mut Association,
+    request: &ExtendedServicesRequest,
+) -> Apdu {
+    match carry_out(association, request).await {
+        Ok(response) => response.into(),
+        Err(diagnostic) => failed(diagnostic).into(),
+    }
+}
+
+/// A request that is refused.
+pub(crate) fn failed(diagnostic: Diagnostic) -> ExtendedServicesResponse {
+    ExtendedServicesResponse {
+        diagnostics: Some(vec![DiagRec::DefaultFormat(diagnostic)]),
+        ..response(OperationStatus::FAILURE)
+    }
+}
+
+fn response(operation_status: OperationStatus) -> ExtendedServicesResponse {
+    ExtendedServicesResponse {
+        reference_id: None,
+        operation_status,
+        diagnostics: None,
+        task_package: None,
+        other_info: None,
+    }
+}
+
+async fn carry_out(
+    association: &mut Association,
+    request: &ExtendedServicesRequest,
+) -> Result<ExtendedServicesResponse, Diagnostic> {
+    let user = user(association, request)?;
+    let kind = TaskKind {
+        package_type: request.package_type,
+        name: request.package_name.clone(),
+    };
+    if !SERVICES.contains(&kind.package_type) {
+        let service = kind.package_type.to_string();
+        return Err(diagnostic(Condition::EXTENDED_SERVICE_TYPE, service));
+    }
+    if !(WaitAction::WAIT.0..=WaitAction::DONT_RETURN_PACKAGE.0).contains(&request.wait_action.0) {
+        return Err(diagnostic(WAIT, request.wait_action.to_string()));
+    }
+    match request.function {
+        ExtendedServicesFunction::CREATE => create(association, request, kind, user).await,
+        ExtendedServicesFunction::MODIFY => modify(association, request, &kind, user.as_deref()),
+        ExtendedServicesFunction::DELETE => delete(association, &kind, user.as_deref()),
+        other => Err(diagnostic(FUNCTION, other.to_string())),
+    }
+}
+
+/// The user that the client has proved to be.
+///
+/// # Errors
+/// 222 for a request in the name of somebody else, where users have to prove who they are.
+fn user(
+    association: &Association,
+    request: &ExtendedServicesRequest,
+) -> Result<Option<String>, Diagnostic> {
+    let named = request.user_id.as_ref().map(|user| user.to_string_lossy());
+    let proved = association.seat.as_ref().and_then(Seat::user);
+    let proved = proved.map(|user| user.name.clone());
+    match named {
+        Some(named)
+            if proved.as_deref() != Some(&named) && !association.target.access.users.is_empty() =>
+        {
+            Err(diagnostic(USER_REFUSED, &*named))
+        }
+        _ => Ok(proved),
+    }
+}
+
+async fn create(
+    association: &mut Association,
+    request: &ExtendedServicesRequest,
+    kind: TaskKind,
+    owner: Option<String>,
+) -> Result<ExtendedServicesResponse, Diagnostic> {
+    let tasks = Arc::clone(&association.target.tasks);
+    let parameters = parameters(request)?;
+    let is_update = matches!(
+        parameters,
+        TaskParameters::Update(_) | TaskParameters::Xml(_)
+    );
+    // Of an update nothing is left but its package, and that only where it can be asked for by name.
+    let is_kept = !is_update || kind.name.is_some();
+    if is_kept {
+        tasks.check_room(&kind, owner.as_deref())?;
+    }
+    let outcome = match &parameters {
+        TaskParameters::Update(update) => {
+            update::answer(association, kind.package_type, update).await?
+        }
+        TaskParameters::Xml(document) => xml::answer(association, document).await?,
+        TaskParameters::ItemOrder(order) => {
+            if request.wait_action == WaitAction::WAIT {
+                return Err(diagnostic(NOT_AT_ONCE, ""));
+            }
+            order::answer(association, order).await?
+        }
+        TaskParameters::PersistentResultSet(set) => persistent::result_set(association, set)?,
+        TaskParameters::PersistentQuery(query) => {
+            persistent::query(association, query, owner.as_deref())?
+        }
+        other => {
+            let service = other.package_type().to_string();
+            return Err(diagnostic(Condition::EXTENDED_SERVICE_TYPE, service));
+        }
+    };
+    let is_kept = is_kept && outcome.failure.is_none();
+    let failure = outcome.failure;
+    let task = Task {
+        kind,
+        user_id: request
+            .user_id
+            .clone()
+            .or_else(|| owner.as_deref().map(Into::into)),
+        owner,
+        permissions: request.permissions.clone(),
+        description: request.description.clone(),
+        created: Some(tasks.now()),
+        status: outcome.status,
+        parameters: outcome.parameters,
+        result_set: outcome.result_set,
+    };
+    let (number, not_kept) = match is_kept.then(|| tasks.add(task.clone())) {
+        Some(Ok(number)) => (number, None),
+        // An update is done by now, though its package has found no room.
+        Some(Err(full)) if is_update => (0, Some(full)),
+        Some(Err(full)) => return Err(full),
+        None => (0, None),
+    };
+    let status = match (&failure, task.status) {
+        (Some(_), _) => OperationStatus::FAILURE,
+        (None, TaskStatus::COMPLETE) => OperationStatus::DONE,
+        (None, _) => OperationStatus::ACCEPTED,
+    };
+    let diagnostics: Vec<_> = failure.into_iter().chain(not_kept).collect();
+    let diagnostics = diagnostics.into_iter().map(DiagRec::DefaultFormat);
+    Ok(ExtendedServicesResponse {
+        diagnostics: (diagnostics.len() > 0).then(|| diagnostics.collect()),
+        ..with_package(request, response(status), number, &task)?
+    })
+}
+
+/// The response with the package of a task, where the client wants it.
+///
+/// # Errors
+/// Condition 14 for a package that cannot be encoded.
+fn with_package(
+    request: &ExtendedServicesRequest,
+    response: ExtendedServicesResponse,
+    number: u32,
+    task: &Task,
+) -> Result<ExtendedServicesResponse, Diagnostic> {
+    if request.wait_action == WaitAction::DONT_RETURN_PACKAGE {
+        return Ok(response);
+    }
+    let package = task.package(number).map(|mut package| {
+        // A package that is not kept cannot be asked for.
+        package.target_reference = package.target_reference.filter(|_| number > 0);
+        package.to_external()
+    });
+    match package {
+        Some(Ok(package)) => Ok(ExtendedServicesResponse {
+            task_package: Some(package),
+            ..response
+        }),
+        _ => Err(diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")),
+    }
+}
+
+/// The parameters of the request.
+///
+/// # Errors
+/// 1008 if there are none, 1043 if they name another service than the request, 1057 if they are malformed.
+fn parameters(request: &ExtendedServicesRequest) -> Result<TaskParameters, Diagnostic> {
+    let external = request.task_specific_parameters.as_ref();
+    let external = external.ok_or_else(|| missing("taskSpecificParameters"))?;
+    if external.direct_reference != Some(request.package_type) {
+        let syntax = external.direct_reference.map(|syntax| syntax.to_string());
+        return Err(diagnostic(PARAMETERS_SYNTAX, syntax.unwrap_or_default()));
+    }
+    TaskParameters::from_external(external).map_err(|error| {
+        let why = match error {
+            ExternalError::Value(error) => error.reason,
+            error => error.to_string(),
+        };
+        unsupported(&format!("taskSpecificParameters: {why}"))
+    })
+}
+
+/// Changes what is given anew of a task: contents, permissions, description.
+fn modify(
+    association: &mut Association,
+    request: &ExtendedServicesRequest,
+    kind: &TaskKind,
+    user: Option<&str>,
+) -> Result<ExtendedServicesResponse, Diagnostic> {
+    let tasks = Arc::clone(&association.target.tasks);
+    let (number, task) = tasks.named(kind, user, Function::PRESENT)?;
+    let mut task = Task::clone(&task);
+    if request.permissions.is_some() {
+        tasks.named(kind, user, Function::MODIFY_PERMISSIONS)?;
+        task.permissions.clone_from(&request.permissions);
+    }
+    if request.task_specific_parameters.is_some() || request.description.is_some() {
+        tasks.named(kind, user, Function::MODIFY_CONTENTS)?;
+    }
+    if request.description.is_some() {
+        task.description.clone_from(&request.description);
+    }
+    if request.task_specific_parameters.is_some() {
+        let outcome = match parameters(request)? {
+            TaskParameters::PersistentResultSet(set) => persistent::result_set(association, &set)?,
+            TaskParameters::PersistentQuery(query) => persistent::query(association, &query, user)?,
+            // What is done or on its way to people is not undone by another request.
+            _ => return Err(diagnostic(FUNCTION, request.function.to_string())),
+        };
+        task.parameters = outcome.parameters;
+        task.result_set = outcome.result_set;
+    }
+    tasks.replace(number, task.clone())?;
+    with_package(request, response(OperationStatus::DONE), number, &task)
+}
+
+fn delete(
+    association: &Association,
+    kind: &TaskKind,
+    user: Option<&str>,
+) -> Result<ExtendedServicesResponse, Diagnostic> {
+    let tasks = &association.target.tasks;
+    let (number, _) = tasks.named(kind, user, Function::DELETE)?;
+    tasks.remove(number);
+    Ok(response(OperationStatus::DONE))
+}
+
+/// That the task failed, because of what is told of one record.
+fn execution_failed(why: &Diagnostic) -> Diagnostic {
+    match why.addinfo.as_bytes() {
+        b"" => diagnostic(EXECUTION_FAILED, why.to_string()),
+        addinfo => diagnostic(EXECUTION_FAILED, addinfo),
+    }
+}
+
+fn missing(parameter: &str) -> Diagnostic {
+    diagnostic(PARAMETER_MISSING, parameter)
+}
+
+fn unsupported(parameter: &str) -> Diagnostic {
+    diagnostic(PARAMETER_VALUE, parameter)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! Item Order (Z39.50-2003 Appendix EXT.4): recorded for people to carry out. An order by a place in a result set keeps the
+//! record itself, because the result set ends with the session.
+
+use z3950_asn1::apdu::External;
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::es::TaskStatus;
+use z3950_asn1::es::item_order::{ItemOrder, ResultSetItem, TargetPart, TaskPackage};
+
+use super::{Outcome, missing, unsupported};
+use crate::backend::{Composition, Retrieve};
+use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::session::Association;
+
+/// Records the order.
+///
+/// # Errors
+/// 1008 for an order of nothing, 30 or 27 for a result set that is not there, 13 for a place that it does not have.
+pub(super) async fn answer(
+    association: &Association,
+    parameters: &ItemOrder,
+) -> Result<Outcome, Diagnostic> {
+    let ItemOrder::EsRequest(request) = parameters else {
+        return Err(unsupported("taskPackage"));
+    };
+    let wanted = &request.not_to_keep;
+    let item = match &wanted.result_set_item {
+        Some(item) => Some(record(association, item).await?),
+        None => None,
+    };
+    let item_request = wanted.item_request.clone().or(item);
+    let item_request = item_request.ok_or_else(|| missing("resultSetItem or itemRequest"))?;
+    let package = ItemOrder::TaskPackage(Box::new(TaskPackage {
+        origin_part: request.to_keep.clone(),
+        target_part: TargetPart {
+            item_request: Some(item_request),
+            ..TargetPart::default()
+        },
+    }));
+    Ok(Outcome::of(TaskStatus::PENDING, package))
+}
+
+async fn record(association: &Association, item: &ResultSetItem) -> Result<External, Diagnostic> {
+    let set = association
+        .result_sets
+        .find(item.result_set_id.as_bytes())?;
+    let out_of_range = || diagnostic(Condition::OUT_OF_RANGE, item.item.to_string());
+    let position = item
+        .item
+        .checked_sub(1)
+        .and_then(|position| usize::try_from(position).ok());
+    let position = position.ok_or_else(out_of_range)?;
+    let record = set.hits.ids(position..position.saturating_add(1));
+    let record = *record.first().ok_or_else(out_of_range)?;
+    let composition = Composition {
+        syntax: None,
+        element_set: "F".to_owned(),
+        by_database: Vec::new(),
+    };
+    let retrieved = set.backend.record(Retrieve {
+        hits: &set.hits,
+        record,
+        composition: &composition,
+    });
+    association.interrupt.or_stopped(retrieved).await?.record
+}

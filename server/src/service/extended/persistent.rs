@@ -1,0 +1,87 @@
+//! Persistent result sets and queries (Z39.50-2003 Appendices EXT.1 and EXT.2): kept as they are when the task is created.
+//! The records of a result set stay those that were found, since a result set has its snapshot of the database.
+
+use z3950_asn1::es::persistent_query::{self, PersistentQuery};
+use z3950_asn1::es::persistent_result_set::{
+    PersistentResultSet, ReplaceOrAppend, TargetPart, TaskPackage,
+};
+use z3950_asn1::es::{TaskParameters, TaskStatus};
+use z3950_asn1::oid;
+
+use super::{Outcome, missing, unsupported};
+use crate::diagnostic::Diagnostic;
+use crate::extended::{Function, TaskKind};
+use crate::service::count;
+use crate::session::Association;
+
+/// Keeps a result set of the session.
+///
+/// # Errors
+/// 1008 if none is named, 30 or 27 if there is none of that name, 1057 for `append`: records of two result sets are of two
+/// snapshots, which one cannot hold.
+pub(super) fn result_set(
+    association: &Association,
+    parameters: &PersistentResultSet,
+) -> Result<Outcome, Diagnostic> {
+    let PersistentResultSet::EsRequest(request) = parameters else {
+        return Err(unsupported("taskPackage"));
+    };
+    let wanted = request.not_to_keep.as_ref();
+    let name = wanted.and_then(|wanted| wanted.origin_supplied_result_set.as_ref());
+    let name = name.ok_or_else(|| missing("originSuppliedResultSet"))?;
+    let how = wanted.and_then(|wanted| wanted.replace_or_append);
+    if how.is_some_and(|how| how != ReplaceOrAppend::REPLACE) {
+        return Err(unsupported("replaceOrAppend"));
+    }
+    let set = association.result_sets.find(name.as_bytes())?.clone();
+    let package = PersistentResultSet::TaskPackage(TaskPackage {
+        origin_part: (),
+        target_part: Some(TargetPart {
+            target_supplied_result_set: None,
+            number_of_records: Some(count(set.hits.len())),
+        }),
+    });
+    Ok(Outcome {
+        result_set: Some(set),
+        ..Outcome::of(TaskStatus::COMPLETE, package)
+    })
+}
+
+/// Keeps a query, or that of another package once more.
+///
+/// # Errors
+/// 219 if there is no package of that name.
+pub(super) fn query(
+    association: &Association,
+    parameters: &PersistentQuery,
+    user: Option<&str>,
+) -> Result<Outcome, Diagnostic> {
+    let PersistentQuery::EsRequest(request) = parameters else {
+        return Err(unsupported("taskPackage"));
+    };
+    let query = match &request.not_to_keep {
+        persistent_query::OriginPartNotToKeep::Query(query) => (**query).clone(),
+        persistent_query::OriginPartNotToKeep::Package(name) => {
+            let kind = TaskKind {
+                package_type: oid::PERSISTENT_QUERY,
+                name: Some(name.clone()),
+            };
+            let (_, task) = association
+                .target
+                .tasks
+                .named(&kind, user, Function::PRESENT)?;
+            match &task.parameters {
+                TaskParameters::PersistentQuery(parameters) => match &**parameters {
+                    PersistentQuery::TaskPackage(package) => package.target_part.clone(),
+                    PersistentQuery::EsRequest(_) => return Err(unsupported("package")),
+                },
+                _ => return Err(unsupported("package")),
+            }
+        }
+    };
+    let package = PersistentQuery::TaskPackage(persistent_query::TaskPackage {
+        origin_part: request.to_keep.clone(),
+        target_part: query,
+    });
+    Ok(Outcome::of(TaskStatus::COMPLETE, package))
+}

@@ -1,0 +1,214 @@
+//! Database Update in its three versions (Z39.50-2003 Appendix EXT.5): all records of a task or none. If one cannot be
+//! updated, each says so in the package, and the others say that they were not because of it.
+
+use bytes::Bytes;
+use z3950_asn1::apdu::{
+    AttributeElement, AttributesPlusTerm, DatabaseName, DiagRec, External, Operand, RpnQuery,
+    RpnStructure, Schema, Term,
+};
+use z3950_asn1::es::TaskStatus;
+use z3950_asn1::es::update::{
+    Action, EsRequest, RecordId, RecordOrSurDiag, RecordStatus, SuppliedRecord, TargetPart,
+    TaskPackage, TaskPackageRecordStructure, Update, UpdateStatus,
+};
+use z3950_asn1::oid::{self, Oid};
+
+use super::{
+    ACTION, Outcome, TOO_MANY_RECORDS, UPDATE_SCHEMA, execution_failed, missing, unsupported,
+};
+use crate::backend::{self, Backend, Composition, Retrieve, Search, UpdateAction, UpdateRecord};
+use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::session::Association;
+
+/// The most records of one task.
+const MAX_RECORDS: usize = 1_000;
+
+/// Updates the database.
+///
+/// # Errors
+/// 1044 for an action that the version does not have, 1045 for an unknown schema, 25 for an unknown element set, 1008 for no
+/// record and 1046 for too many, 1057 for a parameter that cannot be heeded, and why the database cannot be updated at all.
+pub(super) async fn answer(
+    association: &Association,
+    version: Oid,
+    parameters: &Update,
+) -> Result<Outcome, Diagnostic> {
+    let Update::EsRequest(request) = parameters else {
+        return Err(unsupported("taskPackage"));
+    };
+    let database = DatabaseName(request.to_keep.database_name.clone());
+    let backend = association.backend_of(std::slice::from_ref(&database))?;
+    let action = action(version, request.to_keep.action)?;
+    check(&*backend, request)?;
+    let records = request
+        .not_to_keep
+        .iter()
+        .map(|record| wanted(action, record));
+    let records = records.collect::<Result<Vec<_>, _>>()?;
+    let outcomes = backend.update(backend::Update {
+        database: &database,
+        action,
+        records: &records,
+    });
+    // An update that is stopped half way would leave the client in doubt; it is not cancelled.
+    let outcomes = outcomes.await?;
+    let failure = outcomes.iter().find_map(|outcome| outcome.as_ref().err());
+    let failure = failure.map(execution_failed);
+    let mut structures = Vec::with_capacity(outcomes.len());
+    for (supplied, outcome) in request.not_to_keep.iter().zip(&outcomes) {
+        let record_or_sur_diag = match (outcome, &failure) {
+            (Err(why), _) => Some(surrogate(why.clone())),
+            (Ok(_), Some(failure)) => Some(surrogate(failure.clone())),
+            (Ok(id), None) => match &request.to_keep.element_set_name {
+                Some(name) if action != UpdateAction::Delete => {
+                    let name = name.to_string_lossy();
+                    let record = record(association, &*backend, &database, id, &name).await;
+                    record.map(|record| RecordOrSurDiag::Record(Box::new(record)))
+                }
+                _ => nothing_to_say(version),
+            },
+        };
+        structures.push(TaskPackageRecordStructure {
+            record_or_sur_diag,
+            correlation_info: supplied.correlation_info.clone(),
+            record_status: match failure {
+                None => RecordStatus::SUCCESS,
+                Some(_) => RecordStatus::FAILURE,
+            },
+            supplemental_diagnostics: None,
+        });
+    }
+    let package = Update::TaskPackage(Box::new(TaskPackage {
+        origin_part: request.to_keep.clone(),
+        target_part: TargetPart {
+            update_status: match failure {
+                None => UpdateStatus::SUCCESS,
+                Some(_) => UpdateStatus::FAILURE,
+            },
+            global_diagnostics: None,
+            task_package_records: Some(structures),
+        },
+    }));
+    let status = match failure {
+        None => TaskStatus::COMPLETE,
+        Some(_) => TaskStatus::ABORTED,
+    };
+    Ok(Outcome {
+        failure,
+        ..Outcome::of(status, package)
+    })
+}
+
+/// What stands in the place of a record that was not asked for: nothing in the first version, and no diagnostics in the others,
+/// since yaz-client 5.34 reads what stands there even where nothing does.
+fn nothing_to_say(version: Oid) -> Option<RecordOrSurDiag> {
+    let is_first = version == oid::DATABASE_UPDATE_1;
+    (!is_first).then(|| RecordOrSurDiag::SurrogateDiagnostics(Vec::new()))
+}
+
+fn surrogate(why: Diagnostic) -> RecordOrSurDiag {
+    RecordOrSurDiag::SurrogateDiagnostics(vec![DiagRec::DefaultFormat(why)])
+}
+
+fn action(version: Oid, action: Action) -> Result<UpdateAction, Diagnostic> {
+    Ok(match action {
+        Action::RECORD_INSERT => UpdateAction::Insert,
+        Action::RECORD_REPLACE => UpdateAction::Replace,
+        Action::RECORD_DELETE => UpdateAction::Delete,
+        Action::ELEMENT_UPDATE => UpdateAction::Elements,
+        Action::SPECIAL_UPDATE if version != oid::DATABASE_UPDATE_1 => UpdateAction::Special,
+        other => return Err(diagnostic(ACTION, other.to_string())),
+    })
+}
+
+/// Whether the server can do what the request asks for beside the update itself.
+fn check(backend: &dyn Backend, request: &EsRequest) -> Result<(), Diagnostic> {
+    if let Some(schema) = request.to_keep.schema
+        && backend
+            .element_set_of_schema(&Schema::Oid(schema), None)
+            .is_none()
+    {
+        return Err(diagnostic(UPDATE_SCHEMA, schema.to_string()));
+    }
+    if let Some(name) = &request.to_keep.element_set_name
+        && !backend.has_element_set(&name.to_string_lossy(), None)
+    {
+        let unknown = z3950_asn1::bib1::diagnostics::Condition::ELEMENT_SET_NAME;
+        return Err(diagnostic(unknown, name.as_bytes()));
+    }
+    if request.to_keep.action_qualifier.is_some() {
+        return Err(unsupported("actionQualifier"));
+    }
+    match request.not_to_keep.len() {
+        0 => Err(missing("suppliedRecords")),
+        1..=MAX_RECORDS => Ok(()),
+        _ => Err(diagnostic(TOO_MANY_RECORDS, MAX_RECORDS.to_string())),
+    }
+}
+
+/// A record as the backend is asked to update it. To be deleted by its identifier it is not looked at, since peers send
+/// anything there.
+fn wanted(action: UpdateAction, supplied: &SuppliedRecord) -> Result<UpdateRecord, Diagnostic> {
+    if supplied.supplemental_id.is_some() {
+        // Records have no versions by which somebody else's change could be noticed.
+        return Err(unsupported("supplementalId"));
+    }
+    let id = supplied.record_id.as_ref().map(|id| match id {
+        RecordId::Number(number) => Bytes::from(number.to_string()),
+        RecordId::String(string) => Bytes::copy_from_slice(string.as_bytes()),
+        RecordId::Opaque(octets) => octets.to_bytes(),
+    });
+    let is_named = action == UpdateAction::Delete && id.is_some();
+    Ok(UpdateRecord {
+        id,
+        record: (!is_named).then(|| supplied.record.clone()),
+    })
+}
+
+/// The record of an identifier as it is now; `None` if it cannot be had, which is no failure of the update.
+async fn record(
+    association: &Association,
+    backend: &dyn Backend,
+    database: &DatabaseName,
+    id: &Bytes,
+    element_set: &str,
+) -> Option<External> {
+    const DOC_ID: i64 = 1032;
+    const URX: i64 = 104;
+    let operand = AttributesPlusTerm {
+        attributes: vec![
+            AttributeElement::numeric(1, DOC_ID),
+            AttributeElement::numeric(4, URX),
+        ],
+        term: Term::General(id.clone().into()),
+    };
+    let query = RpnQuery {
+        attribute_set: oid::BIB_1,
+        rpn: RpnStructure::Op(Operand::AttributesPlusTerm(operand)),
+    };
+    let found = backend.search(Search {
+        databases: std::slice::from_ref(database),
+        query: &query,
+        result_set: &|_| None,
+        term_counts: false,
+        facets: &[],
+    });
+    let hits = association.interrupt.or_stopped(found).await.ok()?.hits;
+    let composition = Composition {
+        syntax: None,
+        element_set: element_set.to_owned(),
+        by_database: Vec::new(),
+    };
+    let retrieved = backend.record(Retrieve {
+        hits: &hits,
+        record: *hits.ids(0..1).first()?,
+        composition: &composition,
+    });
+    association
+        .interrupt
+        .or_stopped(retrieved)
+        .await
+        .ok()?
+        .record
+        .ok()
+}

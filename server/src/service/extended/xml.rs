@@ -1,0 +1,93 @@
+//! XML ES, 1.2.840.10003.9.1000.105.4: an XML document as a task, whose meaning is the server's. Here a MARCXML document is an
+//! update of the first database: its records are added, or put in the place of those with their identifiers.
+//!
+//! The package says what was done: `<update status="success"><record id="1"/></update>`.
+
+use bytes::Bytes;
+use z3950_asn1::apdu::{DatabaseName, External};
+use z3950_asn1::es::{TaskParameters, TaskStatus};
+use z3950_asn1::oid;
+use z3950_asn1::record::marcxml;
+use z3950_asn1::record::stream::{InputForm, RecordReader};
+use z3950_asn1::types::OctetString;
+
+use super::{Outcome, execution_failed, unsupported};
+use crate::backend::{Update, UpdateAction, UpdateRecord};
+use crate::diagnostic::Diagnostic;
+use crate::session::Association;
+
+/// Updates the first database with the records of the document.
+///
+/// # Errors
+/// 1057 for a document that is not MARCXML or has no record, and why the database cannot be updated.
+pub(super) async fn answer(
+    association: &Association,
+    document: &OctetString,
+) -> Result<Outcome, Diagnostic> {
+    let records = records(document)?;
+    let mut databases = association.target.backend.databases().into_iter();
+    let database = databases
+        .next()
+        .ok_or_else(|| unsupported("no database can be updated"))?;
+    let database = DatabaseName::from(database.name.as_str());
+    let backend = association.backend_of(std::slice::from_ref(&database))?;
+    let outcomes = backend.update(Update {
+        database: &database,
+        action: UpdateAction::Special,
+        records: &records,
+    });
+    let outcomes = outcomes.await?;
+    let failure = outcomes.iter().find_map(|outcome| outcome.as_ref().err());
+    let failure = failure.map(execution_failed);
+    let status = match failure {
+        None => TaskStatus::COMPLETE,
+        Some(_) => TaskStatus::ABORTED,
+    };
+    let report = TaskParameters::Xml(report(failure.is_none(), &outcomes).into_bytes().into());
+    Ok(Outcome {
+        failure,
+        ..Outcome::of(status, report)
+    })
+}
+
+/// The records of a MARCXML document, each as a document of its own.
+fn records(document: &OctetString) -> Result<Vec<UpdateRecord>, Diagnostic> {
+    let mut records = Vec::new();
+    for found in RecordReader::new(document.as_bytes(), InputForm::MarcXml) {
+        let record = found.map_err(|error| unsupported(&error.to_string()))?;
+        let record = record.record.map_err(|error| unsupported(&error))?;
+        let xml = marcxml::to_xml(&record).text.into_bytes();
+        records.push(UpdateRecord {
+            id: None,
+            record: Some(External::octet_aligned(oid::XML, xml)),
+        });
+    }
+    match records.is_empty() {
+        true => Err(unsupported("the document has no MARCXML record")),
+        false => Ok(records),
+    }
+}
+
+fn report(is_done: bool, outcomes: &[Result<Bytes, Diagnostic>]) -> String {
+    let status = if is_done { "success" } else { "failure" };
+    let records = outcomes.iter().map(|outcome| match outcome {
+        Ok(id) => format!("<record id=\"{}\"/>", escaped(&String::from_utf8_lossy(id))),
+        Err(why) => format!("<record diagnostic=\"{}\"/>", escaped(&why.to_string())),
+    });
+    let records: String = records.collect();
+    format!("<update status=\"{status}\">{records}</update>")
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '"' => out.push_str("&quot;"),
+            other if other.is_control() => out.push('\u{fffd}'),
+            other => out.push(other),
+        }
+    }
+    out
+}

@@ -1,0 +1,183 @@
+//! Scan (Z39.50-2003 §3.2.8): terms of an index around a starting point, with their counts.
+
+use z3950_asn1::apdu::{
+    Apdu, DiagRec, Entry, ListEntries, ScanRequest, ScanResponse, ScanStatus, Term, TermInfo,
+};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::format::conventions::Convention;
+use z3950_asn1::oid::BIB_1;
+
+use super::count;
+use crate::backend::{Scan, ScanTerm, Scanned};
+use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::session::Association;
+
+/// Answers with the terms, or with the diagnostic why there are none.
+pub(crate) async fn answer(association: &mut Association, request: &ScanRequest) -> Apdu {
+    match scan(association, request).await {
+        Ok(response) => response.into(),
+        Err(diagnostic) => failed(diagnostic).into(),
+    }
+}
+
+/// A scan that fails.
+pub(crate) fn failed(diagnostic: Diagnostic) -> ScanResponse {
+    let entries = ListEntries {
+        entries: None,
+        nonsurrogate_diagnostics: Some(vec![DiagRec::DefaultFormat(diagnostic)]),
+    };
+    ScanResponse {
+        reference_id: None,
+        step_size: None,
+        scan_status: ScanStatus::FAILURE,
+        number_of_entries_returned: 0,
+        position_of_term: None,
+        entries: Some(entries),
+        attribute_set: None,
+        other_info: None,
+    }
+}
+
+async fn scan(
+    association: &mut Association,
+    request: &ScanRequest,
+) -> Result<ScanResponse, Diagnostic> {
+    let backend = association.backend_of(&request.database_names)?;
+    let window = Window::of(association, request)?;
+    let information = request.other_info.as_ref();
+    let within = match information.and_then(|information| Convention::ScanSet.find(information)) {
+        Some(name) => {
+            association.result_sets.touch(name.as_bytes());
+            Some(&association.result_sets.find(name.as_bytes())?.hits)
+        }
+        None => None,
+    };
+    let scanned = backend.scan(Scan {
+        databases: &request.database_names,
+        attribute_set: request.attribute_set.unwrap_or(BIB_1),
+        start: &request.term_list_and_start_point,
+        within,
+        before: window.before,
+        after: window.after + usize::from(window.beyond),
+        step: step(request)?,
+    });
+    let scanned = association.interrupt.or_stopped(scanned).await?;
+    Ok(response(association, request, scanned, &window))
+}
+
+/// The place of the starting point among the terms wanted.
+struct Window {
+    /// Terms wanted that go before it.
+    before: usize,
+    /// Terms wanted from it on.
+    after: usize,
+    /// Whether it goes before the first term of the answer, and is left out itself.
+    beyond: bool,
+}
+
+impl Window {
+    /// The preferred position of the starting point is 1 unless said otherwise; 0 stands for one before the first term of the
+    /// answer, and one more than the terms wanted for one behind the last.
+    ///
+    /// # Errors
+    /// Condition 228 for no term, 31 for more than the limit, 233 for a position outside the answer.
+    fn of(association: &Association, request: &ScanRequest) -> Result<Self, Diagnostic> {
+        let wanted = request.number_of_terms_requested;
+        let most = association.target.limits.scan_terms;
+        let number = match usize::try_from(wanted) {
+            Ok(number @ 1..) => number,
+            _ => return Err(diagnostic(Condition::MALFORMED_SCAN, wanted.to_string())),
+        };
+        if number > most {
+            let words = format!("at most {most} terms");
+            return Err(diagnostic(Condition::RESOURCES_EXHAUSTED, words));
+        }
+        let position = request.preferred_position_in_response.unwrap_or(1);
+        match usize::try_from(position) {
+            Ok(place) if place <= number + 1 => {
+                let before = place.saturating_sub(1);
+                Ok(Self {
+                    before,
+                    after: number - before,
+                    beyond: place == 0,
+                })
+            }
+            _ => Err(diagnostic(Condition::SCAN_POSITION, position.to_string())),
+        }
+    }
+}
+
+fn step(request: &ScanRequest) -> Result<usize, Diagnostic> {
+    let step = request.step_size.unwrap_or(0);
+    usize::try_from(step).map_err(|_| diagnostic(Condition::SCAN_STEP_SIZE, step.to_string()))
+}
+
+fn response(
+    association: &Association,
+    request: &ScanRequest,
+    scanned: Scanned,
+    window: &Window,
+) -> ScanResponse {
+    let before = scanned.before.len();
+    let beyond = usize::from(window.beyond && scanned.exact);
+    let after = scanned.after.into_iter().skip(beyond).take(window.after);
+    let terms = scanned.before.into_iter().chain(after);
+    let (entries, cut) = packed(terms, association.terms.preferred_message_size);
+    let returned = entries.len();
+    let entries = ListEntries {
+        entries: (returned > 0).then_some(entries),
+        nonsurrogate_diagnostics: None,
+    };
+    ScanResponse {
+        reference_id: None,
+        step_size: request.step_size,
+        scan_status: match returned {
+            _ if cut => ScanStatus::PARTIAL_2,
+            all if all < window.before + window.after => ScanStatus::PARTIAL_5,
+            _ => ScanStatus::SUCCESS,
+        },
+        number_of_entries_returned: count(returned),
+        position_of_term: Some(match window.beyond {
+            true => 0,
+            false => count(before.min(returned) + 1),
+        }),
+        entries: (returned > 0).then_some(entries),
+        attribute_set: request.attribute_set,
+        other_info: None,
+    }
+}
+
+/// The terms as far as they fit, and whether some did not.
+fn packed(terms: impl Iterator<Item = ScanTerm>, most: usize) -> (Vec<Entry>, bool) {
+    let mut octets: usize = 0;
+    let mut entries = Vec::new();
+    for term in terms {
+        octets = octets.saturating_add(size(&term));
+        if octets > most && !entries.is_empty() {
+            return (entries, true);
+        }
+        entries.push(Entry::TermInfo(Box::new(TermInfo {
+            term: term.term,
+            display_term: term.display.map(Into::into),
+            suggested_attributes: None,
+            alternative_term: None,
+            global_occurrences: term.records.map(count),
+            by_attributes: None,
+            other_term_info: None,
+        })));
+    }
+    (entries, false)
+}
+
+/// About the octets of a term in an answer.
+fn size(term: &ScanTerm) -> usize {
+    /// Tags, lengths and the count.
+    const AROUND: usize = 24;
+    let octets = match &term.term {
+        Term::General(octets) => octets.len(),
+        Term::CharacterString(text) => text.as_bytes().len(),
+        _ => 0,
+    };
+    let display = term.display.as_ref().map_or(0, String::len);
+    octets.saturating_add(display).saturating_add(AROUND)
+}

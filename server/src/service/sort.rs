@@ -1,0 +1,156 @@
+//! Sort (Z39.50-2003 §3.2.7.1): result sets merged and put in order, into one of them or another.
+
+use std::sync::Arc;
+
+use z3950_asn1::apdu::{
+    Apdu, CaseSensitivity, DiagRec, Options, SortElement, SortKeySpec, SortRelation, SortRequest,
+    SortResponse, SortResultSetStatus, SortStatus,
+};
+use z3950_asn1::bib1::diagnostics::Condition;
+
+use super::count;
+use super::search::check_name;
+use crate::backend::{Hits, Sort};
+use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::result_sets::ResultSet;
+use crate::session::Association;
+
+/// Conditions of this service that the catalogue of names does not have.
+const NO_RESULT_SET: Condition = Condition(208);
+const DUPLICATE_KEYS: Condition = Condition(212);
+const RELATION: Condition = Condition(214);
+const CASE: Condition = Condition(215);
+
+/// Sorts, keeps the set and answers. A sort that fails leaves all sets as they are.
+pub(crate) async fn answer(association: &mut Association, request: &SortRequest) -> Apdu {
+    match sort(association, request).await {
+        Ok(records) => {
+            let told = association.terms.options.contains(Options::RESULT_COUNT);
+            SortResponse {
+                reference_id: None,
+                sort_status: SortStatus::SUCCESS,
+                result_set_status: None,
+                diagnostics: None,
+                result_count: told.then(|| count(records)),
+                other_info: None,
+            }
+            .into()
+        }
+        Err(diagnostic) => {
+            let name = request.sorted_result_set_name.as_bytes();
+            let mut response = failed(diagnostic);
+            if !association.result_sets.has(name) {
+                response.result_set_status = Some(SortResultSetStatus::NONE);
+            }
+            response.into()
+        }
+    }
+}
+
+/// A sort that fails and leaves the set as it is.
+pub(crate) fn failed(diagnostic: Diagnostic) -> SortResponse {
+    SortResponse {
+        reference_id: None,
+        sort_status: SortStatus::FAILURE,
+        result_set_status: Some(SortResultSetStatus::UNCHANGED),
+        diagnostics: Some(vec![DiagRec::DefaultFormat(diagnostic)]),
+        result_count: None,
+        other_info: None,
+    }
+}
+
+/// How many records have been sorted.
+async fn sort(association: &mut Association, request: &SortRequest) -> Result<usize, Diagnostic> {
+    let name = request.sorted_result_set_name.as_bytes();
+    check_name(association, name)?;
+    check_keys(association, &request.sort_sequence)?;
+    let inputs = inputs(association, request)?;
+    let Some(ResultSet { backend, .. }) = inputs.first() else {
+        return Err(diagnostic(NO_RESULT_SET, ""));
+    };
+    association.result_sets.check_room(name)?;
+    let lists: Vec<Hits> = inputs.iter().map(|set| set.hits.clone()).collect();
+    let sorted = backend.sort(Sort {
+        inputs: &lists,
+        keys: &request.sort_sequence,
+    });
+    let hits = association.interrupt.or_stopped(sorted).await?;
+    let records = hits.len();
+    let backend = Arc::clone(backend);
+    association
+        .result_sets
+        .keep(name, ResultSet { backend, hits })?;
+    Ok(records)
+}
+
+/// The result sets to be sorted.
+///
+/// # Errors
+/// Condition 30 or 27 for one that is not there, 230 for too many records, 237 for sets that do not go together.
+fn inputs(
+    association: &mut Association,
+    request: &SortRequest,
+) -> Result<Vec<ResultSet>, Diagnostic> {
+    let mut inputs: Vec<ResultSet> = Vec::new();
+    let most = association.target.limits.sorted_records;
+    let mut records: usize = 0;
+    for name in &request.input_result_set_names {
+        association.result_sets.touch(name.as_bytes());
+        let set = association.result_sets.find(name.as_bytes())?;
+        if inputs
+            .first()
+            .is_some_and(|first| !Arc::ptr_eq(&first.backend, &set.backend))
+        {
+            return Err(diagnostic(Condition::ILLEGAL_SORT, name.as_bytes()));
+        }
+        records = records.saturating_add(set.hits.len());
+        if records > most {
+            return Err(diagnostic(
+                Condition::TOO_MANY_RECORDS_TO_SORT,
+                most.to_string(),
+            ));
+        }
+        inputs.push(set.clone());
+    }
+    Ok(inputs)
+}
+
+/// Whether the keys can be keys at all; which of them a database can sort by, it says itself.
+///
+/// # Errors
+/// Condition 207 for none, 211 for too many, 212 for one that is there twice, 214 and 215 for what is not in the standard.
+fn check_keys(association: &Association, keys: &[SortKeySpec]) -> Result<(), Diagnostic> {
+    let most = association.target.limits.sort_keys;
+    if keys.is_empty() {
+        return Err(diagnostic(Condition::SORT_SEQUENCE, "no key is given"));
+    }
+    if keys.len() > most {
+        return Err(diagnostic(Condition::TOO_MANY_SORT_KEYS, most.to_string()));
+    }
+    let mut before: Vec<&SortElement> = Vec::new();
+    for key in keys {
+        if before.contains(&&key.sort_element) {
+            return Err(diagnostic(DUPLICATE_KEYS, ""));
+        }
+        if !RELATIONS.contains(&key.sort_relation) {
+            return Err(diagnostic(RELATION, key.sort_relation.0.to_string()));
+        }
+        if !CASES.contains(&key.case_sensitivity) {
+            return Err(diagnostic(CASE, key.case_sensitivity.0.to_string()));
+        }
+        before.push(&key.sort_element);
+    }
+    Ok(())
+}
+
+const RELATIONS: [SortRelation; 4] = [
+    SortRelation::ASCENDING,
+    SortRelation::DESCENDING,
+    SortRelation::ASCENDING_BY_FREQUENCY,
+    SortRelation::DESCENDING_BY_FREQUENCY,
+];
+
+const CASES: [CaseSensitivity; 2] = [
+    CaseSensitivity::CASE_SENSITIVE,
+    CaseSensitivity::CASE_INSENSITIVE,
+];

@@ -1,0 +1,226 @@
+//! Resource control: operations that are stopped, asked about or allowed, and what a session has cost.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use z3950_asn1::apdu::*;
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::format::resource_report1::ResourceReport;
+
+use super::stub::Stub;
+use crate::diagnostic::diagnostic;
+use crate::limits::Limits;
+use crate::requests::{
+    init, now, only, open, open_on, present_request, search, search_request, shown,
+};
+use crate::session::{Reply, Session};
+use crate::target::{Offer, Target};
+
+fn trigger(action: RequestedAction, reference_id: Option<&str>) -> Apdu {
+    TriggerResourceControlRequest {
+        reference_id: reference_id.map(|id| ReferenceId(id.into())),
+        requested_action: action,
+        pref_resource_report_format: None,
+        result_set_wanted: None,
+        other_info: None,
+    }
+    .into()
+}
+
+/// The answer to a request that the client has stopped once it waits.
+fn cancelled(session: &mut Session, request: &Apdu) -> Reply {
+    let interrupt = session.interrupt();
+    let mut answer = pin!(session.answer(request));
+    assert!(answer.as_mut().now_or_never().is_none(), "it waits");
+    let other = trigger(RequestedAction::CANCEL, Some("another"));
+    assert_eq!(interrupt.take(&other), Some(vec![]));
+    assert!(answer.as_mut().now_or_never().is_none(), "it goes on");
+    assert_eq!(interrupt.take(&init()), None, "that has to wait");
+    let cancel = trigger(RequestedAction::CANCEL, None);
+    assert_eq!(interrupt.take(&cancel), Some(vec![]));
+    now(answer)
+}
+
+#[test]
+fn searches_are_stopped() {
+    let mut session = open(Arc::new(Stub), Limits::default());
+    let Apdu::SearchResponse(response) = only(cancelled(&mut session, &search("never"))) else {
+        panic!("a SearchResponse")
+    };
+    assert_eq!(shown(&response.records), "105 ");
+    assert_eq!(response.result_set_status, Some(ResultSetStatus::NONE));
+    // The session goes on.
+    let Apdu::SearchResponse(response) = only(now(session.answer(&search("5")))) else {
+        panic!("a SearchResponse")
+    };
+    assert_eq!(response.result_count, 5);
+    assert_eq!(
+        session
+            .interrupt()
+            .take(&trigger(RequestedAction::CANCEL, None)),
+        None
+    );
+}
+
+#[test]
+fn presents_are_stopped_with_the_records_that_there_are() {
+    for (start, status, records) in [
+        (1, PresentStatus::PARTIAL_3, "sutrs 0 1, sutrs 1 1"),
+        (3, PresentStatus::FAILURE, "105 "),
+    ] {
+        let mut session = open(Arc::new(Stub), Limits::default());
+        only(now(session.answer(&search("5"))));
+        let request = present_request(start, 3).into();
+        let Apdu::PresentResponse(response) = only(cancelled(&mut session, &request)) else {
+            panic!("a PresentResponse")
+        };
+        assert_eq!(response.present_status, status);
+        assert_eq!(shown(&response.records), records);
+    }
+}
+
+#[test]
+fn the_server_may_stop_as_well() {
+    let request = present_request(1, 3).into();
+    for (request, expected) in [
+        (search("never"), "31 time"),
+        (request, "sutrs 0 1, sutrs 1 1"),
+    ] {
+        let mut session = open(Arc::new(Stub), Limits::default());
+        only(now(session.answer(&search("5"))));
+        let interrupt = session.interrupt();
+        let mut answer = pin!(session.answer(&request));
+        assert!(answer.as_mut().now_or_never().is_none(), "it waits");
+        interrupt.stop(diagnostic(Condition::RESOURCES_EXHAUSTED, "time"));
+        let records = match only(now(answer)) {
+            Apdu::SearchResponse(response) => response.records,
+            Apdu::PresentResponse(response) => {
+                assert_eq!(response.present_status, PresentStatus::PARTIAL_4);
+                response.records
+            }
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(shown(&records), expected);
+    }
+}
+
+#[test]
+fn reports_are_sent_of_what_is_under_way() {
+    let mut session = open(Arc::new(Stub), Limits::default());
+    let interrupt = session.interrupt();
+    let request = search("never");
+    let mut answer = pin!(session.answer(&request));
+    assert!(answer.as_mut().now_or_never().is_none(), "it waits");
+    for action in [
+        RequestedAction::RESOURCE_REPORT,
+        RequestedAction::RESOURCE_CONTROL,
+    ] {
+        let sent = interrupt.take(&trigger(action, None)).expect("taken");
+        let [Apdu::ResourceControlRequest(report)] = &*sent else {
+            panic!("{sent:?}")
+        };
+        assert!(!report.response_required);
+        assert_eq!(report.triggered_request_flag, Some(true));
+    }
+}
+
+/// A session that asks before it answers a search of more than four hits.
+fn asking() -> Session {
+    let offer = Offer {
+        ask_above: Some(4),
+        ..Offer::default()
+    };
+    open_on(Target::new(Arc::new(Stub), Limits::default()).with_offer(offer))
+}
+
+#[test]
+fn large_results_wait_for_leave() {
+    for (continue_flag, wanted, status, records, kept) in [
+        (true, None, None, "none", true),
+        (
+            false,
+            Some(true),
+            Some(ResultSetStatus::SUBSET),
+            "105 ",
+            true,
+        ),
+        (
+            false,
+            Some(false),
+            Some(ResultSetStatus::NONE),
+            "105 ",
+            false,
+        ),
+        (false, None, Some(ResultSetStatus::NONE), "105 ", false),
+    ] {
+        let mut session = asking();
+        let request = SearchRequest {
+            reference_id: Some(ReferenceId("ref".into())),
+            ..search_request("5")
+        };
+        let Apdu::ResourceControlRequest(asked) = only(now(session.answer(&request.into()))) else {
+            panic!("a ResourceControlRequest")
+        };
+        assert!(asked.response_required);
+        assert_eq!(asked.suspended_flag, Some(true));
+        let report = asked.resource_report.expect("a report");
+        let report = ResourceReport::from_external(&report).expect("resource-1");
+        assert_eq!(report.estimates[0].value, 5);
+        let leave = ResourceControlResponse {
+            reference_id: None,
+            continue_flag,
+            result_set_wanted: wanted,
+            other_info: None,
+        };
+        let Apdu::SearchResponse(response) = only(now(session.answer(&leave.into()))) else {
+            panic!("a SearchResponse")
+        };
+        assert_eq!(response.reference_id, Some(ReferenceId("ref".into())));
+        assert_eq!(response.result_set_status, status);
+        assert_eq!(shown(&response.records), records);
+        let present = super::presented(&mut session, present_request(1, 1));
+        let expected = if kept { "sutrs 0 1" } else { "30 default" };
+        assert_eq!(shown(&present.records), expected);
+    }
+    // Smaller results do not wait.
+    only(now(asking().answer(&search("4"))));
+}
+
+#[test]
+fn reports_tell_what_the_session_has_done() {
+    let mut session = open(Arc::new(Stub), Limits::default());
+    only(now(session.answer(&search("2"))));
+    only(now(session.answer(&search("5"))));
+    super::presented(&mut session, present_request(1, 2));
+    for (op_id, status, words) in [
+        (
+            None,
+            ResourceReportStatus::SUCCESS,
+            Some("2 searches, 2 records sent"),
+        ),
+        (
+            Some(ReferenceId("x".into())),
+            ResourceReportStatus::FAILURE_1,
+            None,
+        ),
+    ] {
+        let request = ResourceReportRequest {
+            reference_id: None,
+            op_id,
+            pref_resource_report_format: None,
+            other_info: None,
+        };
+        let Apdu::ResourceReportResponse(response) = only(now(session.answer(&request.into())))
+        else {
+            panic!("a ResourceReportResponse")
+        };
+        assert_eq!(response.resource_report_status, status);
+        let report = response.resource_report.map(|report| {
+            let report = ResourceReport::from_external(&report).expect("resource-1");
+            assert_eq!(report.estimates[0].value, 5);
+            report.message.to_string_lossy().into_owned()
+        });
+        assert_eq!(report.as_deref(), words);
+    }
+}

@@ -1,0 +1,156 @@
+//! Scan: which terms come, where the starting point stands among them, and why there are none.
+
+use std::sync::Arc;
+
+use z3950_asn1::apdu::*;
+use z3950_asn1::format::conventions::Convention;
+
+use super::stub::Stub;
+use crate::limits::Limits;
+use crate::requests::{now, only, open, scan_request, search};
+use crate::session::Session;
+
+fn scanned(session: &mut Session, request: ScanRequest) -> ScanResponse {
+    match only(now(session.answer(&request.into()))) {
+        Apdu::ScanResponse(response) => *response,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The terms of a response, or its diagnostic.
+fn shown(response: &ScanResponse) -> String {
+    let entries = response.entries.clone().unwrap_or_default();
+    if let Some([DiagRec::DefaultFormat(one)]) = entries.nonsurrogate_diagnostics.as_deref() {
+        return format!("{} {}", one.condition, one.addinfo.to_string_lossy());
+    }
+    let terms = entries.entries.unwrap_or_default();
+    assert_eq!(terms.len() as i64, response.number_of_entries_returned);
+    let terms = terms.iter().map(|entry| match entry {
+        Entry::TermInfo(info) => match &info.term {
+            Term::General(octets) => String::from_utf8_lossy(octets.as_bytes()).into_owned(),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    });
+    terms.collect()
+}
+
+#[test]
+fn terms_come_around_the_starting_point() {
+    // Start, terms wanted, preferred position, step; terms, position of the start, status.
+    for (start, number, preferred, step, terms, position, status) in [
+        ("d", 3, Some(1), None, "def", 1, 0),
+        ("d", 3, None, Some(0), "def", 1, 0),
+        ("d", 3, Some(2), None, "cde", 2, 0),
+        ("d", 3, Some(3), None, "bcd", 3, 0),
+        // Behind the last term, and in front of the first.
+        ("d", 2, Some(3), None, "bc", 3, 0),
+        ("d", 3, Some(0), None, "efg", 0, 0),
+        ("dd", 3, Some(0), None, "efg", 0, 0),
+        ("dd", 3, Some(1), None, "efg", 1, 0),
+        // The list begins or ends.
+        ("a", 3, Some(3), None, "b", 1, 5),
+        ("c", 4, Some(3), None, "bcd", 2, 5),
+        ("j", 4, Some(1), None, "jk", 1, 5),
+        ("z", 4, Some(1), None, "", 1, 5),
+        ("z", 3, Some(3), None, "jk", 3, 5),
+        ("d", 3, Some(1), Some(1), "dfh", 1, 0),
+        ("f", 4, Some(3), Some(1), "bdfh", 3, 0),
+    ] {
+        let case = format!("{start} {number} {preferred:?} {step:?}");
+        let mut session = open(Arc::new(Stub), Limits::default());
+        let request = ScanRequest {
+            number_of_terms_requested: number,
+            preferred_position_in_response: preferred,
+            step_size: step,
+            ..scan_request(start)
+        };
+        let response = scanned(&mut session, request);
+        assert_eq!(shown(&response), terms, "{case}");
+        assert_eq!(response.position_of_term, Some(position), "{case}");
+        assert_eq!(response.scan_status, ScanStatus(status), "{case}");
+        assert_eq!(response.step_size, step, "{case}");
+    }
+}
+
+#[test]
+fn scans_that_fail_say_why() {
+    let check = |change: &dyn Fn(&mut ScanRequest), diagnostic: &str| {
+        let limits = Limits {
+            scan_terms: 20,
+            databases_per_search: 2,
+            ..Limits::default()
+        };
+        let mut session = open(Arc::new(Stub), limits);
+        let mut request = scan_request("d");
+        change(&mut request);
+        let response = scanned(&mut session, request);
+        assert_eq!(shown(&response), diagnostic);
+        assert_eq!(response.scan_status, ScanStatus::FAILURE);
+        assert_eq!(response.number_of_entries_returned, 0);
+    };
+    let number =
+        |number| move |request: &mut ScanRequest| request.number_of_terms_requested = number;
+    check(&number(0), "228 0");
+    check(&number(-1), "228 -1");
+    check(&number(21), "31 at most 20 terms");
+    check(&number(i64::MAX), "31 at most 20 terms");
+    let position = |position| {
+        move |request: &mut ScanRequest| request.preferred_position_in_response = Some(position)
+    };
+    check(&position(-1), "233 -1");
+    check(&position(i64::MAX), "233 9223372036854775807");
+    check(&|request| request.step_size = Some(-1), "206 -1");
+    let databases = |names: &[&str]| names.iter().map(|name| DatabaseName::from(*name)).collect();
+    check(
+        &|request| request.database_names = databases(&[]),
+        "23 no database is named",
+    );
+    check(
+        &|request| request.database_names = databases(&["a", "b", "c"]),
+        "111 2",
+    );
+    check(
+        &|request| request.term_list_and_start_point.term = Term::General("refused".into()),
+        "232 title",
+    );
+    let within = |request: &mut ScanRequest| {
+        let information = request.other_info.get_or_insert_default();
+        Convention::ScanSet.put(information, "1");
+    };
+    check(&within, "30 1");
+}
+
+#[test]
+fn terms_of_a_result_set_and_as_many_as_fit() {
+    let limits = Limits {
+        preferred_message_size: 60,
+        ..Limits::default()
+    };
+    let mut session = open(Arc::new(Stub), limits);
+    only(now(session.answer(&search("7"))));
+    let mut request = scan_request("d");
+    let information = request.other_info.get_or_insert_default();
+    Convention::ScanSet.put(information, "default");
+    let response = scanned(&mut session, request);
+    assert_eq!(
+        (shown(&response), response.scan_status),
+        ("de".to_owned(), ScanStatus::PARTIAL_2)
+    );
+    let entries = response.entries.and_then(|entries| entries.entries);
+    let Some([Entry::TermInfo(first), ..]) = entries.as_deref() else {
+        panic!("terms")
+    };
+    assert_eq!(first.global_occurrences, Some(7));
+}
+
+#[test]
+fn databases_that_cannot_be_scanned_say_so() {
+    struct Bare;
+    impl crate::backend::Backend for Bare {}
+    let mut session = open(Arc::new(Bare), Limits::default());
+    assert_eq!(
+        shown(&scanned(&mut session, scan_request("d"))),
+        "1025 scan"
+    );
+}
