@@ -1,73 +1,114 @@
 //! One connection from its first octet to its last: requests in, one after the other, answers out (Z39.50-2003 §4.2).
-//! Nothing is read while an answer is written, so a client that does not read holds up itself alone.
+//! Nothing is read while an answer is written, so a client that does not read holds up itself alone; while an operation
+//! runs, only as far ahead as it takes to notice that it is no longer wanted.
+
+mod inlet;
+mod outlet;
+mod tally;
 
 use std::io;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::StreamExt;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use futures_util::FutureExt;
+use futures_util::future::FusedFuture;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
-use tokio_util::codec::FramedRead;
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tracing::{debug, info, trace};
 use z3950_asn1::apdu::{Apdu, CloseReason};
 use z3950_asn1::codec;
 use z3950_asn1::codec::dump::dump;
-use z3950_asn1::codec::frame::{ApduCodec, StreamError};
+use z3950_asn1::codec::frame::StreamError;
 
-use crate::backend::Backend;
-use crate::fault::{Faults, Item, Output, Script};
+use self::inlet::{Ahead, Inlet};
+pub(crate) use self::outlet::Transport;
+use self::tally::Tally;
+use crate::fault::{Faults, Intake, Item, Output, Script};
 use crate::limits::Limits;
-use crate::observer::Observer;
-use crate::session::Session;
+use crate::observer::{Observer, Peer};
+use crate::session::{Reply, Session};
+use crate::target::Target;
+use crate::transcript::{Player, Recording};
 
 /// What all connections of a server share.
 pub(crate) struct Shared {
-    pub(crate) backend: Arc<dyn Backend>,
-    pub(crate) limits: Arc<Limits>,
+    pub(crate) target: Arc<Target>,
     pub(crate) faults: Arc<Faults>,
+    /// Conversations to be answered again instead of the target's answers.
+    pub(crate) replayed: Option<Arc<Recording>>,
     pub(crate) observer: Arc<dyn Observer>,
 }
 
+/// Who is connected.
+#[derive(Clone, Copy)]
+pub(crate) struct Client {
+    /// The number of the session, from 1.
+    pub(crate) number: u64,
+    pub(crate) peer: Peer,
+    /// When the connection was accepted.
+    pub(crate) begun: Instant,
+}
+
 /// Serves a connection until it ends, or until `stopping` turns true and the answer in progress is out.
-pub(crate) async fn serve<S>(
-    stream: S,
-    number: u64,
+pub(crate) async fn serve(
+    stream: impl Transport,
+    client: Client,
     shared: Arc<Shared>,
     stopping: watch::Receiver<bool>,
-) where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
-    let session = Session::new(Arc::clone(&shared.backend), Arc::clone(&shared.limits));
-    let codec = ApduCodec::new(session.max_apdu_size());
-    let script = Script::new(Arc::clone(&shared.faults), number);
-    let stream = FramedRead::new(stream, codec);
-    let begun = Instant::now();
+) {
+    let Client {
+        number,
+        peer,
+        begun,
+    } = client;
+    let mut session = Session::new(Arc::clone(&shared.target));
+    if let Some(address) = peer.ip() {
+        session = session.with_peer(address);
+    }
+    let player = shared.replayed.as_ref();
     let mut connection = Connection {
         stream,
         number,
+        inlet: Inlet::new(session.max_apdu_size()),
         session,
-        script,
-        shared,
+        script: Script::new(Arc::clone(&shared.faults), number),
+        player: player.map(|recording| Player::new(recording, number)),
         stopping,
         begun,
+        tally: Tally::new(),
+        shared,
     };
     match connection.run().await {
-        Ok(()) => connection.linger().await,
+        Ok(End::Closed) => {
+            let limit = connection.limits().linger_time;
+            outlet::linger(&mut connection.stream, limit).await;
+        }
+        Ok(End::Reset) => connection.stream.reset(),
         // The client is gone, or takes nothing: there is nobody left to tell.
         Err(error) => debug!(%error, "connection lost"),
     }
+    connection.tally.tell();
 }
 
 struct Connection<S> {
-    stream: FramedRead<S, ApduCodec>,
+    stream: S,
     number: u64,
+    inlet: Inlet,
     session: Session,
     script: Script,
-    shared: Arc<Shared>,
+    player: Option<Player>,
     stopping: watch::Receiver<bool>,
     begun: Instant,
+    tally: Tally,
+    shared: Arc<Shared>,
+}
+
+/// How a connection ends.
+enum End {
+    Closed,
+    Reset,
 }
 
 /// What a connection waits for.
@@ -86,12 +127,17 @@ enum Event {
     Stop,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    async fn run(&mut self) -> io::Result<()> {
+impl<S: Transport> Connection<S> {
+    async fn run(&mut self) -> io::Result<End> {
+        let mut stopping = self.stopping.clone();
+        // An error means that the server itself is gone.
+        let stopped = async move { drop(stopping.wait_for(|stopping| *stopping).await) };
+        let mut stopped = pin!(stopped.fuse());
+        let mut alarm = pin!(sleep_until(far_away()));
         loop {
-            let output = match self.event().await {
-                Event::Apdu(octets) => self.receive(&octets),
-                Event::End => return Ok(()),
+            let output = match self.event(stopped.as_mut(), alarm.as_mut()).await {
+                Event::Apdu(octets) => self.receive(&octets).await?,
+                Event::End => return Ok(End::Closed),
                 Event::Fault(StreamError::Io(error)) => return Err(error),
                 Event::Fault(fault) => {
                     debug!(%fault, "no APDU");
@@ -105,25 +151,28 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
                 Event::NoInit => {
                     info!("no Init in time");
-                    return Ok(());
+                    return Ok(End::Closed);
                 }
                 Event::Stop => self
                     .session
                     .end(CloseReason::SHUTDOWN, Some("the server is stopping"))
                     .into(),
             };
-            if self.send(output).await? {
-                return Ok(());
+            if let Some(end) = self.send(output).await? {
+                return Ok(end);
             }
-            let max_apdu_size = self.session.max_apdu_size();
-            self.stream.decoder_mut().set_max_apdu_size(max_apdu_size);
+            self.inlet.set_max_apdu_size(self.max_apdu_size());
         }
     }
 
-    async fn event(&mut self) -> Event {
-        let limits = &self.shared.limits;
+    async fn event(
+        &mut self,
+        mut stopped: Pin<&mut impl FusedFuture>,
+        mut alarm: Pin<&mut Sleep>,
+    ) -> Event {
+        let limits = &self.shared.target.limits;
         // A time too long to be counted is none.
-        let (deadline, overdue) = match self.session.is_open() {
+        let (deadline, overdue) = match self.is_open() {
             true => {
                 let idle = limits.idle_time;
                 (
@@ -133,116 +182,177 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
             false => (self.begun.checked_add(limits.init_time), Event::NoInit),
         };
-        tokio::select! {
-            biased;
-            // An error means that the server itself is gone.
-            _ = self.stopping.wait_for(|stopping| *stopping) => Event::Stop,
-            next = self.stream.next() => match next {
-                Some(Ok(octets)) => Event::Apdu(octets),
-                Some(Err(error)) => Event::Fault(error),
-                None => Event::End,
-            },
-            () = until(deadline) => overdue,
+        // The alarm is only ever put forward: one that rings too early is set again, which costs less than setting it anew
+        // for each request.
+        if let Some(deadline) = deadline.filter(|deadline| *deadline < alarm.deadline()) {
+            alarm.as_mut().reset(deadline);
+        }
+        loop {
+            tokio::select! {
+                biased;
+                _ = stopped.as_mut(), if !stopped.is_terminated() => return Event::Stop,
+                next = self.inlet.next(&mut self.stream) => return match next {
+                    Some(Ok(octets)) => Event::Apdu(octets),
+                    Some(Err(error)) => Event::Fault(error),
+                    None => Event::End,
+                },
+                () = alarm.as_mut() => {}
+            }
+            match deadline {
+                Some(deadline) if deadline <= Instant::now() => return overdue,
+                deadline => alarm.as_mut().reset(deadline.unwrap_or_else(far_away)),
+            }
         }
     }
 
-    fn receive(&mut self, octets: &Bytes) -> Output {
+    async fn receive(&mut self, octets: &Bytes) -> io::Result<Output> {
         let request = codec::decode(octets);
-        self.shared
-            .observer
-            .received(self.number, octets, request.as_ref());
+        let observer = &self.shared.observer;
+        observer.received(self.number, octets, request.as_ref());
+        self.tally.received(octets.len(), request.as_ref().ok());
+        if let Some(player) = &mut self.player {
+            return Ok(player.answer(octets));
+        }
         match request {
             Ok(request) => {
                 debug!(apdu = request.name(), octets = octets.len(), "received");
                 trace!("\n{}", dump(octets));
-                self.script.serve(&mut self.session, request)
+                self.answer(request).await
             }
             Err(error) => {
                 debug!(%error, octets = octets.len(), "malformed APDU");
-                self.session.fault(&error).into()
+                Ok(self.session.fault(&error).into())
             }
         }
     }
 
-    /// Writes what there is; answers whether the connection ends behind it.
-    async fn send(&mut self, output: Output) -> io::Result<bool> {
+    /// Has the session answer a request, with the faults that strike it.
+    async fn answer(&mut self, mut request: Apdu) -> io::Result<Output> {
+        let begun = std::time::Instant::now();
+        let striking = match self.script.request(&mut request) {
+            Intake::Answer(striking) => striking,
+            Intake::Answered(output) => return Ok(output),
+        };
+        let reply = self.operate(&request).await?;
+        Tally::access(&request, reply.apdus.last(), begun);
+        Ok(self.script.reply(&striking, &request, reply))
+    }
+
+    /// Runs an operation to its end, unless the client no longer wants it.
+    async fn operate(&mut self, request: &Apdu) -> io::Result<Reply> {
+        let Shared {
+            target, observer, ..
+        } = &*self.shared;
+        let interrupt = self.session.interrupt();
+        let mut deadline = None;
+        {
+            let operation = self.session.answer(request);
+            tokio::pin!(operation);
+            loop {
+                let ahead = tokio::select! {
+                    biased;
+                    reply = &mut operation => return Ok(reply),
+                    ahead = self.inlet.ahead(&mut self.stream, target.limits.read_ahead), if deadline.is_none() => ahead,
+                    () = until(deadline) => return Err(io::ErrorKind::ConnectionAborted.into()),
+                };
+                match ahead {
+                    Ahead::Trigger(octets) => {
+                        let trigger = codec::decode(&octets);
+                        observer.received(self.number, &octets, trigger.as_ref());
+                        self.tally.received(octets.len(), trigger.as_ref().ok());
+                        let reports = trigger.ok().and_then(|trigger| interrupt.take(&trigger));
+                        for report in reports.into_iter().flatten() {
+                            let octets = codec::encode(&report).map_err(io::Error::other)?;
+                            self.tally.sent(octets.len(), Some(&report));
+                            observer.sent(self.number, &octets, Some(&report));
+                            outlet::write(&mut self.stream, &octets, target.limits.write_time)
+                                .await?;
+                        }
+                    }
+                    Ahead::Close => break,
+                    // A client that ended its side may still read, but is not waited for long.
+                    Ahead::End => deadline = Instant::now().checked_add(target.limits.drain_time),
+                    Ahead::Lost(error) => return Err(error),
+                }
+            }
+        }
+        // The operation is given up for the Close behind it.
+        Ok(self.session.end(CloseReason::FINISHED, None))
+    }
+
+    /// Writes what there is; answers how the connection ends behind it, if it does.
+    async fn send(&mut self, output: Output) -> io::Result<Option<End>> {
         if !output.delay.is_zero() {
             sleep(output.delay).await;
         }
-        let mut octets = Vec::new();
-        for item in output.items {
-            self.encode(item, &mut octets)?;
-        }
+        let octets = self.encode(output.items)?;
         let end = output.cut_after.unwrap_or(octets.len()).min(octets.len());
-        let step = if output.trickle {
-            1
-        } else {
-            octets.len().max(1)
-        };
-        for piece in octets.get(..end).unwrap_or_default().chunks(step) {
-            self.write(piece).await?;
+        let octets = octets.get(..end).unwrap_or_default();
+        let limit = self.limits().write_time;
+        match output.trickle {
+            None => outlet::write(&mut self.stream, octets, limit).await?,
+            Some(pause) => outlet::trickle(&mut self.stream, octets, pause, limit).await?,
         }
-        Ok(output.hang_up || output.cut_after.is_some())
+        Ok(
+            match (output.hang_up || output.cut_after.is_some(), output.reset) {
+                (false, _) => None,
+                (true, false) => Some(End::Closed),
+                (true, true) => Some(End::Reset),
+            },
+        )
     }
 
-    fn encode(&self, item: Item, octets: &mut Vec<u8>) -> io::Result<()> {
-        match item {
-            Item::Apdu(apdu) => {
-                let encoded = codec::encode(&apdu).map_err(io::Error::other)?;
-                debug!(apdu = apdu.name(), octets = encoded.len(), "sent");
-                trace!("\n{}", dump(&encoded));
-                self.observe_sent(&encoded, Some(&apdu));
-                octets.extend(encoded);
-            }
-            Item::Octets(raw) => {
-                debug!(octets = raw.len(), "sent in the place of an APDU");
-                self.observe_sent(&raw, None);
-                octets.extend(raw);
-            }
-        }
-        Ok(())
-    }
-
-    fn observe_sent(&self, octets: &[u8], apdu: Option<&Apdu>) {
-        self.shared.observer.sent(self.number, octets, apdu);
-    }
-
-    /// Writes as fast as the client takes it; each part has to be taken in time.
-    async fn write(&mut self, mut octets: &[u8]) -> io::Result<()> {
-        let limit = self.shared.limits.write_time;
-        let stream = self.stream.get_mut();
-        while !octets.is_empty() {
-            let written = timeout(limit, stream.write(octets)).await??;
-            if written == 0 {
-                return Err(io::ErrorKind::WriteZero.into());
-            }
-            octets = octets.get(written..).unwrap_or_default();
-        }
-        timeout(limit, stream.flush()).await??;
-        Ok(())
-    }
-
-    /// Ends the sending side and takes what still comes for a while: a connection that is dropped with octets unread is
-    /// reset, and the client would lose the last answer.
-    async fn linger(&mut self) {
-        let limit = self.shared.limits.linger_time;
-        let stream = self.stream.get_mut();
-        let rest = async {
-            stream.shutdown().await?;
-            let mut discarded = [0; 4096];
-            for _ in 0..MAX_LINGERING_READS {
-                if stream.read(&mut discarded).await? == 0 {
-                    break;
+    /// The octets of all that is sent together.
+    fn encode(&mut self, items: Vec<Item>) -> io::Result<Vec<u8>> {
+        let mut all = Vec::new();
+        for item in items {
+            let (octets, apdu) = match item {
+                Item::Apdu(apdu) => {
+                    let octets = codec::encode(&apdu).map_err(io::Error::other)?;
+                    debug!(apdu = apdu.name(), octets = octets.len(), "sent");
+                    trace!("\n{}", dump(&octets));
+                    (octets, Some(apdu))
                 }
+                Item::Octets(octets) => {
+                    debug!(octets = octets.len(), "sent in the place of an APDU");
+                    (octets.into(), None)
+                }
+            };
+            self.tally.sent(octets.len(), apdu.as_ref());
+            let observer = &self.shared.observer;
+            observer.sent(self.number, &octets, apdu.as_ref());
+            if all.is_empty() {
+                all = octets;
+            } else {
+                all.extend(octets);
             }
-            io::Result::Ok(())
-        };
-        let _ = timeout(limit, rest).await;
+        }
+        Ok(all)
+    }
+
+    /// Whether Init was granted.
+    fn is_open(&self) -> bool {
+        let replayed = self.player.as_ref().is_some_and(Player::has_begun);
+        replayed || self.session.is_open()
+    }
+
+    /// The largest APDU to be taken now, in octets.
+    fn max_apdu_size(&self) -> usize {
+        match self.player {
+            Some(_) => self.limits().apdu_size,
+            None => self.session.max_apdu_size(),
+        }
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.shared.target.limits
     }
 }
 
-/// Reads after the last answer, of up to 4,096 octets each.
-const MAX_LINGERING_READS: usize = 1024;
+/// A moment that no connection lives to see.
+fn far_away() -> Instant {
+    Instant::now() + Duration::from_secs(86_400 * 365)
+}
 
 async fn until(deadline: Option<Instant>) {
     match deadline {

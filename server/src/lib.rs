@@ -9,14 +9,21 @@
 //!
 //! - [`Server`]: listens, serves and stops in good order;
 //! - [`MemoryBackend`]: MARC records from files or from memory, and the demo catalogue; [`backend`] for others;
+//! - [`Target`]: what all sessions share: databases, limits, what is offered, and who may have it ([`access`]);
 //! - [`Session`]: one session without any input or output;
 //! - [`fault`]: what is to go wrong;
 //! - [`testing::TestServer`]: all of it inside a test, with a transcript.
 
+pub mod access;
 pub mod backend;
+#[cfg(feature = "config")]
+pub mod config;
 mod connection;
 mod diagnostic;
+pub mod extended;
 pub mod fault;
+mod hex;
+pub mod imitate;
 mod limits;
 mod listener;
 pub mod memory;
@@ -26,11 +33,18 @@ mod requests;
 mod result_sets;
 mod service;
 mod session;
+mod target;
 pub mod testing;
+#[cfg(feature = "tls")]
+pub mod tls;
+pub mod transcript;
+mod units;
 
 pub use diagnostic::{Diagnostic, diagnostic};
 pub use limits::Limits;
-pub use listener::{Server, Summary};
+pub use listener::{Endpoint, Server, Summary};
 pub use memory::MemoryBackend;
-pub use observer::{Observer, Unobserved};
-pub use session::{Reply, Session};
+pub use observer::{Observer, Peer, Unobserved};
+pub use service::explain::{EXPLAIN_DATABASE, ExplainDatabase};
+pub use session::{Interrupt, Reply, Session};
+pub use target::{Offer, Target};

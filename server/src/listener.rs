@@ -1,23 +1,32 @@
 //! The server as a whole: listening sockets, a task for each connection, and an orderly end.
 
-use std::future::poll_fn;
+mod acceptor;
+mod socket;
+
 use std::io;
 use std::net::SocketAddr;
+#[cfg(unix)]
+use std::path::Path;
 use std::sync::Arc;
-use std::task::Poll;
-use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, timeout};
 use tracing::{Instrument, error, info, info_span, warn};
 
+use self::acceptor::{Acceptor, Room};
+pub use self::socket::Endpoint;
+use self::socket::{Accepted, Socket};
 use crate::backend::Backend;
-use crate::connection::{self, Shared};
+use crate::connection::{self, Client, Shared};
 use crate::fault::Faults;
 use crate::limits::Limits;
 use crate::observer::{Observer, Unobserved};
+use crate::target::Target;
+#[cfg(feature = "tls")]
+use crate::tls::Tls;
+use crate::transcript::Recording;
 
 /// A server with its sockets bound, about to run.
 ///
@@ -39,10 +48,10 @@ use crate::observer::{Observer, Unobserved};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Server {
-    listeners: Vec<TcpListener>,
-    backend: Arc<dyn Backend>,
-    limits: Limits,
+    sockets: Vec<Socket>,
+    target: Target,
     faults: Faults,
+    replayed: Option<Recording>,
     observer: Arc<dyn Observer>,
 }
 
@@ -58,6 +67,17 @@ pub struct Summary {
 }
 
 impl Server {
+    /// A server that does not listen yet.
+    pub fn new(target: Target) -> Self {
+        Self {
+            sockets: Vec::new(),
+            target,
+            faults: Faults::default(),
+            replayed: None,
+            observer: Arc::new(Unobserved),
+        }
+    }
+
     /// A server that listens on an address; port 0 picks a free one.
     ///
     /// # Errors
@@ -67,13 +87,7 @@ impl Server {
         backend: Arc<dyn Backend>,
         limits: Limits,
     ) -> io::Result<Self> {
-        let server = Self {
-            listeners: Vec::new(),
-            backend,
-            limits,
-            faults: Faults::default(),
-            observer: Arc::new(Unobserved),
-        };
+        let server = Self::new(Target::new(backend, limits));
         server.and_bind(address).await
     }
 
@@ -82,7 +96,30 @@ impl Server {
     /// # Errors
     /// As [`Server::bind`].
     pub async fn and_bind(mut self, address: impl ToSocketAddrs) -> io::Result<Self> {
-        self.listeners.push(TcpListener::bind(address).await?);
+        let listener = TcpListener::bind(address).await?;
+        self.sockets.push(Socket::Tcp(listener));
+        Ok(self)
+    }
+
+    /// The same, listening on another address as well, for TLS alone. The handshake counts towards [`Limits::init_time`].
+    ///
+    /// # Errors
+    /// As [`Server::bind`].
+    #[cfg(feature = "tls")]
+    pub async fn and_bind_tls(mut self, address: impl ToSocketAddrs, tls: Tls) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        self.sockets.push(Socket::Tls(listener, tls));
+        Ok(self)
+    }
+
+    /// The same, listening on a Unix socket as well. Its file goes when the server does, and is replaced if a server that has
+    /// gone left it.
+    ///
+    /// # Errors
+    /// Of the system, where there can be no such file.
+    #[cfg(unix)]
+    pub async fn and_bind_unix(mut self, path: impl AsRef<Path>) -> io::Result<Self> {
+        self.sockets.push(Socket::unix(path.as_ref()).await?);
         Ok(self)
     }
 
@@ -91,17 +128,28 @@ impl Server {
         Self { faults, ..self }
     }
 
+    /// The same, but clients get the answers of these recorded conversations and not the target's.
+    pub fn with_replay(self, recording: Recording) -> Self {
+        Self {
+            replayed: Some(recording),
+            ..self
+        }
+    }
+
     /// The same with somebody who watches.
     pub fn with_observer(self, observer: Arc<dyn Observer>) -> Self {
         Self { observer, ..self }
     }
 
-    /// The addresses it listens on, in the order of binding.
+    /// The addresses it listens on, in the order of binding; Unix sockets have none.
     pub fn local_addrs(&self) -> Vec<SocketAddr> {
-        self.listeners
-            .iter()
-            .filter_map(|listener| listener.local_addr().ok())
-            .collect()
+        let endpoints = self.endpoints();
+        endpoints.iter().filter_map(Endpoint::address).collect()
+    }
+
+    /// Where it listens, in the order of binding.
+    pub fn endpoints(&self) -> Vec<Endpoint> {
+        self.sockets.iter().filter_map(Socket::endpoint).collect()
     }
 
     /// Serves until `stop` is ready; then accepts no more, lets answers in progress finish within
@@ -109,17 +157,14 @@ impl Server {
     ///
     /// Every connection is a task. The future needs a Tokio runtime with I/O and time.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Summary {
-        let drain_time = self.limits.drain_time;
-        let permits = Arc::new(Semaphore::new(
-            self.limits.sessions.min(Semaphore::MAX_PERMITS),
-        ));
+        let drain_time = self.target.limits.drain_time;
+        let mut acceptor = Acceptor::new(self.sockets, &self.target.limits);
         let shared = Arc::new(Shared {
-            backend: self.backend,
-            limits: Arc::new(self.limits),
+            target: Arc::new(self.target),
             faults: Arc::new(self.faults),
+            replayed: self.replayed.map(Arc::new),
             observer: self.observer,
         });
-        let mut acceptor = Acceptor::new(self.listeners, permits);
         let (stopping, stopping_seen) = watch::channel(false);
         let mut sessions = JoinSet::new();
         let mut summary = Summary::default();
@@ -129,11 +174,16 @@ impl Server {
                 biased;
                 () = &mut stop => break,
                 Some(ended) = sessions.join_next() => summary.note(ended),
-                (permit, stream, peer) = acceptor.accept() => {
+                (room, stream, peer) = acceptor.accept() => {
                     summary.sessions += 1;
-                    let number = summary.sessions;
-                    let session = session(permit, stream, peer, number, &shared, &stopping_seen);
-                    sessions.spawn(session.instrument(info_span!("session", number, %peer)));
+                    let client = Client {
+                        number: summary.sessions,
+                        peer,
+                        begun: Instant::now(),
+                    };
+                    let session = session(room, stream, client, &shared, &stopping_seen);
+                    let span = info_span!("session", number = client.number, %peer);
+                    sessions.spawn(session.instrument(span));
                 }
             }
         }
@@ -174,27 +224,68 @@ impl Summary {
 
 /// Serves one connection; what is told of its end is told also when the handler panics or is aborted.
 fn session(
-    permit: OwnedSemaphorePermit,
-    stream: TcpStream,
-    peer: SocketAddr,
-    number: u64,
+    room: Room,
+    stream: Accepted,
+    client: Client,
     shared: &Arc<Shared>,
     stopping: &watch::Receiver<bool>,
 ) -> impl Future<Output = ()> + Send + use<> {
     let (shared, stopping) = (Arc::clone(shared), stopping.clone());
     async move {
         let observer = Arc::clone(&shared.observer);
-        observer.opened(number, peer);
+        observer.opened(client.number, client.peer);
         let _open = Open {
-            number,
+            number: client.number,
             observer,
-            _permit: permit,
+            _room: room,
         };
         info!("connected");
-        if let Err(error) = stream.set_nodelay(true) {
-            warn!(%error, "small answers may be delayed");
+        match stream {
+            Accepted::Tcp(stream) => {
+                without_delay(&stream);
+                connection::serve(stream, client, shared, stopping).await;
+            }
+            #[cfg(unix)]
+            Accepted::Unix(stream) => {
+                connection::serve(stream, client, shared, stopping).await;
+            }
+            // In a box, because it is several times as large as the others.
+            #[cfg(feature = "tls")]
+            Accepted::Tls(stream, tls) => {
+                without_delay(&stream);
+                Box::pin(encrypted(stream, tls, client, shared, stopping)).await;
+            }
         }
-        connection::serve(stream, number, shared, stopping).await;
+    }
+}
+
+/// Serves a connection once the client and the server have agreed on keys.
+#[cfg(feature = "tls")]
+async fn encrypted(
+    stream: TcpStream,
+    tls: Tls,
+    client: Client,
+    shared: Arc<Shared>,
+    mut stopping: watch::Receiver<bool>,
+) {
+    let handshake = timeout(
+        shared.target.limits.init_time,
+        tls.acceptor().accept(stream),
+    );
+    let stream = tokio::select! {
+        handshake = handshake => handshake,
+        _ = stopping.wait_for(|stopping| *stopping) => return,
+    };
+    match stream {
+        Ok(Ok(stream)) => connection::serve(stream, client, shared, stopping).await,
+        Ok(Err(error)) => info!(%error, "no TLS"),
+        Err(_) => info!("no TLS in time"),
+    }
+}
+
+fn without_delay(stream: &TcpStream) {
+    if let Err(error) = stream.set_nodelay(true) {
+        warn!(%error, "small answers may be delayed");
     }
 }
 
@@ -202,78 +293,12 @@ fn session(
 struct Open {
     number: u64,
     observer: Arc<dyn Observer>,
-    _permit: OwnedSemaphorePermit,
+    _room: Room,
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
         info!("disconnected");
         self.observer.closed(self.number);
-    }
-}
-
-/// Accepts connections from all sockets in turn, while there is room for a session.
-struct Acceptor {
-    listeners: Vec<TcpListener>,
-    permits: Arc<Semaphore>,
-    /// The socket asked first next time, so that none is left waiting for another.
-    first: usize,
-    /// When to try again after the system refused, as it does without free descriptors.
-    retry: Option<Instant>,
-    pause: Duration,
-}
-
-const FIRST_PAUSE: Duration = Duration::from_millis(10);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-
-impl Acceptor {
-    fn new(listeners: Vec<TcpListener>, permits: Arc<Semaphore>) -> Self {
-        Self {
-            listeners,
-            permits,
-            first: 0,
-            retry: None,
-            pause: FIRST_PAUSE,
-        }
-    }
-
-    /// The next connection. Nothing is lost when the future is dropped.
-    async fn accept(&mut self) -> (OwnedSemaphorePermit, TcpStream, SocketAddr) {
-        let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else {
-            // Nobody closes the semaphore.
-            return std::future::pending().await;
-        };
-        loop {
-            if let Some(retry) = self.retry {
-                sleep_until(retry).await;
-                self.retry = None;
-            }
-            match self.poll_listeners().await {
-                Ok((stream, peer)) => {
-                    self.pause = FIRST_PAUSE;
-                    return (permit, stream, peer);
-                }
-                Err(error) => {
-                    warn!(%error, "cannot accept a connection");
-                    self.retry = Some(Instant::now() + self.pause);
-                    self.pause = (self.pause * 2).min(LONGEST_PAUSE);
-                }
-            }
-        }
-    }
-
-    async fn poll_listeners(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
-        let count = self.listeners.len();
-        self.first = (self.first + 1) % count.max(1);
-        let in_turn = self.listeners.iter().cycle().skip(self.first).take(count);
-        poll_fn(|context| {
-            for listener in in_turn.clone() {
-                if let Poll::Ready(accepted) = listener.poll_accept(context) {
-                    return Poll::Ready(accepted);
-                }
-            }
-            Poll::Pending
-        })
-        .await
     }
 }

@@ -1,9 +1,39 @@
 //! Who watches the sessions: a transcript, a log of APDUs, a test.
 
-use std::net::SocketAddr;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::error::DecodeError;
+
+/// The other end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// A client by its address.
+    Ip(SocketAddr),
+    /// A client on this machine, over a Unix socket.
+    Unix,
+}
+
+impl Peer {
+    /// Its address without the port.
+    pub fn ip(self) -> Option<IpAddr> {
+        match self {
+            Self::Ip(address) => Some(address.ip()),
+            Self::Unix => None,
+        }
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ip(address) => address.fmt(f),
+            Self::Unix => f.write_str("unix"),
+        }
+    }
+}
 
 /// Told of what happens in all sessions, in the order of each; called on the thread that serves the session.
 ///
@@ -11,7 +41,7 @@ use z3950_asn1::error::DecodeError;
 /// authentication: keep them from logs, or list them with [`z3950_asn1::codec::dump::dump`], which leaves it out.
 pub trait Observer: Send + Sync {
     /// A connection was accepted.
-    fn opened(&self, session: u64, peer: SocketAddr) {
+    fn opened(&self, session: u64, peer: Peer) {
         let _ = (session, peer);
     }
 
@@ -36,3 +66,24 @@ pub trait Observer: Send + Sync {
 pub struct Unobserved;
 
 impl Observer for Unobserved {}
+
+/// Several watch, each told in turn.
+impl Observer for Vec<Arc<dyn Observer>> {
+    fn opened(&self, session: u64, peer: Peer) {
+        self.iter().for_each(|each| each.opened(session, peer));
+    }
+
+    fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
+        self.iter()
+            .for_each(|each| each.received(session, octets, apdu));
+    }
+
+    fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {
+        self.iter()
+            .for_each(|each| each.sent(session, octets, apdu));
+    }
+
+    fn closed(&self, session: u64) {
+        self.iter().for_each(|each| each.closed(session));
+    }
+}

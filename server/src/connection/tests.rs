@@ -1,14 +1,21 @@
 //! Connections over a pipe in memory, with the clock standing still until everybody waits.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use futures_util::SinkExt;
-use tokio::io::DuplexStream;
+use futures_util::{SinkExt, StreamExt};
+use tokio::io::{AsyncWriteExt, DuplexStream};
 use tokio_util::codec::Framed;
-use z3950_asn1::apdu::{Close, InitializeRequest, ProtocolVersion, ReferenceId};
+use z3950_asn1::apdu::{
+    Close, InitializeRequest, ProtocolVersion, ReferenceId, RequestedAction,
+    TriggerResourceControlRequest,
+};
+use z3950_asn1::codec::frame::ApduCodec;
 
 use super::*;
+use crate::backend::{Answer, Backend, Found, Search};
 use crate::fault::{Fault, When};
+use crate::limits::Limits;
 use crate::observer::Unobserved;
 use crate::requests::{catalogue, init, init_of, present, search};
 
@@ -23,15 +30,24 @@ const CAPACITY: usize = 1 << 16;
 
 impl Client {
     fn new(limits: Limits, faults: Faults) -> Self {
+        Self::of(catalogue(), limits, faults)
+    }
+
+    fn of(backend: Arc<dyn Backend>, limits: Limits, faults: Faults) -> Self {
         let (ours, theirs) = tokio::io::duplex(CAPACITY);
         let shared = Arc::new(Shared {
-            backend: catalogue(),
-            limits: Arc::new(limits),
+            target: Arc::new(Target::new(backend, limits)),
             faults: Arc::new(faults),
+            replayed: None,
             observer: Arc::new(Unobserved),
         });
         let (stop, stopping) = watch::channel(false);
-        tokio::spawn(serve(theirs, 1, shared, stopping));
+        let client = super::Client {
+            number: 1,
+            peer: Peer::Unix,
+            begun: Instant::now(),
+        };
+        tokio::spawn(serve(theirs, client, shared, stopping));
         Self {
             stream: Framed::new(ours, ApduCodec::new(1 << 20)),
             stop,
@@ -356,4 +372,161 @@ async fn faults_reach_the_wire() {
     }
     let mut client = struck(Fault::CutAfter(0)).await;
     assert_eq!(client.heard_to_the_end().await, ["end"]);
+}
+
+/// A backend whose searches take an hour; it counts those begun and those that were given up.
+#[derive(Default)]
+struct Slow {
+    begun: AtomicUsize,
+    given_up: Arc<AtomicUsize>,
+}
+
+/// Counts when it is dropped.
+struct GivenUp(Arc<AtomicUsize>);
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Backend for Slow {
+    fn search<'a>(&'a self, _: Search<'a>) -> Answer<'a, Found> {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        let given_up = GivenUp(Arc::clone(&self.given_up));
+        Box::pin(async move {
+            sleep(Duration::from_secs(3600)).await;
+            drop(given_up);
+            std::future::pending().await
+        })
+    }
+}
+
+impl Slow {
+    fn counts(&self) -> (usize, usize) {
+        (
+            self.begun.load(Ordering::Relaxed),
+            self.given_up.load(Ordering::Relaxed),
+        )
+    }
+}
+
+/// A client that waits for a search of an hour.
+async fn waiting() -> (Client, Arc<Slow>) {
+    let backend = Arc::new(Slow::default());
+    let shared: Arc<dyn Backend> = Arc::clone(&backend) as _;
+    let mut client = Client::of(shared, Limits::default(), Faults::new());
+    client.send(init()).await;
+    assert_eq!(client.heard().await, "initResponse");
+    client.send(search("war")).await;
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(backend.counts(), (1, 0));
+    (client, backend)
+}
+
+fn cancel() -> Apdu {
+    TriggerResourceControlRequest {
+        reference_id: None,
+        requested_action: RequestedAction::CANCEL,
+        pref_resource_report_format: None,
+        result_set_wanted: Some(false),
+        other_info: None,
+    }
+    .into()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operation_is_cancelled_and_the_session_goes_on() {
+    let (mut client, backend) = waiting().await;
+    let begun = Instant::now();
+    client.send(cancel()).await;
+    let Some(Apdu::SearchResponse(answer)) = client.next().await else {
+        panic!("the search is answered")
+    };
+    assert!(!answer.search_status);
+    assert!(begun.elapsed() < Duration::from_secs(1));
+    assert_eq!(backend.counts(), (1, 1));
+    client.send(present(1, 1)).await;
+    assert_eq!(client.heard().await, "presentResponse");
+    // Behind other requests, too; these are answered in their turn.
+    client.send(search("war")).await;
+    client.send(present(1, 1)).await;
+    client.send(cancel()).await;
+    assert_eq!(client.heard().await, "searchResponse");
+    assert_eq!(client.heard().await, "presentResponse");
+    assert_eq!(backend.counts(), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operation_is_given_up_when_nobody_wants_it() {
+    let (mut client, backend) = waiting().await;
+    let begun = Instant::now();
+    client
+        .send(Close::new(CloseReason::FINISHED, None).into())
+        .await;
+    assert_eq!(client.heard_to_the_end().await, ["finished: ", "end"]);
+    assert_eq!(backend.counts(), (1, 1));
+
+    // Half a connection may be waited for, but not for long.
+    let (mut client, backend) = waiting().await;
+    client.stream.get_mut().shutdown().await.expect("ends");
+    assert_eq!(client.heard_to_the_end().await, ["end"]);
+    assert_eq!(backend.counts(), (1, 1));
+
+    let (client, backend) = waiting().await;
+    drop(client);
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(backend.counts(), (1, 1));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn little_is_read_while_an_operation_runs() {
+    let (mut client, backend) = waiting().await;
+    let request = codec::encode(&search("war")).expect("encodes");
+    let mut sent = 0;
+    let flood = async {
+        while client.stream.get_mut().write_all(&request).await.is_ok() {
+            sent += request.len();
+        }
+    };
+    let stuck = tokio::time::timeout(Duration::from_secs(60), flood).await;
+    assert!(stuck.is_err());
+    let most = CAPACITY + Limits::default().read_ahead;
+    assert!(sent <= most + 2 * 8192, "{sent} octets");
+    assert_eq!(backend.counts(), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn octets_are_written_at_a_rate() {
+    let faults = Faults::new().on(
+        When::search(),
+        Fault::Rate(std::num::NonZeroU32::new(2).expect("not 0")),
+    );
+    let mut client = Client::open(Limits::default(), faults).await;
+    let begun = Instant::now();
+    client.send(search("war")).await;
+    let Some(answer) = client.next().await else {
+        panic!("an answer")
+    };
+    let octets = codec::encode(&answer).expect("encodes").len();
+    let time = Duration::from_millis(500) * u32::try_from(octets - 1).expect("few");
+    assert_eq!(begun.elapsed().as_millis(), time.as_millis());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_waits_holds_no_buffer() {
+    let mut inlet = Inlet::new(1 << 20);
+    let (mut ours, mut theirs) = tokio::io::duplex(CAPACITY);
+    let octets = codec::encode(&search("war")).expect("encodes");
+    for count in 1..4 {
+        ours.write_all(&octets.repeat(count)).await.expect("room");
+        for _ in 0..count {
+            let apdu = inlet.next(&mut theirs).await.expect("not the end");
+            assert_eq!(apdu.expect("an APDU"), octets);
+        }
+        assert_eq!(inlet.capacity(), 0);
+    }
+    let connection = size_of::<Connection<tokio::net::TcpStream>>();
+    assert!(connection <= 1024, "{connection} octets");
 }

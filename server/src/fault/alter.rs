@@ -1,22 +1,26 @@
 //! What faults change in requests, so that the session itself goes astray, and in answers.
 
 use z3950_asn1::apdu::{
-    Apdu, DeleteSetStatus, DiagRec, DuplicateDetectionStatus, External, Information,
-    InitializeResponse, ListEntries, NamePlusRecord, OperationStatus, OtherInformation,
-    OtherInformationUnit, PresentStatus, ProtocolVersion, Record, Records, ResultSetStatus,
-    ScanStatus, SearchResponse, SortStatus,
+    AddInfo, Apdu, DeleteSetStatus, DiagRec, DuplicateDetectionStatus, External,
+    InitializeResponse, ListEntries, NamePlusRecord, OperationStatus, PresentStatus,
+    ProtocolVersion, Record, Records, ResultSetStatus, ScanStatus, SearchResponse, SortStatus,
 };
-use z3950_asn1::codec::encode_value;
-use z3950_asn1::oid::{DIAG_1, USER_INFO_1};
-use z3950_asn1::types::{Any, Bits};
+use z3950_asn1::format::user_info1::UserInfo1;
+use z3950_asn1::types::{Bits, InternationalString};
 
-use super::Fault;
+use super::{Fault, marc};
 use crate::diagnostic::Diagnostic;
 
 /// Changes a request as far as the fault does that.
 pub(super) fn request(fault: &Fault, request: &mut Apdu) {
     match (fault, request) {
         (Fault::Version2, Apdu::InitializeRequest(init)) => init.protocol_version = version_2(),
+        (Fault::Version1, Apdu::InitializeRequest(init)) => {
+            init.protocol_version = ProtocolVersion::ONLY_1;
+        }
+        (Fault::Options(options), Apdu::InitializeRequest(init)) => {
+            init.options = init.options.intersection(*options);
+        }
         (Fault::RejectInit(_), Apdu::InitializeRequest(init)) => {
             init.protocol_version = ProtocolVersion::default();
         }
@@ -40,10 +44,16 @@ pub(super) fn request(fault: &Fault, request: &mut Apdu) {
     }
 }
 
-/// Changes an answer as far as the fault does that.
-pub(super) fn answer(fault: &Fault, answer: &mut Apdu) {
+/// Changes an answer to a request as far as the fault does that.
+pub(super) fn answer(fault: &Fault, request: &Apdu, answer: &mut Apdu) {
     match (fault, answer) {
         (Fault::Version2, Apdu::InitializeResponse(init)) => init.protocol_version = version_2(),
+        (Fault::Version1, Apdu::InitializeResponse(init)) => {
+            init.protocol_version = ProtocolVersion::ONLY_1;
+        }
+        (Fault::Options(options), Apdu::InitializeResponse(init)) => {
+            init.options = init.options.intersection(*options);
+        }
         (Fault::RejectInit(diagnostic), Apdu::InitializeResponse(init)) => {
             reject(init, diagnostic.as_ref());
         }
@@ -61,6 +71,18 @@ pub(super) fn answer(fault: &Fault, answer: &mut Apdu) {
                 *returned = i64::try_from(records.len()).unwrap_or(i64::MAX);
             }
         }
+        (Fault::FewerRecords(count), answer) => {
+            if let Some((returned, records)) = records(answer) {
+                records.truncate(*count);
+                *returned = i64::try_from(records.len()).unwrap_or(i64::MAX);
+            }
+        }
+        (Fault::CharsetLabel(label), answer) => {
+            retrieved(answer, |record| marc::label(record, *label));
+        }
+        (Fault::DamagedMarc(damage), answer) => {
+            retrieved(answer, |record| marc::damage(record, *damage));
+        }
         (Fault::Surrogate(diagnostic), answer) => {
             for entry in records(answer).into_iter().flat_map(|(_, records)| records) {
                 let surrogate = DiagRec::DefaultFormat(diagnostic.clone());
@@ -74,9 +96,52 @@ pub(super) fn answer(fault: &Fault, answer: &mut Apdu) {
             search.records = Records::NonSurrogateDiagnostic(diagnostic.clone()).into();
         }
         (Fault::Fails(diagnostic), answer) => fail(answer, diagnostic),
+        (Fault::FailsWithSeveral(diagnostics), answer) => fail_with(answer, diagnostics),
+        (Fault::FailsSilently, Apdu::SearchResponse(search)) => {
+            **search = SearchResponse {
+                reference_id: search.reference_id.take(),
+                ..SearchResponse::default()
+            };
+        }
+        (Fault::AddinfoV3, answer) => diagnostics(answer, |diagnostic| {
+            let text = InternationalString::from(diagnostic.addinfo.as_bytes());
+            diagnostic.addinfo = AddInfo::V3Addinfo(text);
+        }),
+        (Fault::PresentStatus(status), Apdu::SearchResponse(search)) => {
+            search.present_status = Some(*status);
+        }
+        (Fault::PresentStatus(status), Apdu::PresentResponse(present)) => {
+            present.present_status = *status;
+        }
         (Fault::ReferenceId(id), answer) => answer.set_reference_id(id.clone()),
-        (Fault::Alter(alteration), answer) => (alteration.0)(answer),
+        (Fault::Alter(alteration), answer) => (alteration.0)(request, answer),
         _ => {}
+    }
+}
+
+/// Makes the answer that of a service that failed for these reasons.
+fn fail_with(answer: &mut Apdu, reasons: &[Diagnostic]) {
+    let Some(first) = reasons.first() else {
+        return;
+    };
+    fail(answer, first);
+    let several = reasons
+        .iter()
+        .cloned()
+        .map(DiagRec::DefaultFormat)
+        .collect();
+    match answer {
+        Apdu::SearchResponse(search) => {
+            search.records = Records::MultipleNonSurDiagnostics(several).into();
+        }
+        Apdu::PresentResponse(present) => {
+            present.records = Records::MultipleNonSurDiagnostics(several).into();
+        }
+        answer => {
+            if let Some(place) = diagnostic_list(answer) {
+                *place = several;
+            }
+        }
     }
 }
 
@@ -128,6 +193,57 @@ pub(super) fn fail(answer: &mut Apdu, diagnostic: &Diagnostic) {
     }
 }
 
+/// The diagnostics of an answer that has a list of them.
+fn diagnostic_list(answer: &mut Apdu) -> Option<&mut Vec<DiagRec>> {
+    match answer {
+        Apdu::ScanResponse(scan) => scan.entries.as_mut()?.nonsurrogate_diagnostics.as_mut(),
+        Apdu::SortResponse(sort) => sort.diagnostics.as_mut(),
+        Apdu::ExtendedServicesResponse(extended) => extended.diagnostics.as_mut(),
+        Apdu::DuplicateDetectionResponse(duplicates) => duplicates.diagnostics.as_mut(),
+        _ => None,
+    }
+}
+
+/// Changes each diagnostic of the default format in an answer.
+fn diagnostics(answer: &mut Apdu, change: impl Fn(&mut Diagnostic)) {
+    let change_any = |diagnostic: &mut DiagRec| {
+        if let DiagRec::DefaultFormat(diagnostic) = diagnostic {
+            change(diagnostic);
+        }
+    };
+    let records = match answer {
+        Apdu::SearchResponse(search) => &mut search.records,
+        Apdu::PresentResponse(present) => &mut present.records,
+        answer => {
+            let list = diagnostic_list(answer).into_iter().flatten();
+            return list.for_each(change_any);
+        }
+    };
+    match &mut **records {
+        Some(Records::NonSurrogateDiagnostic(diagnostic)) => change(diagnostic),
+        Some(Records::MultipleNonSurDiagnostics(several)) => {
+            several.iter_mut().for_each(change_any);
+        }
+        Some(Records::ResponseRecords(records)) => {
+            for entry in records {
+                if let Record::SurrogateDiagnostic(diagnostic) = &mut entry.record {
+                    change_any(diagnostic);
+                }
+            }
+        }
+        None => {}
+    }
+}
+
+/// Changes each record in an answer.
+fn retrieved(answer: &mut Apdu, change: impl Fn(&mut External)) {
+    for entry in records(answer).into_iter().flat_map(|(_, records)| records) {
+        if let Record::RetrievalRecord(record) = &mut entry.record {
+            change(record);
+        }
+    }
+}
+
 /// The count of records in an answer, and the records.
 fn records(answer: &mut Apdu) -> Option<(&mut i64, &mut Vec<NamePlusRecord>)> {
     let (count, records) = match answer {
@@ -154,29 +270,6 @@ fn version_2() -> ProtocolVersion {
 fn reject(init: &mut InitializeResponse, diagnostic: Option<&Diagnostic>) {
     init.protocol_version = ProtocolVersion::UP_TO_3;
     init.result = false;
-    init.user_information_field = diagnostic.and_then(user_information);
-}
-
-/// A diagnostic where clients look for it in a refused Init: userInfo-1 with a unit of format diag-1.
-fn user_information(diagnostic: &Diagnostic) -> Option<External> {
-    // DiagnosticFormat is a list of choices; defaultDiagRec [1] is the diagnostic under a tag of its own.
-    const SEQUENCE: u8 = 0x30;
-    const FIRST: u8 = 0xa1;
-    let encoded = encode_value(diagnostic).ok()?;
-    let implicit = [&[FIRST][..], encoded.get(1..)?].concat();
-    let format = tagged(SEQUENCE, tagged(SEQUENCE, tagged(FIRST, implicit)?)?)?;
-    let external = External::single_asn1_type(DIAG_1, Any::new(format)?);
-    let information = Information::ExternallyDefinedInfo(external);
-    let unit = OtherInformationUnit {
-        category: None,
-        information,
-    };
-    let value = encode_value(&OtherInformation(vec![unit])).ok()?;
-    Some(External::single_asn1_type(USER_INFO_1, Any::new(value)?))
-}
-
-/// A BER value of fewer than 65,536 octets.
-fn tagged(tag: u8, contents: Vec<u8>) -> Option<Vec<u8>> {
-    let [high, low] = u16::try_from(contents.len()).ok()?.to_be_bytes();
-    Some([&[tag, 0x82, high, low][..], &contents].concat())
+    init.user_information_field =
+        diagnostic.and_then(|diagnostic| UserInfo1::diagnostic(diagnostic.clone()).ok());
 }

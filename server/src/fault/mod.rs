@@ -11,23 +11,50 @@
 //! let faults = Faults::new()
 //!     .on(When::search(), Fault::NeverPiggyback)
 //!     .on(When::present().nth(2), Fault::Silence);
+//!
+//! // A rule as text, as the command line and the configuration file of the program have it.
+//! let rule = "on search db=books nth=2: delay 500ms".parse()?;
+//! let faults = faults.with(rule);
 //! # let _ = faults;
+//! # Ok::<(), z3950_server::fault::RuleError>(())
 //! ```
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `when` | the requests a fault strikes |
+//! | `rule`, `kinds`, `words` | rules as text |
+//! | `alter` | faults in requests and answers as values |
+//! | `octets`, `marc` | faults in the octets of answers and records |
+//! | `unsolicited` | APDUs nobody asked for |
+//! | `script` | the seam |
 
 mod alter;
+mod kinds;
+mod marc;
+mod octets;
+mod rule;
 mod script;
+mod unsolicited;
+mod when;
+mod words;
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use z3950_asn1::apdu::{Apdu, CloseReason, DatabaseName, ReferenceId};
+use z3950_asn1::apdu::{Apdu, CloseReason, Options, PresentStatus, ReferenceId};
 use z3950_asn1::oid::Oid;
 
+#[cfg(feature = "config")]
+pub(crate) use self::kinds::option;
+pub use self::kinds::{KINDS, Kind};
+pub use self::marc::Damage;
+pub use self::rule::{Rule, RuleError};
+pub(crate) use self::script::{Intake, Item, Output, Script};
+pub use self::when::When;
 use crate::diagnostic::Diagnostic;
-
-pub(crate) use self::script::{Item, Output, Script};
 
 /// What goes wrong in an answer.
 #[derive(Clone, Debug)]
@@ -35,6 +62,10 @@ pub(crate) use self::script::{Item, Output, Script};
 pub enum Fault {
     /// Only versions 1 and 2 are spoken, `83 02 00 C0`, whatever the client offers (on Init).
     Version2,
+    /// Only version 1 is spoken, whatever the client offers (on Init).
+    Version1,
+    /// Of the options that the session would grant, only these are (on Init).
+    Options(Options),
     /// Init is answered with result FALSE, with a diagnostic in the userInformationField if one is given.
     RejectInit(Option<Diagnostic>),
     /// A Search brings no records, whatever it asks for.
@@ -55,9 +86,23 @@ pub enum Fault {
     PiggybackFails(Diagnostic),
     /// The service fails with a non-surrogate diagnostic.
     Fails(Diagnostic),
+    /// The service fails with several non-surrogate diagnostics; a service that has place for one takes the first.
+    FailsWithSeveral(Vec<Diagnostic>),
+    /// The search fails without a word on why: searchStatus FALSE and nothing else.
+    FailsSilently,
+    /// The diagnostics of the answer bear their addinfo in version 3's type, a GeneralString.
+    AddinfoV3,
+    /// presentStatus says this, whatever came.
+    PresentStatus(PresentStatus),
+    /// Of the records in the answer, only so many come; 0 leaves none.
+    FewerRecords(usize),
+    /// The octet 09 of the leader of each MARC record says this: `a` for UTF-8, a blank for MARC-8.
+    CharsetLabel(u8),
+    /// Each MARC record of the answer is damaged.
+    DamagedMarc(Damage),
     /// The answer bears this referenceId instead of the request's.
     ReferenceId(Option<ReferenceId>),
-    /// The answer is changed in any way; see [`Fault::alter`].
+    /// The answer is changed in any way; see [`Fault::alter`] and [`Fault::alter_knowing`].
     Alter(Alteration),
     /// The server asks for credentials first, with this simple challenge, and answers when they have come. The request
     /// fails with condition 236 if the client has none to give.
@@ -70,23 +115,46 @@ pub enum Fault {
     Instead(Apdu),
     /// These octets come instead of the answer, whatever they are.
     Octets(Bytes),
+    /// So many octets come instead of the answer, the same ones each time, which begin as no APDU does.
+    Garbage(usize),
+    /// The answer bears this context tag, 0 to 30, instead of its own.
+    Tag(u8),
+    /// The answer announces so many octets more, or fewer, than it has.
+    Length(i64),
+    /// Every constructed value of the answer has the indefinite length, as is allowed.
+    IndefiniteLengths,
+    /// Another APDU comes instead of the answer, and the connection ends.
+    Last(Apdu),
     /// Close comes instead of the answer, with its reason and words, and the connection ends.
     Close(CloseReason, Option<&'static str>),
     /// There is no answer.
     Silence,
     /// The answer goes out in one write with the next one.
     Hold,
+    /// The answer goes out in one write with the next one, and behind it.
+    Swap,
     /// The answer comes so much later. Nothing else is read meanwhile.
     Delay(Duration),
     /// Each octet of the answer is written by itself.
     Trickle,
+    /// Each octet of the answer is written by itself, so many in a second.
+    Rate(NonZeroU32),
     /// The answer ends after so many octets, and with it the connection.
     CutAfter(usize),
+    /// The answer ends after so many octets, and the connection is reset.
+    ResetAfter(usize),
+    /// The connection ends behind the answer.
+    HangUp,
 }
 
 impl Fault {
     /// [`Fault::Alter`] with a function that is given each APDU of the answer.
     pub fn alter(change: impl Fn(&mut Apdu) + Send + Sync + 'static) -> Self {
+        Self::alter_knowing(move |_, answer| change(answer))
+    }
+
+    /// [`Fault::Alter`] with a function that is given the request, and each APDU of the answer to change.
+    pub fn alter_knowing(change: impl Fn(&Apdu, &mut Apdu) + Send + Sync + 'static) -> Self {
         Self::Alter(Alteration(Arc::new(change)))
     }
 
@@ -98,7 +166,10 @@ impl Fault {
 
 /// A change to an answer, as a function.
 #[derive(Clone)]
-pub struct Alteration(Arc<dyn Fn(&mut Apdu) + Send + Sync>);
+pub struct Alteration(Arc<Change>);
+
+/// Given the request, and an APDU of the answer to change.
+type Change = dyn Fn(&Apdu, &mut Apdu) + Send + Sync;
 
 impl fmt::Debug for Alteration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -106,101 +177,10 @@ impl fmt::Debug for Alteration {
     }
 }
 
-/// The requests that a fault strikes: those that meet every condition given.
-#[derive(Clone, Debug, Default)]
-pub struct When {
-    apdu: Option<&'static str>,
-    session: Option<u64>,
-    database: Option<String>,
-    syntax: Option<Oid>,
-    nth: Option<u64>,
-}
-
-impl When {
-    /// Every request.
-    pub fn always() -> Self {
-        Self::default()
-    }
-
-    /// Every request whose APDU has this name, as [`Apdu::name`] gives it.
-    pub fn apdu(name: &'static str) -> Self {
-        Self {
-            apdu: Some(name),
-            ..Self::default()
-        }
-    }
-
-    /// Every Init.
-    pub fn init() -> Self {
-        Self::apdu("initRequest")
-    }
-
-    /// Every Search.
-    pub fn search() -> Self {
-        Self::apdu("searchRequest")
-    }
-
-    /// Every Present.
-    pub fn present() -> Self {
-        Self::apdu("presentRequest")
-    }
-
-    /// Every Delete.
-    pub fn delete() -> Self {
-        Self::apdu("deleteResultSetRequest")
-    }
-
-    /// Every Close of the client.
-    pub fn close() -> Self {
-        Self::apdu("close")
-    }
-
-    /// Only in this session, counted from 1.
-    pub fn session(mut self, number: u64) -> Self {
-        self.session = Some(number);
-        self
-    }
-
-    /// Only if this database, in any case, is among those searched.
-    pub fn database(mut self, name: &str) -> Self {
-        self.database = Some(name.to_lowercase());
-        self
-    }
-
-    /// Only if this record syntax is preferred.
-    pub fn syntax(mut self, syntax: Oid) -> Self {
-        self.syntax = Some(syntax);
-        self
-    }
-
-    /// Only the request of this number, counted from 1, of those in a session that meet the other conditions.
-    pub fn nth(mut self, number: u64) -> Self {
-        self.nth = Some(number);
-        self
-    }
-
-    /// Whether all conditions but the number are met.
-    fn is_met(&self, session: u64, request: &Apdu) -> bool {
-        let (databases, syntax): (&[DatabaseName], Option<Oid>) = match request {
-            Apdu::SearchRequest(search) => (&search.database_names, search.preferred_record_syntax),
-            Apdu::PresentRequest(present) => (&[], present.preferred_record_syntax),
-            _ => (&[], None),
-        };
-        let named = |wanted: &String| {
-            let mut names = databases.iter().map(|name| name.0.to_string_lossy());
-            names.any(|name| name.to_lowercase() == *wanted)
-        };
-        self.apdu.is_none_or(|apdu| apdu == request.name())
-            && self.session.is_none_or(|number| number == session)
-            && self.database.as_ref().is_none_or(named)
-            && self.syntax.is_none_or(|wanted| syntax == Some(wanted))
-    }
-}
-
 /// Rules: faults, and when they strike. Without any, the server behaves.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
-    rules: Vec<(When, Fault)>,
+    rules: Vec<Rule>,
 }
 
 impl Faults {
@@ -210,8 +190,19 @@ impl Faults {
     }
 
     /// Adds a rule. All that strike the same request do, in the order in which they were added.
-    pub fn on(mut self, when: When, fault: Fault) -> Self {
-        self.rules.push((when, fault));
+    pub fn on(self, when: When, fault: Fault) -> Self {
+        self.with(Rule { when, fault })
+    }
+
+    /// Adds a rule, as [`Faults::on`] does.
+    pub fn with(mut self, rule: Rule) -> Self {
+        self.rules.push(rule);
+        self
+    }
+
+    /// Adds the rules of others behind these.
+    pub fn and(mut self, others: Self) -> Self {
+        self.rules.extend(others.rules);
         self
     }
 

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use z3950_asn1::apdu::{
-    AccessControlRequest, Apdu, Close, OtherInformation, ReferenceId, SecurityChallenge,
-};
+use z3950_asn1::apdu::{Apdu, Close};
 use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::codec;
 
-use super::{Fault, Faults, alter};
+use super::when::Subjects;
+use super::{Fault, Faults, alter, octets, unsolicited};
 use crate::diagnostic::diagnostic;
-use crate::session::{Reply, Session};
+use crate::session::Reply;
 
 /// What is to be written, and how.
 #[derive(Debug, Default)]
@@ -20,12 +20,14 @@ pub(crate) struct Output {
     pub(crate) delay: Duration,
     /// Written together.
     pub(crate) items: Vec<Item>,
-    /// Whether each octet is written by itself.
-    pub(crate) trickle: bool,
+    /// Whether each octet is written by itself, and the time between two.
+    pub(crate) trickle: Option<Duration>,
     /// Octets after which the connection ends, whatever is left.
     pub(crate) cut_after: Option<usize>,
     /// Whether the connection ends once everything is written.
     pub(crate) hang_up: bool,
+    /// Whether a connection that ends is reset.
+    pub(crate) reset: bool,
 }
 
 /// An APDU, or what a fault sends instead.
@@ -45,14 +47,24 @@ impl From<Reply> for Output {
     }
 }
 
+/// What becomes of a request.
+pub(crate) enum Intake {
+    /// The session answers it, and these faults strike the answer.
+    Answer(Vec<Fault>),
+    /// It is answered already.
+    Answered(Output),
+}
+
 /// The rules in one session, and how far they have come.
 pub(crate) struct Script {
     faults: Arc<Faults>,
     session: u64,
     /// How many requests have met each rule's conditions.
     met: Vec<u64>,
-    /// Answers that go out with the next.
-    held: Vec<Item>,
+    /// What the result sets came from, if any rule asks.
+    subjects: Option<Subjects>,
+    /// Answers that go out with the next, in front of it and behind it.
+    held: [Vec<Item>; 2],
     /// The reply that waits for the client's credentials.
     challenged: Option<Reply>,
 }
@@ -60,50 +72,72 @@ pub(crate) struct Script {
 impl Script {
     /// The rules at the beginning of the session of this number.
     pub(crate) fn new(faults: Arc<Faults>, session: u64) -> Self {
-        let met = vec![0; faults.rules.len()];
+        let mut rules = faults.rules.iter();
         Self {
+            met: vec![0; faults.rules.len()],
+            subjects: rules
+                .any(|rule| rule.when.asks_for_subject())
+                .then(Subjects::default),
             faults,
             session,
-            met,
-            held: Vec::new(),
+            held: Default::default(),
             challenged: None,
         }
     }
 
-    /// Has the session answer a request, with the faults that strike it.
-    pub(crate) fn serve(&mut self, session: &mut Session, mut request: Apdu) -> Output {
+    /// Changes a request that has come as the rules have it.
+    pub(crate) fn request(&mut self, request: &mut Apdu) -> Intake {
         if self.faults.is_empty() {
-            return session.answer(&request).into();
+            return Intake::Answer(Vec::new());
         }
         if let Apdu::AccessControlResponse(response) = &request
             && let Some(reply) = self.challenged.take()
         {
-            return credentials(reply, response.security_challenge_response.is_some());
+            let given = response.security_challenge_response.is_some();
+            return Intake::Answered(credentials(reply, given));
         }
-        let striking = self.striking(&request);
+        let striking = self.striking(request);
         for fault in &striking {
-            alter::request(fault, &mut request);
+            alter::request(fault, request);
         }
-        let mut output = Output::from(session.answer(&request));
-        for fault in &striking {
-            self.strike(fault, &request, &mut output);
+        Intake::Answer(striking)
+    }
+
+    /// What goes out of the session's reply when these faults strike it.
+    pub(crate) fn reply(&mut self, striking: &[Fault], request: &Apdu, reply: Reply) -> Output {
+        let mut output = Output::from(reply);
+        if self.faults.is_empty() {
+            return output;
         }
+        // Octets are changed last: an answer that is octets is no value any more.
+        let (late, early): (Vec<_>, Vec<_>) =
+            striking.iter().partition(|fault| is_of_octets(fault));
+        for fault in early.into_iter().chain(late) {
+            self.strike(fault, request, &mut output);
+        }
+        let [front, behind] = &mut self.held;
         if !output.items.is_empty() {
-            output.items.splice(0..0, self.held.drain(..));
+            output.items.splice(0..0, front.drain(..));
+            output.items.append(behind);
         }
         if striking.iter().any(|fault| matches!(fault, Fault::Hold)) {
-            self.held.append(&mut output.items);
+            front.append(&mut output.items);
+        }
+        if striking.iter().any(|fault| matches!(fault, Fault::Swap)) {
+            behind.append(&mut output.items);
         }
         output
     }
 
     fn striking(&mut self, request: &Apdu) -> Vec<Fault> {
         let mut striking = Vec::new();
-        for ((when, fault), met) in self.faults.rules.iter().zip(&mut self.met) {
-            if when.is_met(self.session, request) {
+        let subjects = self.subjects.as_mut();
+        let subject = subjects.map(|known| known.of(request)).unwrap_or_default();
+        for (rule, met) in self.faults.rules.iter().zip(&mut self.met) {
+            if rule.when.is_met(self.session, request, &subject) {
                 *met += 1;
-                if when.nth.is_none_or(|number| number == *met) {
-                    striking.push(fault.clone());
+                if rule.when.nth.is_none_or(|number| number == *met) {
+                    striking.push(rule.fault.clone());
                 }
             }
         }
@@ -123,28 +157,43 @@ impl Script {
                     hang_up: output.hang_up,
                 };
                 self.challenged = Some(reply);
-                let reference_id = request.reference_id().cloned();
-                output
-                    .items
-                    .push(Item::Apdu(access_control(challenge, reference_id)));
+                let mut asked = unsolicited::access_control(challenge.clone());
+                asked.reference_id = request.reference_id().cloned();
+                output.items.push(Item::Apdu(asked.into()));
                 output.hang_up = false;
             }
             Fault::Before(apdu) => output.items.insert(0, Item::Apdu(apdu.clone())),
             Fault::Behind(apdu) => output.items.push(Item::Apdu(apdu.clone())),
             Fault::Instead(apdu) => output.items = vec![Item::Apdu(apdu.clone())],
-            Fault::Octets(octets) => output.items = vec![Item::Octets(octets.clone())],
+            Fault::Last(apdu) => {
+                output.items = vec![Item::Apdu(apdu.clone())];
+                output.hang_up = true;
+            }
             Fault::Close(reason, words) => {
                 output.items = vec![Item::Apdu(Close::new(*reason, *words).into())];
                 output.hang_up = true;
             }
+            Fault::Octets(octets) => output.items = vec![Item::Octets(octets.clone())],
+            Fault::Garbage(count) => {
+                output.items = vec![Item::Octets(octets::garbage(*count).into())];
+            }
+            Fault::Tag(tag) => output.spoil(|octets| octets::retagged(octets, *tag)),
+            Fault::Length(by) => output.spoil(|octets| octets::miscounted(octets, *by)),
+            Fault::IndefiniteLengths => output.spoil(octets::indefinite),
             Fault::Silence => output.items.clear(),
+            Fault::HangUp => output.hang_up = true,
             Fault::Delay(time) => output.delay += *time,
-            Fault::Trickle => output.trickle = true,
+            Fault::Trickle => output.trickle = Some(Duration::ZERO),
+            Fault::Rate(rate) => output.trickle = Some(Duration::from_secs(1) / rate.get()),
             Fault::CutAfter(octets) => output.cut_after = Some(*octets),
+            Fault::ResetAfter(octets) => {
+                output.cut_after = Some(*octets);
+                output.reset = true;
+            }
             _ => {
                 for item in &mut output.items {
                     if let Item::Apdu(answer) = item {
-                        alter::answer(fault, answer);
+                        alter::answer(fault, request, answer);
                     }
                 }
             }
@@ -152,13 +201,27 @@ impl Script {
     }
 }
 
-fn access_control(challenge: &Bytes, reference_id: Option<ReferenceId>) -> Apdu {
-    AccessControlRequest {
-        reference_id,
-        security_challenge: SecurityChallenge::SimpleForm(challenge.clone().into()),
-        other_info: None::<OtherInformation>,
+impl Output {
+    /// Changes the octets of all that is written.
+    fn spoil(&mut self, change: impl Fn(&[u8]) -> Vec<u8>) {
+        for item in &mut self.items {
+            let octets = match &*item {
+                Item::Octets(octets) => change(octets),
+                Item::Apdu(apdu) => match codec::encode(apdu) {
+                    Ok(octets) => change(&octets),
+                    Err(_) => continue,
+                },
+            };
+            *item = Item::Octets(octets.into());
+        }
     }
-    .into()
+}
+
+fn is_of_octets(fault: &Fault) -> bool {
+    matches!(
+        fault,
+        Fault::Tag(_) | Fault::Length(_) | Fault::IndefiniteLengths
+    )
 }
 
 /// The reply that was held back, or a failed one if the client gave no credentials.

@@ -13,11 +13,31 @@
 //! assert!(server.names().is_empty());
 //! ```
 //!
+//! For programs in other languages there is the program `z3950d`. It tells its address on standard output, and keeps the
+//! transcript as lines of JSON, which [`crate::transcript`] describes:
+//!
+//! ```text
+//! $ z3950d --demo --listen 127.0.0.1:0 --transcript said.jsonl --fault 'on search nth=2: fail 2'
+//! listening on 127.0.0.1:41233
+//! ```
+//!
+//! ```python
+//! server = subprocess.Popen(["z3950d", "--demo", "--listen", "127.0.0.1:0", "--transcript", "said.jsonl"],
+//!                           stdout=subprocess.PIPE, text=True)
+//! port = int(server.stdout.readline().rsplit(":", 1)[1])
+//! # … have a client talk to it …
+//! server.terminate(); server.wait()
+//! said = [json.loads(line) for line in open("said.jsonl")]
+//! assert [line["value"]["query"] for line in said if line.get("apdu") == "searchRequest"] == ["@attr 1=4 war"]
+//! ```
+//!
 //! Meant for tests: what cannot be set up, or does not happen, panics with a word on it.
 
-mod transcript;
+mod recorder;
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+#[cfg(unix)]
+use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -25,20 +45,26 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use z3950_asn1::record::{Field, MarcRecord};
 
-use self::transcript::Recorder;
-pub use self::transcript::{Direction, Entry};
+use self::recorder::Recorder;
+use crate::access::Access;
 use crate::backend::Backend;
 use crate::fault::{Fault, Faults, When};
+use crate::imitate::Imitated;
 use crate::limits::Limits;
-use crate::listener::{Server, Summary};
-use crate::memory::{DocidField, MemoryBackend, MemoryBackendBuilder};
+use crate::listener::{Endpoint, Server, Summary};
+use crate::memory::{DocidField, MemoryBackend, MemoryBackendBuilder, Profile};
+use crate::target::{Offer, Target};
+#[cfg(feature = "tls")]
+use crate::tls::Tls;
+use crate::transcript::Recording;
+pub use crate::transcript::{Direction, Entry};
 
 /// How long a test waits for something to happen.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A running server; it stops when it is dropped, and then fails the test if one of its handlers panicked.
 pub struct TestServer {
-    addresses: Vec<SocketAddr>,
+    endpoints: Vec<Endpoint>,
     recorder: Arc<Recorder>,
     stop: Option<oneshot::Sender<()>>,
     summary: mpsc::Receiver<Summary>,
@@ -50,6 +76,10 @@ impl TestServer {
         TestServerBuilder {
             databases: MemoryBackend::builder(),
             backend: None,
+            offer: Offer::default(),
+            access: Access::default(),
+            imitated: None,
+            replayed: None,
             limits: Limits {
                 drain_time: Duration::from_millis(200),
                 linger_time: Duration::from_millis(100),
@@ -57,6 +87,10 @@ impl TestServer {
             },
             faults: Faults::new(),
             ipv6: false,
+            #[cfg(feature = "tls")]
+            tls: None,
+            #[cfg(unix)]
+            unix: None,
         }
     }
 
@@ -67,7 +101,10 @@ impl TestServer {
 
     /// Its address on 127.0.0.1.
     pub fn addr(&self) -> SocketAddr {
-        self.address(0)
+        self.address(|endpoint| match endpoint {
+            Endpoint::Tcp(address) if address.is_ipv4() => Some(*address),
+            _ => None,
+        })
     }
 
     /// Its address on `[::1]`.
@@ -75,7 +112,22 @@ impl TestServer {
     /// # Panics
     /// If it was not started with [`TestServerBuilder::ipv6`].
     pub fn addr_v6(&self) -> SocketAddr {
-        self.address(1)
+        self.address(|endpoint| match endpoint {
+            Endpoint::Tcp(address) if address.is_ipv6() => Some(*address),
+            _ => None,
+        })
+    }
+
+    /// Its address on 127.0.0.1 for TLS.
+    ///
+    /// # Panics
+    /// If it was not started with [`TestServerBuilder::tls`].
+    #[cfg(feature = "tls")]
+    pub fn addr_tls(&self) -> SocketAddr {
+        self.address(|endpoint| match endpoint {
+            Endpoint::Tls(address) => Some(*address),
+            _ => None,
+        })
     }
 
     /// A retrieval URL of the server: `url("books?pg1342")` is `z39.50r://127.0.0.1:PORT/books?pg1342`.
@@ -96,6 +148,13 @@ impl TestServer {
     /// The names of the APDUs said so far: `["initRequest", "initResponse", …]`.
     pub fn names(&self) -> Vec<&'static str> {
         self.transcript().iter().map(Entry::name).collect()
+    }
+
+    /// Everything said so far, to be written to a file, or answered again by [`TestServerBuilder::replay`].
+    pub fn recording(&self) -> Recording {
+        Recording {
+            entries: self.transcript(),
+        }
     }
 
     /// How many connections were accepted so far.
@@ -127,11 +186,9 @@ impl TestServer {
             .unwrap_or_else(|| panic!("the server does not stop"))
     }
 
-    fn address(&self, index: usize) -> SocketAddr {
-        *self
-            .addresses
-            .get(index)
-            .unwrap_or_else(|| panic!("not started on [::1]"))
+    fn address(&self, is: impl Fn(&Endpoint) -> Option<SocketAddr>) -> SocketAddr {
+        let address = self.endpoints.iter().find_map(is);
+        address.unwrap_or_else(|| panic!("not started there: {:?}", self.endpoints))
     }
 
     fn stopped(&mut self) -> Option<Summary> {
@@ -170,9 +227,17 @@ impl Drop for TestServer {
 pub struct TestServerBuilder {
     databases: MemoryBackendBuilder,
     backend: Option<Arc<dyn Backend>>,
+    offer: Offer,
+    access: Access,
+    imitated: Option<Imitated>,
+    replayed: Option<Recording>,
     limits: Limits,
     faults: Faults,
     ipv6: bool,
+    #[cfg(feature = "tls")]
+    tls: Option<Tls>,
+    #[cfg(unix)]
+    unix: Option<PathBuf>,
 }
 
 impl TestServerBuilder {
@@ -190,6 +255,40 @@ impl TestServerBuilder {
     pub fn docid(self, field: DocidField) -> Self {
         Self {
             databases: self.databases.docid(field),
+            ..self
+        }
+    }
+
+    /// The attributes that the databases added take and refuse.
+    pub fn profile(self, profile: Profile) -> Self {
+        Self {
+            databases: self.databases.profile(profile),
+            ..self
+        }
+    }
+
+    /// What Init grants.
+    pub fn offer(self, offer: Offer) -> Self {
+        Self { offer, ..self }
+    }
+
+    /// Who may open a session, and what for.
+    pub fn access(self, access: Access) -> Self {
+        Self { access, ..self }
+    }
+
+    /// Behaves as another server, with its databases instead of those added.
+    pub fn imitate(self, imitated: Imitated) -> Self {
+        Self {
+            imitated: Some(imitated),
+            ..self
+        }
+    }
+
+    /// Answers as in recorded conversations, whatever databases there are.
+    pub fn replay(self, recording: Recording) -> Self {
+        Self {
+            replayed: Some(recording),
             ..self
         }
     }
@@ -226,6 +325,20 @@ impl TestServerBuilder {
         }
     }
 
+    /// Adds a fault by a rule as text: `on search nth=2: delay 500ms`.
+    ///
+    /// # Panics
+    /// If it is no rule.
+    pub fn rule(self, rule: &str) -> Self {
+        let rule = rule
+            .parse()
+            .unwrap_or_else(|error| panic!("{rule}: {error}"));
+        Self {
+            faults: self.faults.with(rule),
+            ..self
+        }
+    }
+
     /// Sets all faults.
     pub fn faults(self, faults: Faults) -> Self {
         Self { faults, ..self }
@@ -236,32 +349,64 @@ impl TestServerBuilder {
         Self { ipv6: true, ..self }
     }
 
+    /// Listens for TLS as well, on another port.
+    #[cfg(feature = "tls")]
+    pub fn tls(self, tls: Tls) -> Self {
+        Self {
+            tls: Some(tls),
+            ..self
+        }
+    }
+
+    /// Listens on a Unix socket as well.
+    #[cfg(unix)]
+    pub fn unix(self, path: impl Into<PathBuf>) -> Self {
+        Self {
+            unix: Some(path.into()),
+            ..self
+        }
+    }
+
     /// Starts the server; it accepts connections when this returns.
     ///
     /// # Panics
     /// If the system gives no thread or port.
     pub fn start(self) -> TestServer {
-        let Self {
-            databases,
-            backend,
-            limits,
-            faults,
-            ipv6,
-        } = self;
-        let backend = backend.unwrap_or_else(|| Arc::new(databases.build()));
+        let limits = self.limits;
+        let target = match (self.imitated, self.backend) {
+            (Some(imitated), _) => imitated.target(limits),
+            (None, Some(backend)) => Target::new(backend, limits),
+            (None, None) => Target::new(Arc::new(self.databases.build()), limits),
+        };
+        let target = target.with_offer(self.offer).with_access(self.access);
+        let habits = self.imitated.map(Imitated::faults).unwrap_or_default();
+        let faults = habits.and(self.faults);
         let recorder = Arc::new(Recorder::default());
         let observer = Arc::clone(&recorder);
         let (stop, stopped) = oneshot::channel::<()>();
-        let (tell_addresses, addresses) = mpsc::channel();
+        let (tell_endpoints, endpoints) = mpsc::channel();
         let (tell_summary, summary) = mpsc::channel();
         let serve = async move {
-            let mut server = Server::bind((Ipv4Addr::LOCALHOST, 0), backend, limits).await?;
-            if ipv6 {
+            let mut server = Server::new(target)
+                .and_bind((Ipv4Addr::LOCALHOST, 0))
+                .await?;
+            if self.ipv6 {
                 server = server.and_bind((Ipv6Addr::LOCALHOST, 0)).await?;
+            }
+            #[cfg(feature = "tls")]
+            if let Some(tls) = self.tls {
+                server = server.and_bind_tls((Ipv4Addr::LOCALHOST, 0), tls).await?;
+            }
+            #[cfg(unix)]
+            if let Some(path) = self.unix {
+                server = server.and_bind_unix(path).await?;
+            }
+            if let Some(recording) = self.replayed {
+                server = server.with_replay(recording);
             }
             let server = server.with_faults(faults).with_observer(observer);
             // Whoever waits for these is gone only if the test is.
-            let _ = tell_addresses.send(server.local_addrs());
+            let _ = tell_endpoints.send(server.endpoints());
             let summary = server.run(async { drop(stopped.await) }).await;
             let _ = tell_summary.send(summary);
             std::io::Result::Ok(())
@@ -274,9 +419,9 @@ impl TestServerBuilder {
             .name("test server".to_owned())
             .spawn(run);
         let thread = thread.unwrap_or_else(|error| panic!("no thread for the server: {error}"));
-        match addresses.recv() {
-            Ok(addresses) => TestServer {
-                addresses,
+        match endpoints.recv() {
+            Ok(endpoints) => TestServer {
+                endpoints,
                 recorder,
                 stop: Some(stop),
                 summary,

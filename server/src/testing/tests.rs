@@ -7,8 +7,7 @@ use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec::encode;
 
 use super::*;
-use crate::backend::{Hits, Search};
-use crate::diagnostic::Diagnostic;
+use crate::backend::{Answer, Found, Search};
 use crate::requests::{init, search};
 
 /// Sends the requests and reads to the end of the connection.
@@ -130,7 +129,7 @@ fn no_more_sessions_than_allowed_are_served_at_once() {
 struct Panicking;
 
 impl Backend for Panicking {
-    fn search(&self, _: &Search<'_>) -> Result<Hits, Diagnostic> {
+    fn search<'a>(&'a self, _: Search<'a>) -> Answer<'a, Found> {
         panic!("as the test wants")
     }
 }
@@ -175,4 +174,206 @@ fn converse_and_lose(address: SocketAddr) {
     }
     let mut answers = Vec::new();
     let _ = stream.read_to_end(&mut answers);
+}
+
+#[test]
+fn an_address_has_no_more_sessions_than_allowed() {
+    let server = TestServer::builder()
+        .limit(|limits| limits.sessions_per_address = Some(1))
+        .start();
+    let mut first = connect(server.addr());
+    first
+        .write_all(&encode(&init()).expect("encodes"))
+        .expect("the server listens");
+    server.wait_until(|entries| entries.len() == 2);
+    let mut turned_away = connect(server.addr());
+    let mut answer = Vec::new();
+    // Closed, or reset where the system is quick.
+    let _ = turned_away.read_to_end(&mut answer);
+    assert!(answer.is_empty());
+    drop(first);
+    server.wait_for_end();
+    assert!(!converse(server.addr(), &[init()]).is_empty());
+    assert_eq!(server.sessions(), 2);
+}
+
+#[test]
+fn resets_are_resets() {
+    let server = TestServer::builder().rule("on init: reset 5").start();
+    let mut stream = connect(server.addr());
+    stream
+        .write_all(&encode(&init()).expect("encodes"))
+        .expect("the server listens");
+    let mut answer = Vec::new();
+    let error = stream.read_to_end(&mut answer).expect_err("no orderly end");
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+}
+
+#[test]
+fn recordings_are_replayed() {
+    let server = TestServer::demo();
+    let requests = [init(), search("@attr 1=1032 pg1342")];
+    let answers = converse(server.addr(), &requests);
+    server.wait_for_end();
+    let replaying = TestServer::builder().replay(server.recording()).start();
+    assert_eq!(converse(replaying.addr(), &requests), answers);
+    assert_eq!(replaying.wait_for_end().len(), 4);
+}
+
+#[cfg(unix)]
+#[test]
+fn unix_sockets_are_listened_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("socket");
+    let converse = || {
+        let mut stream = std::os::unix::net::UnixStream::connect(&path).expect("a connection");
+        let octets = encode(&init()).expect("encodes");
+        stream.write_all(&octets).expect("the server listens");
+        stream.shutdown(std::net::Shutdown::Write).expect("ends");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("an answer");
+        answer
+    };
+    // The file of a server that died is in nobody's way.
+    drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
+    let server = TestServer::builder().unix(&path).start();
+    assert_eq!(converse()[0], 0xb5);
+    assert_eq!(server.wait_for_end().len(), 2);
+    assert_eq!(server.stop().panics, 0);
+    assert!(!path.exists());
+}
+
+#[cfg(feature = "tls")]
+mod tls {
+    use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio_rustls::TlsConnector;
+    use tokio_rustls::rustls::pki_types::pem::PemObject;
+    use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+    use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+    use super::*;
+    use crate::tls::{ClientCertificates, TlsError};
+
+    /// An authority, and a certificate and key by it for the server and for a client.
+    struct Keys {
+        authority: String,
+        server: (String, String),
+        client: (String, String),
+    }
+
+    fn keys() -> Keys {
+        let mut params = CertificateParams::new(Vec::new()).expect("no names");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        let authority = CertifiedIssuer::self_signed(params, key).expect("an authority");
+        let issue = |name: &str| {
+            let key = KeyPair::generate().expect("a key");
+            let params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
+            let certificate = params.signed_by(&key, &authority).expect("a certificate");
+            (certificate.pem(), key.serialize_pem())
+        };
+        Keys {
+            authority: authority.pem(),
+            server: issue("localhost"),
+            client: issue("client"),
+        }
+    }
+
+    /// What the server says to an Init over TLS; `None` if the connection fails.
+    fn greeted(address: SocketAddr, keys: &Keys, certificate: bool) -> Option<Vec<u8>> {
+        let mut roots = RootCertStore::empty();
+        let chain =
+            |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).expect("a certificate");
+        roots.add(chain(&keys.authority)).expect("an authority");
+        let config = ClientConfig::builder_with_provider(Arc::new(
+            tokio_rustls::rustls::crypto::ring::default_provider(),
+        ))
+        .with_safe_default_protocol_versions()
+        .expect("protocols")
+        .with_root_certificates(roots);
+        let config = match certificate {
+            false => config.with_no_client_auth(),
+            true => {
+                let key = PrivateKeyDer::from_pem_slice(keys.client.1.as_bytes()).expect("a key");
+                let chain = vec![chain(&keys.client.0)];
+                config.with_client_auth_cert(chain, key).expect("fits")
+            }
+        };
+        let connector = TlsConnector::from(Arc::new(config));
+        let talk = async {
+            let stream = tokio::net::TcpStream::connect(address).await?;
+            let name = ServerName::try_from("localhost").expect("a name");
+            let mut stream = connector.connect(name, stream).await?;
+            stream.write_all(&encode(&init()).expect("encodes")).await?;
+            let mut answer = vec![0; 1024];
+            let count = stream.read(&mut answer).await?;
+            answer.truncate(count);
+            std::io::Result::Ok(answer)
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        runtime
+            .block_on(talk)
+            .ok()
+            .filter(|answer| !answer.is_empty())
+    }
+
+    #[test]
+    fn clients_are_let_in_by_their_certificates() {
+        let keys = keys();
+        let authority = || keys.authority.clone().into_bytes();
+        for (clients, without, with) in [
+            (ClientCertificates::Unasked, true, true),
+            (ClientCertificates::Optional(authority()), true, true),
+            (ClientCertificates::Required(authority()), false, true),
+        ] {
+            let tls = Tls::from_pem(keys.server.0.as_bytes(), keys.server.1.as_bytes(), &clients);
+            let server = TestServer::builder().tls(tls.expect("TLS")).start();
+            let greeted = [false, true].map(|own| greeted(server.addr_tls(), &keys, own));
+            let found = greeted.each_ref().map(Option::is_some);
+            assert_eq!(found, [without, with], "{clients:?}");
+            assert_eq!(greeted[1].as_ref().map(|answer| answer[0]), Some(0xb5));
+            // The listener without TLS is there as ever, and the one with TLS has no other.
+            assert!(!converse(server.addr(), &[init()]).is_empty());
+            let mut plain = connect(server.addr_tls());
+            plain
+                .write_all(&encode(&init()).expect("encodes"))
+                .expect("the server listens");
+            let mut answer = Vec::new();
+            let _ = plain.read_to_end(&mut answer);
+            assert!(!answer.starts_with(&[0xb5]), "{answer:x?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_certificate_is_told_of() {
+        let keys = keys();
+        let (certificate, key) = (keys.server.0.as_bytes(), keys.server.1.as_bytes());
+        let none = ClientCertificates::Unasked;
+        let words = |tls: Result<Tls, TlsError>| tls.expect_err("refused").to_string();
+        assert_eq!(
+            words(Tls::from_pem(b"", key, &none)),
+            "no certificate in PEM"
+        );
+        assert_eq!(
+            words(Tls::from_pem(certificate, b"x", &none)),
+            "no private key in PEM"
+        );
+        let other = keys.client.1.as_bytes();
+        assert!(words(Tls::from_pem(certificate, other, &none)).contains("cannot be used"));
+        let authority = ClientCertificates::Required(Vec::new());
+        assert_eq!(
+            words(Tls::from_pem(certificate, key, &authority)),
+            "no authority in PEM"
+        );
+        let missing = Tls::load(
+            "/nonexistent.pem".as_ref(),
+            "/nonexistent.key".as_ref(),
+            &none,
+        );
+        assert_eq!(words(missing), "cannot read /nonexistent.pem");
+    }
 }

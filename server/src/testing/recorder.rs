@@ -1,65 +1,16 @@
-//! What was said in the sessions of a test server, APDU by APDU.
+//! Keeps what is said in the sessions of a test server, and lets a test wait for what it expects.
 
-use std::fmt;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use z3950_asn1::apdu::Apdu;
-use z3950_asn1::codec::dump::dump;
 use z3950_asn1::error::DecodeError;
 
-use crate::observer::Observer;
+use crate::observer::{Observer, Peer};
+use crate::transcript::{Direction, Entry};
 
-/// Which way an APDU went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// From the client to the server.
-    Received,
-    /// From the server to the client.
-    Sent,
-}
-
-/// An APDU of the transcript.
-///
-/// Its `Debug` lists the octets without what a client sends as authentication.
-#[derive(Clone, PartialEq)]
-pub struct Entry {
-    /// The session, counted from 1 in the order of accepted connections.
-    pub session: u64,
-    /// Which way it went.
-    pub direction: Direction,
-    /// All of its octets.
-    pub octets: Bytes,
-    /// What they mean; `None` where they are no APDU.
-    pub apdu: Option<Apdu>,
-}
-
-impl Entry {
-    /// The standard's name of the APDU, or `malformed`.
-    pub fn name(&self) -> &'static str {
-        self.apdu.as_ref().map_or("malformed", Apdu::name)
-    }
-}
-
-impl fmt::Debug for Entry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            session,
-            direction,
-            octets,
-            ..
-        } = self;
-        write!(
-            f,
-            "session {session} {direction:?} {}\n{}",
-            self.name(),
-            dump(octets)
-        )
-    }
-}
-
-/// Keeps the transcript, and lets a test wait for what it expects.
+/// Everything said so far.
 #[derive(Default)]
 pub(super) struct Recorder {
     state: Mutex<State>,
@@ -124,11 +75,11 @@ impl Recorder {
     }
 
     fn note(&self, session: u64, direction: Direction, octets: &[u8], apdu: Option<&Apdu>) {
-        let octets = Bytes::copy_from_slice(octets);
         let entry = Entry {
+            time: SystemTime::now(),
             session,
             direction,
-            octets,
+            octets: Bytes::copy_from_slice(octets),
             apdu: apdu.cloned(),
         };
         self.change(|state| state.entries.push(entry));
@@ -136,7 +87,7 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    fn opened(&self, _: u64, _: std::net::SocketAddr) {
+    fn opened(&self, _: u64, _: Peer) {
         self.change(|state| state.opened += 1);
     }
 

@@ -1,18 +1,24 @@
 //! Every fault, from a request to what would be written.
 
+mod text;
+
 use z3950_asn1::apdu::{
-    AccessControlResponse, CloseReason, DatabaseName, DefaultDiagFormat, OtherInformation,
+    AccessControlResponse, CloseReason, DatabaseName, DefaultDiagFormat, External, ExternalValue,
     PresentStatus, SearchRequest, SecurityChallengeResponse,
 };
-use z3950_asn1::codec::{decode_value, encode};
-use z3950_asn1::oid::{DIAG_1, SUTRS, USER_INFO_1, USMARC};
-use z3950_asn1::types::Any;
+use z3950_asn1::codec::encode;
+use z3950_asn1::format::diag1::DiagnosticFormat;
+use z3950_asn1::format::user_info1::UserInfo1;
+use z3950_asn1::oid::{SUTRS, USMARC};
 
 use super::*;
 use crate::diagnostic::diagnostic;
 use crate::limits::Limits;
-use crate::requests::{catalogue, init, present, present_request, search, search_request, shown};
+use crate::requests::{
+    catalogue, init, now, present, present_request, search, search_request, shown,
+};
 use crate::session::Session;
+use crate::target::Target;
 
 /// A session under a script.
 struct Scripted {
@@ -22,7 +28,7 @@ struct Scripted {
 
 impl Scripted {
     fn new(faults: Faults) -> Self {
-        let session = Session::new(catalogue(), Arc::new(Limits::default()));
+        let session = Session::new(Arc::new(Target::new(catalogue(), Limits::default())));
         Self {
             script: Script::new(Arc::new(faults), 1),
             session,
@@ -37,7 +43,14 @@ impl Scripted {
     }
 
     fn serve(&mut self, request: Apdu) -> Output {
-        self.script.serve(&mut self.session, request)
+        let mut request = request;
+        match self.script.request(&mut request) {
+            Intake::Answered(output) => output,
+            Intake::Answer(striking) => {
+                let reply = now(self.session.answer(&request));
+                self.script.reply(&striking, &request, reply)
+            }
+        }
     }
 
     /// A word on each APDU of the answer.
@@ -180,28 +193,11 @@ fn init_is_rejected() {
 }
 
 /// The diagnostic in a userInformationField.
-fn told(field: &z3950_asn1::apdu::External) -> DefaultDiagFormat {
-    use z3950_asn1::apdu::{ExternalEncoding, Information};
-    assert_eq!(field.direct_reference, Some(USER_INFO_1));
-    let value = |encoding: &ExternalEncoding| match encoding {
-        ExternalEncoding::SingleAsn1Type(value) => Any::clone(value),
-        other => panic!("{other:?}"),
-    };
-    let units: OtherInformation = decode_value(value(&field.encoding).as_bytes()).expect("units");
-    let Some(Information::ExternallyDefinedInfo(external)) =
-        units.0.first().map(|unit| &unit.information)
-    else {
-        panic!("{units:?}")
-    };
-    assert_eq!(external.direct_reference, Some(DIAG_1));
-    let format = value(&external.encoding);
-    // Two lists and the tag of the choice, each with a length of three octets, are around the diagnostic.
-    let (outer, implicit) = format.as_bytes().split_at(12);
-    assert_eq!(
-        [outer[0], outer[4], outer[8], implicit[0]],
-        [0x30, 0x30, 0xa1, 0xa1]
-    );
-    decode_value(&[&[0x30], &implicit[1..]].concat()).expect("a diagnostic")
+fn told(field: &External) -> DefaultDiagFormat {
+    let UserInfo1(information) = UserInfo1::from_external(field).expect("userInfo-1");
+    let format = information.value::<DiagnosticFormat>().expect("diag-1");
+    let mut told = format.default_diagnostics().cloned();
+    told.next().expect("a diagnostic")
 }
 
 #[test]
@@ -221,6 +217,7 @@ fn answers_are_replaced_delayed_and_broken() {
             hang_up,
             ..
         } = output;
+        let trickle = trickle.is_some();
         assert_eq!((delay, trickle, cut_after, hang_up), rest, "{fault:?}");
     };
     let now = Duration::ZERO;
@@ -351,7 +348,7 @@ fn rules_strike_when_all_their_conditions_are_met() {
         let mut scripted = Scripted::new(Faults::new().on(when.clone(), Fault::Trickle));
         let close = z3950_asn1::apdu::Close::new(CloseReason::FINISHED, None).into();
         let requests = [init(), search_in("cat"), search_in("B"), close];
-        let found = requests.map(|request| scripted.serve(request).trickle);
+        let found = requests.map(|request| scripted.serve(request).trickle.is_some());
         assert_eq!(found, struck, "{when:?}");
     }
 }

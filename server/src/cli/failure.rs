@@ -1,0 +1,85 @@
+//! How the program ends: exit codes, and the words on why.
+
+use std::error::Error;
+use std::fmt;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exit {
+    Stopped = 0,
+    Unexpected = 1,
+    Usage = 2,
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why the program ends, and with which code.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) exit: Exit,
+    cause: Box<dyn Error>,
+}
+
+impl Failure {
+    pub(super) fn new(exit: Exit, cause: impl Into<Box<dyn Error>>) -> Self {
+        Self {
+            exit,
+            cause: cause.into(),
+        }
+    }
+
+    /// Wrong usage, or what it names is of no use.
+    pub(super) fn usage(cause: impl Into<Box<dyn Error>>) -> Self {
+        Self::new(Exit::Usage, cause)
+    }
+
+    /// What the system should have given and has not.
+    pub(super) fn unexpected(cause: impl Into<Box<dyn Error>>) -> Self {
+        Self::new(Exit::Unexpected, cause)
+    }
+}
+
+impl fmt::Display for Failure {
+    /// The whole chain of causes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.cause.fmt(f)?;
+        let mut cause = self.cause.source();
+        while let Some(deeper) = cause {
+            write!(f, ": {deeper}")?;
+            cause = deeper.source();
+        }
+        Ok(())
+    }
+}
+
+/// What cannot be done with something, such as a file or an address.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+pub(super) struct Cannot {
+    what: String,
+    source: Box<dyn Error>,
+}
+
+impl Cannot {
+    pub(super) fn new(what: String, source: impl Into<Box<dyn Error>>) -> Self {
+        Self {
+            what,
+            source: source.into(),
+        }
+    }
+}
+
+/// Lines on standard error, each with the name of the program before it.
+pub(super) fn complain(words: &dyn fmt::Display) {
+    for line in words.to_string().lines() {
+        // Where even this fails, there is nobody to tell.
+        let _ = writeln!(io::stderr(), "z3950d: {line}");
+    }
+}

@@ -1,0 +1,118 @@
+//! The command line of `z3950d`: arguments in, a server until a signal comes, an exit code out. Data on standard output,
+//! words on standard error.
+
+mod args;
+mod failure;
+mod load;
+mod serve;
+mod settings;
+mod signals;
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::{ColorChoice, Parser};
+use tokio::runtime::{Builder, Runtime};
+use tracing_subscriber::filter::LevelFilter;
+use z3950_server::Summary;
+use z3950_server::config::Config;
+use z3950_server::fault::KINDS;
+
+use self::args::Arguments;
+use self::failure::{Exit, Failure, complain};
+
+/// Runs the program.
+pub(crate) fn run() -> ExitCode {
+    let arguments = Arguments::parse()
+        .checked()
+        .unwrap_or_else(|error| error.exit());
+    if arguments.asks_for_faults() {
+        list_faults();
+        return Exit::Stopped.into();
+    }
+    trace(arguments.verbose, arguments.color);
+    let check = arguments.check;
+    let outcome = settings::settings(arguments).and_then(|config| match check {
+        true => Ok(checked(&config)),
+        false => served(config),
+    });
+    outcome
+        .unwrap_or_else(|failure| {
+            complain(&failure);
+            failure.exit
+        })
+        .into()
+}
+
+/// Tells all that is wrong with what the settings name.
+fn checked(config: &Config) -> Exit {
+    let wrong = settings::check(config);
+    wrong.iter().for_each(|words| complain(words));
+    match wrong.is_empty() {
+        true => Exit::Stopped,
+        false => Exit::Usage,
+    }
+}
+
+/// Loads the databases and serves them.
+fn served(config: Config) -> Result<Exit, Failure> {
+    // A server that only answers as another one, or as it did before, has no databases of its own.
+    let own = config.demo || !config.databases.is_empty();
+    let backend = own.then(|| load::databases(&config)).transpose()?;
+    let runtime = runtime().map_err(Failure::unexpected)?;
+    let summary = runtime.block_on(serve::serve(config, backend));
+    runtime.shutdown_background();
+    Ok(match summary? {
+        Summary { panics: 0, .. } => Exit::Stopped,
+        _ => Exit::Unexpected,
+    })
+}
+
+/// A thread for each processor; on one processor none but this, for it would have nobody to share the work with.
+fn runtime() -> io::Result<Runtime> {
+    let builder = match std::thread::available_parallelism() {
+        Ok(one) if one.get() == 1 => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    { builder }.enable_all().build()
+}
+
+/// The faults that a rule can name, on standard output.
+fn list_faults() {
+    let mut stdout = io::stdout().lock();
+    let words = "A rule is `on REQUEST CONDITION…: FAULT ARGUMENT…`.\n\
+                 Requests: any, init, search, present, delete, scan, sort, access, resource, trigger, report, extended,\n\
+                 duplicate, close.\n\
+                 Conditions: session=N, nth=N, db=NAME, docid=TERM, syntax=NAME.\n\
+                 Faults:";
+    // Nobody need read it to the end.
+    let _ = writeln!(stdout, "{words}");
+    for kind in KINDS {
+        let _ = writeln!(
+            stdout,
+            "  {} {}\n      {}",
+            kind.name, kind.arguments, kind.meaning
+        );
+    }
+}
+
+/// Sends what the libraries tell to standard error.
+fn trace(verbose: u8, color: ColorChoice) {
+    let level = match verbose {
+        0 => LevelFilter::WARN,
+        1 => LevelFilter::INFO,
+        2 => LevelFilter::DEBUG,
+        _ => LevelFilter::TRACE,
+    };
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let ansi = match color {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => io::stderr().is_terminal() && !plain,
+    };
+    tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_ansi(ansi)
+        .with_writer(io::stderr)
+        .init();
+}

@@ -1,0 +1,99 @@
+//! The server of the settings: its sockets, its logs, and its life until a signal comes.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use z3950_server::config::{Config, ListenerConfig, Place};
+use z3950_server::extended::Tasks;
+use z3950_server::transcript::{ApduLog, JsonLog};
+use z3950_server::{MemoryBackend, Observer, Server, Summary, Target};
+
+use super::failure::{Cannot, Failure};
+use super::{load, settings, signals};
+
+/// Serves until a signal comes.
+pub(super) async fn serve(
+    config: Config,
+    backend: Option<MemoryBackend>,
+) -> Result<Summary, Failure> {
+    let stop = signals::stop().map_err(Failure::unexpected)?;
+    let mut reload = signals::Reload::new().map_err(Failure::unexpected)?;
+    let mut server = Server::new(target(&config, backend.clone()));
+    for listener in &config.listeners {
+        server = bind(server, listener).await?;
+    }
+    let mut faults = config.faults.clone();
+    if let Some(imitated) = config.imitate {
+        faults = imitated.faults().and(faults);
+    }
+    if let Some(path) = &config.replay {
+        server = server.with_replay(settings::recording(path)?);
+    }
+    let server = server
+        .with_faults(faults)
+        .with_observer(Arc::new(logs(&config)?));
+    for endpoint in server.endpoints() {
+        let mut stdout = io::stdout().lock();
+        // Nobody need read it.
+        let _ = writeln!(stdout, "listening on {endpoint}").and_then(|()| stdout.flush());
+    }
+    tokio::spawn(async move {
+        loop {
+            reload.next().await;
+            if let Some(backend) = backend.clone() {
+                // What is wrong has been told by then.
+                let _ = tokio::task::spawn_blocking(move || load::again(&backend)).await;
+            }
+        }
+    });
+    Ok(server.run(async { drop(stop.await) }).await)
+}
+
+/// What all sessions share.
+fn target(config: &Config, backend: Option<MemoryBackend>) -> Target {
+    let limits = config.limits.clone();
+    let target = match (config.imitate, backend) {
+        (Some(imitated), _) => imitated.target(limits),
+        (None, Some(backend)) => Target::new(Arc::new(backend), limits),
+        (None, None) => Target::new(Arc::new(MemoryBackend::builder().build()), limits),
+    };
+    target
+        .with_offer(config.offer.clone())
+        .with_access(config.access.clone())
+        .with_tasks(Arc::new(Tasks::new(config.tasks)))
+}
+
+async fn bind(server: Server, listener: &ListenerConfig) -> Result<Server, Failure> {
+    let bound = match (&listener.place, &listener.tls) {
+        (Place::Address(address), None) => server.and_bind(address).await,
+        (Place::Address(address), Some(files)) => {
+            let tls = settings::tls(files).map_err(Failure::usage)?;
+            server.and_bind_tls(address, tls).await
+        }
+        #[cfg(unix)]
+        (Place::Unix(path), _) => server.and_bind_unix(path).await,
+        #[cfg(not(unix))]
+        (Place::Unix(_), _) => Err(io::ErrorKind::Unsupported.into()),
+    };
+    let what = || format!("cannot listen on {}", listener.place);
+    bound.map_err(|error| Failure::usage(Cannot::new(what(), error)))
+}
+
+/// The logs that are wanted, each written as it happens.
+fn logs(config: &Config) -> Result<Vec<Arc<dyn Observer>>, Failure> {
+    let mut logs: Vec<Arc<dyn Observer>> = Vec::new();
+    if let Some(path) = &config.apdu_log {
+        logs.push(Arc::new(ApduLog::new(create(path)?)));
+    }
+    if let Some(path) = &config.transcript {
+        logs.push(Arc::new(JsonLog::new(create(path)?)));
+    }
+    Ok(logs)
+}
+
+fn create(path: &Path) -> Result<File, Failure> {
+    let what = || format!("cannot write {}", path.display());
+    File::create(path).map_err(|error| Failure::usage(Cannot::new(what(), error)))
+}

@@ -1,0 +1,159 @@
+//! The settings: the configuration file with the arguments over it, and whether all that they name is of use.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use z3950_server::Limits;
+use z3950_server::config::{Config, ListenerConfig, Place, TlsFiles};
+use z3950_server::memory::DatabaseFiles;
+use z3950_server::tls::{ClientCertificates, Tls, TlsError, read};
+use z3950_server::transcript::Recording;
+
+use super::args::{Arguments, FaultArgument, Listen, NOTHING, Named};
+use super::failure::{Cannot, Failure};
+
+/// Where the server listens if it is told nothing.
+const ADDRESS: &str = "127.0.0.1:2100";
+
+/// The settings that arguments and the file they name give.
+pub(super) fn settings(arguments: Arguments) -> Result<Config, Failure> {
+    let config = arguments.config.as_deref().map(Config::read).transpose();
+    let mut config = config.map_err(Failure::usage)?.unwrap_or_default();
+    let files = arguments.tls_files();
+    config.demo |= arguments.demo;
+    databases(&mut config.databases, arguments.databases, arguments.save);
+    config.docid = arguments.docid.unwrap_or(config.docid);
+    config.profile = arguments.profile.unwrap_or(config.profile);
+    config.imitate = arguments.imitate.or(config.imitate);
+    config.apdu_log = arguments.apdu_log.or(config.apdu_log);
+    config.transcript = arguments.transcript.or(config.transcript);
+    config.replay = arguments.replay.or(config.replay);
+    for fault in arguments.faults {
+        if let FaultArgument::Rule(rule) = fault {
+            config.faults = config.faults.with(*rule);
+        }
+    }
+    if !arguments.listen.is_empty() {
+        let listeners = arguments.listen.into_iter();
+        config.listeners = listeners.map(|listen| listener(listen, &files)).collect();
+    }
+    if config.listeners.is_empty() {
+        config.listeners = vec![Place::Address(ADDRESS.to_owned()).into()];
+    }
+    let Limits {
+        idle_time,
+        drain_time,
+        sessions,
+        sessions_per_address,
+        ..
+    } = &mut config.limits;
+    if let Some(time) = arguments.idle_timeout {
+        *idle_time = (!time.0.is_zero()).then_some(time.0);
+    }
+    if let Some(time) = arguments.drain {
+        *drain_time = time.0;
+    }
+    *sessions = arguments.max_sessions.unwrap_or(*sessions).max(1);
+    *sessions_per_address = arguments.max_sessions_per_address.or(*sessions_per_address);
+    let own = config.demo || !config.databases.is_empty();
+    match own || config.imitate.is_some() || config.replay.is_some() {
+        true => Ok(config),
+        false => Err(Failure::usage(NOTHING)),
+    }
+}
+
+impl Arguments {
+    fn tls_files(&self) -> Option<TlsFiles> {
+        let authorities = self.client_authorities.clone();
+        Some(TlsFiles {
+            certificate: self.certificate.clone()?,
+            key: self.key.clone()?,
+            clients: authorities.map(|authorities| (authorities, self.require_client_certificate)),
+        })
+    }
+}
+
+fn listener(listen: Listen, files: &Option<TlsFiles>) -> ListenerConfig {
+    ListenerConfig {
+        place: listen.place,
+        tls: files.clone().filter(|_| listen.tls),
+    }
+}
+
+/// Databases of the arguments come in the place of those of the same names.
+fn databases(databases: &mut Vec<DatabaseFiles>, named: Vec<Named>, save: Vec<Named>) {
+    let told: BTreeSet<_> = named
+        .iter()
+        .map(|named| named.name.to_lowercase())
+        .collect();
+    databases.retain(|database| !told.contains(&database.name.to_lowercase()));
+    for Named { name, path } in named {
+        change(databases, &name, |database| database.paths.push(path));
+    }
+    for Named { name, path } in save {
+        change(databases, &name, |database| database.save = Some(path));
+    }
+}
+
+/// Changes the database of a name, which is made if there is none.
+fn change(databases: &mut Vec<DatabaseFiles>, name: &str, change: impl FnOnce(&mut DatabaseFiles)) {
+    let mut known = databases.iter_mut();
+    if let Some(database) = known.find(|known| known.name.to_lowercase() == name.to_lowercase()) {
+        return change(database);
+    }
+    let mut database = DatabaseFiles {
+        name: name.to_owned(),
+        ..DatabaseFiles::default()
+    };
+    change(&mut database);
+    databases.push(database);
+}
+
+/// Certificate, key and authorities of a listener.
+pub(super) fn tls(files: &TlsFiles) -> Result<Tls, TlsError> {
+    let clients = match &files.clients {
+        None => ClientCertificates::Unasked,
+        Some((authorities, false)) => ClientCertificates::Optional(read(authorities)?),
+        Some((authorities, true)) => ClientCertificates::Required(read(authorities)?),
+    };
+    Tls::load(&files.certificate, &files.key, &clients)
+}
+
+/// The recording of a file.
+pub(super) fn recording(path: &Path) -> Result<Recording, Failure> {
+    let what = || format!("cannot replay {}", path.display());
+    let text = std::fs::read_to_string(path);
+    let text = text.map_err(|error| Failure::usage(Cannot::new(what(), error)))?;
+    Recording::parse(&text).map_err(|error| Failure::usage(Cannot::new(what(), error)))
+}
+
+/// Everything that the settings name and that is of no use.
+pub(super) fn check(config: &Config) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for files in config
+        .listeners
+        .iter()
+        .filter_map(|listener| listener.tls.as_ref())
+    {
+        if let Err(error) = tls(files) {
+            wrong.push(Failure::usage(error).to_string());
+        }
+    }
+    for database in &config.databases {
+        // A file that updates are written to is read instead of the others once it is there.
+        let saved = database.save.as_ref().is_some_and(|path| path.exists());
+        for path in database.paths.iter().filter(|_| !saved) {
+            if let Err(error) = std::fs::metadata(path) {
+                wrong.push(format!(
+                    "database {}: {}: {error}",
+                    database.name,
+                    path.display()
+                ));
+            }
+        }
+    }
+    if let Some(Err(failure)) = config.replay.as_deref().map(recording) {
+        wrong.push(failure.to_string());
+    }
+    wrong
+}

@@ -1,0 +1,89 @@
+//! The signals that stop the program, and the one that has it read its databases again.
+
+use std::io;
+
+use tokio::sync::oneshot;
+
+use super::failure::Exit;
+
+/// Ready with the first signal to stop; the second one ends the program.
+pub(super) fn stop() -> io::Result<oneshot::Receiver<()>> {
+    let mut signals = Stop::new()?;
+    let (stop, stopped) = oneshot::channel();
+    tokio::spawn(async move {
+        signals.next().await;
+        drop(stop);
+        signals.next().await;
+        std::process::exit(Exit::Interrupted as i32);
+    });
+    Ok(stopped)
+}
+
+#[cfg(unix)]
+struct Stop {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Stop {
+    fn new() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Stop;
+
+#[cfg(not(unix))]
+impl Stop {
+    fn new() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
+    }
+}
+
+/// The signal to read the databases again, as often as it comes.
+pub(super) struct Reload(#[cfg(unix)] tokio::signal::unix::Signal);
+
+impl Reload {
+    #[cfg(unix)]
+    pub(super) fn new() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        signal(SignalKind::hangup()).map(Self)
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self())
+    }
+
+    /// Waits for the signal; for ever where there is none.
+    #[cfg(unix)]
+    pub(super) async fn next(&mut self) {
+        if self.0.recv().await.is_none() {
+            std::future::pending().await
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub(super) async fn next(&mut self) {
+        std::future::pending().await
+    }
+}

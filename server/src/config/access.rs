@@ -1,0 +1,84 @@
+//! What Init grants and to whom: `[offer]` and `[access]`.
+
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use z3950_asn1::apdu::{Options, ProtocolVersion};
+use z3950_asn1::bib1::diagnostics::Condition;
+
+use super::section::{Section, boolean, number, string, word};
+use crate::access::{Access, Challenge, User};
+use crate::fault;
+use crate::target::Offer;
+
+pub(super) fn offer(section: &Section<'_>, offer: &mut Offer) {
+    let versions = section.read("versions", "1, 2 or 3", |value| match number(value)? {
+        1 => Some(ProtocolVersion::ONLY_1),
+        2 => Some(ProtocolVersion::UP_TO_2),
+        3 => Some(ProtocolVersion::UP_TO_3),
+        _ => None,
+    });
+    offer.versions = versions.unwrap_or(offer.versions);
+    let options = section.list("options", "the name of an option", |value| {
+        string(value).and_then(fault::option)
+    });
+    if section.has("options") {
+        offer.options = options.into_iter().fold(Options::default(), Options::union);
+    }
+    let text = |key, field: &mut Option<String>| {
+        if let Some(text) = section.read(key, "a text", string) {
+            *field = (!text.is_empty()).then(|| text.to_owned());
+        }
+    };
+    text("implementation-id", &mut offer.implementation_id);
+    text("implementation-name", &mut offer.implementation_name);
+    text("implementation-version", &mut offer.implementation_version);
+    let languages = section.list("languages", "a code of three letters", |value| {
+        word(value)
+            .filter(|code| code.len() == 3)
+            .map(str::to_owned)
+    });
+    if !languages.is_empty() {
+        offer.languages = languages;
+    }
+    offer.ask_above = section.read("ask-above", "a number", number);
+    if let Some(explain) = section.read("explain", "true or false", boolean) {
+        offer.explain = explain;
+    }
+}
+
+pub(super) fn read(section: &Section<'_>, access: &mut Access) {
+    access.users = section.sections("user", user);
+    access.anonymous = section
+        .read("anonymous", "true or false", boolean)
+        .unwrap_or(false);
+    access.blocked = section.list("blocked", "an IP address", |value| {
+        IpAddr::from_str(string(value)?).ok()
+    });
+    access.challenge = section.read("challenge", "\"prompts\", or words to ask with", |value| {
+        Some(match word(value)? {
+            "prompts" => Challenge::Prompts,
+            words => Challenge::Simple(words.to_owned()),
+        })
+    });
+}
+
+fn user(section: &Section<'_>) -> User {
+    let text = |key| section.read(key, "a text", string).map(str::to_owned);
+    let databases = section.list("databases", "the name of a database", |value| {
+        word(value).map(str::to_owned)
+    });
+    User {
+        name: section
+            .need("name", "a text", word)
+            .unwrap_or_default()
+            .to_owned(),
+        group: text("group"),
+        password: text("password"),
+        databases: section.has("databases").then_some(databases),
+        sessions: section.read("sessions", "a number", number),
+        refusal: section
+            .read("refusal", "the number of a condition", number)
+            .map(Condition),
+    }
+}

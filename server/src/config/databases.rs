@@ -1,0 +1,32 @@
+//! The databases: `[[database]]`.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::str::FromStr;
+
+use super::section::{Section, word};
+use crate::memory::{DatabaseFiles, DocidField};
+
+pub(super) fn read(top: &Section<'_>, folder: &Path) -> Vec<DatabaseFiles> {
+    let mut names = BTreeSet::new();
+    top.sections("database", |section| {
+        let text = |key| section.read(key, "a text", word).map(str::to_owned);
+        let name = section.need("name", "a text", word).map(str::to_owned);
+        let path = |text: &str| folder.join(text);
+        let database = DatabaseFiles {
+            name: name.unwrap_or_default(),
+            title: text("title"),
+            description: text("description"),
+            paths: section.list("files", "a path", |value| word(value).map(path)),
+            docid: section.parse("docid", DocidField::from_str),
+            save: section.read("save", "a path", word).map(path),
+        };
+        if database.paths.is_empty() && database.save.is_none() {
+            section.note_whole("a database without files and without save has no records");
+        }
+        if !names.insert(database.name.to_lowercase()) {
+            section.note_whole("a database of this name is there already");
+        }
+        database
+    })
+}

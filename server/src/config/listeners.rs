@@ -1,0 +1,145 @@
+//! Where to listen: `listen`, and a `[[listener]]` for each that has TLS.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use super::section::{Section, string, word};
+
+/// A place to listen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListenerConfig {
+    /// Where.
+    pub place: Place,
+    /// Certificate and key, if the connections are encrypted.
+    pub tls: Option<TlsFiles>,
+}
+
+/// An address, as text that the system resolves, or a Unix socket: `127.0.0.1:2100`, `[::1]:0`, `unix:/run/z3950d.sock`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A host and port.
+    Address(String),
+    /// The path of a Unix socket.
+    Unix(PathBuf),
+}
+
+/// Files in PEM that a listener with TLS needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The chain of certificates, the server's first.
+    pub certificate: PathBuf,
+    /// The private key.
+    pub key: PathBuf,
+    /// The authorities of the certificates of clients, and whether these are required; `None` asks for none.
+    pub clients: Option<(PathBuf, bool)>,
+}
+
+/// Why a text is no place to listen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an address such as 127.0.0.1:2100, or unix: and a path, is expected")]
+pub struct PlaceError;
+
+impl FromStr for Place {
+    type Err = PlaceError;
+
+    fn from_str(text: &str) -> Result<Self, PlaceError> {
+        if let Some(path) = text.strip_prefix("unix:") {
+            return match path {
+                "" => Err(PlaceError),
+                path => Ok(Self::Unix(path.into())),
+            };
+        }
+        let address = text.strip_prefix("tcp:").unwrap_or(text);
+        let (host, port) = address.rsplit_once(':').ok_or(PlaceError)?;
+        match (host, port.parse::<u16>()) {
+            ("", _) | (_, Err(_)) => Err(PlaceError),
+            _ => Ok(Self::Address(address.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(address) => f.write_str(address),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl From<Place> for ListenerConfig {
+    fn from(place: Place) -> Self {
+        Self { place, tls: None }
+    }
+}
+
+pub(super) fn read(top: &Section<'_>, folder: &Path) -> Vec<ListenerConfig> {
+    let mut listeners: Vec<ListenerConfig> = Vec::new();
+    for value in top.values("listen") {
+        match string(value.get_ref()).map(Place::from_str) {
+            Some(Ok(place)) => listeners.push(place.in_folder(folder).into()),
+            _ => top.note(value, format!("listen: {PlaceError}")),
+        }
+    }
+    let others = top.sections("listener", |section| listener(section, folder));
+    listeners.extend(others.into_iter().flatten());
+    listeners
+}
+
+impl Place {
+    fn in_folder(self, folder: &Path) -> Self {
+        match self {
+            Self::Unix(path) => Self::Unix(folder.join(path)),
+            address => address,
+        }
+    }
+}
+
+fn listener(section: &Section<'_>, folder: &Path) -> Option<ListenerConfig> {
+    let path = |key| Some(folder.join(section.read(key, "a path", word)?));
+    let place = section.need("address", "a text", string);
+    let place = place.and_then(|_| section.parse("address", Place::from_str));
+    let certificate = path("certificate");
+    let key = path("key");
+    let authorities = path("authorities");
+    let required = section.read(
+        "clients",
+        "unasked, optional or required",
+        |value| match string(value)? {
+            "unasked" => Some(None),
+            "optional" => Some(Some(false)),
+            "required" => Some(Some(true)),
+            _ => None,
+        },
+    );
+    let clients = match (authorities, required.flatten()) {
+        (Some(authorities), Some(required)) => Some((authorities, required)),
+        (None, None) => None,
+        (Some(_), None) => {
+            section.note_whole("authorities without clients = \"optional\" or \"required\"");
+            None
+        }
+        (None, Some(_)) => {
+            section.note_whole("clients are asked for certificates, but authorities are missing");
+            None
+        }
+    };
+    let tls = match (certificate, key) {
+        (Some(certificate), Some(key)) => Some(TlsFiles {
+            certificate,
+            key,
+            clients,
+        }),
+        (None, None) if clients.is_none() => None,
+        _ => {
+            section.note_whole("TLS takes both a certificate and a key");
+            None
+        }
+    };
+    let place = place?.in_folder(folder);
+    if tls.is_some() && matches!(place, Place::Unix(_)) {
+        section.note_whole("there is no TLS on a Unix socket");
+    }
+    Some(ListenerConfig { place, tls })
+}

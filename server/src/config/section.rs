@@ -1,0 +1,260 @@
+//! Tables of a configuration file, key by key: every value that is wrong, and every key that nobody asked for, is noted with
+//! its line, and reading goes on.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::time::Duration;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::units;
+
+/// What is wrong so far: where, in octets of the text, and why.
+#[derive(Debug, Default)]
+pub(super) struct Notes(RefCell<Vec<(usize, String)>>);
+
+impl Notes {
+    pub(super) fn add(&self, at: usize, reason: impl Into<String>) {
+        self.0.borrow_mut().push((at, reason.into()));
+    }
+
+    /// All of them, in the order of the text.
+    pub(super) fn into_sorted(self) -> Vec<(usize, String)> {
+        let mut notes = self.0.into_inner();
+        notes.sort();
+        notes
+    }
+}
+
+/// A table that is being read.
+pub(super) struct Section<'a> {
+    notes: &'a Notes,
+    /// Its name, for people.
+    name: &'a str,
+    table: &'a DeTable<'a>,
+    span: Range<usize>,
+    asked: RefCell<BTreeSet<&'static str>>,
+}
+
+/// A value with the place where it stands.
+pub(super) type Value<'a> = Spanned<DeValue<'a>>;
+
+impl<'a> Section<'a> {
+    /// The table at the top, or below it.
+    pub(super) fn new(
+        notes: &'a Notes,
+        name: &'a str,
+        table: &'a DeTable<'a>,
+        span: Range<usize>,
+    ) -> Self {
+        Self {
+            notes,
+            name,
+            table,
+            span,
+            asked: RefCell::default(),
+        }
+    }
+
+    /// The value of a key; `None` if it is absent, or wrong, which is noted as `what` not being there.
+    pub(super) fn read<T>(
+        &self,
+        key: &'static str,
+        what: &str,
+        convert: impl FnOnce(&'a DeValue<'a>) -> Option<T>,
+    ) -> Option<T> {
+        let value = self.value(key)?;
+        let converted = convert(value.get_ref());
+        if converted.is_none() {
+            self.note(value, format!("{key} is not {what}"));
+        }
+        converted
+    }
+
+    /// The value of a key that reads a text, with the reason where it cannot be read.
+    pub(super) fn parse<T, E: std::fmt::Display>(
+        &self,
+        key: &'static str,
+        parse: impl FnOnce(&'a str) -> Result<T, E>,
+    ) -> Option<T> {
+        let value = self.value(key)?;
+        let Some(text) = string(value.get_ref()) else {
+            self.note(value, format!("{key} is not a text"));
+            return None;
+        };
+        match parse(text) {
+            Ok(parsed) => Some(parsed),
+            Err(reason) => {
+                self.note(value, format!("{key}: {reason}"));
+                None
+            }
+        }
+    }
+
+    /// The same, of a key that has to be there.
+    pub(super) fn need<T>(
+        &self,
+        key: &'static str,
+        what: &str,
+        convert: impl FnOnce(&'a DeValue<'a>) -> Option<T>,
+    ) -> Option<T> {
+        if !self.has(key) {
+            self.notes
+                .add(self.span.start, format!("{} has no {key}", self.name));
+        }
+        self.read(key, what, convert)
+    }
+
+    /// The values of a list, or the only one; none if the key is absent.
+    pub(super) fn values(&self, key: &'static str) -> Vec<&'a Value<'a>> {
+        match self.value(key) {
+            None => Vec::new(),
+            Some(value) => match value.get_ref() {
+                DeValue::Array(values) => values.iter().collect(),
+                _ => vec![value],
+            },
+        }
+    }
+
+    /// The values of a list, each converted; those that cannot be are noted and left out.
+    pub(super) fn list<T>(
+        &self,
+        key: &'static str,
+        what: &str,
+        convert: impl Fn(&'a DeValue<'a>) -> Option<T>,
+    ) -> Vec<T> {
+        let values = self.values(key).into_iter();
+        values
+            .filter_map(|value| {
+                let converted = convert(value.get_ref());
+                if converted.is_none() {
+                    self.note(value, format!("{key} holds what is not {what}"));
+                }
+                converted
+            })
+            .collect()
+    }
+
+    /// Whether the key is there.
+    pub(super) fn has(&self, key: &'static str) -> bool {
+        self.value(key).is_some()
+    }
+
+    /// Reads the table of a key, if it is there.
+    pub(super) fn section<T>(
+        &self,
+        key: &'static str,
+        read: impl FnOnce(&Section<'a>) -> T,
+    ) -> Option<T> {
+        let value = self.value(key)?;
+        self.enter(key, value, read)
+    }
+
+    /// Reads each table of a key: of `[[key]]`, or of a single `[key]`.
+    pub(super) fn sections<T>(
+        &self,
+        key: &'static str,
+        mut read: impl FnMut(&Section<'a>) -> T,
+    ) -> Vec<T> {
+        let values = self.values(key).into_iter();
+        values
+            .filter_map(|value| self.enter(key, value, &mut read))
+            .collect()
+    }
+
+    /// Reads a value that is a table.
+    pub(super) fn enter<T>(
+        &self,
+        name: &'a str,
+        value: &'a Value<'a>,
+        read: impl FnOnce(&Section<'a>) -> T,
+    ) -> Option<T> {
+        let DeValue::Table(table) = value.get_ref() else {
+            self.note(value, format!("{name} is not a table"));
+            return None;
+        };
+        let section = Section::new(self.notes, name, table, value.span());
+        let result = read(&section);
+        section.finish();
+        Some(result)
+    }
+
+    /// Notes what is wrong with a value.
+    pub(super) fn note(&self, value: &Value<'_>, reason: impl Into<String>) {
+        self.notes.add(value.span().start, reason);
+    }
+
+    /// Notes what is wrong with the table as a whole.
+    pub(super) fn note_whole(&self, reason: impl Into<String>) {
+        self.notes.add(self.span.start, reason);
+    }
+
+    /// Notes the keys that nobody asked for.
+    pub(super) fn finish(self) {
+        let asked = self.asked.into_inner();
+        for key in self.table.keys() {
+            if !asked.contains(key.get_ref().as_ref()) {
+                let known: Vec<_> = asked.iter().copied().collect();
+                let reason = format!(
+                    "{} has no key {:?}; there are {}",
+                    self.name,
+                    key.get_ref(),
+                    known.join(", ")
+                );
+                self.notes.add(key.span().start, reason);
+            }
+        }
+    }
+
+    fn value(&self, key: &'static str) -> Option<&'a Value<'a>> {
+        self.asked.borrow_mut().insert(key);
+        let mut entries = self.table.iter();
+        let found = entries.find(|(known, _)| known.get_ref() == key);
+        found.map(|(_, value)| value)
+    }
+}
+
+/// A text.
+pub(super) fn string<'a>(value: &'a DeValue<'a>) -> Option<&'a str> {
+    match value {
+        DeValue::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// A text that is not empty.
+pub(super) fn word<'a>(value: &'a DeValue<'a>) -> Option<&'a str> {
+    string(value).filter(|text| !text.is_empty())
+}
+
+/// Yes or no.
+pub(super) fn boolean(value: &DeValue<'_>) -> Option<bool> {
+    value.as_bool()
+}
+
+/// A number of a type that has room for it.
+pub(super) fn number<T: TryFrom<i64>>(value: &DeValue<'_>) -> Option<T> {
+    let DeValue::Integer(number) = value else {
+        return None;
+    };
+    let number = i64::from_str_radix(number.as_str(), number.radix()).ok()?;
+    T::try_from(number).ok()
+}
+
+/// A time with its unit, or a number of seconds.
+pub(super) fn duration(value: &DeValue<'_>) -> Option<Duration> {
+    match string(value) {
+        Some(text) => units::duration(text),
+        None => number(value).map(Duration::from_secs),
+    }
+}
+
+/// A number of octets, with or without a unit.
+pub(super) fn octets(value: &DeValue<'_>) -> Option<usize> {
+    match string(value) {
+        Some(text) => units::octets(text),
+        None => number(value),
+    }
+}

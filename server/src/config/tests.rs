@@ -1,0 +1,205 @@
+//! Configuration files: what they give, and every error with its line.
+
+use std::time::Duration;
+
+use super::*;
+use crate::memory::Treatment;
+use z3950_asn1::apdu::{Options, ProtocolVersion};
+use z3950_asn1::bib1::attributes::{STRUCTURE, TRUNCATION, USE};
+
+fn parse(text: &str) -> Config {
+    Config::parse(text, Path::new("/etc")).unwrap_or_else(|errors| panic!("{text}: {errors:?}"))
+}
+
+#[test]
+fn the_example_is_read() {
+    let source = include_str!("mod.rs");
+    let documented = source.lines().filter_map(|line| line.strip_prefix("//!"));
+    let text: Vec<_> = documented
+        .skip_while(|line| *line != " ```toml")
+        .skip(1)
+        .take_while(|line| *line != " ```")
+        .collect();
+    let config = parse(&text.join("\n"));
+    let places: Vec<_> = config
+        .listeners
+        .iter()
+        .map(|listener| (listener.place.to_string(), listener.tls.is_some()))
+        .collect();
+    let expected = [
+        ("127.0.0.1:2100", false),
+        ("unix:/run/z3950d.sock", false),
+        ("0.0.0.0:2101", true),
+    ];
+    assert_eq!(places, expected.map(|(place, tls)| (place.to_owned(), tls)));
+    let tls = config.listeners[2].tls.as_ref().expect("with TLS");
+    assert_eq!(tls.key, Path::new("/etc/server.key"));
+    assert_eq!(tls.clients, Some(("/etc/clients.pem".into(), false)));
+    let [books] = &*config.databases else {
+        panic!("{:?}", config.databases)
+    };
+    assert_eq!(
+        books.paths,
+        [Path::new("/etc/books.mrc"), Path::new("/etc/more")]
+    );
+    assert_eq!(books.save.as_deref(), Some(Path::new("/etc/books.mrc")));
+    assert_eq!(config.limits.sessions, 500);
+    assert_eq!(config.limits.apdu_size, 2 << 20);
+    assert_eq!(config.limits.idle_time, Some(Duration::from_secs(600)));
+    assert_eq!(config.offer.versions, ProtocolVersion::UP_TO_3);
+    let options = Options::SEARCH | Options::PRESENT | Options::NAMED_RESULT_SETS;
+    assert_eq!(config.offer.options, options);
+    assert!(config.access.anonymous && config.access.users.len() == 1);
+    assert_eq!(
+        config.access.users[0].databases,
+        Some(vec!["books".to_owned()])
+    );
+    let expected = Profile::default()
+        .only(USE, [4, 1003, 1016])
+        .all_but(TRUNCATION, [102])
+        .others(TRUNCATION, Treatment::Ignore)
+        .suppose(STRUCTURE, 1);
+    assert_eq!(config.profile, expected);
+    let shelf = config.access_points.rows().last().expect("a row more");
+    assert_eq!((&*shelf.name, &*shelf.uses), ("shelf", &[20, 53][..]));
+    assert!(!config.faults.is_empty());
+    assert_eq!(
+        config.transcript.as_deref(),
+        Some(Path::new("/etc/said.jsonl"))
+    );
+}
+
+#[test]
+fn an_empty_file_gives_the_defaults() {
+    let config = parse("");
+    assert_eq!(config.limits, Limits::default());
+    assert_eq!(config.profile, Profile::default());
+    assert!(config.listeners.is_empty() && config.faults.is_empty() && !config.demo);
+    assert_eq!(
+        parse("[limits]\nidle-time = \"never\"").limits.idle_time,
+        None
+    );
+}
+
+#[test]
+fn every_limit_has_a_key() {
+    let keys = include_str!("limits.rs");
+    let fields = include_str!("../limits.rs").lines();
+    let fields: Vec<_> = fields
+        .filter_map(|line| line.trim().strip_prefix("pub ")?.split_once(": "))
+        .collect();
+    assert!(fields.len() > 20, "{fields:?}");
+    for (field, _) in fields {
+        let key = format!("\"{}\"", field.replace('_', "-"));
+        assert!(keys.contains(&key), "{key}");
+    }
+}
+
+#[test]
+fn every_error_is_told_with_its_line() {
+    let check = |text: &str, expected: &[(usize, &str)]| {
+        let errors = Config::parse(text, Path::new("")).expect_err(text);
+        let found: Vec<_> = errors
+            .iter()
+            .map(|error| (error.line.unwrap_or(0), error.reason.as_str()))
+            .collect();
+        let all = found.len() == expected.len()
+            && found
+                .iter()
+                .zip(expected)
+                .all(|(found, expected)| found.0 == expected.0 && found.1.starts_with(expected.1));
+        assert!(all, "{text}\n{found:#?}");
+    };
+    check("listen = 3", &[(1, "listen: an address such as")]);
+    check(
+        "listen = [\"127.0.0.1:2100\",\n\"nowhere\"]",
+        &[(2, "listen: an address such as")],
+    );
+    check(
+        "demo = 1\ncolour = 2",
+        &[
+            (1, "demo is not true or false"),
+            (2, "the file has no key \"colour\"; there are "),
+        ],
+    );
+    check(
+        "[limits]\nsessions = \"many\"\nidle-time = \"soon\"\napdu-size = -1\nsesions = 3",
+        &[
+            (2, "sessions is not a number"),
+            (3, "idle-time is not a time such as \"15m\", or never"),
+            (4, "apdu-size is not a number of octets"),
+            (5, "limits has no key \"sesions\""),
+        ],
+    );
+    check(
+        "[[database]]\nfiles = [\"a\", 2]",
+        &[
+            (1, "database has no name"),
+            (2, "files holds what is not a path"),
+        ],
+    );
+    check(
+        "[[database]]\nname = \"a\"\nfiles = [\"x\"]\n[[database]]\nname = \"A\"\nfiles = \"y\"\ndocid = \"9\"",
+        &[
+            (4, "a database of this name is there already"),
+            (7, "docid: a control field"),
+        ],
+    );
+    check(
+        "[[listener]]\naddress = \"127.0.0.1:1\"\ncertificate = \"c\"\n[[listener]]\naddress = \"127.0.0.1:1\"\nclients = \"required\"",
+        &[
+            (1, "TLS takes both"),
+            (4, "clients are asked for certificates, but"),
+        ],
+    );
+    check(
+        "[offer]\noptions = [\"serch\"]\nversions = 4",
+        &[(2, "options holds"), (3, "versions is not 1, 2 or 3")],
+    );
+    check(
+        "[access]\nblocked = [\"here\"]\n[[access.user]]\nsessions = 1",
+        &[(2, "blocked holds"), (3, "user has no name")],
+    );
+    check(
+        "[profile]\nbase = \"voyager\"\nuse = { only = [\"title\"] }",
+        &[
+            (2, "base is not bib-1"),
+            (3, "only holds what is not a number"),
+        ],
+    );
+    check(
+        "[profile.use]\nonly = [4]\nall-but = [5]",
+        &[(1, "only and all-but cannot both")],
+    );
+    check(
+        "[[index]]\nname = \"x\"\nkind = \"y\"",
+        &[
+            (1, "an index that no field feeds"),
+            (3, "kind is not a kind of index"),
+        ],
+    );
+    check(
+        "faults = [\"on search: delay\"]",
+        &[(1, "faults: a time such as 500ms is missing at character 17")],
+    );
+    check(
+        "[[fault]]\non = \"serch\"\nnth = 0\ndo = \"silence\"",
+        &[
+            (1, "nth: \"0\" where a number from 1"),
+            (2, "on: no request \"serch\""),
+        ],
+    );
+    check("[[fault]]\non = \"search\"", &[(1, "fault has no do")]);
+    check("imitate = \"aleph\"", &[(1, "imitate: ")]);
+    check("limits = 3", &[(1, "limits is not a table")]);
+    check("a = \nb = ]", &[(1, ""), (2, "")]);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_told_of() {
+    let errors = Config::read(Path::new("/nonexistent.toml")).expect_err("no such file");
+    assert!(
+        errors.to_string().starts_with("/nonexistent.toml: "),
+        "{errors}"
+    );
+}

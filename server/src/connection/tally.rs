@@ -1,0 +1,154 @@
+//! What a session came to: a line for each request, and a line of figures at its end.
+
+use std::time::Instant;
+
+use tracing::{Level, debug, enabled, info};
+use z3950_asn1::apdu::{Apdu, Query, Records};
+
+/// The figures of one session.
+#[derive(Debug)]
+pub(super) struct Tally {
+    begun: Instant,
+    requests: u64,
+    searches: u64,
+    records: u64,
+    diagnostics: u64,
+    octets_in: u64,
+    octets_out: u64,
+}
+
+impl Tally {
+    pub(super) fn new() -> Self {
+        Self {
+            begun: Instant::now(),
+            requests: 0,
+            searches: 0,
+            records: 0,
+            diagnostics: 0,
+            octets_in: 0,
+            octets_out: 0,
+        }
+    }
+
+    /// Counts an APDU that came.
+    pub(super) fn received(&mut self, octets: usize, apdu: Option<&Apdu>) {
+        self.requests += 1;
+        self.octets_in += count(octets);
+        self.searches += u64::from(matches!(apdu, Some(Apdu::SearchRequest(_))));
+    }
+
+    /// Counts what is sent, and tells of it as the answer to a request.
+    pub(super) fn sent(&mut self, octets: usize, apdu: Option<&Apdu>) {
+        self.octets_out += count(octets);
+        let Some(apdu) = apdu else {
+            return;
+        };
+        let records = match apdu {
+            Apdu::SearchResponse(search) => &search.records,
+            Apdu::PresentResponse(present) => &present.records,
+            Apdu::Segment(segment) => {
+                self.records += count(segment.segment_records.len());
+                return;
+            }
+            _ => return,
+        };
+        match &**records {
+            Some(Records::ResponseRecords(records)) => self.records += count(records.len()),
+            Some(_) => self.diagnostics += 1,
+            None => {}
+        }
+    }
+
+    /// Tells of a request and its answer, in a line for the log of accesses.
+    pub(super) fn access(request: &Apdu, answer: Option<&Apdu>, begun: Instant) {
+        if !enabled!(target: ACCESS, Level::INFO) {
+            return;
+        }
+        let microseconds = begun.elapsed().as_micros();
+        match (request, answer) {
+            (Apdu::SearchRequest(search), Some(Apdu::SearchResponse(found))) => {
+                let databases: Vec<_> = search
+                    .database_names
+                    .iter()
+                    .map(|name| name.0.to_string_lossy())
+                    .collect();
+                info!(
+                    target: ACCESS,
+                    databases = databases.join("+"),
+                    query = ?Shown(&search.query),
+                    hits = found.result_count,
+                    records = found.number_of_records_returned,
+                    diagnostic = ?diagnostic(&found.records),
+                    microseconds,
+                    "search"
+                );
+            }
+            (Apdu::PresentRequest(present), Some(Apdu::PresentResponse(shown))) => {
+                info!(
+                    target: ACCESS,
+                    set = ?present.result_set_id.0,
+                    start = present.result_set_start_point,
+                    number = present.number_of_records_requested,
+                    records = shown.number_of_records_returned,
+                    diagnostic = ?diagnostic(&shown.records),
+                    microseconds,
+                    "present"
+                );
+            }
+            _ => {
+                let answer = answer.map_or("nothing", Apdu::name);
+                debug!(target: ACCESS, request = request.name(), answer, microseconds, "answered");
+            }
+        }
+    }
+
+    /// Tells the figures at the end of the session.
+    pub(super) fn tell(&self) {
+        info!(
+            target: METRICS,
+            milliseconds = self.begun.elapsed().as_millis(),
+            requests = self.requests,
+            searches = self.searches,
+            records = self.records,
+            diagnostics = self.diagnostics,
+            octets_in = self.octets_in,
+            octets_out = self.octets_out,
+            "session over"
+        );
+    }
+}
+
+/// Where the lines go, for whoever filters them.
+const ACCESS: &str = "z3950_server::access";
+const METRICS: &str = "z3950_server::metrics";
+
+fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+fn diagnostic(records: &Option<Records>) -> Option<i64> {
+    match records {
+        Some(Records::NonSurrogateDiagnostic(diagnostic)) => Some(diagnostic.condition),
+        _ => None,
+    }
+}
+
+/// Most characters of a query in a line.
+const MAX_QUERY: usize = 200;
+
+/// A query as text: PQF, or what the client wrote.
+struct Shown<'a>(&'a Query);
+
+impl std::fmt::Debug for Shown<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = match self.0 {
+            Query::Type1(query) | Query::Type101(query) => query.to_string(),
+            Query::Type2(text) | Query::Type100(text) | Query::Type102(text) => {
+                String::from_utf8_lossy(text).into_owned()
+            }
+            other => format!("type {}", other.type_number()),
+        };
+        let shown: String = text.chars().take(MAX_QUERY).collect();
+        write!(f, "{shown:?}")
+    }
+}

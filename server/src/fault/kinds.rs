@@ -1,0 +1,379 @@
+//! The table of faults as text: name, arguments, meaning, and how the arguments are read.
+
+use bytes::Bytes;
+use z3950_asn1::apdu::{Options, PresentStatus, ReferenceId};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::types::Bits;
+
+use super::words::Words;
+use super::{Damage, Fault, RuleError, rule, unsolicited};
+use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::{hex, units};
+
+/// A fault as text.
+pub struct Kind {
+    /// Its name.
+    pub name: &'static str,
+    /// What stands behind the name; optional arguments in brackets.
+    pub arguments: &'static str,
+    /// What it does, for people.
+    pub meaning: &'static str,
+    read: Read,
+}
+
+type Read = fn(&mut Words<'_>) -> Result<Fault, RuleError>;
+
+const fn kind(
+    name: &'static str,
+    arguments: &'static str,
+    meaning: &'static str,
+    read: Read,
+) -> Kind {
+    Kind {
+        name,
+        arguments,
+        meaning,
+        read,
+    }
+}
+
+/// All faults that a [`super::Rule`] can name.
+pub const KINDS: &[Kind] = &[
+    // How the answer is written.
+    kind("delay", "TIME", "the answer comes so much later", |words| {
+        Ok(Fault::Delay(
+            words.parse("a time such as 500ms", units::duration)?,
+        ))
+    }),
+    kind(
+        "trickle",
+        "[OCTETS]",
+        "each octet is written by itself, so many in a second",
+        |words| {
+            let rate = words.parse_if_any("a number of octets from 1", number)?;
+            Ok(rate.map_or(Fault::Trickle, Fault::Rate))
+        },
+    ),
+    kind(
+        "cut",
+        "OCTETS",
+        "the answer and the connection end after so many octets",
+        |words| Ok(Fault::CutAfter(words.parse(OCTETS, number)?)),
+    ),
+    kind(
+        "reset",
+        "[OCTETS]",
+        "the same, and the connection is reset",
+        |words| {
+            Ok(Fault::ResetAfter(
+                words.parse_if_any(OCTETS, number)?.unwrap_or(0),
+            ))
+        },
+    ),
+    kind(
+        "hang-up",
+        "",
+        "the connection ends behind the answer",
+        |_| Ok(Fault::HangUp),
+    ),
+    kind("silence", "", "there is no answer", |_| Ok(Fault::Silence)),
+    kind(
+        "hold",
+        "",
+        "the answer goes out with the next one, in front of it",
+        |_| Ok(Fault::Hold),
+    ),
+    kind(
+        "swap",
+        "",
+        "the answer goes out with the next one, behind it",
+        |_| Ok(Fault::Swap),
+    ),
+    // The octets of the answer.
+    kind(
+        "octets",
+        "HEX",
+        "these octets come instead of the answer",
+        |words| {
+            let octets = words.parse("octets in hexadecimal", hex::octets)?;
+            Ok(Fault::Octets(octets.into()))
+        },
+    ),
+    kind(
+        "garbage",
+        "[OCTETS]",
+        "so many octets come that are no APDU",
+        |words| {
+            Ok(Fault::Garbage(
+                words.parse_if_any(OCTETS, garbage)?.unwrap_or(64),
+            ))
+        },
+    ),
+    kind("tag", "0-30", "the answer bears this tag", |words| {
+        Ok(Fault::Tag(words.parse("a tag from 0 to 30", |text| {
+            number(text).filter(|tag| *tag <= 30)
+        })?))
+    }),
+    kind(
+        "length",
+        "±OCTETS",
+        "the answer announces so many octets more or fewer than it has",
+        |words| {
+            Ok(Fault::Length(
+                words.parse("a number of octets, such as +5", number)?,
+            ))
+        },
+    ),
+    kind("indefinite", "", "every length is indefinite", |_| {
+        Ok(Fault::IndefiniteLengths)
+    }),
+    // Init.
+    kind("version", "1|2", "no higher version is spoken", |words| {
+        words.parse("1 or 2", |text| match text {
+            "1" => Some(Fault::Version1),
+            "2" => Some(Fault::Version2),
+            _ => None,
+        })
+    }),
+    kind(
+        "options",
+        "[NAME…]",
+        "of the options only these are granted",
+        |words| {
+            let mut options = Options::default();
+            while let Some(option) = words.parse_if_any("the name of an option", option)? {
+                options = options | option;
+            }
+            Ok(Fault::Options(options))
+        },
+    ),
+    kind(
+        "reject",
+        "[CODE [ADDINFO]]",
+        "Init is refused, with a diagnostic",
+        |words| match words.is_at_end() {
+            true => Ok(Fault::RejectInit(None)),
+            false => Ok(Fault::RejectInit(Some(condition(words)?))),
+        },
+    ),
+    // What the answer says.
+    kind(
+        "reference-id",
+        "[TEXT]",
+        "the answer bears this referenceId, or none",
+        |words| {
+            let id = words.next()?;
+            Ok(Fault::ReferenceId(
+                id.map(|id| ReferenceId(id.into_bytes().into())),
+            ))
+        },
+    ),
+    kind(
+        "fail",
+        "CODE [ADDINFO]",
+        "the service fails with a diagnostic",
+        |words| Ok(Fault::Fails(condition(words)?)),
+    ),
+    kind(
+        "fail-several",
+        "CODE ADDINFO…",
+        "the service fails with several diagnostics",
+        |words| {
+            let mut several = vec![condition(words)?];
+            while !words.is_at_end() {
+                several.push(condition(words)?);
+            }
+            Ok(Fault::FailsWithSeveral(several))
+        },
+    ),
+    kind(
+        "fail-silently",
+        "",
+        "the search fails without a word on why",
+        |_| Ok(Fault::FailsSilently),
+    ),
+    kind(
+        "addinfo",
+        "v3",
+        "diagnostics bear their addinfo in version 3's type",
+        |words| words.parse("v3", |text| (text == "v3").then_some(Fault::AddinfoV3)),
+    ),
+    kind("count", "HITS", "resultCount says so many hits", |words| {
+        Ok(Fault::ResultCount(words.parse("a number", number)?))
+    }),
+    kind("no-piggyback", "", "a Search brings no records", |_| {
+        Ok(Fault::NeverPiggyback)
+    }),
+    kind(
+        "push",
+        "RECORDS",
+        "a Search brings so many records, whether asked for or not",
+        |words| Ok(Fault::PushRecords(words.parse(RECORDS, number)?)),
+    ),
+    kind(
+        "piggyback-fails",
+        "CODE [ADDINFO]",
+        "the search works, its records do not",
+        |words| Ok(Fault::PiggybackFails(condition(words)?)),
+    ),
+    // Records.
+    kind("status", "STATUS", "presentStatus says this", |words| {
+        Ok(Fault::PresentStatus(words.parse(
+            "success, partial-1 … partial-4, failure or a number",
+            status,
+        )?))
+    }),
+    kind(
+        "returned",
+        "RECORDS",
+        "numberOfRecordsReturned says this",
+        |words| Ok(Fault::RecordsReturned(words.parse(RECORDS, number)?)),
+    ),
+    kind(
+        "fewer",
+        "RECORDS",
+        "only so many of the records come",
+        |words| Ok(Fault::FewerRecords(words.parse(RECORDS, number)?)),
+    ),
+    kind(
+        "more",
+        "RECORDS",
+        "the first record comes so many times more",
+        |words| {
+            Ok(Fault::ExtraRecords(words.parse(RECORDS, |text| {
+                number(text).filter(|more| *more <= MAX_MORE)
+            })?))
+        },
+    ),
+    kind(
+        "syntax",
+        "NAME",
+        "records come in this syntax, whatever is asked for",
+        |words| Ok(Fault::Syntax(words.parse("a record syntax", rule::syntax)?)),
+    ),
+    kind(
+        "surrogate",
+        "CODE [ADDINFO]",
+        "a diagnostic stands in the place of each record",
+        |words| Ok(Fault::Surrogate(condition(words)?)),
+    ),
+    kind(
+        "label",
+        "CHARACTER",
+        "the leader of MARC records claims this character set: a, or #",
+        |words| {
+            let label = words.parse("one character", |text| match text.as_bytes() {
+                [b'#'] => Some(b' '),
+                [label] => Some(*label),
+                _ => None,
+            })?;
+            Ok(Fault::CharsetLabel(label))
+        },
+    ),
+    kind(
+        "damage",
+        Damage::NAMES,
+        "MARC records are damaged",
+        |words| {
+            Ok(Fault::DamagedMarc(
+                words.parse(Damage::NAMES, |text| text.parse().ok())?,
+            ))
+        },
+    ),
+    // What nobody asked for.
+    kind(
+        "before",
+        unsolicited::NAMES,
+        "another APDU goes before the answer",
+        |words| Ok(Fault::Before(unsolicited::read(words)?)),
+    ),
+    kind(
+        "behind",
+        unsolicited::NAMES,
+        "another APDU goes behind the answer",
+        |words| Ok(Fault::Behind(unsolicited::read(words)?)),
+    ),
+    kind(
+        "instead",
+        unsolicited::NAMES,
+        "another APDU comes instead of the answer",
+        |words| Ok(Fault::Instead(unsolicited::read(words)?)),
+    ),
+    kind(
+        "last",
+        unsolicited::NAMES,
+        "the same, and the connection ends",
+        |words| Ok(Fault::Last(unsolicited::read(words)?)),
+    ),
+    kind(
+        "close",
+        "[REASON [WORDS]]",
+        "Close comes instead of the answer, and the connection ends",
+        |words| Ok(Fault::Last(unsolicited::close(words)?)),
+    ),
+    kind(
+        "challenge",
+        "TEXT",
+        "credentials are asked for first, with this challenge",
+        |words| Ok(Fault::Challenge(Bytes::from(words.need("a challenge")?))),
+    ),
+];
+
+const OCTETS: &str = "a number of octets";
+const RECORDS: &str = "a number of records";
+/// The most octets of garbage, and copies of a record, that a text can ask for.
+const MAX_GARBAGE: usize = 1 << 24;
+const MAX_MORE: usize = 10_000;
+
+/// Reads a fault to the end of the text.
+pub(super) fn read(words: &mut Words<'_>) -> Result<Fault, RuleError> {
+    let at = words.position();
+    let name = words.need("a fault")?;
+    let kind = KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
+        let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
+        RuleError::new(
+            at,
+            format!("no fault {name:?}; there are {}", names.join(", ")),
+        )
+    })?;
+    let fault = (kind.read)(words)?;
+    let at = words.position();
+    match words.next()? {
+        None => Ok(fault),
+        Some(more) => Err(RuleError::new(
+            at,
+            format!("{more:?} where {name:?} is complete"),
+        )),
+    }
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
+    text.parse().ok()
+}
+
+fn garbage(text: &str) -> Option<usize> {
+    number(text).filter(|octets| *octets <= MAX_GARBAGE)
+}
+
+/// A condition of Bib-1 and its addinfo.
+fn condition(words: &mut Words<'_>) -> Result<Diagnostic, RuleError> {
+    let code = words.parse("the number of a condition", number)?;
+    let addinfo = words.next()?.unwrap_or_default();
+    Ok(diagnostic(Condition(code), addinfo))
+}
+
+/// An option of Init by the standard's name, in any case.
+pub(crate) fn option(name: &str) -> Option<Options> {
+    let mut options = (0..=MAX_OPTION).map(|position| Options(Bits::of(&[position])));
+    options.find(|option| option.names().any(|known| known.eq_ignore_ascii_case(name)))
+}
+
+/// The highest option that the standard names.
+const MAX_OPTION: u8 = 21;
+
+fn status(text: &str) -> Option<PresentStatus> {
+    let mut known = (0..=5).map(PresentStatus);
+    known
+        .find(|status| status.name() == Some(text))
+        .or_else(|| number(text).map(PresentStatus))
+}

@@ -1,0 +1,109 @@
+//! Faults in MARC records of an answer: what the leader claims, and damage of the kinds that real files have (ISO 2709 §4).
+
+use std::str::FromStr;
+
+use z3950_asn1::apdu::{External, ExternalEncoding};
+use z3950_asn1::record::{FIELD_TERMINATOR, RECORD_TERMINATOR};
+
+/// The octets of the leader.
+const LEADER: usize = 24;
+
+/// How a MARC record is damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// The second half of the record is missing.
+    Truncated,
+    /// The record length in the leader is too small by 10.
+    Length,
+    /// The base address in the leader is 99999.
+    BaseAddress,
+    /// The lengths and addresses in the directory are all 9.
+    Directory,
+    /// The terminators of fields are blanks.
+    Terminators,
+    /// The leader is 24 letters.
+    Leader,
+    /// There are no octets at all.
+    Empty,
+}
+
+impl Damage {
+    /// The names of all kinds.
+    pub(super) const NAMES: &'static str =
+        "truncated | length | base-address | directory | terminators | leader | empty";
+
+    fn inflict(self, record: &mut Vec<u8>) {
+        match self {
+            Self::Truncated => record.truncate(record.len() / 2),
+            Self::Length => {
+                let length = record.len().saturating_sub(10).min(99_999);
+                overwrite(record, 0, format!("{length:05}").as_bytes());
+            }
+            Self::BaseAddress => overwrite(record, 12, b"99999"),
+            Self::Directory => {
+                let directory = record.iter_mut().skip(LEADER);
+                let entries = directory.take_while(|octet| **octet != FIELD_TERMINATOR);
+                for (place, octet) in entries.enumerate() {
+                    // Entries are a tag of three octets and nine digits.
+                    if place % 12 >= 3 {
+                        *octet = b'9';
+                    }
+                }
+            }
+            Self::Terminators => {
+                for octet in record
+                    .iter_mut()
+                    .filter(|octet| **octet == FIELD_TERMINATOR)
+                {
+                    *octet = b' ';
+                }
+            }
+            Self::Leader => overwrite(record, 0, &[b'x'; LEADER]),
+            Self::Empty => record.clear(),
+        }
+    }
+}
+
+impl FromStr for Damage {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Ok(match text {
+            "truncated" => Self::Truncated,
+            "length" => Self::Length,
+            "base-address" => Self::BaseAddress,
+            "directory" => Self::Directory,
+            "terminators" => Self::Terminators,
+            "leader" => Self::Leader,
+            "empty" => Self::Empty,
+            _ => return Err(()),
+        })
+    }
+}
+
+/// Damages a record if it is one of MARC.
+pub(super) fn damage(record: &mut External, damage: Damage) {
+    change(record, |octets| damage.inflict(octets));
+}
+
+/// Has the leader of a record claim this character set, if the record is one of MARC.
+pub(super) fn label(record: &mut External, label: u8) {
+    change(record, |octets| overwrite(octets, 9, &[label]));
+}
+
+/// Records of MARC are known by the octet that ends them.
+fn change(record: &mut External, change: impl FnOnce(&mut Vec<u8>)) {
+    if let ExternalEncoding::OctetAligned(octets) = &mut record.encoding
+        && octets.last() == Some(&RECORD_TERMINATOR)
+    {
+        let mut changed = octets.to_vec();
+        change(&mut changed);
+        *octets = changed.into();
+    }
+}
+
+fn overwrite(record: &mut [u8], at: usize, octets: &[u8]) {
+    if let Some(place) = record.get_mut(at..at + octets.len()) {
+        place.copy_from_slice(octets);
+    }
+}

@@ -1,0 +1,162 @@
+//! A rule as text: `on search db=books nth=2: delay 500ms`.
+
+use std::str::FromStr;
+
+use z3950_asn1::oid::Oid;
+
+use super::words::Words;
+use super::{Fault, When, kinds};
+
+/// A fault and the requests that it strikes.
+///
+/// As text it is `[on] REQUEST CONDITION…: FAULT ARGUMENT…`:
+///
+/// - the request is `any`, `init`, `search`, `present`, `delete`, `scan`, `sort`, `access`, `resource`, `trigger`, `report`,
+///   `extended`, `duplicate`, `close`, or the standard's name of the APDU;
+/// - the conditions are `session=N`, `nth=N`, `db=NAME`, `docid=TERM` and `syntax=NAME`, each as the method of [`When`];
+/// - the faults are those of [`super::KINDS`];
+/// - what holds blanks or colons stands in quotation marks, in which `\` takes away the meaning of the next character.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// The requests.
+    pub when: When,
+    /// What goes wrong in their answers.
+    pub fault: Fault,
+}
+
+/// Why a text is no rule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason} at character {}", offset + 1)]
+pub struct RuleError {
+    /// Octets of the text before the fault.
+    pub offset: usize,
+    reason: String,
+}
+
+impl RuleError {
+    pub(super) fn new(offset: usize, reason: impl Into<String>) -> Self {
+        Self {
+            offset,
+            reason: reason.into(),
+        }
+    }
+}
+
+/// Names of requests, and the APDUs they stand for.
+const REQUESTS: [(&str, &str); 13] = [
+    ("init", "initRequest"),
+    ("search", "searchRequest"),
+    ("present", "presentRequest"),
+    ("delete", "deleteResultSetRequest"),
+    ("access", "accessControlResponse"),
+    ("resource", "resourceControlResponse"),
+    ("trigger", "triggerResourceControlRequest"),
+    ("report", "resourceReportRequest"),
+    ("scan", "scanRequest"),
+    ("sort", "sortRequest"),
+    ("extended", "extendedServicesRequest"),
+    ("close", "close"),
+    ("duplicate", "duplicateDetectionRequest"),
+];
+
+impl FromStr for Rule {
+    type Err = RuleError;
+
+    fn from_str(text: &str) -> Result<Self, RuleError> {
+        let mut words = Words::new(text, 0);
+        let mut at = words.position();
+        let mut request = condition(&mut words)?;
+        if request.as_deref() == Some("on") {
+            at = words.position();
+            request = condition(&mut words)?;
+        }
+        let request = request.ok_or_else(|| RuleError::new(at, "a request is missing"))?;
+        let mut when = When::on(&request).map_err(|reason| RuleError::new(at, reason))?;
+        loop {
+            let at = words.position();
+            let Some(word) = condition(&mut words)? else {
+                break;
+            };
+            let (name, value) = word.split_once('=').ok_or_else(|| {
+                RuleError::new(
+                    at,
+                    format!("{word:?} where NAME=VALUE or a colon is expected"),
+                )
+            })?;
+            when = when
+                .with(name, value)
+                .map_err(|reason| RuleError::new(at, reason))?;
+        }
+        let at = words.position();
+        if !words.take(':') {
+            return Err(RuleError::new(at, "a colon is missing"));
+        }
+        let fault = kinds::read(&mut words)?;
+        Ok(Self { when, fault })
+    }
+}
+
+/// A word in front of the colon.
+fn condition(words: &mut Words<'_>) -> Result<Option<String>, RuleError> {
+    words.next_up_to(|character| character == ':')
+}
+
+impl FromStr for Fault {
+    type Err = RuleError;
+
+    /// A fault as it stands behind the colon of a [`Rule`].
+    fn from_str(text: &str) -> Result<Self, RuleError> {
+        kinds::read(&mut Words::new(text, 0))
+    }
+}
+
+impl When {
+    /// The requests of a name that a [`Rule`] may begin with.
+    ///
+    /// # Errors
+    /// In words, if there is no such request.
+    pub fn on(request: &str) -> Result<Self, String> {
+        if request == "any" {
+            return Ok(Self::always());
+        }
+        let known = REQUESTS
+            .iter()
+            .find(|(name, apdu)| *name == request || *apdu == request);
+        known.map(|(_, apdu)| Self::apdu(apdu)).ok_or_else(|| {
+            let names: Vec<_> = REQUESTS.iter().map(|(name, _)| *name).collect();
+            format!(
+                "no request {request:?}; there are any, {}",
+                names.join(", ")
+            )
+        })
+    }
+
+    /// One more condition, by its name in a [`Rule`].
+    ///
+    /// # Errors
+    /// In words, if there is no such condition, or its value is wrong.
+    pub fn with(self, name: &str, value: &str) -> Result<Self, String> {
+        let number = || match value.parse() {
+            Ok(number) if number > 0 => Ok(number),
+            _ => Err(format!("{value:?} where a number from 1 is expected")),
+        };
+        match name {
+            "session" => Ok(self.session(number()?)),
+            "nth" => Ok(self.nth(number()?)),
+            "db" | "database" => Ok(self.database(value)),
+            "docid" => Ok(self.docid(value)),
+            "syntax" => {
+                let syntax = syntax(value).ok_or_else(|| format!("no record syntax {value:?}"))?;
+                Ok(self.syntax(syntax))
+            }
+            _ => Err(format!(
+                "no condition {name:?}; there are session, nth, db, docid and syntax"
+            )),
+        }
+    }
+}
+
+/// A record syntax by its name or in dotted form.
+pub(super) fn syntax(text: &str) -> Option<Oid> {
+    Oid::by_name(text).or_else(|| text.parse().ok())
+}

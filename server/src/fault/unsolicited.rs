@@ -1,0 +1,102 @@
+//! APDUs that no request asked for, by name: `close shutdown "good night"`, `segment`, `access-control`,
+//! `resource-control`, `init-response`.
+
+use z3950_asn1::apdu::{
+    AccessControlRequest, Apdu, Close, CloseReason, InitializeResponse, Options, ProtocolVersion,
+    ResourceControlRequest, SecurityChallenge, Segment,
+};
+use z3950_asn1::optional::Unknown;
+
+use super::RuleError;
+use super::words::Words;
+
+/// The names, for people.
+pub(super) const NAMES: &str = "close [REASON [WORDS]] | segment | access-control [CHALLENGE] | resource-control [ask] | init-response";
+
+/// Reads an APDU by its name and what belongs to it.
+pub(super) fn read(words: &mut Words<'_>) -> Result<Apdu, RuleError> {
+    let at = words.position();
+    match words.need("an APDU")?.as_str() {
+        "close" => close(words),
+        "segment" => Ok(segment().into()),
+        "access-control" => {
+            let challenge = words.next()?.unwrap_or_default();
+            Ok(access_control(challenge).into())
+        }
+        "resource-control" => {
+            let ask = words.parse_if_any("ask", |text| (text == "ask").then_some(()))?;
+            Ok(resource_control(ask.is_some()).into())
+        }
+        "init-response" => Ok(init_response().into()),
+        other => Err(RuleError::new(
+            at,
+            format!("no APDU {other:?}; there are {NAMES}"),
+        )),
+    }
+}
+
+/// Reads the reason and the words of a Close; `finished` if there are none.
+pub(super) fn close(words: &mut Words<'_>) -> Result<Apdu, RuleError> {
+    let reason = words.parse_if_any("a reason, by name or number", reason)?;
+    let diagnostic_information = words.next()?;
+    let reason = reason.unwrap_or(CloseReason::FINISHED);
+    Ok(Close::new(reason, diagnostic_information.as_deref()).into())
+}
+
+/// A reason by the standard's name, or any number.
+fn reason(text: &str) -> Option<CloseReason> {
+    let mut named = (0..=9).map(CloseReason);
+    named
+        .find(|reason| reason.name() == Some(text))
+        .or_else(|| text.parse().ok().map(CloseReason))
+}
+
+/// A Segment without records.
+fn segment() -> Segment {
+    Segment {
+        reference_id: None,
+        number_of_records_returned: 0,
+        segment_records: Vec::new(),
+        other_info: None,
+    }
+}
+
+/// A challenge in the simple form.
+pub(super) fn access_control(challenge: impl Into<bytes::Bytes>) -> AccessControlRequest {
+    AccessControlRequest {
+        reference_id: None,
+        security_challenge: SecurityChallenge::SimpleForm(challenge.into().into()),
+        other_info: None,
+    }
+}
+
+/// A word on resources, with or without the question whether to go on.
+fn resource_control(response_required: bool) -> ResourceControlRequest {
+    ResourceControlRequest {
+        reference_id: None,
+        suspended_flag: response_required.then_some(true),
+        resource_report: None,
+        partial_results_available: None,
+        response_required,
+        triggered_request_flag: None,
+        other_info: None,
+    }
+}
+
+/// An InitResponse that grants version 3, Search and Present.
+fn init_response() -> InitializeResponse {
+    InitializeResponse {
+        reference_id: None,
+        protocol_version: ProtocolVersion::UP_TO_3,
+        options: Options::SEARCH | Options::PRESENT,
+        preferred_message_size: 1 << 20,
+        exceptional_record_size: 1 << 20,
+        result: true,
+        implementation_id: None,
+        implementation_name: None,
+        implementation_version: None,
+        user_information_field: None,
+        other_info: None,
+        unknown: Unknown::default(),
+    }
+}

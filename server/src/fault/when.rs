@@ -1,0 +1,214 @@
+//! The requests a fault strikes: by service, session, number, database, docid and record syntax.
+
+use std::collections::HashMap;
+
+use z3950_asn1::apdu::{Apdu, DatabaseName, Operand, Query, RpnStructure, SearchRequest, Term};
+use z3950_asn1::oid::Oid;
+
+/// The requests that a fault strikes: those that meet every condition given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct When {
+    apdu: Option<&'static str>,
+    session: Option<u64>,
+    database: Option<String>,
+    syntax: Option<Oid>,
+    docid: Option<Vec<u8>>,
+    pub(super) nth: Option<u64>,
+}
+
+impl When {
+    /// Every request.
+    pub fn always() -> Self {
+        Self::default()
+    }
+
+    /// Every request whose APDU has this name, as [`Apdu::name`] gives it.
+    pub fn apdu(name: &'static str) -> Self {
+        Self {
+            apdu: Some(name),
+            ..Self::default()
+        }
+    }
+
+    /// Every Init.
+    pub fn init() -> Self {
+        Self::apdu("initRequest")
+    }
+
+    /// Every Search.
+    pub fn search() -> Self {
+        Self::apdu("searchRequest")
+    }
+
+    /// Every Present.
+    pub fn present() -> Self {
+        Self::apdu("presentRequest")
+    }
+
+    /// Every Scan.
+    pub fn scan() -> Self {
+        Self::apdu("scanRequest")
+    }
+
+    /// Every Sort.
+    pub fn sort() -> Self {
+        Self::apdu("sortRequest")
+    }
+
+    /// Every Delete.
+    pub fn delete() -> Self {
+        Self::apdu("deleteResultSetRequest")
+    }
+
+    /// Every Close of the client.
+    pub fn close() -> Self {
+        Self::apdu("close")
+    }
+
+    /// Only in this session, counted from 1.
+    pub fn session(mut self, number: u64) -> Self {
+        self.session = Some(number);
+        self
+    }
+
+    /// Only if this database, in any case, is among those searched: named in the request, or in the Search that made the
+    /// result set the request is about.
+    pub fn database(mut self, name: &str) -> Self {
+        self.database = Some(name.to_lowercase());
+        self
+    }
+
+    /// Only if this docid, or any other term, octet for octet, was searched for: in the request, or in the Search that made
+    /// the result set the request is about.
+    pub fn docid(mut self, docid: &str) -> Self {
+        self.docid = Some(docid.as_bytes().to_vec());
+        self
+    }
+
+    /// Only if this record syntax is preferred.
+    pub fn syntax(mut self, syntax: Oid) -> Self {
+        self.syntax = Some(syntax);
+        self
+    }
+
+    /// Only the request of this number, counted from 1, of those in a session that meet the other conditions.
+    pub fn nth(mut self, number: u64) -> Self {
+        self.nth = Some(number);
+        self
+    }
+
+    /// Whether it asks what a result set came from.
+    pub(super) fn asks_for_subject(&self) -> bool {
+        self.database.is_some() || self.docid.is_some()
+    }
+
+    /// Whether all conditions but the number are met.
+    pub(super) fn is_met(&self, session: u64, request: &Apdu, subject: &Subject) -> bool {
+        let syntax = match request {
+            Apdu::SearchRequest(search) => search.preferred_record_syntax,
+            Apdu::PresentRequest(present) => present.preferred_record_syntax,
+            _ => None,
+        };
+        self.apdu.is_none_or(|apdu| apdu == request.name())
+            && self.session.is_none_or(|number| number == session)
+            && self.syntax.is_none_or(|wanted| syntax == Some(wanted))
+            && self
+                .database
+                .as_ref()
+                .is_none_or(|wanted| subject.databases.contains(wanted))
+            && self
+                .docid
+                .as_ref()
+                .is_none_or(|wanted| subject.terms.contains(wanted))
+    }
+}
+
+/// What a request is about: the databases, in lower case, and the terms looked for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Subject {
+    databases: Vec<String>,
+    terms: Vec<Vec<u8>>,
+}
+
+impl Subject {
+    fn of_search(search: &SearchRequest) -> Self {
+        let terms = match &search.query {
+            Query::Type1(query) | Query::Type101(query) => terms(&query.rpn),
+            _ => Vec::new(),
+        };
+        Self {
+            databases: lower(&search.database_names),
+            terms,
+        }
+    }
+}
+
+/// What the result sets of a session came from.
+#[derive(Debug, Default)]
+pub(super) struct Subjects(HashMap<Vec<u8>, Subject>);
+
+/// The most result sets remembered; of further ones, nothing is known.
+const MAX_SETS: usize = 1_000;
+
+impl Subjects {
+    /// What a request is about; a Search is remembered for the requests on its result set.
+    pub(super) fn of(&mut self, request: &Apdu) -> Subject {
+        let set = match request {
+            Apdu::SearchRequest(search) => {
+                let subject = Subject::of_search(search);
+                let name = search.result_set_name.as_bytes();
+                if self.0.len() < MAX_SETS || self.0.contains_key(name) {
+                    self.0.insert(name.to_vec(), subject.clone());
+                }
+                return subject;
+            }
+            Apdu::ScanRequest(scan) => {
+                return Subject {
+                    databases: lower(&scan.database_names),
+                    terms: term(&scan.term_list_and_start_point.term)
+                        .into_iter()
+                        .collect(),
+                };
+            }
+            Apdu::PresentRequest(present) => Some(present.result_set_id.0.as_bytes()),
+            Apdu::SortRequest(sort) => sort
+                .input_result_set_names
+                .first()
+                .map(|name| name.as_bytes()),
+            _ => None,
+        };
+        set.and_then(|name| self.0.get(name))
+            .cloned()
+            .unwrap_or_default()
+    }
+}
+
+fn lower(names: &[DatabaseName]) -> Vec<String> {
+    let names = names.iter().map(|name| name.0.to_string_lossy());
+    names.map(|name| name.to_lowercase()).collect()
+}
+
+/// All terms of a query, without recursion.
+fn terms(tree: &RpnStructure) -> Vec<Vec<u8>> {
+    let mut open = vec![tree];
+    let mut terms = Vec::new();
+    while let Some(tree) = open.pop() {
+        match tree {
+            RpnStructure::Op(Operand::AttributesPlusTerm(operand)) => {
+                terms.extend(term(&operand.term));
+            }
+            RpnStructure::Op(_) => {}
+            RpnStructure::RpnRpnOp(node) => open.extend([&node.rpn1, &node.rpn2]),
+        }
+    }
+    terms
+}
+
+fn term(term: &Term) -> Option<Vec<u8>> {
+    match term {
+        Term::General(octets) => Some(octets.to_vec()),
+        Term::CharacterString(text) => Some(text.as_bytes().to_vec()),
+        Term::Numeric(number) => Some(number.to_string().into_bytes()),
+        _ => None,
+    }
+}

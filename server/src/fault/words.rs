@@ -1,0 +1,110 @@
+//! The words of a rule: runs of characters without blanks, or anything within quotation marks.
+
+use super::rule::RuleError;
+
+/// What is left of a text, word by word.
+pub(super) struct Words<'a> {
+    text: &'a str,
+    /// Octets taken so far.
+    at: usize,
+}
+
+impl<'a> Words<'a> {
+    /// The words of `text` from octet `at` on.
+    pub(super) fn new(text: &'a str, at: usize) -> Self {
+        Self { text, at }
+    }
+
+    /// Octets taken so far, blanks before the next word included.
+    pub(super) fn position(&mut self) -> usize {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start().len();
+        self.at
+    }
+
+    /// The next word; `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<String>, RuleError> {
+        self.next_up_to(|_| false)
+    }
+
+    /// The next word, which outside of quotation marks also ends before a character that `ends` it.
+    pub(super) fn next_up_to(
+        &mut self,
+        ends: impl Fn(char) -> bool,
+    ) -> Result<Option<String>, RuleError> {
+        let begin = self.position();
+        let mut word = String::new();
+        let mut quoted = false;
+        let mut escaped = false;
+        let mut end = self.text.len();
+        for (index, character) in self.rest().char_indices() {
+            match character {
+                _ if escaped => {
+                    word.push(character);
+                    escaped = false;
+                }
+                '\\' if quoted => escaped = true,
+                '"' => quoted = !quoted,
+                _ if !quoted && (character.is_whitespace() || ends(character)) => {
+                    end = begin + index;
+                    break;
+                }
+                _ => word.push(character),
+            }
+        }
+        if quoted {
+            return Err(RuleError::new(begin, "a quotation mark without its end"));
+        }
+        self.at = end;
+        Ok((end > begin).then_some(word))
+    }
+
+    /// The next word, which has to be there.
+    pub(super) fn need(&mut self, what: &str) -> Result<String, RuleError> {
+        let at = self.position();
+        self.next()?
+            .ok_or_else(|| RuleError::new(at, format!("{what} is missing")))
+    }
+
+    /// The next word as a value; `what` is said if it is missing or wrong.
+    pub(super) fn parse<T>(
+        &mut self,
+        what: &str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<T, RuleError> {
+        let at = self.position();
+        let word = self.need(what)?;
+        read(&word).ok_or_else(|| RuleError::new(at, format!("{word:?} where {what} is expected")))
+    }
+
+    /// The same, or `None` at the end.
+    pub(super) fn parse_if_any<T>(
+        &mut self,
+        what: &str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, RuleError> {
+        match self.is_at_end() {
+            true => Ok(None),
+            false => self.parse(what, read).map(Some),
+        }
+    }
+
+    /// Takes `character` if it stands next.
+    pub(super) fn take(&mut self, character: char) -> bool {
+        self.position();
+        let found = self.rest().starts_with(character);
+        if found {
+            self.at += character.len_utf8();
+        }
+        found
+    }
+
+    /// Whether nothing but blanks is left.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.rest().trim_start().is_empty()
+    }
+
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+}

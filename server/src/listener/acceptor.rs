@@ -1,0 +1,183 @@
+//! Accepts connections: from all sockets in turn, while there is room for a session, and no more from one address than it
+//! may have.
+
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::io;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep_until};
+use tracing::warn;
+
+use super::socket::{Accepted, Socket};
+use crate::limits::Limits;
+use crate::observer::Peer;
+
+/// Accepts connections from all sockets.
+pub(super) struct Acceptor {
+    sockets: Vec<Socket>,
+    permits: Arc<Semaphore>,
+    crowd: Option<Crowd>,
+    /// The socket asked first next time, so that none is left waiting for another.
+    first: usize,
+    /// When to try again after the system refused, as it does without free descriptors.
+    retry: Option<Instant>,
+    pause: Duration,
+}
+
+/// The room a session takes, for as long as it is held.
+pub(super) struct Room {
+    _permit: OwnedSemaphorePermit,
+    _place: Option<Place>,
+}
+
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+impl Acceptor {
+    pub(super) fn new(sockets: Vec<Socket>, limits: &Limits) -> Self {
+        let sessions = limits.sessions.min(Semaphore::MAX_PERMITS);
+        Self {
+            sockets,
+            permits: Arc::new(Semaphore::new(sessions)),
+            crowd: limits.sessions_per_address.map(Crowd::new),
+            first: 0,
+            retry: None,
+            pause: FIRST_PAUSE,
+        }
+    }
+
+    /// The next connection. Nothing is lost when the future is dropped.
+    pub(super) async fn accept(&mut self) -> (Room, Accepted, Peer) {
+        let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else {
+            // Nobody closes the semaphore.
+            return std::future::pending().await;
+        };
+        loop {
+            if let Some(retry) = self.retry {
+                sleep_until(retry).await;
+                self.retry = None;
+            }
+            match self.poll_sockets().await {
+                Ok((stream, peer)) => {
+                    self.pause = FIRST_PAUSE;
+                    let place = match (&self.crowd, peer.ip()) {
+                        (Some(crowd), Some(address)) => match crowd.admit(address) {
+                            Some(place) => Some(place),
+                            None => {
+                                warn!(%peer, "too many sessions with this address");
+                                continue;
+                            }
+                        },
+                        _ => None,
+                    };
+                    let room = Room {
+                        _permit: permit,
+                        _place: place,
+                    };
+                    return (room, stream, peer);
+                }
+                Err(error) => {
+                    warn!(%error, "cannot accept a connection");
+                    self.retry = Some(Instant::now() + self.pause);
+                    self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+                }
+            }
+        }
+    }
+
+    async fn poll_sockets(&mut self) -> io::Result<(Accepted, Peer)> {
+        let count = self.sockets.len();
+        self.first = (self.first + 1) % count.max(1);
+        let in_turn = self.sockets.iter().cycle().skip(self.first).take(count);
+        poll_fn(|context| {
+            for socket in in_turn.clone() {
+                if let Poll::Ready(accepted) = socket.poll_accept(context) {
+                    return Poll::Ready(accepted);
+                }
+            }
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+/// How many sessions there are with each address.
+struct Crowd {
+    most: usize,
+    sessions: Arc<Mutex<HashMap<IpAddr, usize>>>,
+}
+
+impl Crowd {
+    fn new(most: usize) -> Self {
+        Self {
+            most,
+            sessions: Arc::default(),
+        }
+    }
+
+    /// A place for a session with this address, unless it has all that it may.
+    fn admit(&self, address: IpAddr) -> Option<Place> {
+        let mut sessions = lock(&self.sessions);
+        let count = sessions.entry(address).or_default();
+        if *count >= self.most {
+            // An address without sessions is not kept: there are too many of them.
+            if *count == 0 {
+                sessions.remove(&address);
+            }
+            return None;
+        }
+        *count += 1;
+        Some(Place {
+            address,
+            sessions: Arc::clone(&self.sessions),
+        })
+    }
+}
+
+/// A session with an address, for as long as it is there.
+struct Place {
+    address: IpAddr,
+    sessions: Arc<Mutex<HashMap<IpAddr, usize>>>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut sessions = lock(&self.sessions);
+        if let Some(count) = sessions.get_mut(&self.address) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                sessions.remove(&self.address);
+            }
+        }
+    }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_so_many_places_and_no_more() {
+        let crowd = Crowd::new(2);
+        let [one, other]: [IpAddr; 2] =
+            ["192.0.2.1", "2001:db8::1"].map(|address| address.parse().expect("an address"));
+        let first = crowd.admit(one);
+        let second = crowd.admit(one);
+        assert!(first.is_some() && second.is_some() && crowd.admit(one).is_none());
+        assert!(crowd.admit(other).is_some());
+        drop(first);
+        assert!(crowd.admit(one).is_some());
+        drop(second);
+        assert!(lock(&crowd.sessions).is_empty());
+        assert!(Crowd::new(0).admit(one).is_none());
+    }
+}

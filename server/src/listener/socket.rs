@@ -1,0 +1,141 @@
+//! The sockets a server listens on: TCP, TCP with TLS, and Unix sockets.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+#[cfg(unix)]
+use std::path::{Path, PathBuf};
+use std::task::{Context, Poll, ready};
+
+use tokio::net::{TcpListener, TcpStream};
+#[cfg(unix)]
+use tokio::net::{UnixListener, UnixStream};
+
+use crate::observer::Peer;
+#[cfg(feature = "tls")]
+use crate::tls::Tls;
+
+/// Where a server listens, as text: `127.0.0.1:2100`, `tls:127.0.0.1:2100`, `unix:/run/z3950d`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Endpoint {
+    /// An address, over TCP.
+    Tcp(SocketAddr),
+    /// An address, over TLS.
+    #[cfg(feature = "tls")]
+    Tls(SocketAddr),
+    /// The path of a Unix socket.
+    #[cfg(unix)]
+    Unix(PathBuf),
+}
+
+impl Endpoint {
+    /// Its address; `None` for a Unix socket.
+    pub fn address(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(address) => Some(*address),
+            #[cfg(feature = "tls")]
+            Self::Tls(address) => Some(*address),
+            #[cfg(unix)]
+            Self::Unix(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            #[cfg(feature = "tls")]
+            Self::Tls(address) => write!(f, "tls:{address}"),
+            #[cfg(unix)]
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// A socket that is listened on.
+pub(super) enum Socket {
+    Tcp(TcpListener),
+    #[cfg(feature = "tls")]
+    Tls(TcpListener, Tls),
+    #[cfg(unix)]
+    Unix(UnixListener, SocketFile),
+}
+
+/// A connection that has come.
+pub(super) enum Accepted {
+    Tcp(TcpStream),
+    #[cfg(feature = "tls")]
+    Tls(TcpStream, Tls),
+    #[cfg(unix)]
+    Unix(UnixStream),
+}
+
+impl Socket {
+    pub(super) fn endpoint(&self) -> Option<Endpoint> {
+        match self {
+            Self::Tcp(listener) => listener.local_addr().ok().map(Endpoint::Tcp),
+            #[cfg(feature = "tls")]
+            Self::Tls(listener, _) => listener.local_addr().ok().map(Endpoint::Tls),
+            #[cfg(unix)]
+            Self::Unix(_, SocketFile(path)) => Some(Endpoint::Unix(path.clone())),
+        }
+    }
+
+    pub(super) fn poll_accept(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<(Accepted, Peer)>> {
+        Poll::Ready(match self {
+            Self::Tcp(listener) => {
+                let accepted = ready!(listener.poll_accept(context));
+                accepted.map(|(stream, peer)| (Accepted::Tcp(stream), Peer::Ip(peer)))
+            }
+            #[cfg(feature = "tls")]
+            Self::Tls(listener, tls) => {
+                let accepted = ready!(listener.poll_accept(context));
+                accepted.map(|(stream, peer)| (Accepted::Tls(stream, tls.clone()), Peer::Ip(peer)))
+            }
+            #[cfg(unix)]
+            Self::Unix(listener, _) => {
+                let accepted = ready!(listener.poll_accept(context));
+                accepted.map(|(stream, _)| (Accepted::Unix(stream), Peer::Unix))
+            }
+        })
+    }
+
+    /// Listens on a path. A socket that nobody listens on any more is replaced.
+    #[cfg(unix)]
+    pub(super) async fn unix(path: &Path) -> io::Result<Self> {
+        let listener = match UnixListener::bind(path) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_left_over(path).await => {
+                std::fs::remove_file(path)?;
+                UnixListener::bind(path)?
+            }
+            bound => bound?,
+        };
+        Ok(Self::Unix(listener, SocketFile(path.to_owned())))
+    }
+}
+
+/// Whether a socket is there but its server is gone.
+#[cfg(unix)]
+async fn is_left_over(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
+    let refused = UnixStream::connect(path).await.err();
+    is_socket && refused.is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+/// The file of a Unix socket, which goes when the server does.
+#[cfg(unix)]
+pub(super) struct SocketFile(PathBuf);
+
+#[cfg(unix)]
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        // Somebody else may have removed it.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}

@@ -1,0 +1,113 @@
+//! Observers that write as it happens: lines of JSON, and listings of APDUs for people.
+
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use serde_json::Value;
+use tracing::warn;
+use z3950_asn1::apdu::Apdu;
+use z3950_asn1::codec::dump::dump;
+use z3950_asn1::error::DecodeError;
+
+use super::{Direction, Entry, line, name, time};
+use crate::observer::{Observer, Peer};
+
+/// Writes a line of JSON for each APDU, at once, as the [module](super) describes.
+pub struct JsonLog<W>(Lines<W>);
+
+/// Writes a listing of each APDU, at once, with a line on when and in which session.
+pub struct ApduLog<W>(Lines<W>);
+
+impl<W: Write + Send> JsonLog<W> {
+    /// Writes to a file, or anything else.
+    pub fn new(to: W) -> Self {
+        Self(Lines::new(to))
+    }
+
+    fn note(&self, session: u64, direction: Direction, octets: &[u8], apdu: Option<&Apdu>) {
+        let entry = Entry {
+            time: SystemTime::now(),
+            session,
+            direction,
+            octets: octets.to_vec().into(),
+            apdu: apdu.cloned(),
+        };
+        self.0.write(&format!("{}\n", entry.to_json()));
+    }
+
+    fn event(&self, session: u64, event: &str, peer: Option<Peer>) {
+        let mut object = line(SystemTime::now(), session);
+        object.insert("event".to_owned(), event.into());
+        if let Some(peer) = peer {
+            object.insert("peer".to_owned(), peer.to_string().into());
+        }
+        self.0.write(&format!("{}\n", Value::Object(object)));
+    }
+}
+
+impl<W: Write + Send> ApduLog<W> {
+    /// Writes to a file, or anything else.
+    pub fn new(to: W) -> Self {
+        Self(Lines::new(to))
+    }
+
+    fn note(&self, session: u64, direction: Direction, octets: &[u8], apdu: Option<&Apdu>) {
+        let time = time::format(SystemTime::now());
+        let (direction, name, octets) = (direction.name(), name(apdu), dump(octets));
+        self.0.write(&format!(
+            "{time} session {session} {direction} {name}\n{octets}\n"
+        ));
+    }
+}
+
+impl<W: Write + Send> Observer for JsonLog<W> {
+    fn opened(&self, session: u64, peer: Peer) {
+        self.event(session, "opened", Some(peer));
+    }
+
+    fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
+        self.note(session, Direction::Received, octets, apdu.ok());
+    }
+
+    fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {
+        self.note(session, Direction::Sent, octets, apdu);
+    }
+
+    fn closed(&self, session: u64) {
+        self.event(session, "closed", None);
+    }
+}
+
+impl<W: Write + Send> Observer for ApduLog<W> {
+    fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
+        self.note(session, Direction::Received, octets, apdu.ok());
+    }
+
+    fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {
+        self.note(session, Direction::Sent, octets, apdu);
+    }
+}
+
+/// Whole lines of several sessions, one after the other; ends with the first that cannot be written.
+struct Lines<W>(Mutex<Option<W>>);
+
+impl<W: Write> Lines<W> {
+    fn new(to: W) -> Self {
+        Self(Mutex::new(Some(to)))
+    }
+
+    fn write(&self, lines: &str) {
+        let mut to = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = to.as_mut().map_or(Ok(()), |to| all(to, lines));
+        if let Err(error) = written {
+            warn!(%error, "the log ends here");
+            *to = None;
+        }
+    }
+}
+
+fn all(to: &mut impl Write, lines: &str) -> io::Result<()> {
+    to.write_all(lines.as_bytes())?;
+    to.flush()
+}

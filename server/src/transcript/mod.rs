@@ -1,0 +1,184 @@
+//! Conversations kept: what was said in sessions, APDU by APDU, as values for a test, as lines of JSON for other programs, and
+//! to be answered again.
+//!
+//! A line of JSON is an object with `time` (RFC 3339, UTC), `session` (from 1), `direction` (`received` or `sent`), `apdu` (the
+//! standard's name, or `malformed`), `octets` (hexadecimal) and `value` (what the APDU says, by the standard's names; where it
+//! is one). Lines with `event` (`opened`, `closed`) tell of connections. Secrets are `*` in octets and left out of values.
+
+mod decoded;
+mod log;
+mod player;
+mod redact;
+mod time;
+
+use std::fmt;
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use serde_json::{Map, Value};
+use z3950_asn1::apdu::Apdu;
+use z3950_asn1::codec;
+use z3950_asn1::codec::dump::dump;
+
+pub use self::log::{ApduLog, JsonLog};
+pub(crate) use self::player::Player;
+use self::redact::redacted;
+use crate::hex;
+
+/// Which way an APDU went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the client to the server.
+    Received,
+    /// From the server to the client.
+    Sent,
+}
+
+impl Direction {
+    const ALL: [Self; 2] = [Self::Received, Self::Sent];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Received => "received",
+            Self::Sent => "sent",
+        }
+    }
+}
+
+/// An APDU of the transcript.
+///
+/// Its `Debug` lists the octets without what a client sends as authentication.
+#[derive(Clone, PartialEq)]
+pub struct Entry {
+    /// When it came or was about to go.
+    pub time: SystemTime,
+    /// The session, counted from 1 in the order of accepted connections.
+    pub session: u64,
+    /// Which way it went.
+    pub direction: Direction,
+    /// All of its octets.
+    pub octets: Bytes,
+    /// What they mean; `None` where they are no APDU.
+    pub apdu: Option<Apdu>,
+}
+
+impl Entry {
+    /// The standard's name of the APDU, or `malformed`.
+    pub fn name(&self) -> &'static str {
+        name(self.apdu.as_ref())
+    }
+
+    /// The entry as an object of JSON, without secrets.
+    pub fn to_json(&self) -> Value {
+        let mut object = line(self.time, self.session);
+        object.insert("direction".to_owned(), self.direction.name().into());
+        object.insert("apdu".to_owned(), self.name().into());
+        let octets = hex::digits(&redacted(&self.octets));
+        object.insert("octets".to_owned(), octets.into());
+        if let Some(apdu) = &self.apdu {
+            object.insert("value".to_owned(), decoded::value(apdu));
+        }
+        Value::Object(object)
+    }
+
+    /// The entry that an object of JSON is; `Ok(None)` for one without octets, which tells of something else.
+    fn from_json(object: &Value) -> Result<Option<Self>, &'static str> {
+        let Some(octets) = object.get("octets") else {
+            return Ok(None);
+        };
+        let octets = octets.as_str().and_then(hex::octets);
+        let octets = octets.ok_or("octets are not in hexadecimal")?;
+        let session = object.get("session").and_then(Value::as_u64);
+        let direction = object.get("direction").and_then(Value::as_str);
+        let mut known = Direction::ALL.into_iter();
+        let time = object.get("time").and_then(Value::as_str);
+        Ok(Some(Self {
+            time: time.and_then(time::parse).unwrap_or(SystemTime::UNIX_EPOCH),
+            session: session.ok_or("session is not a number")?,
+            direction: known
+                .find(|known| direction == Some(known.name()))
+                .ok_or("direction is neither received nor sent")?,
+            apdu: codec::decode(&octets).ok(),
+            octets: octets.into(),
+        }))
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            session,
+            direction,
+            octets,
+            ..
+        } = self;
+        write!(
+            f,
+            "session {session} {direction:?} {}\n{}",
+            self.name(),
+            dump(octets)
+        )
+    }
+}
+
+fn name(apdu: Option<&Apdu>) -> &'static str {
+    apdu.map_or("malformed", Apdu::name)
+}
+
+/// The beginning of every line.
+fn line(time: SystemTime, session: u64) -> Map<String, Value> {
+    let mut object = Map::new();
+    object.insert("time".to_owned(), time::format(time).into());
+    object.insert("session".to_owned(), session.into());
+    object
+}
+
+/// Recorded conversations.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recording {
+    /// The APDUs, in the order of each session.
+    pub entries: Vec<Entry>,
+}
+
+/// Why lines are no recording.
+#[derive(Debug, thiserror::Error)]
+#[error("line {line}: {reason}")]
+pub struct RecordingError {
+    /// The line, from 1.
+    pub line: usize,
+    reason: String,
+}
+
+impl Recording {
+    /// Reads lines of JSON; empty lines, and those that tell of something else than an APDU, are passed over.
+    ///
+    /// # Errors
+    /// The first line that is no object of JSON, or one with octets that says too little of them.
+    pub fn parse(text: &str) -> Result<Self, RecordingError> {
+        let mut entries = Vec::new();
+        for (index, line) in text.lines().enumerate() {
+            let refuse = |reason: String| RecordingError {
+                line: index + 1,
+                reason,
+            };
+            if line.trim().is_empty() {
+                continue;
+            }
+            let value = serde_json::from_str(line).map_err(|error| refuse(error.to_string()))?;
+            let entry = Entry::from_json(&value).map_err(|reason| refuse(reason.to_owned()))?;
+            entries.extend(entry);
+        }
+        Ok(Self { entries })
+    }
+}
+
+impl fmt::Display for Recording {
+    /// Lines of JSON, one for each APDU.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lines = self.entries.iter().map(Entry::to_json);
+        lines.try_for_each(|line| writeln!(f, "{line}"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

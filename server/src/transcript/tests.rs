@@ -1,0 +1,256 @@
+//! Conversations written as lines of JSON, read back, and answered again.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::json;
+use z3950_asn1::apdu::{
+    Close, CloseReason, IdAuthentication, IdPass, InitializeRequest, ProtocolVersion, ReferenceId,
+};
+
+use super::*;
+use crate::fault::{Item, Output};
+use crate::limits::Limits;
+use crate::observer::{Observer, Peer};
+use crate::requests::{catalogue, init, init_of, now, present, search};
+use crate::session::Session;
+use crate::target::Target;
+
+/// A file that a test looks into.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Shared {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().expect("no panic").clone()).expect("UTF-8")
+    }
+}
+
+impl std::io::Write for Shared {
+    fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("no panic").extend(octets);
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Has a session answer the requests under the eyes of an observer.
+fn converse(observer: &dyn Observer, number: u64, requests: &[Apdu]) {
+    let mut session = Session::new(Arc::new(Target::new(catalogue(), Limits::default())));
+    let peer: SocketAddr = "127.0.0.1:4711".parse().expect("an address");
+    observer.opened(number, Peer::Ip(peer));
+    for request in requests {
+        let octets = codec::encode(request).expect("encodes");
+        observer.received(number, &octets, Ok(request));
+        for answer in now(session.answer(request)).apdus {
+            let octets = codec::encode(&answer).expect("encodes");
+            observer.sent(number, &octets, Some(&answer));
+        }
+    }
+    observer.closed(number);
+}
+
+fn referred(mut apdu: Apdu, id: &str) -> Apdu {
+    apdu.set_reference_id(Some(ReferenceId(id.into())));
+    apdu
+}
+
+fn with_password() -> Apdu {
+    let password = IdPass {
+        group_id: None,
+        user_id: Some("ann".into()),
+        password: Some("opensesame".into()),
+    };
+    InitializeRequest {
+        id_authentication: Some(IdAuthentication::IdPass(password)),
+        ..init_of(ProtocolVersion::UP_TO_3)
+    }
+    .into()
+}
+
+#[test]
+fn lines_of_json_say_what_was_said() {
+    let file = Shared::default();
+    let log = JsonLog::new(file.clone());
+    let requests = [
+        with_password(),
+        search("@attr 1=4 war"),
+        present(1, 9),
+        Close::new(CloseReason::FINISHED, Some("bye")).into(),
+    ];
+    converse(&log, 7, &requests);
+    log.received(8, b"GET /", codec::decode(b"GET /").as_ref());
+    let text = file.text();
+    assert!(!text.contains("opensesame") && !text.contains(&hex::digits(b"opensesame")));
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("an object"))
+        .collect();
+    let events: Vec<_> = lines
+        .iter()
+        .map(|line| {
+            line["event"]
+                .as_str()
+                .or(line["apdu"].as_str())
+                .unwrap_or_default()
+        })
+        .collect();
+    let expected = [
+        "opened",
+        "initRequest",
+        "initResponse",
+        "searchRequest",
+        "searchResponse",
+        "presentRequest",
+        "presentResponse",
+        "close",
+        "close",
+        "closed",
+        "malformed",
+    ];
+    assert_eq!(events, expected);
+    assert_eq!(
+        (&lines[0]["peer"], &lines[0]["session"]),
+        (&json!("127.0.0.1:4711"), &json!(7))
+    );
+    assert_eq!(lines[1]["value"]["idAuthentication"], "<redacted>");
+    assert_eq!(lines[3]["direction"], "received");
+    assert_eq!(lines[3]["value"]["databaseNames"], json!(["cat"]));
+    assert_eq!(lines[3]["value"]["query"], "@attr 1=4 war");
+    assert_eq!(lines[4]["value"]["searchStatus"], true);
+    let failed = &lines[6]["value"]["records"]["nonSurrogateDiagnostic"];
+    assert_eq!(failed["condition"], 13);
+    assert_eq!(lines[7]["value"]["diagnosticInformation"], "bye");
+    assert_eq!(lines[10]["octets"], hex::digits(b"GET /"));
+    assert!(lines[10].get("value").is_none());
+    let time = lines[0]["time"]
+        .as_str()
+        .and_then(time::parse)
+        .expect("a time");
+    assert!(
+        time.elapsed()
+            .is_ok_and(|age| age < Duration::from_secs(3600))
+    );
+}
+
+#[test]
+fn listings_are_for_people() {
+    let file = Shared::default();
+    converse(&ApduLog::new(file.clone()), 1, &[with_password()]);
+    let text = file.text();
+    assert!(
+        text.contains(" session 1 received initRequest\n     0 [20] initRequest "),
+        "{text}"
+    );
+    assert!(text.contains(" session 1 sent initResponse\n"), "{text}");
+    assert!(
+        text.contains("[7]") && text.contains("<redacted>") && !text.contains("opensesame"),
+        "{text}"
+    );
+}
+
+/// A recording of sessions, by their requests.
+fn recording(sessions: &[&[Apdu]]) -> Arc<Recording> {
+    let file = Shared::default();
+    let log = JsonLog::new(file.clone());
+    for (number, requests) in (1..).zip(sessions) {
+        converse(&log, number, requests);
+    }
+    let recording = Recording::parse(&file.text()).expect("a recording");
+    assert_eq!(
+        Recording::parse(&recording.to_string()).expect("the same"),
+        recording
+    );
+    Arc::new(recording)
+}
+
+fn answer(player: &mut Player, request: &Apdu) -> Output {
+    player.answer(&codec::encode(request).expect("encodes").into())
+}
+
+fn names(output: &Output) -> Vec<&'static str> {
+    let names = output.items.iter().map(|item| match item {
+        Item::Apdu(apdu) => apdu.name(),
+        Item::Octets(octets) => codec::decode(octets).map_or("malformed", |apdu| apdu.name()),
+    });
+    names.collect()
+}
+
+#[test]
+fn recordings_are_answered_again() {
+    let close: Apdu = Close::new(CloseReason::FINISHED, None).into();
+    let recorded = recording(&[
+        &[
+            with_password(),
+            search("@attr 1=1032 id7"),
+            search("@attr 1=1032 dup"),
+            close.clone(),
+        ],
+        &[init()],
+    ]);
+    let mut player = Player::new(&recorded, 1);
+    assert!(!player.has_begun());
+    assert_eq!(
+        names(&answer(&mut player, &with_password())),
+        ["initResponse"]
+    );
+    assert!(player.has_begun());
+    // In another order, octet for octet.
+    let hits = |output: &Output| match &output.items[0] {
+        Item::Octets(octets) => match codec::decode(octets) {
+            Ok(Apdu::SearchResponse(search)) => (search.result_count, None),
+            other => panic!("{other:?}"),
+        },
+        Item::Apdu(Apdu::SearchResponse(search)) => {
+            (search.result_count, search.reference_id.clone())
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        hits(&answer(&mut player, &search("@attr 1=1032 dup"))),
+        (2, None)
+    );
+    // Not octet for octet: the next of its kind, under the client's own referenceId.
+    let other = referred(search("else"), "mine");
+    assert_eq!(
+        hits(&answer(&mut player, &other)),
+        (1, Some(ReferenceId("mine".into())))
+    );
+    let gone = answer(&mut player, &search("@attr 1=1032 dup"));
+    assert!(gone.hang_up && names(&gone) == ["close"]);
+    let end = answer(&mut player, &close);
+    assert!(end.hang_up && names(&end) == ["close"]);
+    // The sessions come one after the other, and over again.
+    for (number, exchanges) in [(1, 4), (2, 1), (3, 4), (4, 1)] {
+        let mut player = Player::new(&recorded, number);
+        assert_eq!(names(&answer(&mut player, &init())), ["initResponse"]);
+        let more = answer(&mut player, &search("x"));
+        assert_eq!(more.hang_up, exchanges == 1, "{number}");
+    }
+    let empty = Arc::new(Recording::default());
+    assert!(answer(&mut Player::new(&empty, 1), &init()).hang_up);
+}
+
+#[test]
+fn lines_that_are_no_recording_are_told_of() {
+    for (text, expected) in [
+        ("{", "line 1: "),
+        ("\n\nx", "line 3: "),
+        (
+            "{\"octets\": \"0\"}",
+            "line 1: octets are not in hexadecimal",
+        ),
+        ("{\"octets\": \"00\"}", "line 1: session is not a number"),
+        (
+            "{\"event\": \"opened\"}\n{\"octets\": \"00\", \"session\": 1, \"direction\": \"up\"}",
+            "line 2: direction is neither",
+        ),
+    ] {
+        let error = Recording::parse(text).expect_err(text).to_string();
+        assert!(error.starts_with(expected), "{text}: {error}");
+    }
+}

@@ -1,0 +1,345 @@
+//! The program `z3950d` as it is run: settings, logs, databases read again.
+#![cfg(all(feature = "cli", unix))]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use z3950_asn1::apdu::{
+    Apdu, DatabaseName, InitializeRequest, Options, ProtocolVersion, Query, SearchRequest,
+};
+use z3950_asn1::codec::frame::Scanner;
+use z3950_asn1::codec::{decode, encode};
+use z3950_asn1::optional::Unknown;
+use z3950_server::transcript::{Direction, Recording};
+
+fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_z3950d"))
+}
+
+fn ran(arguments: &[&str]) -> Output {
+    let output = program().args(arguments).output();
+    output.expect("the program runs")
+}
+
+/// A running program; it is ended when it is dropped.
+struct Daemon {
+    child: Child,
+    /// What it says it listens on.
+    listening: String,
+}
+
+impl Daemon {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = program()
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let mut line = String::new();
+        let stdout = child.stdout.take().expect("piped");
+        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        let listening = line.trim_end().strip_prefix("listening on ");
+        Self {
+            listening: listening.unwrap_or_else(|| panic!("{line:?}")).to_owned(),
+            child,
+        }
+    }
+
+    /// The answers to Init and the requests.
+    fn converse(&self, requests: &[Apdu]) -> Vec<Apdu> {
+        let mut stream = TcpStream::connect(&self.listening).expect("a connection");
+        let limit = Some(Duration::from_secs(10));
+        stream.set_read_timeout(limit).expect("a time limit");
+        let mut answers = Vec::new();
+        for request in std::iter::once(&init()).chain(requests) {
+            let octets = encode(request).expect("encodes");
+            stream.write_all(&octets).expect("the server listens");
+            answers.push(answer(&mut stream));
+        }
+        answers
+    }
+
+    /// How many records are found.
+    fn hits(&self, database: &str, query: &str) -> i64 {
+        match self.converse(&[search(database, query)]).pop() {
+            Some(Apdu::SearchResponse(search)) => search.result_count,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &id]).status();
+        assert!(sent.expect("kill runs").success());
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn answer(stream: &mut TcpStream) -> Apdu {
+    let mut octets = Vec::new();
+    let mut scanner = Scanner::new(1 << 20);
+    loop {
+        let mut more = [0; 4096];
+        let count = stream.read(&mut more).expect("an answer in time");
+        assert!(count > 0, "the connection ended after {octets:x?}");
+        octets.extend(&more[..count]);
+        if scanner.scan(&octets).expect("an APDU").is_some() {
+            return decode(&octets).expect("an APDU");
+        }
+    }
+}
+
+fn init() -> Apdu {
+    InitializeRequest {
+        reference_id: None,
+        protocol_version: ProtocolVersion::UP_TO_3,
+        options: Options::SEARCH | Options::PRESENT | Options::NAMED_RESULT_SETS,
+        preferred_message_size: 1 << 20,
+        exceptional_record_size: 1 << 20,
+        id_authentication: None,
+        implementation_id: None,
+        implementation_name: None,
+        implementation_version: None,
+        user_information_field: None,
+        other_info: None,
+        unknown: Unknown::default(),
+    }
+    .into()
+}
+
+fn search(database: &str, query: &str) -> Apdu {
+    SearchRequest {
+        reference_id: None,
+        small_set_upper_bound: 0,
+        large_set_lower_bound: 1,
+        medium_set_present_number: 0,
+        replace_indicator: true,
+        result_set_name: "default".into(),
+        database_names: vec![DatabaseName::from(database)],
+        small_set_element_set_names: None,
+        medium_set_element_set_names: None,
+        preferred_record_syntax: None,
+        query: Query::Type1(query.parse().expect("a query")),
+        additional_search_info: None,
+        other_info: None,
+    }
+    .into()
+}
+
+fn write(path: &Path, text: &str) -> String {
+    fs::write(path, text).expect("written");
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+#[test]
+fn settings_are_checked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    write(
+        &at("books.mrk"),
+        "=LDR  00000nam a2200000 a 4500\n=001  b1\n=245  00$aOne\n",
+    );
+    let good = write(
+        &at("good.toml"),
+        "[[database]]\nname = \"books\"\nfiles = \"books.mrk\"",
+    );
+    let bad = write(&at("bad.toml"), "demo = 1\n\n[limits]\nsession = 3");
+    let empty = write(&at("empty.toml"), "");
+    let lost = write(
+        &at("lost.toml"),
+        "[[database]]\nname = \"x\"\nfiles = \"x.mrc\"",
+    );
+    for (arguments, code, words) in [
+        (&["--check", "--config", &good][..], 0, &[][..]),
+        (
+            &["--check", "--config", &bad],
+            2,
+            &[
+                "bad.toml:1: demo is not true or false",
+                "bad.toml:4: limits has no key \"session\"",
+            ],
+        ),
+        (&["--config", &bad], 2, &["bad.toml:1: "]),
+        (&["--check", "--config", &empty], 2, &["nothing to serve"]),
+        (
+            &["--check", "--config", &lost],
+            2,
+            &["database x: ", "x.mrc"],
+        ),
+        (
+            &["--check", "--config", "/nonexistent.toml"],
+            2,
+            &["/nonexistent.toml: "],
+        ),
+        (
+            &["--check", "--demo", "--replay", &good],
+            2,
+            &["cannot replay", "line 1"],
+        ),
+        (
+            &[
+                "--demo",
+                "--listen",
+                "tls:127.0.0.1:0",
+                "--certificate",
+                &good,
+                "--key",
+                &good,
+            ],
+            2,
+            &["no private key in PEM"],
+        ),
+    ] {
+        let output = ran(arguments);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {told}");
+        for words in words {
+            assert!(told.contains(words), "{arguments:?}: {told}");
+        }
+    }
+    let faults = ran(&["--fault", "help"]);
+    assert!(String::from_utf8_lossy(&faults.stdout).contains("delay TIME"));
+}
+
+#[test]
+fn a_file_of_settings_is_served_and_arguments_go_before_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    write(
+        &at("books.mrk"),
+        "=LDR  00000nam a2200000 a 4500\n=001  b1\n=245  00$aOne\n",
+    );
+    let text = "listen = \"127.0.0.1:1\"\nfaults = [\"on search db=books: count 7\"]\n\
+                [[database]]\nname = \"books\"\nfiles = \"books.mrk\"";
+    let settings = write(&at("z3950d.toml"), text);
+    let daemon = Daemon::start(&["--config", &settings, "--listen", "127.0.0.1:0"]);
+    assert_eq!(daemon.hits("books", "@attr 1=1032 b1"), 7);
+    assert_eq!(daemon.hits("Default", "@attr 1=1032 b1"), 1);
+}
+
+#[test]
+fn a_hangup_has_the_databases_read_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("books.mrk");
+    let one = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=245  00$aOne\n";
+    let database = format!("books={}", write(&path, one));
+    let daemon = Daemon::start(&["--database", &database, "--listen", "127.0.0.1:0"]);
+    assert_eq!(daemon.hits("books", "@attr 1=4 one"), 1);
+    write(&path, &format!("{one}\n{}", one.replace("b1", "b2")));
+    daemon.signal("HUP");
+    let begun = Instant::now();
+    while daemon.hits("books", "@attr 1=4 one") != 2 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "not read again");
+    }
+}
+
+#[test]
+fn a_transcript_is_written_and_answered_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (said, listed) = (at("said.jsonl"), at("apdus.log"));
+    let logs = ["--transcript", &said, "--apdu-log", &listed];
+    let daemon = Daemon::start(&[&["--demo", "--listen", "127.0.0.1:0"][..], &logs].concat());
+    let requests = [search("books", "@attr 1=1032 pg1342")];
+    let answers = daemon.converse(&requests);
+    drop(daemon);
+    let text = fs::read_to_string(&said).expect("a transcript");
+    let recording = Recording::parse(&text).expect("a recording");
+    let names: Vec<_> = recording.entries.iter().map(|entry| entry.name()).collect();
+    assert_eq!(
+        names,
+        [
+            "initRequest",
+            "initResponse",
+            "searchRequest",
+            "searchResponse"
+        ]
+    );
+    assert_eq!(recording.entries[0].direction, Direction::Received);
+    let listed = fs::read_to_string(&listed).expect("a log");
+    assert!(listed.contains("session 1 sent searchResponse"), "{listed}");
+    let daemon = Daemon::start(&["--replay", &said, "--listen", "127.0.0.1:0"]);
+    assert_eq!(daemon.converse(&requests), answers);
+}
+
+#[test]
+fn sessions_are_told_of_without_secrets() {
+    let mut child = program()
+        .args(["--demo", "-v", "--listen", "127.0.0.1:0"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut line = String::new();
+    let stdout = child.stdout.take().expect("piped");
+    BufReader::new(stdout).read_line(&mut line).expect("a line");
+    let stderr = child.stderr.take().expect("piped");
+    let listening = line.trim_end().trim_start_matches("listening on ");
+    let daemon = Daemon {
+        listening: listening.to_owned(),
+        child,
+    };
+    daemon.converse(&[search("books", "@attr 1=1032 pg1342")]);
+    let mut told = Vec::new();
+    for line in BufReader::new(stderr).lines() {
+        told.push(line.expect("text"));
+        if told
+            .last()
+            .is_some_and(|line| line.contains("session over"))
+        {
+            break;
+        }
+    }
+    let access = told
+        .iter()
+        .find(|line| line.contains("z3950_server::access"));
+    let access = access.unwrap_or_else(|| panic!("{told:#?}"));
+    for words in [
+        "search",
+        "databases=\"books\"",
+        "@attr 1=1032 pg1342",
+        "hits=1",
+    ] {
+        assert!(access.contains(words), "{words} in {access}");
+    }
+    let metrics = told.last().map_or("", String::as_str);
+    for words in [
+        "z3950_server::metrics",
+        "requests=2",
+        "searches=1",
+        "octets_out=",
+    ] {
+        assert!(metrics.contains(words), "{words} in {metrics}");
+    }
+}
+
+#[test]
+fn another_server_is_imitated() {
+    let daemon = Daemon::start(&["--imitate", "yaz-ztest", "--listen", "127.0.0.1:0"]);
+    assert_eq!(
+        daemon.hits("Default", "@attr 1=9999 1234567890123"),
+        1_234_567_890_123
+    );
+}
+
+#[test]
+fn unix_sockets_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = format!("unix:{}", folder.path().join("socket").display());
+    let daemon = Daemon::start(&["--demo", "--listen", &place]);
+    assert_eq!(daemon.listening, place);
+}
