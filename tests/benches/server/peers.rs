@@ -263,7 +263,7 @@ impl Catalogue {
             .filter_map(|parsed| {
                 let field = parsed.record.fields_by_tag("245").next()?;
                 let title = field.subfields().next()?;
-                let text = String::from_utf8_lossy(title.value).to_lowercase();
+                let text = String::from_utf8_lossy(title.data).to_lowercase();
                 Some(
                     text.split_whitespace()
                         .filter(|word| word.len() > 4)

@@ -108,3 +108,20 @@ fn scans_are_refused_for_the_same_reasons() {
 fn sessions_end_alike() {
     check("find 3\nclose");
 }
+
+#[test]
+fn a_slow_search_is_cancelled_here() {
+    let Some(client) = peer::find("yaz-client") else {
+        return;
+    };
+    let ours = TestServer::builder().imitate(Imitated::YazZtest).start();
+    let begun = std::time::Instant::now();
+    let found = answers(
+        &client,
+        ours.addr().port(),
+        "base Slow3600\nset_auto_wait off\nfind 3\ncancel\nwait_response 1",
+    );
+    assert!(begun.elapsed().as_secs() < 60);
+    let told = |answer: &str| found.iter().any(|line| line.starts_with(answer));
+    assert!(told("Number of hits: 0,") && told("[105]"), "{found:#?}");
+}

@@ -1,0 +1,210 @@
+//! One conversation held with z3950d by four clients – yaz-client, zoomsh, Perl's Net::Z3950::ZOOM and this project's –
+//! each as far as it goes: search, piggyback, present, scan, sort, delete, update.
+
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+use z3950_tests::peer;
+use z3950_tests::program::{Daemon, Ran, run, z3950_fed};
+
+/// A server with a database that clients may change.
+struct Writable {
+    daemon: Daemon,
+    _folder: TempDir,
+}
+
+/// Three books; their titles sort otherwise than their numbers.
+const BOOKS: &str = "\
+=LDR  00000nam a2200000 a 4500
+=001  id1
+=100  1\\$aTolstoy, Leo
+=245  10$aWar and peace
+
+=LDR  00000nam a2200000 a 4500
+=001  id2
+=100  1\\$aWells, H. G.
+=245  14$aThe war of the worlds
+
+=LDR  00000nam a2200000 a 4500
+=001  id3
+=100  1\\$aHasek, Jaroslav
+=245  10$aAt war with a good soldier
+
+";
+
+/// What is put in, as MARCXML.
+const NEW: &str = "<record xmlns=\"http://www.loc.gov/MARC21/slim\"><leader>00000nam a2200000 a 4500</leader>\
+<controlfield tag=\"001\">id4</controlfield><datafield tag=\"245\" ind1=\"1\" ind2=\"0\">\
+<subfield code=\"a\">Newcomer</subfield></datafield></record>";
+
+fn server() -> Writable {
+    let folder = tempfile::tempdir().expect("a folder");
+    let books = folder.path().join("books.mrk");
+    std::fs::write(&books, BOOKS).expect("written");
+    let daemon = Daemon::start(["--database", &format!("books={}", books.display())]);
+    Writable {
+        daemon,
+        _folder: folder,
+    }
+}
+
+/// Each of the texts stands in what was printed, in this order.
+fn stand_in_order(printed: &str, texts: &[&str]) {
+    let mut rest = printed;
+    for text in texts {
+        let Some((_, after)) = rest.split_once(text) else {
+            panic!("{text:?} does not stand in\n{rest}\nof\n{printed}")
+        };
+        rest = after;
+    }
+}
+
+#[test]
+fn yaz_client_holds_it() {
+    let Some(program) = peer::find("yaz-client") else {
+        return;
+    };
+    let server = server();
+    let commands = format!(
+        "open {}/books\nssub 1\nlslb 2\nfind @attr 1=1032 id1\nssub 0\nlslb 1\nfind @attr 1=4 war\nshow 1+3\n\
+         scan @attr 1=4 war\nsort 1=4 <\nshow 1\nupdate insert id4 \"{}\"\nfind @attr 1=1032 id4\nshow 1\n\
+         delete 2\nclose\nquit\n",
+        server.daemon.address(),
+        NEW.replace('"', "'"),
+    );
+    let ran = run(&mut Command::new(program), &commands);
+    stand_in_order(
+        &ran.stdout,
+        &[
+            "Number of hits: 1, setno 1",
+            "records returned: 1",
+            "001 id1",
+            "Number of hits: 3, setno 2",
+            "001 id1",
+            "001 id2",
+            "001 id3",
+            "war (3)",
+            "Received SortResponse: status=success",
+            "001 id3",
+            "Status: done",
+            "Number of hits: 1, setno 3",
+            "Newcomer",
+            "deleteResultSetResponse status=0",
+            "Target has closed the association",
+        ],
+    );
+}
+
+#[test]
+fn zoomsh_holds_it() {
+    let Some(program) = peer::find("zoomsh") else {
+        return;
+    };
+    let server = server();
+    let connect = format!("connect {}/books", server.daemon.address());
+    let record = format!("set record {NEW}");
+    let commands = [
+        "set preferredRecordSyntax usmarc",
+        "set count 1",
+        "search @attr 1=1032 id1",
+        "show 0 1",
+        "set count 0",
+        "search @attr 1=4 war",
+        "sort 1=4 <",
+        "show 0 3",
+        "scan @attr 1=4 war",
+        "set action recordInsert",
+        "set recordIdOpaque id4",
+        "set syntax xml",
+        &record,
+        "ext update",
+        "search @attr 1=1032 id4",
+        "show 0 1",
+    ];
+    let ran = run(
+        Command::new(program)
+            .arg("-e")
+            .arg(connect)
+            .args(commands)
+            .arg("quit"),
+        "",
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    stand_in_order(
+        &ran.stdout,
+        &[
+            "1 hits", "001 id1", "3 hits", "001 id3", "001 id2", "001 id1", "war 3", "1 hits",
+            "Newcomer",
+        ],
+    );
+}
+
+/// Prints a line for each step.
+const PERL: &str = r#"
+use strict; use warnings; use ZOOM;
+my ($target, $new) = @ARGV;
+my $c = ZOOM::Connection->new($target, 0, preferredRecordSyntax => 'usmarc', count => 1);
+my $one = $c->search_pqf('@attr 1=1032 id1');
+print "one ", $one->size(), " ", $one->record(0)->render() =~ /001 (\S+)/, "\n";
+$c->option(count => 0);
+my $war = $c->search_pqf('@attr 1=4 war');
+$war->sort('yaz', '1=4 <');
+print "sorted ", join(' ', map { $war->record($_)->render() =~ /001 (\S+)/ } 0 .. $war->size() - 1), "\n";
+my $scan = $c->scan_pqf('@attr 1=4 war');
+my ($term, $count) = $scan->term(0);
+print "scan $term $count\n";
+my $p = $c->package();
+$p->option(action => 'recordInsert'); $p->option(recordIdOpaque => 'id4');
+$p->option(record => $new); $p->option(syntax => 'xml'); $p->option(databaseName => 'books');
+$p->send('update');
+print "update\n";
+my $four = $c->search_pqf('@attr 1=1032 id4');
+print "four ", $four->size(), " ", $four->record(0)->render() =~ /(Newcomer)/, "\n";
+eval { $c->search_pqf('@attr 1=9999 x')->size() };
+print "error ", $@->code(), "\n";
+"#;
+
+#[test]
+fn perl_holds_it() {
+    let Some(perl) = peer::find("perl").filter(|perl| has_zoom(perl)) else {
+        return;
+    };
+    let server = server();
+    let target = format!("{}/books", server.daemon.address());
+    let ran = run(Command::new(perl).args(["-e", PERL, &target, NEW]), "");
+    assert_eq!(
+        ran.stdout,
+        "one 1 id1\nsorted id3 id2 id1\nscan war 3\nupdate\nfour 1 Newcomer\nerror 114\n",
+        "{}",
+        ran.stderr
+    );
+}
+
+fn has_zoom(perl: &Path) -> bool {
+    let ran: Ran = run(Command::new(perl).args(["-MZOOM", "-e", "1"]), "");
+    let is_there = ran.code == Some(0);
+    assert!(
+        is_there || std::env::var("Z3950_PEERS").as_deref() != Ok("required"),
+        "Net::Z3950::ZOOM not found"
+    );
+    if !is_there {
+        eprintln!("skipped: Net::Z3950::ZOOM not found");
+    }
+    is_there
+}
+
+#[test]
+fn our_client_holds_it() {
+    let server = server();
+    let url = format!("z39.50s://{}/books", server.daemon.address());
+    let ran = z3950_fed(
+        ["open", &url],
+        "find @attr 1=1032 id1\nshow 1\nfind @attr 1=4 war\nshow 1+3\nclose\n",
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    stand_in_order(
+        &ran.stdout,
+        &["001 id1", "War and peace", "001 id1", "001 id2", "001 id3"],
+    );
+}
