@@ -11,7 +11,9 @@
 //! - [`MemoryBackend`]: MARC records from files or from memory, and the demo catalogue; [`backend`] for others;
 //! - [`Target`]: what all sessions share: databases, limits, what is offered, and who may have it ([`access`]);
 //! - [`Session`]: one session without any input or output;
-//! - [`fault`]: what is to go wrong;
+//! - [`fault`]: what is to go wrong; [`imitate`]: another server's habits;
+//! - [`transcript`]: conversations kept, as values and as JSON, and answered again;
+//! - `config`: the file `z3950d.toml`; `tls`: certificates and keys of listeners;
 //! - [`testing::TestServer`]: all of it inside a test, with a transcript.
 
 pub mod access;
