@@ -7,9 +7,12 @@
 //! | [`Unix`] | to a socket of this machine |
 //! | [`Tls`] | through another connector, then proves who the server is |
 //! | [`Proxied`] | through an HTTP or SOCKS5 proxy |
+//!
+//! [`Routes`] puts them together for an endpoint.
 
 #[cfg(feature = "proxy")]
 mod proxy;
+mod route;
 mod tcp;
 #[cfg(feature = "tls")]
 mod tls;
@@ -20,6 +23,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -27,6 +31,7 @@ use tokio::time::Instant;
 
 #[cfg(feature = "proxy")]
 pub use self::proxy::{NoProxy, Proxied, Proxy, ProxyError};
+pub use self::route::{RouteError, Routes};
 pub use self::tcp::Tcp;
 #[cfg(feature = "tls")]
 pub use self::tls::{ClientCertificate, Tls, TlsError, TlsOptions};
@@ -202,6 +207,17 @@ pub trait Connect: Send + Sync {
         port: u16,
         timeouts: &'a Timeouts,
     ) -> BoxFuture<'a, Result<BoxStream, Error>>;
+}
+
+impl Connect for Arc<dyn Connect> {
+    fn connect<'a>(
+        &'a self,
+        host: &'a Host,
+        port: u16,
+        timeouts: &'a Timeouts,
+    ) -> BoxFuture<'a, Result<BoxStream, Error>> {
+        (**self).connect(host, port, timeouts)
+    }
 }
 
 #[cfg(test)]

@@ -121,17 +121,32 @@ impl fmt::Debug for Proxy {
 
 /// Hosts to reach without a proxy: those of a list such as `lib.example, .intra, 10.1.2.3`, where a name stands for all
 /// names below it and `*` for all hosts; and always this machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NoProxy(Vec<String>);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoProxy {
+    names: Vec<String>,
+    /// Whether this machine counts.
+    loopback: bool,
+}
 
 impl NoProxy {
+    /// No host at all, not even this machine.
+    pub fn none() -> Self {
+        Self {
+            names: Vec::new(),
+            loopback: false,
+        }
+    }
+
     /// The hosts of a list separated by commas.
     pub fn new(list: &str) -> Self {
         let names = list.split(',').map(|name| {
             let name = name.trim().to_ascii_lowercase();
             name.strip_prefix('.').map(str::to_owned).unwrap_or(name)
         });
-        Self(names.filter(|name| !name.is_empty()).collect())
+        Self {
+            names: names.filter(|name| !name.is_empty()).collect(),
+            loopback: true,
+        }
     }
 
     /// Whether the host is reached directly.
@@ -141,11 +156,18 @@ impl NoProxy {
             Ok(address) => address.is_loopback(),
             Err(_) => name == "localhost",
         };
-        is_loopback
-            || self.0.iter().any(|exempt| {
+        (self.loopback && is_loopback)
+            || self.names.iter().any(|exempt| {
                 let below = name.strip_suffix(exempt.as_str());
                 exempt == "*" || below.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
             })
+    }
+}
+
+impl Default for NoProxy {
+    /// This machine alone.
+    fn default() -> Self {
+        Self::new("")
     }
 }
 
