@@ -143,7 +143,7 @@ const SCHEMES: &[&str] = &["tcp", "ssl", "unix", "connect", "http", "https"];
 
 fn of_url(text: &str) -> Result<Target, TargetError> {
     let url = Z3950Url::parse(text, Mode::Lenient).map_err(|error| malformed(text, error))?;
-    let databases = url.databases().into_iter();
+    let databases = url.databases().iter();
     Ok(Target {
         endpoint: Endpoint::Tcp(url.host().clone(), url.port()),
         proxy: None,

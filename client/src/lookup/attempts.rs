@@ -104,6 +104,21 @@ fn forms(identifier: &Identifier) -> Vec<String> {
 }
 
 impl Attempt {
+    /// A search for an identifier as it is written, by attributes of one's own.
+    pub fn by(attributes: Vec<AttributeElement>, shown: &str, identifier: &Identifier) -> Self {
+        let term = Term::General(identifier.text.as_str().into());
+        let operand = AttributesPlusTerm { attributes, term };
+        Self {
+            attributes: shown.to_owned(),
+            terms: vec![identifier.text.clone()],
+            query: RpnQuery {
+                attribute_set: BIB_1,
+                rpn: RpnStructure::Op(Operand::AttributesPlusTerm(operand)),
+            },
+            is_single: false,
+        }
+    }
+
     fn of(attributes: &[(i64, i64)], forms: &[String], is_single: bool) -> Self {
         let operand = |form: &String| {
             RpnStructure::Op(Operand::AttributesPlusTerm(AttributesPlusTerm {

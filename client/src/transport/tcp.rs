@@ -79,8 +79,7 @@ async fn first_reachable(addresses: Vec<SocketAddr>, limit: &Limit) -> Result<Tc
     let mut failure = no_address(io::ErrorKind::NotFound.into());
     let mut waiting = addresses.into_iter();
     let mut attempts = FuturesUnordered::new();
-    loop {
-        let Some(address) = waiting.next() else { break };
+    while let Some(address) = waiting.next() {
         attempts.push(attempt(address, limit));
         // On to the next address when this one has failed, or has had its head start.
         let ended = tokio::select! {

@@ -3,5 +3,6 @@
 
 mod records;
 mod servers;
+mod services;
 mod yaz_client;
 mod zoomsh;
