@@ -1,18 +1,20 @@
 //! The client: URLs in, records and sessions out (RFC 2056 §3, §4). Holds what outlives a URL: options, the way
 //! to connect, and sessions kept open.
 
+use std::io;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
 
-use crate::error::Error;
+use crate::error::{Cause, Error, Phase};
 use crate::open::{self, OpenError, Opened};
 use crate::plan::{self, Plan, PlanError, PlanOptions};
 use crate::pool::{Key, Pool};
 use crate::retrieve::{self, Outcome, Retrieval};
 use crate::session::{Session, SessionOptions};
-use crate::transport::{Connect, Resolve, Tcp, Timeouts};
-use crate::url::{Host, Z3950Url};
+use crate::target::Endpoint;
+use crate::transport::{Connect, Resolve, RouteError, Routes, Timeouts};
+use crate::url::Z3950Url;
 
 /// How a client works.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -32,26 +34,31 @@ pub struct ClientOptions {
 #[derive(Clone)]
 pub struct Client {
     options: ClientOptions,
-    connector: Arc<dyn Connect>,
+    routes: Routes,
     pool: Arc<Pool>,
 }
 
 impl Client {
     /// A client that connects by TCP and asks the operating system for addresses.
     pub fn new(options: ClientOptions) -> Self {
-        Self::with_connector(options, Tcp::default())
+        Self::with_routes(options, Routes::default())
     }
 
     /// A client that connects by TCP to the addresses that `resolver` finds.
     pub fn with_resolver(options: ClientOptions, resolver: impl Resolve + 'static) -> Self {
-        Self::with_connector(options, Tcp::new(resolver))
+        Self::with_routes(options, Routes::with_resolver(resolver))
     }
 
     /// A client that connects in whatever way `connector` does.
     pub fn with_connector(options: ClientOptions, connector: impl Connect + 'static) -> Self {
+        Self::with_routes(options, Routes::fixed(connector))
+    }
+
+    /// A client that goes these ways: through a proxy, with TLS options of one's own.
+    pub fn with_routes(options: ClientOptions, routes: Routes) -> Self {
         Self {
             options,
-            connector: Arc::new(connector),
+            routes,
             pool: Arc::default(),
         }
     }
@@ -156,17 +163,20 @@ impl Client {
         Ok(opened(session, false, found))
     }
 
-    /// Opens a session without a URL, which the caller alone uses.
+    /// Opens a session at an endpoint, without a URL, which the caller alone uses; through `proxy` if one is named for
+    /// this target alone. `options` are what the caller wants of it: neither those of [`ClientOptions`] nor the pool count.
     ///
     /// # Errors
-    /// Those of [`Session::connect`].
-    pub async fn connect(&self, host: &Host, port: u16) -> Result<Session, Error> {
-        let init = self.options.plan.init.clone();
-        let options = SessionOptions {
-            init,
-            timeouts: self.options.timeouts,
-        };
-        Session::connect(host, port, &*self.connector, &options).await
+    /// Those of [`Session::connect`]; in phase Connect also a way that cannot be gone, such as TLS without a certificate
+    /// that is there.
+    pub async fn connect(
+        &self,
+        endpoint: &Endpoint,
+        proxy: Option<&str>,
+        options: &SessionOptions,
+    ) -> Result<Session, Error> {
+        let connector = self.routes.to(endpoint, proxy).map_err(no_way)?;
+        Session::connect(&endpoint.host(), endpoint.port(), &*connector, options).await
     }
 
     /// Closes all sessions kept for retrievals or opened for session URLs; takes [`Timeouts::close`] at most.
@@ -181,8 +191,10 @@ impl Client {
         let options = SessionOptions {
             init,
             timeouts: self.options.timeouts,
+            ..SessionOptions::default()
         };
-        Session::connect(plan.host(), plan.port(), &*self.connector, &options).await
+        let endpoint = Endpoint::Tcp(plan.host().clone(), plan.port());
+        self.connect(&endpoint, None, &options).await
     }
 
     /// Keeps or closes the session of a retrieval that is over.
@@ -196,6 +208,14 @@ impl Client {
         if let Some(session) = leftover {
             let _ = session.close().await;
         }
+    }
+}
+
+/// A way that cannot be gone is no connection.
+fn no_way(error: RouteError) -> Error {
+    Error::Unavailable {
+        phase: Phase::Connect,
+        cause: Cause::Other(Arc::new(io::Error::other(error))),
     }
 }
 

@@ -1,21 +1,26 @@
 //! The way from a session's handles to its task, and what becomes of requests when the session ends.
-//! The conversation itself is in `task`.
+//! The conversation itself is in `task`, the operations under way in `operations`, the stream in `wire`.
 
+mod operations;
+mod segments;
+mod server_requests;
 mod task;
+mod wire;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
-use z3950_asn1::apdu::Apdu;
+use z3950_asn1::apdu::{Apdu, Close, TriggerResourceControlRequest};
 
 use crate::error::Error;
+use crate::session::SessionOptions;
 use crate::transport::Timeouts;
 use task::Connection;
 
-/// How many requests may wait for the one in progress before callers wait to hand theirs over.
+/// How many requests may wait for those in progress before callers wait to hand theirs over.
 const QUEUE: usize = 16;
 
 /// How a session ended.
@@ -66,62 +71,97 @@ struct Command {
     reply: oneshot::Sender<Result<Apdu, Error>>,
 }
 
+/// A TriggerResourceControl on its way to the task, for every operation in progress; the reply is their number.
+struct Trigger {
+    request: TriggerResourceControlRequest,
+    reply: oneshot::Sender<usize>,
+}
+
 /// The other end of the task. Dropping it closes the session.
 #[derive(Debug)]
 pub(crate) struct Handle {
     commands: mpsc::Sender<Command>,
+    triggers: mpsc::Sender<Trigger>,
     closing: CancellationToken,
+    /// The Close to send, where it is not the usual one.
+    farewell: Arc<OnceLock<Close>>,
     state: watch::Receiver<State>,
 }
 
 /// Starts the task that owns `stream`, on the current tokio runtime.
-pub(crate) fn spawn<S>(stream: S, max_apdu_size: usize, timeouts: Timeouts, span: Span) -> Handle
+pub(crate) fn spawn<S>(stream: S, options: &SessionOptions, span: Span) -> Handle
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let (sender, commands) = mpsc::channel(QUEUE);
+    let (command_sender, commands) = mpsc::channel(QUEUE);
+    let (trigger_sender, triggers) = mpsc::channel(1);
     let (state, watched) = watch::channel(State::Open);
     let closing = CancellationToken::new();
+    let farewell = Arc::default();
     let connection = Connection::new(
         stream,
-        max_apdu_size,
-        timeouts,
-        commands,
-        closing.clone(),
+        options,
+        task::Orders {
+            commands,
+            triggers,
+            closing: closing.clone(),
+            farewell: Arc::clone(&farewell),
+        },
         state,
     );
     tokio::spawn(connection.run().instrument(span));
     Handle {
-        commands: sender,
+        commands: command_sender,
+        triggers: trigger_sender,
         closing,
+        farewell,
         state: watched,
     }
 }
 
 impl Handle {
-    /// Sends a request and waits for its answer, which [`service::examine`] has let through.
+    /// Sends a request and waits for its answer, which [`service::examine`](crate::service::examine) has let through.
     ///
     /// Dropping the future leaves the session in step: a request not yet sent is not sent, and the answer to
     /// one that was is taken and dropped.
     pub(crate) async fn ask(&self, request: Apdu, timeouts: Timeouts) -> Result<Apdu, Error> {
         let (reply, answer) = oneshot::channel();
-        if self
-            .commands
-            .send(Command {
-                request,
-                timeouts,
-                reply,
-            })
-            .await
-            .is_err()
-        {
+        let command = Command {
+            request,
+            timeouts,
+            reply,
+        };
+        if self.commands.send(command).await.is_err() {
             return Err(self.too_late());
         }
         answer.await.unwrap_or_else(|_| Err(self.too_late()))
     }
 
-    /// Closes the session, an operation in progress or not; returns when the stream is closed.
-    pub(crate) async fn close(&self) -> Result<(), Error> {
+    /// Sends a TriggerResourceControl for each operation in progress, ahead of requests that wait; answers for how many.
+    pub(crate) async fn trigger(
+        &self,
+        request: TriggerResourceControlRequest,
+    ) -> Result<usize, Error> {
+        let (reply, count) = oneshot::channel();
+        if self
+            .triggers
+            .send(Trigger { request, reply })
+            .await
+            .is_err()
+        {
+            return Err(self.too_late());
+        }
+        count.await.map_err(|_| self.too_late())
+    }
+
+    /// Closes the session, operations in progress or not; returns when the stream is closed.
+    ///
+    /// `farewell` is what is said instead of the usual word; only the first one counts.
+    pub(crate) async fn close(&self, farewell: Option<Close>) -> Result<(), Error> {
+        if let Some(close) = farewell {
+            // Who closes first has the last word.
+            let _ = self.farewell.set(close);
+        }
         self.closing.cancel();
         let mut state = self.state.clone();
         let gone = state

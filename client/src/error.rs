@@ -91,6 +91,44 @@ impl Error {
             _ => &[],
         }
     }
+
+    /// Whether the connection was lost, or the server put an end to an idle session: worth another session.
+    ///
+    /// [`Error::Ended`] says beyond that that nothing of the request was sent. In all other cases the server may have
+    /// carried it out, so that only a request that changes nothing may be made again.
+    pub fn is_connection_lost(&self) -> bool {
+        match self {
+            Self::Ended { cause } => cause
+                .as_ref()
+                .is_some_and(|cause| cause.is_connection_lost()),
+            Self::Unavailable { phase, cause } => {
+                !matches!(phase, Phase::Resolve | Phase::Connect)
+                    && matches!(
+                        cause,
+                        Cause::Disconnected | Cause::CutOff(_) | Cause::Other(_)
+                    )
+            }
+            Self::ProtocolClosed { reason, .. } => !matches!(
+                *reason,
+                CloseReason::COST_LIMIT
+                    | CloseReason::SECURITY_VIOLATION
+                    | CloseReason::PROTOCOL_ERROR
+            ),
+            _ => false,
+        }
+    }
+
+    /// The same, as it was met in another phase.
+    pub(crate) fn in_phase(mut self, now: Phase) -> Self {
+        match &mut self {
+            Self::Unavailable { phase, .. }
+            | Self::ProtocolError { phase, .. }
+            | Self::ProtocolClosed { phase, .. }
+            | Self::AccessRefused { phase } => *phase = now,
+            _ => {}
+        }
+        self
+    }
 }
 
 /// What a client was doing: the steps of the connection, then the services of Z39.50-2003 §3.2.
@@ -101,6 +139,10 @@ pub enum Phase {
     Resolve,
     /// Opening the transport connection.
     Connect,
+    /// Asking a proxy for a way to the server.
+    Proxy,
+    /// Agreeing on TLS with the server.
+    Tls,
     /// Opening the session.
     Init,
     /// Nothing: between two requests.
@@ -111,6 +153,16 @@ pub enum Phase {
     Present,
     /// Deleting result sets.
     Delete,
+    /// Asking what an operation or the session costs.
+    ResourceReport,
+    /// Sorting a result set.
+    Sort,
+    /// Finding duplicates in result sets.
+    DuplicateDetection,
+    /// Browsing a list of terms.
+    Scan,
+    /// Having a task done.
+    ExtendedServices,
     /// Closing the session.
     Close,
 }
@@ -123,6 +175,11 @@ impl Phase {
             Apdu::SearchRequest(_) => Self::Search,
             Apdu::PresentRequest(_) => Self::Present,
             Apdu::DeleteResultSetRequest(_) => Self::Delete,
+            Apdu::ResourceReportRequest(_) => Self::ResourceReport,
+            Apdu::SortRequest(_) => Self::Sort,
+            Apdu::DuplicateDetectionRequest(_) => Self::DuplicateDetection,
+            Apdu::ScanRequest(_) => Self::Scan,
+            Apdu::ExtendedServicesRequest(_) => Self::ExtendedServices,
             Apdu::Close(_) => Self::Close,
             _ => Self::Idle,
         }
@@ -134,11 +191,18 @@ impl fmt::Display for Phase {
         f.write_str(match self {
             Self::Resolve => "name resolution",
             Self::Connect => "connect",
+            Self::Proxy => "the proxy's answer",
+            Self::Tls => "the TLS handshake",
             Self::Init => "Init",
             Self::Idle => "a pause",
             Self::Search => "Search",
             Self::Present => "Present",
             Self::Delete => "Delete",
+            Self::ResourceReport => "Resource Report",
+            Self::Sort => "Sort",
+            Self::DuplicateDetection => "Duplicate Detection",
+            Self::Scan => "Scan",
+            Self::ExtendedServices => "Extended Services",
             Self::Close => "Close",
         })
     }
@@ -166,6 +230,12 @@ pub enum Cause {
     /// The server ended the connection so many octets into an APDU.
     #[error("connection closed {0} octets into an APDU")]
     CutOff(usize),
+    /// The server's certificate proves nothing, or TLS failed otherwise.
+    #[error("no trust in the connection")]
+    Tls(#[source] Arc<io::Error>),
+    /// The proxy gives no way to the server, in its own words.
+    #[error("{0}")]
+    Proxy(String),
     /// The transport failed otherwise.
     #[error("transport failure")]
     Other(#[source] Arc<io::Error>),
@@ -184,6 +254,8 @@ fn unavailable(phase: Phase, cause: &Cause) -> String {
             "the deadline passed before there was a connection".into()
         }
         (Phase::Connect, _) => "cannot connect".into(),
+        (Phase::Proxy, Cause::Proxy(_)) => "the proxy refused to connect".into(),
+        (Phase::Tls, Cause::Tls(_)) => "TLS with the server failed".into(),
         (_, Cause::Timeout(_)) => format!("no answer to {phase} in time"),
         (_, Cause::Deadline) => format!("the deadline passed during {phase}"),
         (Phase::Init, Cause::Disconnected | Cause::CutOff(_)) => {

@@ -5,6 +5,7 @@
 //! - [`mod@plan`]: what a URL makes a client send, decided without a connection;
 //! - [`Client`]: retrieves records and opens sessions by URL, keeps sessions open for reuse;
 //! - [`retrieve`]: what became of a retrieval, in the words of RFC 2056;
+//! - [`result_set`]: records that page by themselves;
 //! - [`session`], [`service`]: a cheap handle on an open session, a method for each service;
 //! - [`transport`]: names, sockets, how long to wait; `connection` is the task behind each session;
 //! - [`error`]: what failed, in which phase, and what the server said.
@@ -27,12 +28,17 @@ pub mod client;
 mod connection;
 pub mod error;
 pub mod gopher;
+pub mod lookup;
 mod open;
 pub mod plan;
 mod pool;
+#[cfg(feature = "profile")]
+pub mod profile;
+pub mod result_set;
 pub mod retrieve;
 pub mod service;
 pub mod session;
+pub mod target;
 pub mod transport;
 pub mod url;
 

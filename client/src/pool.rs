@@ -9,17 +9,16 @@ use z3950_asn1::codec;
 
 use crate::plan::Plan;
 use crate::session::{Session, WeakSession};
-use crate::url::Host;
+use crate::target::Endpoint;
 
 /// The most idle sessions kept for one key; as many as are used at the same time come back.
 const MAX_IDLE: usize = 16;
 
-/// What two sessions must agree in to stand for each other: canonical host, port, and all that Init says,
+/// What two sessions must agree in to stand for each other: canonical endpoint and all that Init says,
 /// credentials above all.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
-    host: Host,
-    port: u16,
+    endpoint: Endpoint,
     /// The encoded InitializeRequest.
     init: Vec<u8>,
 }
@@ -29,8 +28,7 @@ impl Key {
         let init = codec::encode(&plan.init_request().into());
         // An Init that does not encode opens no session, so nothing is ever kept under its key.
         Self {
-            host: plan.host().clone(),
-            port: plan.port(),
+            endpoint: Endpoint::Tcp(plan.host().clone(), plan.port()),
             init: init.unwrap_or_default(),
         }
     }
@@ -38,7 +36,7 @@ impl Key {
 
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.host, self.port)
+        fmt::Display::fmt(&self.endpoint, f)
     }
 }
 

@@ -262,13 +262,7 @@ fn judge(slot: ResultRecord, requested: Option<Oid>) -> Outcome {
 
 fn nothing_found() -> SearchResult {
     SearchResult {
-        hits: 0,
-        records: Vec::new(),
         next_position: 1,
-        result_set_status: None,
-        present_status: None,
-        diagnostics: Diagnostics::default(),
-        additional_search_info: None,
-        other_info: None,
+        ..SearchResult::default()
     }
 }

@@ -1,39 +1,99 @@
 //! A session with a server: a cheap handle, a method for each service, one line into `service` each.
 //! Opening it is Init (Z39.50-2003 §3.2.1); dropping the last handle closes it.
 
+mod reconnect;
+
+use std::fmt;
 use std::sync::{Arc, Weak};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tracing::{Span, field, info_span};
-use z3950_asn1::apdu::{Apdu, Options, PresentRequest, Query, SearchRequest};
+use z3950_asn1::apdu::{
+    Apdu, AttributesPlusTerm, ExtendedServicesRequest, Options, PresentRequest, Query, ReferenceId,
+    ScanRequest, SearchRequest, SortKeySpec, SortRequest, TriggerResourceControlRequest,
+};
 
+pub use self::reconnect::{Reconnect, Reconnecting, Repeat};
 pub use crate::connection::End;
 use crate::connection::{self, Handle};
 use crate::error::{Error, Phase, ProtocolFault};
+use crate::result_set::{ResultSet, ResultSetOptions};
+use crate::service::access::AccessControl;
+use crate::service::close::CloseOptions;
 use crate::service::delete::{self, Delete, DeleteResult};
+use crate::service::duplicate::{self, DuplicateDetectionOptions, DuplicateDetectionResult};
+use crate::service::explain::{self, ExplainOptions, ExplainResult};
+use crate::service::extended::{self, Task, TaskOptions, TaskResult};
 use crate::service::init::{InitOptions, ServerInfo};
 use crate::service::present::{self, PresentOptions, PresentResult};
+use crate::service::resource::{
+    self, ResourceControl, ResourceReport, ResourceReportOptions, TriggerOptions,
+};
+use crate::service::scan::{self, ScanOptions, ScanResult};
 use crate::service::search::{self, SearchOptions, SearchResult};
+use crate::service::sort::{self, SortOptions, SortResult};
 use crate::transport::{Connect, Timeouts};
 use crate::url::Host;
 
-/// How to open a session, and how long to wait in it.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// How to open a session, how to work in it, and how long to wait.
+#[derive(Clone)]
 pub struct SessionOptions {
     /// What to offer.
     pub init: InitOptions,
     /// How long to wait.
     pub timeouts: Timeouts,
+    /// How many operations may be under way at once where the server grants concurrentOperations; 8. Those that change
+    /// a result set are kept apart from others on it.
+    pub max_operations: usize,
+    /// How many requests may be sent ahead of their answers where it does not; 1, which is all the standard allows.
+    /// Most servers read on and answer in turn.
+    pub max_pipelined: usize,
+    /// Whether the server is told when the caller of an operation goes away, if it grants triggerResourceCtrl.
+    /// Otherwise, and until it answers, the operation goes on and its answer is dropped.
+    pub cancels_dropped: bool,
+    /// Who answers when the server wants a proof of identity; the option accessCtrl is offered with one only.
+    pub access_control: Option<Arc<dyn AccessControl>>,
+    /// Who decides when an operation costs something; the option resourceCtrl is offered with one only.
+    pub resource_control: Option<Arc<dyn ResourceControl>>,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        Self {
+            init: InitOptions::default(),
+            timeouts: Timeouts::default(),
+            max_operations: 8,
+            max_pipelined: 1,
+            cancels_dropped: false,
+            access_control: None,
+            resource_control: None,
+        }
+    }
+}
+
+impl fmt::Debug for SessionOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionOptions")
+            .field("init", &self.init)
+            .field("timeouts", &self.timeouts)
+            .field("max_operations", &self.max_operations)
+            .field("max_pipelined", &self.max_pipelined)
+            .field("cancels_dropped", &self.cancels_dropped)
+            .field("access_control", &self.access_control.is_some())
+            .field("resource_control", &self.resource_control.is_some())
+            .finish()
+    }
 }
 
 /// An open session. Cloning it gives another handle on the same one.
 ///
-/// Requests made at the same time are sent one after the other, in the order in which they were made. Any
-/// future of this type may be dropped: the session stays in step.
+/// Requests made at the same time are sent in the order in which they were made, one after the other unless the server
+/// grants concurrentOperations. Any future of this type may be dropped: the session stays in step.
 #[derive(Debug, Clone)]
 pub struct Session {
     shared: Arc<Shared>,
     timeouts: Timeouts,
+    reference_id: Option<ReferenceId>,
 }
 
 #[derive(Debug)]
@@ -78,14 +138,27 @@ impl Session {
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let SessionOptions { init, timeouts } = options;
-        let handle = connection::spawn(stream, init.max_apdu_size(), *timeouts, span);
-        match handle.ask(init.request().into(), *timeouts).await? {
+        let mut init = options.init.clone();
+        for (is_there, option) in [
+            (options.access_control.is_some(), Options::ACCESS_CONTROL),
+            (
+                options.resource_control.is_some(),
+                Options::RESOURCE_CONTROL,
+            ),
+        ] {
+            if is_there {
+                init.options = init.options | option;
+            }
+        }
+        let timeouts = options.timeouts;
+        let handle = connection::spawn(stream, options, span);
+        match handle.ask(init.request().into(), timeouts).await? {
             Apdu::InitializeResponse(response) => {
-                let server = ServerInfo::new(init, &response);
+                let server = ServerInfo::new(&init, &response);
                 Ok(Self {
                     shared: Arc::new(Shared { handle, server }),
-                    timeouts: *timeouts,
+                    timeouts,
+                    reference_id: None,
                 })
             }
             other => Err(crate::service::unexpected(Phase::Init, &other)),
@@ -140,6 +213,61 @@ impl Session {
         present::present(self, request).await
     }
 
+    /// Searches and gives the result set as records that page by themselves.
+    ///
+    /// # Errors
+    /// Those of [`search`](Self::search).
+    pub async fn result_set(
+        &self,
+        query: Query,
+        search: &SearchOptions,
+        options: ResultSetOptions,
+    ) -> Result<ResultSet, Error> {
+        ResultSet::search(self, query, search, options).await
+    }
+
+    /// Browses an index around a term.
+    ///
+    /// # Errors
+    /// Those of [`scan_request`](Self::scan_request).
+    pub async fn scan(
+        &self,
+        start: AttributesPlusTerm,
+        options: &ScanOptions,
+    ) -> Result<ScanResult, Error> {
+        scan::scan(self, options.request(start)).await
+    }
+
+    /// Sends a Scan of one's own making.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when no term could be had, [`ProtocolFault::NotGranted`] if the server does not offer it, after
+    /// both of which the session goes on; others end it.
+    pub async fn scan_request(&self, request: ScanRequest) -> Result<ScanResult, Error> {
+        scan::scan(self, request).await
+    }
+
+    /// Sorts result sets by keys, most important first.
+    ///
+    /// # Errors
+    /// Those of [`sort_request`](Self::sort_request).
+    pub async fn sort(
+        &self,
+        keys: Vec<SortKeySpec>,
+        options: &SortOptions,
+    ) -> Result<SortResult, Error> {
+        sort::sort(self, options.request(keys)).await
+    }
+
+    /// Sends a Sort of one's own making.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when nothing was sorted, [`ProtocolFault::NotGranted`] if the server does not offer it, after
+    /// both of which the session goes on; others end it.
+    pub async fn sort_request(&self, request: SortRequest) -> Result<SortResult, Error> {
+        sort::sort(self, request).await
+    }
+
     /// Deletes result sets.
     ///
     /// # Errors
@@ -148,13 +276,83 @@ impl Session {
         delete::delete(self, sets).await
     }
 
+    /// Takes duplicates out of result sets.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when it was not done, [`ProtocolFault::NotGranted`] if the server does not offer it, after both
+    /// of which the session goes on; others end it.
+    pub async fn detect_duplicates(
+        &self,
+        options: &DuplicateDetectionOptions,
+    ) -> Result<DuplicateDetectionResult, Error> {
+        duplicate::detect(self, options).await
+    }
+
+    /// Has a task done: an update, an order, whatever [`extended`] has the parameters of.
+    ///
+    /// # Errors
+    /// Those of [`extended_services_request`](Self::extended_services_request).
+    pub async fn task(&self, task: Task, options: &TaskOptions) -> Result<TaskResult, Error> {
+        extended::task(self, options.request(task)).await
+    }
+
+    /// Sends an ExtendedServicesRequest of one's own making.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when the task was not taken on, [`ProtocolFault::NotGranted`] if the server does not offer
+    /// extended services, after both of which the session goes on; others end it. A request whose answer did not come
+    /// may have been carried out.
+    pub async fn extended_services_request(
+        &self,
+        request: ExtendedServicesRequest,
+    ) -> Result<TaskResult, Error> {
+        extended::task(self, request).await
+    }
+
+    /// Asks what the server tells of itself in its database IR-Explain-1.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] by a server without such a database; others as for [`search`](Self::search) and
+    /// [`present`](Self::present).
+    pub async fn explain(&self, options: &ExplainOptions) -> Result<ExplainResult, Error> {
+        explain::explain(self, options).await
+    }
+
+    /// Asks what an operation or the session has cost.
+    ///
+    /// # Errors
+    /// [`ProtocolFault::NotGranted`] if the server does not offer it; others end the session.
+    pub async fn resource_report(
+        &self,
+        options: &ResourceReportOptions,
+    ) -> Result<ResourceReport, Error> {
+        resource::report(self, options).await
+    }
+
+    /// Tells the server to report on, to ask about, or to cancel every operation in progress on this session, and answers
+    /// for how many. What comes of it shows in their own answers, a report in [`SessionOptions::resource_control`].
+    ///
+    /// # Errors
+    /// [`ProtocolFault::NotGranted`] if the server does not offer it; others end the session.
+    pub async fn trigger_resource_control(&self, options: &TriggerOptions) -> Result<usize, Error> {
+        resource::trigger(self, options).await
+    }
+
     /// Closes the session, an operation in progress included; returns when the connection is closed, which
     /// takes [`Timeouts::close`] at most. All handles see its end. Closing twice is no error.
     ///
     /// # Errors
     /// [`Error::Ended`] with its cause, if the session had ended otherwise before.
     pub async fn close(&self) -> Result<(), Error> {
-        self.shared.handle.close().await
+        self.shared.handle.close(None).await
+    }
+
+    /// The same with words of one's own; in version 2 there are none.
+    ///
+    /// # Errors
+    /// Those of [`close`](Self::close).
+    pub async fn close_with(&self, options: &CloseOptions) -> Result<(), Error> {
+        self.shared.handle.close(Some(options.request())).await
     }
 
     /// Whether requests are still taken. The server may end the session at any moment.
@@ -170,8 +368,17 @@ impl Session {
     /// The same session, waited for differently by this handle.
     pub fn with_timeouts(&self, timeouts: Timeouts) -> Self {
         Self {
-            shared: self.shared.clone(),
             timeouts,
+            ..self.clone()
+        }
+    }
+
+    /// The same session, whose requests bear this referenceId when they are made by this handle. While another operation
+    /// bears it, one is made up.
+    pub fn with_reference_id(&self, reference_id: Option<ReferenceId>) -> Self {
+        Self {
+            reference_id,
+            ..self.clone()
         }
     }
 
@@ -186,8 +393,19 @@ impl Session {
     }
 
     /// Sends a request and waits for its answer.
-    pub(crate) async fn ask(&self, request: Apdu) -> Result<Apdu, Error> {
+    pub(crate) async fn ask(&self, mut request: Apdu) -> Result<Apdu, Error> {
+        if let (Some(reference_id), None) = (&self.reference_id, request.reference_id()) {
+            request.set_reference_id(Some(reference_id.clone()));
+        }
         self.shared.handle.ask(request, self.timeouts).await
+    }
+
+    /// Sends a TriggerResourceControl for each operation in progress.
+    pub(crate) async fn trigger(
+        &self,
+        request: TriggerResourceControlRequest,
+    ) -> Result<usize, Error> {
+        self.shared.handle.trigger(request).await
     }
 
     /// Whether the server granted an option, which version 2 does not know to say of every feature.
@@ -199,6 +417,19 @@ impl Session {
     ) -> Result<(), Error> {
         let server = self.server_info();
         match server.version < 3 || server.options.contains(option) {
+            true => Ok(()),
+            false => Err(Error::fault(phase, ProtocolFault::NotGranted(name))),
+        }
+    }
+
+    /// The same for what there must be a yes to in any version, because a server that does not know it hangs up.
+    pub(crate) fn require_granted(
+        &self,
+        phase: Phase,
+        option: Options,
+        name: &'static str,
+    ) -> Result<(), Error> {
+        match self.server_info().options.contains(option) {
             true => Ok(()),
             false => Err(Error::fault(phase, ProtocolFault::NotGranted(name))),
         }
@@ -215,6 +446,7 @@ impl WeakSession {
         let session = Session {
             shared: self.0.upgrade()?,
             timeouts: self.1,
+            reference_id: None,
         };
         session.is_open().then_some(session)
     }

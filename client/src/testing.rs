@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
 use tokio_util::codec::FramedRead;
 use z3950_asn1::apdu::*;
 use z3950_asn1::codec;
@@ -14,6 +14,7 @@ use z3950_asn1::codec::frame::ApduCodec;
 use z3950_asn1::oid::{self, Oid};
 
 use crate::error::{Cause, Error, Phase};
+use crate::session::{Session, SessionOptions};
 use crate::transport::{BoxFuture, BoxStream, Connect, Timeouts};
 use crate::url::Host;
 
@@ -125,6 +126,93 @@ where
         }
     }
     transcript.note("end");
+}
+
+/// Starts a server that answers each request with what `answers` makes of it, and hangs up at `None`.
+pub(crate) fn answering(
+    mut answers: impl FnMut(Apdu) -> Option<Vec<Apdu>> + Send + 'static,
+) -> DuplexStream {
+    let (ours, theirs) = tokio::io::duplex(1 << 20);
+    tokio::spawn(async move {
+        let mut peer = Peer::on(theirs);
+        while let Some(request) = peer.next().await
+            && let Some(apdus) = answers(request)
+        {
+            for apdu in apdus {
+                peer.send(apdu).await;
+            }
+        }
+    });
+    ours
+}
+
+/// The other end of a session, played by the test itself.
+pub(crate) struct Peer {
+    requests: FramedRead<ReadHalf<DuplexStream>, ApduCodec>,
+    writer: WriteHalf<DuplexStream>,
+}
+
+impl Peer {
+    fn on(stream: DuplexStream) -> Self {
+        let (reader, writer) = tokio::io::split(stream);
+        Self {
+            requests: FramedRead::new(reader, ApduCodec::new(1 << 20)),
+            writer,
+        }
+    }
+
+    /// A session that was opened with `options` at a server that answers Init with `response`.
+    pub(crate) async fn accept(
+        options: SessionOptions,
+        response: InitializeResponse,
+    ) -> (Session, Self) {
+        let (ours, theirs) = tokio::io::duplex(1 << 20);
+        let opening = tokio::spawn(async move { Session::over(ours, &options).await });
+        let mut peer = Self::on(theirs);
+        peer.request().await;
+        peer.send(response).await;
+        (opening.await.expect("no panic").expect("a session"), peer)
+    }
+
+    /// The same in version 3 with the given options granted beside those of [`init_response`].
+    pub(crate) async fn granting(options: SessionOptions, granted: Options) -> (Session, Self) {
+        let accepted = init_response(true, ProtocolVersion::UP_TO_3);
+        let options_granted = accepted.options | granted;
+        let response = InitializeResponse {
+            options: options_granted,
+            ..accepted
+        };
+        Self::accept(options, response).await
+    }
+
+    async fn next(&mut self) -> Option<Apdu> {
+        let octets = self.requests.next().await?.expect("an APDU");
+        Some(codec::decode(&octets).expect("decodes"))
+    }
+
+    pub(crate) async fn request(&mut self) -> Apdu {
+        self.next().await.expect("a request")
+    }
+
+    /// Whether nothing is sent for a second.
+    pub(crate) async fn hears_nothing(&mut self) -> bool {
+        let second = std::time::Duration::from_secs(1);
+        tokio::time::timeout(second, self.next()).await.is_err()
+    }
+
+    pub(crate) async fn send(&mut self, apdu: impl Into<Apdu>) {
+        // The client may be gone already: that is for the test to say.
+        let _ = self.writer.write_all(&encode(&apdu.into())).await;
+    }
+
+    /// The names of what else is sent, to the end of the stream.
+    pub(crate) async fn rest(mut self) -> String {
+        let mut names = Vec::new();
+        while let Some(request) = self.next().await {
+            names.push(describe(&request));
+        }
+        names.join(" ")
+    }
 }
 
 fn describe(request: &Apdu) -> String {
@@ -272,6 +360,19 @@ pub(crate) fn record(syntax: Oid) -> NamePlusRecord {
 
 pub(crate) fn marc() -> NamePlusRecord {
     record(oid::USMARC)
+}
+
+/// A query for anything.
+pub(crate) fn query() -> Query {
+    let term = Term::General("x".into());
+    let operand = Operand::AttributesPlusTerm(AttributesPlusTerm {
+        attributes: vec![],
+        term,
+    });
+    Query::Type1(RpnQuery {
+        attribute_set: oid::BIB_1,
+        rpn: RpnStructure::Op(operand),
+    })
 }
 
 pub(crate) fn surrogate(condition: i64) -> NamePlusRecord {

@@ -116,13 +116,14 @@ pub fn configure_zebra(directory: &Path, room: &str) {
         .expect("idzebra's modules are installed");
     let config = format!(
         "profilePath: .:{TAB}\nmodulePath: {}\nattset: bib1.att\nrecordType: grs.marcxml.marc21\n\
-         register: register:{room}\nlockDir: lock\nsetTmpDir: tmp\nkeyTmpDir: tmp\n",
+         register: register:{room}\nlockDir: lock\nsetTmpDir: tmp\nkeyTmpDir: tmp\n\
+         perm.anonymous: rw\n",
         modules.display()
     );
     let rules =
         std::fs::read_to_string(format!("{TAB}/marc21.abs")).expect("marc21.abs is installed");
     let rules = format!(
-        "{rules}\nmelm 001 Local-number:w,Local-number:p,Local-number:u,Doc-id:w,Doc-id:p,Doc-id:u\n\
+        "{rules}\nmelm 001 Local-number:w,Local-number:p,Local-number:u,Local-number:s,Doc-id:w,Doc-id:p,Doc-id:u\n\
          melm 020$a ISBN:w\n"
     );
     for name in ["register", "lock", "tmp", "records"] {

@@ -18,6 +18,7 @@
 //! | [`opac`], [`grs1`], [`summary`], [`explain`] | the record syntaxes of ASN.1: types, text, JSON, XML |
 //! | [`tree`] | how those are shown; `embedded`: a record inside another |
 //! | [`sutrs`] | a record as labelled lines, for the SUTRS record syntax |
+//! | [`standard_number`] | ISBN, ISSN, LCCN and OCLC numbers, checked and in one form |
 //! | `text` | octets as text without loss |
 
 pub mod brief;
@@ -35,6 +36,7 @@ pub mod marcxml;
 pub mod mrk;
 pub mod opac;
 mod retrieved;
+pub mod standard_number;
 pub mod stream;
 pub mod summary;
 pub mod sutrs;

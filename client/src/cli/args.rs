@@ -1,5 +1,9 @@
 //! The command line: every option of the program, and nothing that acts on it.
 
+mod connection;
+mod services;
+mod url;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,9 +15,15 @@ use super::convert::Convert;
 use super::exit;
 use crate::plan::{Hints, Strategy};
 use crate::render::Format;
-use crate::url::{self, GopherUrl, Kind};
+use crate::url::{GopherUrl, Kind, classify};
 
-/// Retrieves records from Z39.50 servers and holds sessions with them, by the URLs of RFC 2056.
+pub(super) use self::connection::Connection;
+pub(super) use self::services::{
+    Add, Decode, Given, Language, Lookup, Probe, Scan, Search, Shell, Targets,
+};
+pub(super) use self::url::{Build, Reading, Texts, Url};
+
+/// Searches Z39.50 servers, retrieves records from them and holds sessions with them, by name or by the URLs of RFC 2056.
 ///
 /// A URL may stand in the place of a command: z39.50r: retrieves one record, as `get` does, gopher: one item, and
 /// z39.50s: opens a session, as `open` does.
@@ -39,6 +49,8 @@ fn after_help() -> String {
 
 const EXAMPLES: &str = "\
 Examples:
+  z3950 --demo search localhost/books 'ti:pride au:austen'
+  z3950 --demo lookup localhost/books isbn:0-14-143951-3
   z3950 --demo get 'z39.50r://localhost/books?pg1342;esn=f;rs=marc'
   z3950 get --format json 'z39.50r://lib.example:2100/cat?id7' > record.json
   z3950 open z39.50s://lib.example/cat
@@ -52,7 +64,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of every command")]
 pub(super) struct Global {
-    /// Answer every URL from a built-in catalogue, whatever its host and port.
+    /// Answer for every URL and target from a built-in catalogue, whatever its host and port.
     #[arg(long, global = true)]
     pub(super) demo: bool,
 
@@ -75,6 +87,21 @@ pub(super) struct Global {
     /// When to colour messages. NO_COLOR in the environment means never, unless this says otherwise.
     #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
     pub(super) color: ColorChoice,
+
+    #[command(flatten)]
+    pub(super) connection: Connection,
+}
+
+/// How records are written.
+#[derive(Debug, Args)]
+pub(super) struct Records {
+    /// How to write records.
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: Format,
+
+    /// The character set that records are in, whatever they say themselves.
+    #[arg(long, value_name = "NAME", value_parser = charset)]
+    pub(super) charset: Option<Charset>,
 }
 
 /// What to do.
@@ -84,8 +111,21 @@ pub(super) enum Command {
     Get(Get),
     /// Open the session that a z39.50s URL names and read commands from the terminal or a pipe.
     Open(Open),
+    /// Search one or several targets, each whatever becomes of the others, and show the records.
+    Search(Box<Search>),
+    /// Show the terms of an index around a given one.
+    Scan(Box<Scan>),
+    /// Find records by ISBN, ISSN, LCCN, OCLC number, control number or docid, however it is written.
+    Lookup(Box<Lookup>),
+    /// Try out what a server is and does, one thing at a time.
+    Probe(Probe),
+    /// Know servers by name: list, show, add and check their profiles.
+    #[command(subcommand)]
+    Targets(Targets),
     /// Show what a URL would send to the server, without connecting.
     Plan(Plan),
+    /// List captured APDUs and their contents.
+    Decode(Decode),
     /// Convert files of records, or check them; without a file, standard input.
     Convert(Convert),
     /// Take URLs apart, put them together, compare and check them.
@@ -98,6 +138,10 @@ pub(super) enum Command {
     Register(super::register::Arguments),
     /// Take back what `register` did.
     Unregister,
+    /// Print what makes a shell complete the commands and options of this program.
+    Completions(Shell),
+    /// Print the manual page, all commands on it.
+    Man,
 }
 
 #[derive(Debug, Args)]
@@ -106,16 +150,15 @@ pub(super) struct Get {
     #[arg(required = true, value_name = "URL")]
     pub(super) urls: Vec<OsString>,
 
-    /// How to write records.
-    #[arg(long, value_enum, default_value_t)]
-    pub(super) format: Format,
-
-    /// The character set that records are in, whatever they say themselves.
-    #[arg(long, value_name = "NAME", value_parser = charset)]
-    pub(super) charset: Option<Charset>,
+    #[command(flatten)]
+    pub(super) records: Records,
 
     #[command(flatten)]
     pub(super) execution: Execution,
+
+    /// Answer with a JSON object a line, an envelope around each record.
+    #[arg(long, conflicts_with = "format")]
+    pub(super) json: bool,
 
     /// Ask again in another way when the server refuses: with the next record syntax of the URL, or
     /// without the Structure attribute. The output says so.
@@ -140,13 +183,8 @@ pub(super) struct Open {
     #[arg(value_name = "URL")]
     pub(super) url: OsString,
 
-    /// How to write records.
-    #[arg(long, value_enum, default_value_t)]
-    pub(super) format: Format,
-
-    /// The character set that records are in, whatever they say themselves.
-    #[arg(long, value_name = "NAME", value_parser = charset)]
-    pub(super) charset: Option<Charset>,
+    #[command(flatten)]
+    pub(super) records: Records,
 
     #[command(flatten)]
     pub(super) execution: Execution,
@@ -207,89 +245,6 @@ pub(super) fn charset(text: &str) -> Result<Charset, String> {
     Charset::by_name(text).ok_or_else(|| "no known character set".to_owned())
 }
 
-/// Commands on URLs as texts.
-#[derive(Debug, Subcommand)]
-pub(super) enum Url {
-    /// Show the parts of a URL.
-    Parse(Texts),
-    /// Print the canonical form, by which URLs are compared.
-    Canon(Texts),
-    /// Put a Z39.50 URL together, escaping what needs it.
-    Build(Box<Build>),
-    /// Say what a partial form such as ../b means beside the URL it was found in.
-    Resolve(super::url::resolve::Arguments),
-    /// Say of each URL whether it is well formed, and what to be careful about.
-    Check(super::url::check::Arguments),
-    /// Find the URLs of a text, of MARC records or of an HTML page.
-    Extract(super::url::extract::Arguments),
-    /// Write URLs between <URL: and >, in lines that mail leaves alone.
-    Wrap(super::url::wrap::Arguments),
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Texts {
-    /// URLs of any scheme.
-    #[arg(required = true, value_name = "URL")]
-    pub(super) urls: Vec<OsString>,
-
-    #[command(flatten)]
-    pub(super) reading: Reading,
-}
-
-/// How URLs are read and answers written.
-#[derive(Debug, Args)]
-pub(super) struct Reading {
-    /// Accept only what RFC 2056 and RFC 1738 allow to the letter.
-    #[arg(long)]
-    pub(super) strict: bool,
-
-    /// Answer with a JSON object a line.
-    #[arg(long)]
-    pub(super) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Build {
-    /// z39.50s for a session, z39.50r for a retrieval.
-    #[arg(long, value_parser = kind, value_name = "session|retrieval")]
-    pub(super) kind: Kind,
-
-    /// Host name or address.
-    #[arg(long)]
-    pub(super) host: String,
-
-    /// TCP port.
-    #[arg(long, default_value_t = url::DEFAULT_PORT)]
-    pub(super) port: u16,
-
-    /// Database; may be given several times.
-    #[arg(long = "database", value_name = "NAME")]
-    pub(super) databases: Vec<OsString>,
-
-    /// Identifier of the record.
-    #[arg(long, value_name = "ID")]
-    pub(super) docid: Option<OsString>,
-
-    /// Identifier of the record as hexadecimal octets.
-    #[arg(long, value_name = "HEX", conflicts_with = "docid", value_parser = hexadecimal)]
-    pub(super) docid_hex: Option<Octets>,
-
-    /// Element set name.
-    #[arg(long, value_name = "NAME")]
-    pub(super) element_set: Option<OsString>,
-
-    /// Record syntax, by name or object identifier; may be given several times, best first.
-    #[arg(long = "record-syntax", value_name = "NAME")]
-    pub(super) record_syntaxes: Vec<OsString>,
-
-    /// Further parameter; may be given several times.
-    #[arg(long = "extension", value_name = "KEYWORD=VALUE", value_parser = extension)]
-    pub(super) extensions: Vec<(String, String)>,
-
-    #[command(flatten)]
-    pub(super) reading: Reading,
-}
-
 /// Commands on queries as texts; none of them connects.
 #[derive(Debug, Subcommand)]
 pub(super) enum Query {
@@ -315,6 +270,13 @@ pub(super) struct QueryText {
     #[arg(long, value_enum, default_value_t)]
     pub(super) lang: Lang,
 
+    #[command(flatten)]
+    pub(super) tables: Tables,
+}
+
+/// The tables by which CQL and CCL are read.
+#[derive(Debug, Args)]
+pub(super) struct Tables {
     /// What the indexes and relations of CQL mean: a pqf.properties file, as YAZ reads them.
     #[arg(long, value_name = "FILE")]
     pub(super) properties: Option<PathBuf>,
@@ -350,46 +312,6 @@ fn seconds(text: &str) -> Result<Wait, String> {
     Ok(Wait((!wait.is_zero()).then_some(wait)))
 }
 
-fn kind(text: &str) -> Result<Kind, String> {
-    match text.to_ascii_lowercase().as_str() {
-        "session" | "s" | "z39.50s" => Ok(Kind::Session),
-        "retrieval" | "r" | "z39.50r" => Ok(Kind::Retrieval),
-        _ => Err("neither session nor retrieval".to_owned()),
-    }
-}
-
-/// Octets given by their hexadecimal digits.
-#[derive(Debug, Clone)]
-pub(super) struct Octets(pub(super) Vec<u8>);
-
-fn hexadecimal(text: &str) -> Result<Octets, String> {
-    let digits: Option<Vec<u8>> = text
-        .chars()
-        .filter(|character| !character.is_whitespace())
-        .map(|digit| {
-            digit
-                .to_digit(16)
-                .and_then(|digit| u8::try_from(digit).ok())
-        })
-        .collect();
-    match digits {
-        Some(digits) if digits.len() % 2 == 0 => {
-            let octets = digits
-                .chunks_exact(2)
-                .map(|pair| pair.iter().fold(0, |octet, digit| octet << 4 | digit));
-            Ok(Octets(octets.collect()))
-        }
-        _ => Err("not pairs of hexadecimal digits".to_owned()),
-    }
-}
-
-fn extension(text: &str) -> Result<(String, String), String> {
-    let (keyword, value) = text
-        .split_once('=')
-        .ok_or("not of the form KEYWORD=VALUE")?;
-    Ok((keyword.to_owned(), value.to_owned()))
-}
-
 impl Cli {
     /// Reads the arguments of the process; a URL without a command gets the one its scheme stands for.
     ///
@@ -414,7 +336,7 @@ fn implied_command(arguments: &[OsString]) -> Option<&'static str> {
         {
             return None;
         }
-        match url::classify(argument.as_encoded_bytes()) {
+        match classify(argument.as_encoded_bytes()) {
             Some(Kind::Retrieval) => return Some("get"),
             Some(Kind::Session) => return Some("open"),
             None if GopherUrl::has_scheme(argument.as_encoded_bytes()) => return Some("get"),

@@ -3,17 +3,19 @@
 use std::ffi::OsStr;
 
 use tracing::info;
+use z3950_asn1::charset::Charset;
 
 use super::args::{Fallback as Again, Get, Global};
+use super::envelope::Envelope;
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use super::url::{mode, read};
-use super::{Interrupt, client, explain_outcome, gopher, plan_options, timeouts};
+use super::{Interrupt, client, connection, explain_outcome, gopher, plan_options, timeouts};
 use crate::client::{Client, ClientOptions};
 use crate::plan::{Fallback, Plan};
 use crate::render::{Document, shown};
-use crate::retrieve::{Asked, Outcome};
-use crate::url::Kind;
+use crate::retrieve::{Asked, Outcome, Retrieval};
+use crate::url::{Kind, Z3950Url};
 
 pub(super) async fn run(
     arguments: &Get,
@@ -25,13 +27,19 @@ pub(super) async fn run(
         structure: arguments.fallback.contains(&Again::Structure),
     };
     let options = ClientOptions {
-        plan: plan_options(&arguments.execution, fallback),
+        plan: plan_options(
+            &arguments.execution,
+            fallback,
+            connection::init(&global.connection)?,
+        ),
         timeouts: timeouts(global),
         keep_open: arguments.execution.keep_open,
     };
     let mut command = Command {
         client: client(global, options).await?,
-        document: Document::new(arguments.format, arguments.charset),
+        json: arguments.json,
+        charset: arguments.records.charset,
+        document: Document::new(arguments.records.format, arguments.records.charset),
         output,
     };
     let mut exit = Exit::Delivered;
@@ -49,11 +57,11 @@ pub(super) async fn run(
             }
             continue;
         }
-        let Some(plan) = command.plan(text, arguments.execution.strict) else {
+        let Some((url, plan)) = command.plan(text, arguments.execution.strict) else {
             exit = exit.and(Exit::Usage);
             continue;
         };
-        match Interrupt.or(command.retrieve(&plan)).await {
+        match Interrupt.or(command.retrieve(&url, &plan)).await {
             Ok(one) => exit = exit.and(one?),
             Err(_) => {
                 command.output.end(&mut command.document)?;
@@ -69,6 +77,8 @@ pub(super) async fn run(
 
 struct Command<'a> {
     client: Client,
+    json: bool,
+    charset: Option<Charset>,
     /// What the records written make together.
     document: Document,
     output: &'a mut Output,
@@ -76,7 +86,7 @@ struct Command<'a> {
 
 impl Command<'_> {
     /// Reads and plans a URL; says why if that cannot be done.
-    fn plan(&self, text: &OsStr, strict: bool) -> Option<Plan> {
+    fn plan(&self, text: &OsStr, strict: bool) -> Option<(Z3950Url, Plan)> {
         let url = read(text.as_encoded_bytes(), mode(strict), self.output)?;
         if url.kind() == Kind::Session {
             self.output
@@ -88,7 +98,7 @@ impl Command<'_> {
                 plan.warnings()
                     .iter()
                     .for_each(|warning| self.output.warning(&warning.to_string()));
-                Some(plan)
+                Some((url, plan))
             }
             Err(error) => {
                 self.output.error(&format!("{url}: {error}"));
@@ -97,7 +107,7 @@ impl Command<'_> {
         }
     }
 
-    async fn retrieve(&mut self, plan: &Plan) -> Result<Exit, Failure> {
+    async fn retrieve(&mut self, url: &Z3950Url, plan: &Plan) -> Result<Exit, Failure> {
         info!(
             host = %plan.host(),
             port = plan.port(),
@@ -124,6 +134,9 @@ impl Command<'_> {
             self.output
                 .warning("the record was found in a way that RFC 2056 does not describe");
         }
+        if self.json {
+            return self.envelope(url, plan, &retrieval);
+        }
         let Outcome::Delivered(delivered) = &retrieval.outcome else {
             let (exit, message) = explain_outcome(&retrieval.outcome);
             self.output.error(&format!("{message} ({})", target(plan)));
@@ -137,6 +150,53 @@ impl Command<'_> {
             ));
         }
         self.output.record(&delivered.record, &mut self.document)
+    }
+
+    /// The answer to `--json`.
+    fn envelope(
+        &mut self,
+        url: &Z3950Url,
+        plan: &Plan,
+        retrieval: &Retrieval,
+    ) -> Result<Exit, Failure> {
+        let names = plan.databases().iter();
+        let names = names.map(|name| shown(name.as_bytes())).collect();
+        let hits = match &retrieval.outcome {
+            Outcome::Delivered(_) => Some(1),
+            Outcome::NoMatch => Some(0),
+            Outcome::Ambiguous { hits } => Some(*hits),
+            _ => None,
+        };
+        let steps = retrieval.steps.iter().rev();
+        let step = steps.into_iter().find_map(|step| match step.request {
+            Asked::Search { structure, .. } => Some(match structure {
+                true => "1=1032,4=104",
+                false => "1=1032",
+            }),
+            Asked::Present { .. } => None,
+        });
+        let envelope = Envelope::new(plan.host(), plan.port(), names, &["url", "docid"])
+            .with("url", url.to_string())
+            .with("docid", docid(plan))
+            .with("hits", hits)
+            .with("step", step)
+            .with(
+                "requested_syntax",
+                plan.record_syntax().map(|syntax| syntax.to_string()),
+            );
+        let (exit, message) = explain_outcome(&retrieval.outcome);
+        let envelope = match &retrieval.outcome {
+            Outcome::Delivered(delivered) => {
+                let (envelope, notes) = envelope.record(&delivered.record, self.charset);
+                notes.iter().for_each(|note| self.output.note(note));
+                envelope
+            }
+            outcome => envelope
+                .outcome(outcome.name(), &message)
+                .diagnosed(outcome.diagnostics()),
+        };
+        envelope.write(self.output)?;
+        Ok(exit)
     }
 }
 

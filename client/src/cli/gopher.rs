@@ -4,6 +4,7 @@ use std::error::Error as _;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::io::IsTerminal;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,13 +15,14 @@ use super::exit::Exit;
 use super::input::Lines;
 use super::output::{Failure, Output};
 use super::url::mode;
-use super::{explain, timeouts};
+use super::{connection, explain, timeouts};
 use crate::gopher::{
     self, Attributes, Body, GopherError, GopherOptions, GopherPlanError, MAX_REPLY, MenuItem,
     Question, QuestionKind, Reply,
 };
 use crate::render::{Format, shown};
-use crate::transport::Tcp;
+use crate::target::Endpoint;
+use crate::transport::{Connect, Routes};
 use crate::url::{GopherBuildError, GopherUrl, PlusWire};
 
 /// Options of `get` for Gopher URLs.
@@ -59,7 +61,7 @@ pub(super) async fn get(
             return Ok(Exit::Usage);
         }
     };
-    let write = match arguments.format {
+    let write = match arguments.records.format {
         Format::Text => write_text,
         Format::Json => write_json,
         Format::Raw => write_raw,
@@ -76,10 +78,11 @@ pub(super) async fn get(
         return Ok(Exit::Usage);
     }
     let options = options(arguments, global);
-    match completed(&url, &arguments.gopher, &options, output).await? {
+    let way = way(&connection::routes(&global.connection)?, &url)?;
+    match completed(&url, &arguments.gopher, &options, &way, output).await? {
         Err(error) => Ok(refuse(&url, &error, output)),
         // Messages name the URL as it was given: what people added may be a password.
-        Ok(complete) => match gopher::retrieve(&complete, &options, &Tcp::default()).await {
+        Ok(complete) => match gopher::retrieve(&complete, &options, &way).await {
             Err(error) => Ok(refuse(&url, &error, output)),
             Ok(reply) => {
                 for note in &reply.notes {
@@ -90,6 +93,14 @@ pub(super) async fn get(
             }
         },
     }
+}
+
+/// The way to the server of a URL.
+pub(super) fn way(routes: &Routes, url: &GopherUrl) -> Result<Arc<dyn Connect>, Failure> {
+    let endpoint = Endpoint::Tcp(url.host().clone(), url.port());
+    routes
+        .to(&endpoint, None)
+        .map_err(|error| connection::usage(&error))
 }
 
 fn options(arguments: &Get, global: &Global) -> GopherOptions {
@@ -137,6 +148,7 @@ async fn completed(
     url: &GopherUrl,
     arguments: &Arguments,
     options: &GopherOptions,
+    way: &dyn Connect,
     output: &mut Output,
 ) -> Result<Result<GopherUrl, GopherError>, Failure> {
     match gopher::plan(url, options) {
@@ -157,7 +169,7 @@ async fn completed(
                     .iter()
                     .map(|answer| answer.as_encoded_bytes().to_vec())
                     .collect(),
-                true => match gopher::form(url, options, &Tcp::default()).await {
+                true => match gopher::form(url, options, way).await {
                     Err(error) => return Ok(Err(error)),
                     Ok(questions) => match answered(&questions, output).await? {
                         Some(answers) => answers,

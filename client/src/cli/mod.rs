@@ -1,20 +1,30 @@
 //! The program z3950: arguments in, exit code out. Data goes to standard output, words to standard error.
 
 mod args;
+mod connection;
 mod convert;
+mod decode;
 mod demo;
+mod envelope;
 mod exit;
 mod get;
 mod gopher;
 pub(crate) mod input;
 mod interrupt;
 mod logging;
+mod lookup;
+mod manual;
 mod open;
 pub(crate) mod output;
 mod plan;
+mod probe;
 mod query;
 mod register;
 mod report;
+mod scan;
+mod search;
+mod target;
+mod targets;
 mod url;
 
 pub(crate) use exit::Exit;
@@ -24,6 +34,7 @@ pub(crate) use report::{explain, explain_outcome};
 pub(crate) use url::read as read_url;
 
 use std::ffi::OsString;
+use std::future::Future;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
@@ -31,7 +42,8 @@ use tokio::time::Instant;
 
 use crate::client::{Client, ClientOptions};
 use crate::plan::{Fallback, PlanOptions};
-use crate::transport::Timeouts;
+use crate::service::init::InitOptions;
+use crate::transport::{Tcp, Timeouts};
 use args::{Cli, Command, Execution, Global};
 use output::{Failure, Output};
 
@@ -57,7 +69,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Err(failure) => {
             output.error(&failure.to_string());
             match failure {
-                Failure::Input { .. } => Exit::Usage,
+                Failure::Input { .. } | Failure::Usage(_) => Exit::Usage,
                 _ => Exit::Unexpected,
             }
         }
@@ -72,12 +84,15 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         Command::Convert(arguments) => convert::run(arguments, output),
         Command::Plan(arguments) => plan::run(arguments, output),
         Command::Query(command) => query::run(command, output),
-        Command::Get(arguments) => {
-            let runtime = runtime()?;
-            let exit = runtime.block_on(get::run(arguments, &cli.global, output));
-            end(runtime);
-            exit
-        }
+        Command::Get(arguments) => connecting(get::run(arguments, &cli.global, output)),
+        Command::Decode(arguments) => decode::run(arguments, output),
+        Command::Completions(shell) => manual::completions(shell, output),
+        Command::Man => manual::page(output),
+        Command::Search(arguments) => connecting(search::run(arguments, &cli.global, output)),
+        Command::Scan(arguments) => connecting(scan::run(arguments, &cli.global, output)),
+        Command::Lookup(arguments) => connecting(lookup::run(arguments, &cli.global, output)),
+        Command::Probe(arguments) => connecting(probe::run(arguments, &cli.global, output)),
+        Command::Targets(command) => connecting(targets::run(command, &cli.global, output)),
         Command::Open(arguments) => {
             let runtime = runtime()?;
             let exit = open::run(arguments, &cli.global, &runtime, output);
@@ -85,6 +100,14 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
             exit
         }
     }
+}
+
+/// Carries out a command that needs the network.
+fn connecting(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+    let runtime = runtime()?;
+    let exit = runtime.block_on(command);
+    end(runtime);
+    exit
 }
 
 fn runtime() -> Result<Runtime, Failure> {
@@ -104,9 +127,11 @@ fn end(runtime: Runtime) {
 
 /// The client that the options describe, against the built-in catalogue if `--demo` is given.
 async fn client(global: &Global, options: ClientOptions) -> Result<Client, Failure> {
+    let routes = connection::routes(&global.connection)?;
     Ok(match global.demo {
-        true => Client::with_resolver(options, demo::start().await?),
-        false => Client::new(options),
+        // Whatever is named, in whatever way, is this server.
+        true => Client::with_connector(options, Tcp::new(demo::start().await?)),
+        false => Client::with_routes(options, routes),
     })
 }
 
@@ -119,8 +144,9 @@ fn timeouts(global: &Global) -> Timeouts {
     }
 }
 
-fn plan_options(execution: &Execution, fallback: Fallback) -> PlanOptions {
+fn plan_options(execution: &Execution, fallback: Fallback, init: InitOptions) -> PlanOptions {
     PlanOptions {
+        init,
         strict: execution.strict,
         strategy: execution.strategy,
         hints: execution.hints,

@@ -9,11 +9,11 @@ use super::exit::Exit;
 use super::input::Lines;
 use super::output::{Failure, Output};
 use super::url::mode;
-use super::{Interrupt, client, plan_options, timeouts};
-use crate::client::ClientOptions;
+use super::{Interrupt, connection, demo, plan_options, timeouts};
+use crate::client::{Client, ClientOptions};
 use crate::plan::Fallback;
-use crate::render::Document;
-use crate::repl::{self, Input, State};
+use crate::repl::{self, Input, State, Tape, Taped};
+use crate::transport::{Routes, Tcp};
 
 pub(super) fn run(
     arguments: &Open,
@@ -22,19 +22,47 @@ pub(super) fn run(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let options = ClientOptions {
-        plan: plan_options(&arguments.execution, Fallback::default()),
+        plan: plan_options(
+            &arguments.execution,
+            Fallback::default(),
+            connection::init(&global.connection)?,
+        ),
         timeouts: timeouts(global),
         keep_open: true,
     };
-    let client = runtime.block_on(client(global, options))?;
-    let document = Document::new(arguments.format, arguments.charset);
-    let mut state = State::new(client, mode(arguments.execution.strict), document);
-    let opening = state.open(arguments.url.as_encoded_bytes(), output);
+    let tape = Tape::default();
+    let routes = match global.demo {
+        // Whatever is named, in whatever way, is this server.
+        true => Routes::fixed(Tcp::new(runtime.block_on(demo::start())?)),
+        false => connection::routes(&global.connection)?,
+    };
+    let taped = || Taped {
+        routes: routes.clone(),
+        tape: tape.clone(),
+        endpoint: None,
+    };
+    let client = Client::with_routes(options, Routes::fixed(taped()));
+    let records = &arguments.records;
+    let mut state = State::new(
+        client,
+        taped(),
+        mode(arguments.execution.strict),
+        records.format,
+        records.charset,
+        arguments.stop_on_error,
+    );
+    let opening = async {
+        let exit = state.own_file(output).await?;
+        if state.is_leaving() || state.stops_after(exit) {
+            return Ok(exit);
+        }
+        state.first(arguments.url.as_encoded_bytes(), output).await
+    };
     let exit = match runtime.block_on(Interrupt.or(opening)) {
         Ok(exit) => exit?,
         Err(_) => return Ok(Exit::Interrupted),
     };
-    if exit != Exit::Delivered && (arguments.stop_on_error || !state.is_open()) {
+    if state.stops_after(exit) || !(state.is_open() || state.is_leaving()) {
         runtime.block_on(state.close_all());
         return Ok(exit);
     }
@@ -42,5 +70,5 @@ pub(super) fn run(
         true => Input::terminal()?,
         false => Input::Pipe(Lines::stdin()),
     };
-    repl::run(&mut state, input, arguments.stop_on_error, runtime, output)
+    repl::run(&mut state, input, runtime, output)
 }

@@ -28,6 +28,9 @@ pub(crate) enum Failure {
     /// A file named by the user cannot be read.
     #[error("cannot read {path}: {error}")]
     Input { path: String, error: String },
+    /// Options that do not go together, or cannot be followed.
+    #[error("{0}")]
+    Usage(String),
     /// The program's own machinery, such as its threads.
     #[error("cannot {what}: {error}")]
     Machine { what: &'static str, error: String },

@@ -11,6 +11,7 @@ use super::plan_options;
 use super::url::{mode, read};
 use crate::plan::{Fallback, Plan, Strategy, plan};
 use crate::render::shown;
+use crate::service::init::InitOptions;
 use crate::url::Kind;
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
@@ -20,7 +21,11 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     };
     let plan = match plan(
         &url,
-        &plan_options(&arguments.execution, Fallback::default()),
+        &plan_options(
+            &arguments.execution,
+            Fallback::default(),
+            InitOptions::default(),
+        ),
     ) {
         Ok(plan) => plan,
         Err(error) => {

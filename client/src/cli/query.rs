@@ -1,5 +1,6 @@
 //! `z3950 query`: queries as texts, in PQF, CCL, CQL or words (Z39.50-2003 §3.7); nothing here connects.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -9,7 +10,7 @@ use z3950_asn1::query::ccl::Bib;
 use z3950_asn1::query::cql::Properties;
 use z3950_asn1::query::{Dialects, Language, explain, tree};
 
-use super::args::{Lang, Query, QueryText};
+use super::args::{self, Lang, Query, QueryText, Tables};
 use super::exit::Exit;
 use super::output::{Failure, Output};
 
@@ -41,25 +42,11 @@ fn shown(
     output: &mut Output,
     show: impl Fn(&Dialects, &RpnQuery) -> Result<String, String>,
 ) -> Result<Exit, Failure> {
-    let dialects = dialects(arguments)?;
-    let text = match std::str::from_utf8(arguments.text.as_encoded_bytes()) {
-        Ok(text) => text,
-        Err(error) => {
-            let at = error.valid_up_to();
-            output.error(&format!("octet {at} of the query is not UTF-8"));
-            return Ok(Exit::Usage);
-        }
+    let dialects = dialects(&arguments.tables)?;
+    let text = arguments.text.as_encoded_bytes();
+    let Some(query) = read(&dialects, language(arguments.lang), text, output) else {
+        return Ok(Exit::Usage);
     };
-    let query = match dialects.read(language(arguments.lang), text) {
-        Ok(query) => query,
-        Err(error) => {
-            output.error(&format!("{error}\n{}", error.pointed_out(text).trim_end()));
-            return Ok(Exit::Usage);
-        }
-    };
-    if dialects.sorts(language(arguments.lang), text) {
-        output.note(SORT_LEFT_OUT);
-    }
     match show(&dialects, &query) {
         Ok(line) => {
             output.line(&line)?;
@@ -68,6 +55,46 @@ fn shown(
         Err(reason) => {
             output.error(&reason);
             Ok(Exit::Usage)
+        }
+    }
+}
+
+/// The query that a text of the command line asks for in a language, by default PQF behind `@` and else words.
+pub(super) fn asked(
+    text: &OsStr,
+    arguments: &args::Language,
+    output: &Output,
+) -> Result<Option<RpnQuery>, Failure> {
+    let text = text.as_encoded_bytes();
+    let guessed = match text.trim_ascii_start().first() {
+        Some(b'@') => Lang::Pqf,
+        _ => Lang::Names,
+    };
+    let dialects = dialects(&arguments.tables)?;
+    let language = language(arguments.lang.unwrap_or(guessed));
+    Ok(read(&dialects, language, text, output))
+}
+
+/// Reads a query; says what is wrong with it if it is none, and what is left out of it.
+fn read(dialects: &Dialects, language: Language, text: &[u8], output: &Output) -> Option<RpnQuery> {
+    let text = match std::str::from_utf8(text) {
+        Ok(text) => text,
+        Err(error) => {
+            let at = error.valid_up_to();
+            output.error(&format!("octet {at} of the query is not UTF-8"));
+            return None;
+        }
+    };
+    match dialects.read(language, text) {
+        Ok(query) => {
+            if dialects.sorts(language, text) {
+                output.note(SORT_LEFT_OUT);
+            }
+            Some(query)
+        }
+        Err(error) => {
+            output.error(&format!("{error}\n{}", error.pointed_out(text).trim_end()));
+            None
         }
     }
 }
@@ -82,7 +109,7 @@ fn language(lang: Lang) -> Language {
 }
 
 /// The built-in tables, or those of the files given.
-fn dialects(arguments: &QueryText) -> Result<Dialects, Failure> {
+fn dialects(arguments: &Tables) -> Result<Dialects, Failure> {
     let mut dialects = Dialects::default();
     if let Some(path) = &arguments.properties {
         dialects.properties =

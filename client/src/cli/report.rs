@@ -1,19 +1,22 @@
 //! What went wrong with a retrieval or a session, in plain words: what was tried, in which phase, what the
 //! server said, and what may help; and the exit code that stands for it.
 
-use std::error::Error as _;
 use std::fmt::Write as _;
 
 use z3950_asn1::apdu::DiagRec;
 use z3950_asn1::bib1::diagnostics::Condition;
 
 use super::Exit;
-use crate::error::{Diagnostics, Error};
+use crate::error::{Cause, Diagnostics, Error, ProtocolFault};
 use crate::retrieve::Outcome;
 
 /// An error with all its causes on one line, and its exit code.
 pub(crate) fn explain(error: &Error) -> (Exit, String) {
     let exit = match error {
+        Error::ProtocolError {
+            fault: fault @ ProtocolFault::NotGranted(_),
+            ..
+        } => return (Exit::Refused, fault.to_string()),
         Error::InitRejected(_) | Error::Refused { .. } | Error::AccessRefused { .. } => {
             Exit::Refused
         }
@@ -22,16 +25,30 @@ pub(crate) fn explain(error: &Error) -> (Exit, String) {
         | Error::ProtocolClosed { .. }
         | Error::Ended { .. } => Exit::Transport,
     };
+    let mut message = chain(error);
+    match error {
+        Error::Refused { diagnostics, .. } => message.push_str(&advice(diagnostics)),
+        Error::Unavailable {
+            cause: Cause::Tls(_),
+            ..
+        } => message.push_str(UNTRUSTED),
+        _ => {}
+    }
+    (exit, message)
+}
+
+/// What may help where a certificate proves nothing.
+const UNTRUSTED: &str = "; --ca-file names certificates to trust, --insecure trusts any, and then nobody knows who answers";
+
+/// An error and all that is behind it, on one line.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut message = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         let _ = write!(message, ": {error}");
         cause = error.source();
     }
-    if let Error::Refused { diagnostics, .. } = error {
-        message.push_str(&advice(diagnostics));
-    }
-    (exit, message)
+    message
 }
 
 /// An outcome other than a delivered record in words, with its exit code.
@@ -83,7 +100,7 @@ fn advice(diagnostics: &Diagnostics) -> String {
 fn hint(condition: i64) -> Option<&'static str> {
     Some(match Condition(condition) {
         Condition::DATABASE_UNAVAILABLE | Condition::DATABASE_DOES_NOT_EXIST => {
-            "check the database in the URL"
+            "check the database"
         }
         Condition::USE => "this server cannot search by this attribute",
         Condition::STRUCTURE => "--fallback structure asks without the Structure attribute",

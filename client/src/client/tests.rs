@@ -10,11 +10,10 @@ use z3950_asn1::oid;
 
 use super::*;
 use crate::Found;
-use crate::error::Cause;
 use crate::plan::{Fallback, Strategy};
 use crate::retrieve::Asked;
 use crate::testing::*;
-use crate::url::Mode;
+use crate::url::{Host, Mode};
 
 const ID7: &str = "z39.50r://lib.example/cat?id7;esn=f;rs=usmarc";
 

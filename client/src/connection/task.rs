@@ -1,61 +1,80 @@
-//! The task that owns the stream of a session: sends each request, takes what comes back, ends it properly.
+//! The task that owns the stream of a session: sends requests, tells whose answer has come, ends the session properly.
 //!
 //! ```text
 //!            request                    answer
-//!   idle ---------------> operation ---------------> idle        Z39.50-2003 §3.1: one operation at a time,
-//!     |                       |                                  so none carries a referenceId
+//!   idle ---------------> operations ---------------> idle       Z39.50-2003 §3.1.2, §3.4, §3.5: one operation at a
+//!     |                       |                                  time, or several where both sides have agreed to it
 //!     | closed, Close, end    | the same, a fault, no answer in time
 //!     v                       v
 //!   ended: callers are told -> Close is sent and awaited where version 3 is spoken -> gone
 //! ```
 //!
-//! What a server may send in between is answered here: AccessControlRequest with a refusal, for nobody can be
-//! asked; ResourceControlRequest with "go on", if it wants an answer. Everything else is a fault. The answer to
-//! a request that nobody waits for any longer is still taken, so that the next one gets its own.
+//! What a server may send in between is answered in `server_requests`. Everything else is a fault. The answer to a
+//! request that nobody waits for any longer is still taken, so that the next one gets its own.
 
-use std::sync::Arc;
+use std::future::{pending, poll_fn};
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use futures_util::{SinkExt, StreamExt};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::{mpsc, oneshot, watch};
-use tokio_util::codec::Framed;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
-use tracing::{Level, debug, trace};
+use tracing::trace;
 use z3950_asn1::apdu::{
-    AccessControlRequest, AccessControlResponse, Apdu, DefaultDiagFormat, DiagRec,
-    ResourceControlRequest, ResourceControlResponse,
+    Apdu, Close, Options, RequestedAction, Segment, TriggerResourceControlRequest,
 };
-use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::codec;
-use z3950_asn1::codec::frame::{ApduCodec, StreamError};
+use z3950_asn1::codec::frame::StreamError;
 
-use super::{Command, End, State};
+use super::operations::Operations;
+use super::server_requests::Verdict;
+use super::wire::{Wire, received, stream_error};
+use super::{Command, End, State, Trigger};
 use crate::error::{Cause, Error, Phase, ProtocolFault};
 use crate::service;
+use crate::service::access::AccessControl;
 use crate::service::close::{closed_by_server, farewell};
-use crate::transport::{Limit, Timeouts};
+use crate::service::init::Agreed;
+use crate::service::resource::ResourceControl;
+use crate::session::SessionOptions;
+use crate::transport::{BoxFuture, Limit, Timeouts};
 
-/// How many requests of its own a server may send during one of ours, or between two.
-const MAX_INTERRUPTIONS: usize = 64;
+/// What the handles want.
+pub(super) struct Orders {
+    pub(super) commands: mpsc::Receiver<Command>,
+    pub(super) triggers: mpsc::Receiver<Trigger>,
+    pub(super) closing: CancellationToken,
+    pub(super) farewell: Arc<OnceLock<Close>>,
+}
 
 /// The task's own view of a session.
 pub(super) struct Connection<S> {
-    framed: Framed<S, ApduCodec>,
-    /// The version in force, once Init was accepted.
-    version: Option<u8>,
-    /// For what is sent between two requests.
+    wire: Wire<S>,
+    /// What is in force, once Init was accepted.
+    agreed: Option<Agreed>,
     timeouts: Timeouts,
-    interruptions: usize,
-    commands: mpsc::Receiver<Command>,
-    closing: CancellationToken,
+    max_operations: usize,
+    max_pipelined: usize,
+    cancels_dropped: bool,
+    pub(super) access_control: Option<Arc<dyn AccessControl>>,
+    pub(super) resource_control: Option<Arc<dyn ResourceControl>>,
+    orders: Orders,
+    /// A request that must wait for an operation in progress, and how long.
+    held: Option<(Command, Limit)>,
+    pub(super) operations: Operations,
+    /// What somebody here is thinking about.
+    pub(super) verdicts: FuturesUnordered<BoxFuture<'static, Verdict>>,
+    /// Requests of the server since the last operation.
+    pub(super) interruptions: usize,
+    /// How many APDUs have come.
+    heard: u64,
     state: watch::Sender<State>,
-    /// Who waits for the answer to the request in progress.
-    pending: Option<oneshot::Sender<Result<Apdu, Error>>>,
 }
 
 /// Why the task stops serving.
-enum Stop {
+pub(super) enum Stop {
     Closing,
     Failed(Error),
 }
@@ -67,24 +86,29 @@ impl From<Error> for Stop {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    /// A session before Init, taking APDUs of up to `max_apdu_size` octets.
+    /// A session before Init.
     pub(super) fn new(
         stream: S,
-        max_apdu_size: usize,
-        timeouts: Timeouts,
-        commands: mpsc::Receiver<Command>,
-        closing: CancellationToken,
+        options: &SessionOptions,
+        orders: Orders,
         state: watch::Sender<State>,
     ) -> Self {
         Self {
-            framed: Framed::new(stream, ApduCodec::new(max_apdu_size)),
-            version: None,
-            timeouts,
+            wire: Wire::new(stream, options.init.max_apdu_size()),
+            agreed: None,
+            timeouts: options.timeouts,
+            max_operations: options.max_operations,
+            max_pipelined: options.max_pipelined,
+            cancels_dropped: options.cancels_dropped,
+            access_control: options.access_control.clone(),
+            resource_control: options.resource_control.clone(),
+            orders,
+            held: None,
+            operations: Operations::default(),
+            verdicts: FuturesUnordered::new(),
             interruptions: 0,
-            commands,
-            closing,
+            heard: 0,
             state,
-            pending: None,
         }
     }
 
@@ -96,25 +120,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             Stop::Closing => None,
             Stop::Failed(error) => Some(error),
         };
-        let farewell = (self.version >= Some(3)).then(|| farewell(error)).flatten();
+        let words = farewell(error, self.orders.farewell.get());
+        let farewell = words.filter(|_| self.version() >= Some(3));
         let mut is_answered = false;
         if let Some(farewell) = farewell {
-            let sent = limit
-                .hold(
-                    Phase::Close,
-                    self.send(&farewell.close.into(), Phase::Close),
-                )
-                .await;
-            is_answered = farewell.is_answered && matches!(sent, Ok(Ok(())));
+            let put = self.wire.put(&farewell.close.into());
+            let sent = limit.hold(Phase::Close, self.wire.flush()).await;
+            is_answered = farewell.is_answered && put.is_ok() && matches!(sent, Ok(Ok(())));
         }
         let end = self.tell(stop).await;
         // The server may be gone or silent: what follows is courtesy, and ends at the limit.
         let _ = limit
             .hold(Phase::Close, async {
                 if is_answered {
-                    self.await_close().await;
+                    self.wire.await_close().await;
                 }
-                self.framed.get_mut().shutdown().await
+                self.wire.shutdown().await;
             })
             .await;
         self.state.send_replace(State::Gone(end));
@@ -128,9 +149,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         };
         trace!(?end, "session ended");
         self.state.send_replace(State::Ended(end.clone()));
-        self.answer(Err(error));
-        self.commands.close();
-        while let Some(command) = self.commands.recv().await {
+        for mut operation in self.operations.drain() {
+            let error = error.clone().in_phase(operation.phase());
+            operation.answer(Err(error));
+        }
+        self.orders.triggers.close();
+        self.orders.commands.close();
+        if let Some((command, _)) = self.held.take() {
+            let _ = command.reply.send(Err(end.error()));
+        }
+        while let Some(command) = self.orders.commands.recv().await {
             let _ = command.reply.send(Err(end.error()));
         }
         end
@@ -138,15 +166,37 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     async fn serve(&mut self) -> Stop {
         loop {
+            if let Some((command, limit)) = self.held.take() {
+                self.begin(command, Some(limit));
+            }
+            let has_room = self.held.is_none() && self.operations.len() < self.room();
+            let watches_callers =
+                self.cancels_dropped && self.offers(Options::TRIGGER_RESOURCE_CONTROL);
+            let next_limit = self.next_limit();
             // What the server sent first is seen first: no request goes out on a session already closed.
             let done = tokio::select! {
                 biased;
-                frame = self.framed.next() => self.interruption(frame).await,
-                () = self.closing.cancelled() => return Stop::Closing,
-                command = self.commands.recv() => match command {
-                    Some(command) => self.operation(command).await,
+                frame = self.wire.next() => self.receive(frame),
+                () = self.orders.closing.cancelled() => return Stop::Closing,
+                Some(verdict) = self.verdicts.next(), if !self.verdicts.is_empty() => {
+                    self.decided(verdict)
+                }
+                number = poll_fn(|context| self.operations.poll_dropped(context)), if watches_callers => {
+                    self.cancel(number)
+                }
+                () = gone(&mut self.held) => {
+                    self.held = None;
+                    Ok(())
+                }
+                Some(trigger) = self.orders.triggers.recv() => self.trigger(trigger),
+                command = self.orders.commands.recv(), if has_room => match command {
+                    Some(command) => {
+                        self.begin(command, None);
+                        Ok(())
+                    }
                     None => return Stop::Closing,
                 },
+                () = until(next_limit) => self.expire(),
             };
             if let Err(stop) = done {
                 return stop;
@@ -154,215 +204,217 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// One operation, from its request to its answer.
-    async fn operation(&mut self, command: Command) -> Result<(), Stop> {
-        let Command {
-            request,
-            timeouts,
-            reply,
-        } = command;
-        if reply.is_closed() {
-            return Ok(());
+    /// How many operations may be under way now.
+    fn room(&self) -> usize {
+        match &self.agreed {
+            None => 1,
+            Some(_) if self.offers(Options::CONCURRENT_OPERATIONS) => self.max_operations.max(1),
+            Some(_) => self.max_pipelined.max(1),
         }
-        let phase = Phase::of(&request);
-        let limit = timeouts.to_answer();
-        self.pending = Some(reply);
-        self.interruptions = 0;
-        match limit.hold(phase, self.send(&request, phase)).await? {
-            Err(
-                error @ Error::ProtocolError {
-                    fault: ProtocolFault::Encode(_),
-                    ..
-                },
-            ) => {
-                self.answer(Err(error));
-                return Ok(());
+    }
+
+    /// Whether an option is in force.
+    fn offers(&self, option: Options) -> bool {
+        self.agreed
+            .is_some_and(|agreed| agreed.options.contains(option))
+    }
+
+    /// The version in force, once Init was accepted.
+    pub(super) fn version(&self) -> Option<u8> {
+        self.agreed.map(|agreed| agreed.version)
+    }
+
+    /// Sends a request, or holds it back until it may go; `held_until` is how long, if it was held back already.
+    fn begin(&mut self, mut command: Command, held_until: Option<Limit>) {
+        if command.reply.is_closed() {
+            return;
+        }
+        // Operations that go on side by side must not get in each other's way; in a queue they cannot.
+        if self.offers(Options::CONCURRENT_OPERATIONS)
+            && self.operations.is_in_conflict(&command.request)
+        {
+            let limit = held_until.unwrap_or_else(|| command.timeouts.to_answer());
+            self.held = Some((command, limit));
+            return;
+        }
+        self.operations.label(&mut command.request);
+        match self.wire.put(&command.request) {
+            Ok(()) => {
+                self.interruptions = 0;
+                self.operations.begin(command, self.heard);
             }
-            // The server may have said why it went away: what it sent is still to be read.
-            Err(Error::Unavailable {
-                cause: Cause::Disconnected,
-                ..
-            }) => {}
-            sent => sent?,
-        }
-        loop {
-            let frame = tokio::select! {
-                biased;
-                frame = limit.hold(phase, self.framed.next()) => frame?,
-                () = self.closing.cancelled() => return Err(Stop::Closing),
-            };
-            match self.receive(frame, phase)? {
-                Apdu::AccessControlRequest(challenge) => {
-                    limit.hold(phase, self.refuse(*challenge, phase)).await??;
-                    // The operation goes on without a caller, to whatever answer the server has for it.
-                    self.answer(Err(Error::AccessRefused { phase }));
-                }
-                Apdu::ResourceControlRequest(question) => {
-                    limit.hold(phase, self.go_on(*question, phase)).await??;
-                }
-                answer => {
-                    service::examine(&request, &answer)?;
-                    if let Some(version) = service::init::agreed_version(&request, &answer) {
-                        self.version = Some(version);
-                    }
-                    self.interruptions = 0;
-                    self.answer(Ok(answer));
-                    return Ok(());
-                }
+            Err(error) => {
+                let phase = Phase::of(&command.request);
+                let _ = command.reply.send(Err(Error::fault(phase, error)));
             }
         }
     }
 
-    /// What comes without a request in progress.
-    async fn interruption(
-        &mut self,
-        frame: Option<Result<Bytes, StreamError>>,
-    ) -> Result<(), Stop> {
-        let limit = self.timeouts.to_answer();
-        match self.receive(frame, Phase::Idle)? {
-            Apdu::AccessControlRequest(challenge) => {
-                limit
-                    .hold(Phase::Idle, self.refuse(*challenge, Phase::Idle))
-                    .await??;
-            }
-            Apdu::ResourceControlRequest(question) => {
-                limit
-                    .hold(Phase::Idle, self.go_on(*question, Phase::Idle))
-                    .await??;
-            }
-            apdu => {
-                let fault = ProtocolFault::Unexpected(apdu.name());
-                return Err(Error::fault(Phase::Idle, fault).into());
-            }
-        }
-        Ok(())
+    /// Sends what is no request for an operation.
+    pub(super) fn put(&mut self, apdu: Apdu, phase: Phase) -> Result<(), Stop> {
+        let put = self.wire.put(&apdu);
+        put.map_err(|error| Error::fault(phase, error).into())
     }
 
-    /// Refuses to prove an identity: version 3 has words for it, others only the end of the connection.
-    async fn refuse(&mut self, challenge: AccessControlRequest, phase: Phase) -> Result<(), Error> {
-        self.interrupted(phase)?;
-        if self.version < Some(3) {
-            return Err(Error::AccessRefused { phase });
-        }
-        let diagnostic = DefaultDiagFormat::bib1(Condition::DATABASE_ACCESS_DENIED.0, "");
-        let response = AccessControlResponse {
-            reference_id: challenge.reference_id,
-            security_challenge_response: Default::default(),
-            diagnostic: Some(DiagRec::DefaultFormat(diagnostic)),
-            other_info: None,
-        };
-        self.send(&response.into(), phase).await
-    }
-
-    /// Lets the server go on with the operation, whatever it costs in its units.
-    async fn go_on(&mut self, question: ResourceControlRequest, phase: Phase) -> Result<(), Error> {
-        self.interrupted(phase)?;
-        if !question.response_required {
-            return Ok(());
-        }
-        let response = ResourceControlResponse {
-            reference_id: question.reference_id,
-            continue_flag: true,
-            result_set_wanted: None,
-            other_info: None,
-        };
-        self.send(&response.into(), phase).await
-    }
-
-    fn interrupted(&mut self, phase: Phase) -> Result<(), Error> {
-        self.interruptions += 1;
-        if self.interruptions > MAX_INTERRUPTIONS {
-            return Err(Error::fault(
-                phase,
-                ProtocolFault::Interruptions(MAX_INTERRUPTIONS),
-            ));
-        }
-        Ok(())
-    }
-
-    /// Gives the caller of the request in progress its result, if it has none yet and still waits.
-    fn answer(&mut self, result: Result<Apdu, Error>) {
-        if let Some(reply) = self.pending.take() {
-            let _ = reply.send(result);
-        }
-    }
-
-    async fn send(&mut self, apdu: &Apdu, phase: Phase) -> Result<(), Error> {
-        let octets = codec::encode(apdu).map_err(|error| Error::fault(phase, error))?;
-        debug!(apdu = apdu.name(), octets = octets.len(), "sent");
-        trace_body(&octets);
-        self.framed
-            .send(octets.into())
-            .await
-            .map_err(|error| stream_error(error, phase))
-    }
-
-    /// What came, if it is an APDU other than Close.
-    fn receive(
-        &self,
-        frame: Option<Result<Bytes, StreamError>>,
-        phase: Phase,
-    ) -> Result<Apdu, Error> {
+    fn receive(&mut self, frame: Option<Result<Bytes, StreamError>>) -> Result<(), Stop> {
+        let phase = self.operations.phase();
         let octets = match frame {
             Some(Ok(octets)) => octets,
-            Some(Err(error)) => return Err(stream_error(error, phase)),
+            Some(Err(error)) => return Err(stream_error(error, phase).into()),
             None => {
-                return Err(Error::Unavailable {
-                    phase,
-                    cause: Cause::Disconnected,
-                });
+                let cause = Cause::Disconnected;
+                return Err(Error::Unavailable { phase, cause }.into());
             }
         };
-        let apdu = codec::decode(&octets).inspect_err(|fault| {
-            debug!(octets = octets.len(), %fault, "received what does not decode");
-            trace_body(&octets);
-        });
-        let apdu = apdu.map_err(|error| Error::fault(phase, error))?;
-        debug!(apdu = apdu.name(), octets = octets.len(), "received");
-        trace_body(&octets);
-        match apdu {
-            Apdu::Close(close) => Err(closed_by_server(phase, *close)),
-            apdu => Ok(apdu),
+        self.heard += 1;
+        match received(&octets).map_err(|error| Error::fault(phase, error))? {
+            Apdu::Close(close) => Err(closed_by_server(phase, *close).into()),
+            Apdu::AccessControlRequest(challenge) => self.challenged(*challenge),
+            Apdu::ResourceControlRequest(question) => self.questioned(*question),
+            Apdu::Segment(segment) => self.segment(*segment, octets.len()),
+            answer => self.answered(answer),
         }
     }
 
-    /// Takes what comes until the server's Close, or the end of the stream.
-    async fn await_close(&mut self) {
-        while let Some(Ok(octets)) = self.framed.next().await {
-            if let Ok(apdu) = codec::decode(&octets) {
-                debug!(apdu = apdu.name(), octets = octets.len(), "received");
-                if matches!(apdu, Apdu::Close(_)) {
-                    return;
-                }
+    /// A piece of the answer to a Present, where that was agreed on.
+    fn segment(&mut self, segment: Segment, octets: usize) -> Result<(), Stop> {
+        let is_agreed =
+            self.offers(Options::SEGMENTATION_1) || self.offers(Options::SEGMENTATION_2);
+        let phase = self.operations.phase();
+        let added = match self.operations.find(segment.reference_id.as_ref()) {
+            Ok(Some(operation))
+                if is_agreed && matches!(operation.request, Apdu::PresentRequest(_)) =>
+            {
+                operation.segments.add(segment, octets)
+            }
+            Ok(_) => Err(ProtocolFault::Unexpected("segmentRequest")),
+            Err(fault) => Err(fault),
+        };
+        added.map_err(|fault| Error::fault(phase, fault).into())
+    }
+
+    /// The end of an operation.
+    fn answered(&mut self, answer: Apdu) -> Result<(), Stop> {
+        let are_fragments_allowed = self.offers(Options::SEGMENTATION_2);
+        let phase = self.operations.phase();
+        let operation = match self.operations.find(answer.reference_id()) {
+            Ok(Some(operation)) => operation,
+            Ok(None) => {
+                let fault = ProtocolFault::Unexpected(answer.name());
+                return Err(Error::fault(Phase::Idle, fault).into());
+            }
+            Err(fault) => return Err(Error::fault(phase, fault).into()),
+        };
+        let phase = operation.phase();
+        let answer = match (answer, &operation.request) {
+            (Apdu::PresentResponse(last), Apdu::PresentRequest(request)) => {
+                let syntax = request.preferred_record_syntax;
+                let whole = operation
+                    .segments
+                    .complete(*last, syntax, are_fragments_allowed);
+                whole.map_err(|fault| Error::fault(phase, fault))?.into()
+            }
+            (answer, _) => answer,
+        };
+        service::examine(&operation.request, &answer)?;
+        if let Some(agreed) = service::init::agreed(&operation.request, &answer) {
+            self.agreed = Some(agreed);
+        }
+        let number = operation.number;
+        if let Some(mut operation) = self.operations.finish(number) {
+            operation.answer(Ok(answer));
+        }
+        Ok(())
+    }
+
+    /// A caller has gone away: the server may as well stop.
+    fn cancel(&mut self, number: u64) -> Result<(), Stop> {
+        let Some(operation) = self.operations.numbered(number) else {
+            return Ok(());
+        };
+        operation.is_cancelled = true;
+        let phase = operation.phase();
+        let cancel = TriggerResourceControlRequest {
+            reference_id: operation.request.reference_id().cloned(),
+            requested_action: RequestedAction::CANCEL,
+            pref_resource_report_format: None,
+            result_set_wanted: Some(false),
+            other_info: None,
+        };
+        self.put(cancel.into(), phase)
+    }
+
+    /// Passes a TriggerResourceControl on, once for each operation in progress.
+    fn trigger(&mut self, trigger: Trigger) -> Result<(), Stop> {
+        let phase = self.operations.phase();
+        for operation in self.operations.iter_mut() {
+            let mut request = trigger.request.clone();
+            request.reference_id = operation.request.reference_id().cloned();
+            let put = self.wire.put(&request.into());
+            put.map_err(|error| Error::fault(phase, error))?;
+        }
+        // Whoever asked may have gone away.
+        let _ = trigger.reply.send(self.operations.len());
+        Ok(())
+    }
+
+    /// When the next wait is over, if ever.
+    fn next_limit(&self) -> Option<Instant> {
+        let held = self.held.as_ref().and_then(|(_, limit)| limit.at());
+        let operations = self.operations.next_limit();
+        [held, operations].into_iter().flatten().min()
+    }
+
+    /// An answer has not come in time. The session goes on without it where the server has answered others meanwhile;
+    /// a server that said nothing at all is taken for gone, and so is one whose answers come in turn.
+    fn expire(&mut self) -> Result<(), Stop> {
+        let now = Instant::now();
+        if let Some((command, limit)) = self.held.take() {
+            if limit.at().is_some_and(|at| at <= now) {
+                let phase = Phase::of(&command.request);
+                let _ = command.reply.send(Err(limit.error(phase)));
+            } else {
+                self.held = Some((command, limit));
             }
         }
-        // Octets left unread when the connection closes could cost the server our Close.
-        let mut dropped = [0; 4096];
-        while matches!(self.framed.get_mut().read(&mut dropped).await, Ok(1..)) {}
+        let goes_on = self.offers(Options::CONCURRENT_OPERATIONS);
+        while let Some(number) = self.operations.overdue(now)
+            && let Some(operation) = self.operations.numbered(number)
+        {
+            let phase = operation.phase();
+            let error = match operation.limit.take() {
+                Some(limit) => limit.error(phase),
+                None => continue,
+            };
+            if !goes_on || operation.heard == self.heard {
+                return Err(error.into());
+            }
+            operation.answer(Err(error.clone()));
+            if self.cancels_dropped && self.offers(Options::TRIGGER_RESOURCE_CONTROL) {
+                self.cancel(number)?;
+            }
+            let is_last_room =
+                self.operations.next_limit().is_none() && self.operations.len() >= self.room();
+            if is_last_room {
+                return Err(error.into());
+            }
+        }
+        Ok(())
     }
 }
 
-fn stream_error(error: StreamError, phase: Phase) -> Error {
-    let cause = match error {
-        StreamError::Frame(fault) => {
-            debug!(%fault, "received what is no APDU");
-            return Error::fault(phase, fault);
-        }
-        StreamError::CutOff(octets) => Cause::CutOff(octets),
-        StreamError::Io(error) => match error.kind() {
-            std::io::ErrorKind::BrokenPipe
-            | std::io::ErrorKind::ConnectionReset
-            | std::io::ErrorKind::ConnectionAborted
-            | std::io::ErrorKind::UnexpectedEof => Cause::Disconnected,
-            _ => Cause::Other(Arc::new(error)),
-        },
-    };
-    Error::Unavailable { phase, cause }
+/// Waits until nobody wants the answer to a request held back.
+async fn gone(held: &mut Option<(Command, Limit)>) {
+    match held {
+        Some((command, _)) => command.reply.closed().await,
+        None => pending().await,
+    }
 }
 
-/// The octets of an APDU for people, secrets left out; at trace level only.
-fn trace_body(octets: &[u8]) {
-    if tracing::enabled!(Level::TRACE) {
-        trace!("\n{}", codec::dump::dump(octets));
+/// Waits until a moment, or for ever.
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => pending().await,
     }
 }

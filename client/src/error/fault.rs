@@ -1,5 +1,6 @@
 //! Faults of the protocol: what a server sent that Z39.50-2003 does not allow there, or that cannot be trusted.
-//! Each ends the session, with Close(protocolError) where version 3 is spoken; the last two send nothing at all.
+//! Each ends the session, with Close(protocolError) where version 3 is spoken, but for the last three: they are faults of
+//! no message, and the session goes on.
 
 use z3950_asn1::error::{DecodeError, EncodeError, FrameError};
 
@@ -16,9 +17,12 @@ pub enum ProtocolFault {
     /// An APDU that has no place in the conversation now.
     #[error("{0} came where the protocol does not allow it")]
     Unexpected(&'static str),
-    /// An answer bears a referenceId, although none was sent.
+    /// An answer bears a referenceId that no request in progress has.
     #[error("an answer with a referenceId that was not sent")]
     ReferenceId,
+    /// An answer bears no referenceId, although it might be that of several requests.
+    #[error("an answer without the referenceId of its request")]
+    NoReferenceId,
     /// A count below zero.
     #[error("{name} is {value}")]
     NegativeCount {
@@ -51,12 +55,42 @@ pub enum ProtocolFault {
         /// The records there are.
         came: usize,
     },
+    /// Not as many terms came as were announced.
+    #[error("numberOfEntriesReturned is {announced}, but {came} entries came")]
+    MiscountedEntries {
+        /// `numberOfEntriesReturned`.
+        announced: i64,
+        /// The entries there are.
+        came: usize,
+    },
+    /// More terms came than a Scan asked for.
+    #[error("more entries than asked for: {came} for {asked}")]
+    MoreEntriesThanAsked {
+        /// `numberOfTermsRequested`.
+        asked: i64,
+        /// The entries there are.
+        came: usize,
+    },
     /// A fragment of a record, although segmentation was not negotiated.
     #[error("a fragment of a record, although segmentation was not negotiated")]
     Fragment,
+    /// Fragments that do not make a record: one is missing, or in the wrong place.
+    #[error("fragments that do not make a record")]
+    Fragments,
+    /// The segments of one answer hold more than is taken together.
+    #[error("segments of more than {0} octets")]
+    Segments(usize),
     /// The server keeps interrupting one request with its own.
     #[error("more than {0} requests from the server during one of ours")]
     Interruptions(usize),
+    /// A result set is another one after the session was opened again.
+    #[error("the result set has changed: {was} records before, {is} now")]
+    ResultSetChanged {
+        /// Its records before.
+        was: u64,
+        /// Its records now.
+        is: u64,
+    },
     /// A request that no APDU can carry; nothing was sent.
     #[error(transparent)]
     Encode(#[from] EncodeError),

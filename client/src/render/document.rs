@@ -24,6 +24,11 @@ impl Document {
         }
     }
 
+    /// The same document, whose next records are in that character set.
+    pub fn set_charset(&mut self, charset: Option<Charset>) {
+        self.charset = charset;
+    }
+
     /// How its records are written.
     pub fn format(&self) -> Format {
         self.format

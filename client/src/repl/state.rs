@@ -1,441 +1,331 @@
-//! What the prompt remembers between commands – session, databases, preferences, result set – and what each
-//! command does with it.
+//! What the prompt remembers between commands, and how a line becomes one of them.
 
-use z3950_asn1::apdu::DatabaseName;
+use std::collections::BTreeMap;
+
+use z3950_asn1::apdu::{AttributesPlusTerm, DatabaseName, External};
+use z3950_asn1::charset::Charset;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::query::Dialects;
-use z3950_asn1::types::InternationalString;
 
-use super::command::{Command, Entry, Span, TABLE};
-use super::query::{self, QueryType};
+use super::command::{self, Answer, Run, Stop};
+use super::settings::Settings;
+use super::tape::{Tape, Taped};
+use crate::cli::Exit;
 use crate::cli::output::{Failure, Output};
-use crate::cli::{Exit, SORT_LEFT_OUT, explain, explain_outcome, read_url};
 use crate::client::Client;
-use crate::error::{Diagnostics, Error};
-use crate::open::{OpenError, Opened};
-use crate::plan::{Plan, SessionDefaults, record_syntax_by_name};
-use crate::render::{Document, shown};
-use crate::retrieve::Outcome;
-use crate::service::present::PresentOptions;
-use crate::service::records::ResultRecord;
-use crate::service::search::SearchOptions;
+use crate::error::Error;
+use crate::render::{Document, Format};
 use crate::session::Session;
-use crate::url::{Kind, Mode, Octets};
-
-/// The database searched where none is named, as most servers understand it.
-const DEFAULT_DATABASE: &str = "Default";
+use crate::transport::Routes;
+use crate::url::Mode;
 
 /// The state of the prompt.
 pub(crate) struct State {
-    client: Client,
-    mode: Mode,
-    /// Without records: each answer is a document of its own.
-    document: Document,
-    session: Option<Session>,
-    preferences: SessionDefaults,
-    query_type: QueryType,
-    dialects: Dialects,
-    result_set: Option<ResultSet>,
+    pub(super) client: Client,
+    /// The ways that the client goes too.
+    pub(super) routes: Routes,
+    pub(super) tape: Tape,
+    pub(super) mode: Mode,
+    pub(super) settings: Settings,
+    pub(super) dialects: Dialects,
+    /// Those opened and not yet closed, in that order.
+    pub(super) places: Vec<Place>,
+    /// Which of them commands are for; an index of `places`.
+    pub(super) current: usize,
+    /// Where the last session was opened, for `open` alone.
+    pub(super) last_target: Option<String>,
+    /// The databases of sessions that name none.
+    pub(super) databases: Vec<DatabaseName>,
+    pub(super) last_record: Option<External>,
+    pub(super) history: Vec<String>,
+    /// The command that Enter alone goes on with.
+    pub(super) goes_on: Option<&'static str>,
+    /// Whether `quit` was said.
+    pub(super) is_leaving: bool,
+    /// Whether the first command that fails ends everything.
+    pub(super) stop_on_error: bool,
+    /// How many files are being read within each other.
+    pub(super) depth: usize,
 }
 
-/// The set named `default` of the current session.
-struct ResultSet {
-    hits: u64,
-    /// The position that `show` without one shows next.
-    next: u64,
+/// A session, and what belongs to it.
+pub(super) struct Place {
+    pub(super) target: String,
+    pub(super) session: Session,
+    pub(super) databases: Vec<DatabaseName>,
+    /// How many sets were named.
+    pub(super) sets_named: u64,
+    /// Hits of the sets by name.
+    pub(super) hits: BTreeMap<String, u64>,
+    pub(super) result_set: Option<ResultSet>,
+    pub(super) scanned: Option<Scanned>,
 }
+
+/// The result set that commands without a name are for.
+#[derive(Debug, Clone)]
+pub(super) struct ResultSet {
+    pub(super) name: String,
+    pub(super) hits: u64,
+    /// The position that `show` without one shows next.
+    pub(super) next: u64,
+}
+
+/// Where the last scan ended.
+#[derive(Debug, Clone)]
+pub(super) struct Scanned {
+    pub(super) attribute_set: Option<Oid>,
+    pub(super) last: AttributesPlusTerm,
+    pub(super) in_set: Option<String>,
+}
+
+/// How many lines `history` remembers.
+const MAX_HISTORY: usize = 1000;
+
+/// The most result sets whose hits are remembered.
+const MAX_SETS: usize = 10_000;
 
 impl State {
-    /// A prompt without a session.
-    pub(crate) fn new(client: Client, mode: Mode, document: Document) -> Self {
-        let preferences = SessionDefaults::default();
+    /// A prompt without a session, whose client goes the ways of `taped`.
+    ///
+    /// Records are written in this format, read in this character set whatever they say, if one is given.
+    pub(crate) fn new(
+        client: Client,
+        Taped { routes, tape, .. }: Taped,
+        mode: Mode,
+        output: Format,
+        charset: Option<Charset>,
+        stop_on_error: bool,
+    ) -> Self {
+        let settings = Settings {
+            output,
+            marc_charset: charset,
+            ..Settings::default()
+        };
         Self {
             client,
+            routes,
+            tape,
             mode,
-            document,
-            session: None,
-            preferences,
-            query_type: QueryType::default(),
+            settings,
             dialects: Dialects::default(),
-            result_set: None,
+            places: Vec::new(),
+            current: 0,
+            last_target: None,
+            databases: Vec::new(),
+            last_record: None,
+            history: Vec::new(),
+            goes_on: None,
+            is_leaving: false,
+            stop_on_error,
+            depth: 0,
         }
+    }
+
+    /// The records of one answer, none of them written yet.
+    pub(super) fn document(&self) -> Document {
+        Document::new(self.settings.output, self.settings.marc_charset)
     }
 
     /// Whether a session is open.
     pub(crate) fn is_open(&self) -> bool {
-        self.session.as_ref().is_some_and(Session::is_open)
+        self.place().is_some_and(|place| place.session.is_open())
+    }
+
+    /// Whether nothing more is to be carried out.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.is_leaving
+    }
+
+    /// Whether a command that ended so is the last.
+    pub(crate) fn stops_after(&self, exit: Exit) -> bool {
+        self.stop_on_error && exit != Exit::Delivered
+    }
+
+    /// `z3950> `, with the number of the session where there are several.
+    pub(super) fn prompt(&self) -> String {
+        match self.places.len() {
+            0 | 1 => "z3950> ".into(),
+            _ => format!("z3950 {}> ", self.current + 1),
+        }
+    }
+
+    /// The databases that were named so far.
+    pub(super) fn known_databases(&self) -> Vec<String> {
+        let named = self.places.iter().flat_map(|place| &place.databases);
+        let named = named.chain(&self.databases);
+        let mut names: Vec<String> = named
+            .map(|name| name.0.to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Keeps a line for `history`.
+    pub(super) fn remember(&mut self, line: &str) {
+        if self.history.len() >= MAX_HISTORY {
+            self.history.remove(0);
+        }
+        self.history.push(line.to_owned());
     }
 
     /// Closes every session that the prompt has opened.
     pub(crate) async fn close_all(&mut self) {
+        let sessions = std::mem::take(&mut self.places);
+        let farewells = sessions.iter().map(|place| place.session.close());
+        // What ended otherwise need not be closed.
+        let _ = futures_util::future::join_all(farewells).await;
         self.client.close_all().await;
-        self.session = None;
     }
 
-    /// Carries out a command; what it answers is data, what goes wrong is said on standard error.
-    pub(super) async fn execute(
-        &mut self,
-        command: Command,
-        output: &mut Output,
-    ) -> Result<Exit, Failure> {
-        match command {
-            Command::Open(url) => self.open(url.as_bytes(), output).await,
-            Command::Find(query) => self.find(&query, output).await,
-            Command::Show(span) => self.show(span, output).await,
-            Command::Base(names) => self.base(&names, output),
-            Command::Format(name) => self.record_syntax(name.as_deref(), output),
-            Command::Elements(name) => self.elements(name, output),
-            Command::Querytype(name) => self.querytype(name.as_deref(), output),
-            Command::Close => self.close(output).await,
-            Command::Help(entry) => help(entry, output),
-            Command::Quit => Ok(Exit::Delivered),
-        }
-    }
-
-    /// Opens the session of a URL, with the search that its docid asks for.
-    pub(crate) async fn open(&mut self, text: &[u8], output: &mut Output) -> Result<Exit, Failure> {
-        let Some(url) = read_url(text, self.mode, output) else {
-            return Ok(Exit::Usage);
-        };
-        if url.kind() == Kind::Retrieval {
-            output.error(&format!("{url} retrieves a record; use: z3950 get '{url}'"));
-            return Ok(Exit::Usage);
-        }
-        let plan = match self.client.plan(&url) {
-            Ok(plan) => plan,
-            Err(error) => {
-                output.error(&format!("{url}: {error}"));
-                return Ok(Exit::Usage);
-            }
-        };
-        plan.warnings()
-            .iter()
-            .for_each(|warning| output.warning(&warning.to_string()));
-        match self.client.open_plan(&plan).await {
-            Ok(opened) => self.opened(opened, &plan, output),
-            Err(error) => Ok(refused(&error, &plan, output)),
-        }
-    }
-
-    fn opened(
-        &mut self,
-        opened: Opened,
-        plan: &Plan,
-        output: &mut Output,
-    ) -> Result<Exit, Failure> {
-        let server = opened.session.server_info();
-        let name = server
-            .implementation_name
-            .as_deref()
-            .unwrap_or("a server without a name");
-        let state = if opened.reused {
-            "session taken up"
-        } else {
-            "session open"
-        };
-        output.note(&format!(
-            "{state} with {name} at {}:{}, version {}",
-            plan.host(),
-            plan.port(),
-            server.version
-        ));
-        self.session = Some(opened.session);
-        self.preferences = opened.defaults;
-        self.result_set = None;
-        match opened.found {
-            None => Ok(Exit::Delivered),
-            Some(Err(error)) => Ok(failed(&error, output)),
-            Some(Ok(found)) => {
-                self.found(found.hits, output)?;
-                match found.record {
-                    None => Ok(Exit::Delivered),
-                    Some(Outcome::Delivered(delivered)) => {
-                        self.passed(1);
-                        let mut document = self.document.clone();
-                        let exit = output.record(&delivered.record, &mut document)?;
-                        output.end(&mut document)?;
-                        Ok(exit)
-                    }
-                    Some(outcome) => {
-                        let (exit, message) = explain_outcome(&outcome);
-                        output.error(&message);
-                        Ok(exit)
-                    }
-                }
-            }
-        }
-    }
-
-    /// The session, if one is open; says so if not.
-    fn session(&mut self, output: &Output) -> Result<Session, Exit> {
-        match &self.session {
-            Some(session) if session.is_open() => Ok(session.clone()),
-            Some(_) => {
-                output.error("the server has ended the session; open URL opens another");
-                self.session = None;
-                Err(Exit::Transport)
-            }
-            None => {
-                output.error("no session is open; open URL opens one");
-                Err(Exit::Usage)
-            }
-        }
-    }
-
-    async fn find(&mut self, text: &str, output: &mut Output) -> Result<Exit, Failure> {
-        let session = match self.session(output) {
-            Ok(session) => session,
-            Err(exit) => return Ok(exit),
-        };
-        let query = match query::read(self.query_type, &self.dialects, text) {
-            Ok(query) => {
-                if query::leaves_sorting_out(self.query_type, &self.dialects, text) {
-                    output.note(SORT_LEFT_OUT);
-                }
-                query
-            }
-            Err(query::Refused { error, text }) => {
-                output.error(&format!("{error}\n{}", error.pointed_out(text).trim_end()));
-                return Ok(Exit::Usage);
-            }
-        };
-        let databases = match self.preferences.databases.as_slice() {
-            [] => vec![DatabaseName::from(DEFAULT_DATABASE)],
-            names => names
-                .iter()
-                .map(|name| DatabaseName::from(name.as_bytes()))
-                .collect(),
-        };
-        self.result_set = None;
-        let options = SearchOptions {
-            databases,
-            ..SearchOptions::default()
-        };
-        match session.search(query, &options).await {
-            Ok(result) => {
-                self.found(result.hits, output)?;
-                Ok(Exit::Delivered)
-            }
-            Err(error) => Ok(failed(&error, output)),
-        }
-    }
-
-    fn found(&mut self, hits: u64, output: &mut Output) -> Result<(), Failure> {
-        self.result_set = Some(ResultSet { hits, next: 1 });
-        output.line(&format!(
-            "{hits} {}",
-            if hits == 1 { "hit" } else { "hits" }
-        ))
-    }
-
-    /// Position `position` has been shown.
-    fn passed(&mut self, position: u64) {
-        if let Some(set) = &mut self.result_set {
-            set.next = position.saturating_add(1);
-        }
-    }
-
-    async fn show(&mut self, span: Option<Span>, output: &mut Output) -> Result<Exit, Failure> {
-        let session = match self.session(output) {
-            Ok(session) => session,
-            Err(exit) => return Ok(exit),
-        };
-        let span = match (&self.result_set, span) {
-            (None, _) => {
-                output.error("there is no result set; find QUERY makes one");
-                return Ok(Exit::Usage);
-            }
-            (Some(set), None) if set.next > set.hits => {
-                output.error(&format!("all {} records have been shown", set.hits));
-                return Ok(Exit::Usage);
-            }
-            (Some(set), None) => Span {
-                start: set.next,
-                count: 1,
-            },
-            (Some(_), Some(span)) => span,
-        };
-        let mut document = self.document.clone();
-        let exit = self.records(&session, span, &mut document, output).await;
-        output.end(&mut document)?;
-        exit
-    }
-
-    /// Presents until all records of the span have come: a server may answer with fewer than were asked for.
-    async fn records(
-        &mut self,
-        session: &Session,
-        span: Span,
-        document: &mut Document,
-        output: &mut Output,
-    ) -> Result<Exit, Failure> {
-        let options = PresentOptions {
-            element_set: self
-                .preferences
-                .element_set
-                .as_ref()
-                .map(|name| InternationalString::from(name.as_bytes())),
-            record_syntax: self.preferences.record_syntax,
-            ..PresentOptions::default()
-        };
-        let mut exit = Exit::Delivered;
-        let mut position = span.start;
-        let mut wanted = span.count;
-        while wanted > 0 {
-            let result = match session.present(position, wanted, &options).await {
-                Ok(result) => result,
-                Err(error) => return Ok(exit.and(failed(&error, output))),
-            };
-            if result.records.is_empty() {
-                output.error(&format!("the server sent no record at position {position}"));
-                return Ok(exit.and(Exit::Transport));
-            }
-            for record in result.records {
-                match record {
-                    ResultRecord::Record { external, .. } => {
-                        exit = exit.and(output.record(&external, document)?);
-                    }
-                    ResultRecord::Diagnostic { diagnostic, .. } => {
-                        output.error(&format!(
-                            "record {position}: {}",
-                            Diagnostics(vec![diagnostic])
-                        ));
-                        exit = exit.and(Exit::Refused);
-                    }
-                }
-                self.passed(position);
-                position = position.saturating_add(1);
-                wanted = wanted.saturating_sub(1);
-            }
-        }
-        Ok(exit)
-    }
-
-    fn base(&mut self, names: &[String], output: &mut Output) -> Result<Exit, Failure> {
-        if names.is_empty() {
-            let names: Vec<String> = self
-                .preferences
-                .databases
-                .iter()
-                .map(|name| shown(name.as_bytes()))
-                .collect();
-            output.line(
-                if names.is_empty() {
-                    DEFAULT_DATABASE.into()
-                } else {
-                    names.join(" ")
-                }
-                .as_str(),
-            )?;
-        } else {
-            self.preferences.databases = names
-                .iter()
-                .map(|name| Octets::from(name.as_str()))
-                .collect();
-        }
-        Ok(Exit::Delivered)
-    }
-
-    fn record_syntax(&mut self, name: Option<&str>, output: &mut Output) -> Result<Exit, Failure> {
-        match name {
-            None => {
-                let syntax = self.preferences.record_syntax;
-                output.line(&syntax.map_or("none".into(), |syntax: Oid| format!("{syntax:?}")))?;
-            }
-            Some("none") => self.preferences.record_syntax = None,
-            Some(name) => match record_syntax_by_name(name.as_bytes()) {
-                Some(syntax) => self.preferences.record_syntax = Some(syntax),
-                None => {
-                    output.error(&format!(
-                        "record syntax {name} is not known; give its object identifier"
-                    ));
-                    return Ok(Exit::Usage);
-                }
-            },
-        }
-        Ok(Exit::Delivered)
-    }
-
-    fn elements(&mut self, name: Option<String>, output: &mut Output) -> Result<Exit, Failure> {
-        match name.as_deref() {
-            None => {
-                let name = self.preferences.element_set.as_ref();
-                output.line(&name.map_or("none".into(), |name| shown(name.as_bytes())))?;
-            }
-            Some("none") => self.preferences.element_set = None,
-            Some(name) => self.preferences.element_set = Some(Octets::from(name)),
-        }
-        Ok(Exit::Delivered)
-    }
-
-    fn querytype(&mut self, name: Option<&str>, output: &mut Output) -> Result<Exit, Failure> {
-        let Some(name) = name else {
-            output.line(self.query_type.name())?;
+    /// Carries out a line; what it answers is data, what goes wrong is said on standard error.
+    pub(crate) async fn line(&mut self, line: &str, output: &mut Output) -> Result<Exit, Failure> {
+        let Some((name, arguments)) = command::split(line) else {
             return Ok(Exit::Delivered);
         };
-        match QueryType::by_name(name) {
-            Some(query_type) => {
-                self.query_type = query_type;
-                Ok(Exit::Delivered)
-            }
-            None => {
-                let names = QueryType::names();
-                output.error(&format!("{name} is not a query type: {names}"));
+        let Some(entry) = command::entry(name) else {
+            output.error(&format!("there is no command {name}; help lists them"));
+            return Ok(Exit::Usage);
+        };
+        let answer = match entry.run {
+            Run::Here(run) => run(self, arguments, output),
+            Run::There(run) => run(self, arguments, output).await,
+        };
+        match answer {
+            Ok(exit) => Ok(exit),
+            Err(Stop::Usage) => {
+                output.error(&format!("usage: {}", entry.usage()));
                 Ok(Exit::Usage)
             }
-        }
-    }
-
-    async fn close(&mut self, output: &Output) -> Result<Exit, Failure> {
-        let session = match self.session(output) {
-            Ok(session) => session,
-            Err(exit) => return Ok(exit),
-        };
-        self.session = None;
-        self.result_set = None;
-        match session.close().await {
-            Ok(()) => Ok(Exit::Delivered),
-            Err(error) => Ok(failed(&error, output)),
-        }
-    }
-}
-
-fn help(entry: Option<&Entry>, output: &mut Output) -> Result<Exit, Failure> {
-    match entry {
-        Some(entry) => output.line(&entry.help())?,
-        None => {
-            for entry in TABLE {
-                output.line(&format!("{:<24} {}", entry.usage(), entry.summary))?;
+            Err(Stop::Because(exit, reason)) => {
+                output.error(&reason);
+                Ok(exit)
             }
+            Err(Stop::Machine(failure)) => Err(failure),
         }
     }
-    Ok(Exit::Delivered)
-}
 
-fn failed(error: &Error, output: &Output) -> Exit {
-    let (exit, message) = explain(error);
-    output.error(&message);
-    exit
-}
+    /// The session that commands are for, with what belongs to it.
+    pub(super) fn place(&self) -> Option<&Place> {
+        self.places.get(self.current)
+    }
 
-fn refused(error: &OpenError, plan: &Plan, output: &Output) -> Exit {
-    match error {
-        OpenError::Session(error) => {
-            let (exit, message) = explain(error);
-            output.error(&format!(
-                "{message} (server {}:{})",
-                plan.host(),
-                plan.port()
-            ));
-            exit
+    pub(super) fn place_mut(&mut self) -> Option<&mut Place> {
+        self.places.get_mut(self.current)
+    }
+
+    /// The session, if one is open; forgets it if it has ended.
+    pub(super) fn session(&mut self) -> Result<Session, Stop> {
+        match self.place() {
+            Some(place) if place.session.is_open() => {
+                let reference_id = self.settings.reference_id.clone();
+                Ok(place.session.with_reference_id(reference_id))
+            }
+            Some(_) => {
+                self.forget();
+                Err(Stop::Because(
+                    Exit::Transport,
+                    "the server has ended the session; open, or open TARGET, opens another".into(),
+                ))
+            }
+            None => Err(Stop::wrong("no session is open; open TARGET opens one")),
         }
-        OpenError::PortRefused(_) => {
-            output.error(&error.to_string());
-            Exit::PortRefused
+    }
+
+    /// Takes the session out of the list.
+    pub(super) fn forget(&mut self) -> Option<Place> {
+        if self.current >= self.places.len() {
+            return None;
         }
-        OpenError::Plan(_) => {
-            output.error(&error.to_string());
-            Exit::Usage
+        let place = self.places.remove(self.current);
+        self.current = self.places.len().saturating_sub(1);
+        Some(place)
+    }
+
+    /// Makes a request; where the user wants that, once more on a session opened anew if the server has dropped it.
+    pub(super) async fn ask<T>(
+        &mut self,
+        output: &mut Output,
+        request: impl AsyncFn(&Session) -> Result<T, Error>,
+    ) -> Result<T, Stop> {
+        let reconnects = self.settings.auto_reconnect;
+        if reconnects && self.place().is_some() && !self.is_open() {
+            self.reopen(output).await?;
         }
+        let session = self.session()?;
+        match request(&session).await {
+            Err(error) if reconnects && error.is_connection_lost() => {
+                self.reopen(output).await?;
+                Ok(request(&self.session()?).await?)
+            }
+            result => Ok(result?),
+        }
+    }
+
+    /// The result set, or that there is none.
+    pub(super) fn result_set(&self) -> Result<ResultSet, Stop> {
+        let set = self.place().and_then(|place| place.result_set.clone());
+        set.ok_or_else(|| Stop::wrong("there is no result set; find QUERY makes one"))
+    }
+
+    /// Makes a set the one that commands are for.
+    pub(super) fn found(&mut self, name: String, hits: u64) {
+        if let Some(place) = self.place_mut() {
+            if place.hits.len() < MAX_SETS {
+                place.hits.insert(name.clone(), hits);
+            }
+            place.result_set = Some(ResultSet {
+                name,
+                hits,
+                next: 1,
+            });
+        }
+    }
+
+    /// The databases to search.
+    pub(super) fn searched(&self) -> Vec<DatabaseName> {
+        let named = match self.place() {
+            Some(place) => &place.databases,
+            None => &self.databases,
+        };
+        match named.as_slice() {
+            [] => vec![DatabaseName::from(super::DEFAULT_DATABASE)],
+            named => named.to_vec(),
+        }
+    }
+
+    pub(super) fn quit(&mut self, arguments: &str, _: &mut Output) -> Answer {
+        if !arguments.is_empty() {
+            return Err(Stop::Usage);
+        }
+        self.is_leaving = true;
+        Ok(Exit::Delivered)
+    }
+
+    pub(super) fn help(&mut self, name: &str, output: &mut Output) -> Answer {
+        if !name.is_empty() {
+            let entry = command::entry(name).ok_or_else(|| {
+                Stop::wrong(format!("there is no command {name}; help lists them"))
+            })?;
+            output.line(&entry.help())?;
+            return Ok(Exit::Delivered);
+        }
+        for entry in command::all() {
+            output.line(&format!("{:<20} {}", entry.name, entry.summary))?;
+        }
+        output.line("help COMMAND shows its arguments and examples")?;
+        Ok(Exit::Delivered)
+    }
+
+    pub(super) fn show_history(&mut self, count: &str, output: &mut Output) -> Answer {
+        let count: usize = match count {
+            "" => usize::MAX,
+            number => number.parse().map_err(|_| Stop::Usage)?,
+        };
+        let first = self.history.len().saturating_sub(count);
+        for (number, line) in self.history.iter().enumerate().skip(first) {
+            output.line(&format!("{:>5}  {line}", number + 1))?;
+        }
+        Ok(Exit::Delivered)
     }
 }

@@ -3,11 +3,16 @@
 mod user_information;
 
 use z3950_asn1::apdu::{
-    Apdu, IdAuthentication, InitializeRequest, InitializeResponse, Options, ProtocolVersion,
+    Apdu, External, IdAuthentication, IdPass, InitializeRequest, InitializeResponse, Options,
+    OtherInformation, ProtocolVersion,
 };
-use z3950_asn1::types::InternationalString;
+use z3950_asn1::error::EncodeError;
+use z3950_asn1::format::charset_negotiation::{
+    CharSetandLanguageNegotiation, OriginProposal, TargetResponse,
+};
+use z3950_asn1::types::{Bits, InternationalString};
 
-use crate::error::{Error, InitRejected};
+use crate::error::{Diagnostics, Error, InitRejected};
 
 /// `preferredMessageSize` offered, in octets.
 pub const PREFERRED_MESSAGE_SIZE: u32 = 1_048_576;
@@ -15,6 +20,12 @@ pub const PREFERRED_MESSAGE_SIZE: u32 = 1_048_576;
 pub const EXCEPTIONAL_RECORD_SIZE: u32 = 16_777_216;
 /// What an APDU may hold beside an exceptional record, in octets.
 pub const APDU_SLACK: u32 = 65_536;
+
+/// The services and features implemented here that need nobody to answer the server. Access control and resource
+/// control are offered by sessions that have somebody for it.
+pub const IMPLEMENTED: Options = Options(Bits::of(&[
+    0, 1, 2, 3, 4, 7, 8, 10, 11, 12, 13, 14, 16, 18, 19, 21,
+]));
 
 /// What to offer. The defaults are what this client implements.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,32 +39,50 @@ pub struct InitOptions {
     /// Octets of a single record taken at most. 0 offers no limit, and is answered up to [`APDU_SLACK`] octets
     /// more than [`EXCEPTIONAL_RECORD_SIZE`].
     pub exceptional_record_size: u32,
-    /// Who the client is. Never shown.
+    /// Who the client is; see [`authenticate`]. Never shown.
     pub authentication: Option<IdAuthentication>,
+    /// The identifier of the program's maker.
+    pub implementation_id: Option<String>,
     /// The name of the program.
     pub implementation_name: String,
     /// The version of the program.
     pub implementation_version: String,
+    /// A value of one's own for the server, in a user information format.
+    pub user_information: Option<External>,
+    /// Whatever else the server is to know.
+    pub other_info: Option<OtherInformation>,
 }
 
 impl Default for InitOptions {
     fn default() -> Self {
         Self {
             versions: ProtocolVersion::UP_TO_3,
-            options: Options::SEARCH
-                | Options::PRESENT
-                | Options::DELETE
-                | Options::NAMED_RESULT_SETS,
+            options: IMPLEMENTED,
             preferred_message_size: PREFERRED_MESSAGE_SIZE,
             exceptional_record_size: EXCEPTIONAL_RECORD_SIZE,
             authentication: None,
+            implementation_id: None,
             implementation_name: "z3950".into(),
             implementation_version: env!("CARGO_PKG_VERSION").into(),
+            user_information: None,
+            other_info: None,
         }
     }
 }
 
 impl InitOptions {
+    /// The same, proposing a character set and a language too.
+    ///
+    /// # Errors
+    /// Only for values that no BER can carry.
+    pub fn negotiating(mut self, proposal: OriginProposal) -> Result<Self, EncodeError> {
+        let proposal = CharSetandLanguageNegotiation::Proposal(proposal);
+        let other_info = self.other_info.get_or_insert_default();
+        other_info.put_value(&proposal)?;
+        self.options = self.options | Options::NEGOTIATION_MODEL;
+        Ok(self)
+    }
+
     /// The request that these options make.
     pub fn request(&self) -> InitializeRequest {
         InitializeRequest {
@@ -63,11 +92,14 @@ impl InitOptions {
             preferred_message_size: self.preferred_message_size.into(),
             exceptional_record_size: self.exceptional_record_size.into(),
             id_authentication: self.authentication.clone(),
-            implementation_id: None,
+            implementation_id: self
+                .implementation_id
+                .as_deref()
+                .map(InternationalString::from),
             implementation_name: Some(self.implementation_name.as_str().into()),
             implementation_version: Some(self.implementation_version.as_str().into()),
-            user_information_field: None,
-            other_info: None,
+            user_information_field: self.user_information.clone(),
+            other_info: self.other_info.clone(),
             unknown: Default::default(),
         }
     }
@@ -80,6 +112,41 @@ impl InitOptions {
         };
         usize::try_from(record.saturating_add(APDU_SLACK)).unwrap_or(usize::MAX)
     }
+}
+
+/// Ways to say who the client is (Z39.50-2003 §3.2.1.1.2). Each value may go into [`InitOptions::authentication`].
+pub mod authenticate {
+    use super::{IdAuthentication, IdPass};
+
+    /// Nobody in particular.
+    pub fn anonymous() -> IdAuthentication {
+        IdAuthentication::Anonymous
+    }
+
+    /// A text that the server knows how to read, by custom `user/password`.
+    pub fn open(text: &str) -> IdAuthentication {
+        IdAuthentication::Open(text.into())
+    }
+
+    /// A user with a password and a group, each if there is one.
+    pub fn id_pass(
+        user: Option<&str>,
+        group: Option<&str>,
+        password: Option<&str>,
+    ) -> IdAuthentication {
+        IdAuthentication::IdPass(IdPass {
+            group_id: group.map(Into::into),
+            user_id: user.map(Into::into),
+            password: password.map(Into::into),
+        })
+    }
+}
+
+/// What is in force once Init was accepted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Agreed {
+    pub(crate) version: u8,
+    pub(crate) options: Options,
 }
 
 /// What the server is, and what the two sides agreed on.
@@ -105,6 +172,12 @@ pub struct ServerInfo {
     pub implementation_version: Option<String>,
     /// Words of the server to the user, from `userInformationField` and `otherInfo`.
     pub text: Vec<String>,
+    /// Diagnostics from the same places: what the server has to say although it takes the client in.
+    pub diagnostics: Diagnostics,
+    /// `userInformationField` as it came.
+    pub user_information: Option<External>,
+    /// `otherInfo` as it came.
+    pub other_info: Option<OtherInformation>,
 }
 
 impl ServerInfo {
@@ -115,6 +188,7 @@ impl ServerInfo {
                 .as_ref()
                 .map(|string| string.to_string_lossy().into_owned())
         };
+        let said = user_information::read(response);
         Self {
             version: version(offered.versions, response),
             versions: response.protocol_version,
@@ -125,14 +199,27 @@ impl ServerInfo {
             implementation_id: text(&response.implementation_id),
             implementation_name: text(&response.implementation_name),
             implementation_version: text(&response.implementation_version),
-            text: user_information::read(response).text,
+            text: said.text,
+            diagnostics: said.diagnostics,
+            user_information: response.user_information_field.clone(),
+            other_info: response.other_info.clone(),
+        }
+    }
+}
+
+impl ServerInfo {
+    /// The character set and language that the server selected of those proposed to it, if it did.
+    pub fn negotiated(&self) -> Option<TargetResponse> {
+        match self.other_info.as_ref()?.value()? {
+            CharSetandLanguageNegotiation::Response(response) => Some(response),
+            CharSetandLanguageNegotiation::Proposal(_) => None,
         }
     }
 }
 
 /// The version in force. A server that accepts without naming a version we speak is taken to speak version 2,
 /// the one in which nothing is sent unasked.
-pub(crate) fn version(offered: ProtocolVersion, response: &InitializeResponse) -> u8 {
+fn version(offered: ProtocolVersion, response: &InitializeResponse) -> u8 {
     offered
         .intersection(response.protocol_version)
         .highest()
@@ -152,12 +239,13 @@ pub(super) fn examine(response: &InitializeResponse) -> Result<(), Error> {
     .into())
 }
 
-/// The version in force after this exchange, if it is an Init that was accepted.
-pub(crate) fn agreed_version(request: &Apdu, answer: &Apdu) -> Option<u8> {
+/// What is in force after this exchange, if it is an Init that was accepted.
+pub(crate) fn agreed(request: &Apdu, answer: &Apdu) -> Option<Agreed> {
     match (request, answer) {
-        (Apdu::InitializeRequest(request), Apdu::InitializeResponse(response)) => {
-            Some(version(request.protocol_version, response))
-        }
+        (Apdu::InitializeRequest(request), Apdu::InitializeResponse(response)) => Some(Agreed {
+            version: version(request.protocol_version, response),
+            options: request.options.intersection(response.options),
+        }),
         _ => None,
     }
 }
@@ -173,7 +261,8 @@ mod tests {
         let version = env!("CARGO_PKG_VERSION").as_bytes();
         let expected = [
             &[
-                0x83, 2, 5, 0xe0, 0x84, 3, 1, 0xe0, 2, 0x85, 3, 0x10, 0, 0, 0x86, 4, 1, 0, 0, 0,
+                0x83, 2, 5, 0xe0, 0x84, 4, 2, 0xf9, 0xbe, 0xb4, 0x85, 3, 0x10, 0, 0, 0x86, 4, 1, 0,
+                0, 0,
             ][..],
             &[0x9f, 0x6f, 5],
             b"z3950",
@@ -188,7 +277,6 @@ mod tests {
 
     #[test]
     fn secrets_do_not_show() {
-        use z3950_asn1::apdu::IdPass;
         let password = Some(IdAuthentication::IdPass(IdPass {
             user_id: Some("me".into()),
             password: Some("secret".into()),

@@ -1,12 +1,19 @@
 //! The services of Z39.50-2003 §3.2 that a session offers, a file for each: options in, what the server said out.
 //! `examine` decides which APDU answers which, and whether an answer can be trusted.
 
-pub(crate) mod close;
+pub mod access;
+pub mod close;
 pub mod delete;
+pub mod duplicate;
+pub mod explain;
+pub mod extended;
 pub mod init;
 pub mod present;
 pub mod records;
+pub mod resource;
+pub mod scan;
 pub mod search;
+pub mod sort;
 
 use z3950_asn1::apdu::Apdu;
 
@@ -19,7 +26,6 @@ use crate::error::{Error, Phase, ProtocolFault};
 /// diagnostic is no such error.
 pub(crate) fn examine(request: &Apdu, answer: &Apdu) -> Result<(), Error> {
     let checked = match (request, answer) {
-        _ if answer.reference_id().is_some() => Err(ProtocolFault::ReferenceId),
         (Apdu::InitializeRequest(_), Apdu::InitializeResponse(response)) => {
             return init::examine(response);
         }
@@ -27,7 +33,14 @@ pub(crate) fn examine(request: &Apdu, answer: &Apdu) -> Result<(), Error> {
         (Apdu::PresentRequest(request), Apdu::PresentResponse(response)) => {
             present::examine(request, response)
         }
-        (Apdu::DeleteResultSetRequest(_), Apdu::DeleteResultSetResponse(_)) => Ok(()),
+        (Apdu::ScanRequest(request), Apdu::ScanResponse(response)) => {
+            scan::examine(request, response)
+        }
+        (Apdu::DeleteResultSetRequest(_), Apdu::DeleteResultSetResponse(_))
+        | (Apdu::ResourceReportRequest(_), Apdu::ResourceReportResponse(_))
+        | (Apdu::SortRequest(_), Apdu::SortResponse(_))
+        | (Apdu::ExtendedServicesRequest(_), Apdu::ExtendedServicesResponse(_))
+        | (Apdu::DuplicateDetectionRequest(_), Apdu::DuplicateDetectionResponse(_)) => Ok(()),
         _ => Err(ProtocolFault::Unexpected(answer.name())),
     };
     checked.map_err(|fault| Error::fault(Phase::of(request), fault))

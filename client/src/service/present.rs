@@ -1,8 +1,8 @@
 //! Present: records of a result set by position (Z39.50-2003 §3.2.3).
 
 use z3950_asn1::apdu::{
-    Apdu, ElementSetNames, OtherInformation, PresentRequest, PresentResponse, PresentStatus,
-    RecordComposition, ResultSetId,
+    Apdu, CompSpec, ElementSetNames, OtherInformation, PresentRequest, PresentResponse,
+    PresentStatus, Range, RecordComposition, ResultSetId,
 };
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
@@ -19,8 +19,20 @@ pub struct PresentOptions {
     pub result_set: InternationalString,
     /// The element set name.
     pub element_set: Option<InternationalString>,
+    /// Schema, elements and syntaxes in full, for version 3; the element set name does not count then.
+    pub composition: Option<CompSpec>,
     /// The preferred syntax.
     pub record_syntax: Option<Oid>,
+    /// Further positions, whose records come behind the others, for version 3.
+    pub additional_ranges: Vec<Range>,
+    /// How many Segments the answer may come in, where segmentation is in force; 1 asks for one APDU.
+    pub max_segment_count: Option<u32>,
+    /// Octets of a record taken at most, where level 2 of segmentation is in force.
+    pub max_record_size: Option<u32>,
+    /// Octets of a Segment taken at most, where level 2 of segmentation is in force.
+    pub max_segment_size: Option<u32>,
+    /// Whatever else the server is to know.
+    pub other_info: Option<OtherInformation>,
 }
 
 impl Default for PresentOptions {
@@ -28,7 +40,13 @@ impl Default for PresentOptions {
         Self {
             result_set: DEFAULT_RESULT_SET.into(),
             element_set: None,
+            composition: None,
             record_syntax: None,
+            additional_ranges: Vec::new(),
+            max_segment_count: None,
+            max_record_size: None,
+            max_segment_size: None,
+            other_info: None,
         }
     }
 }
@@ -40,18 +58,23 @@ impl PresentOptions {
             .element_set
             .clone()
             .map(ElementSetNames::GenericElementSetName);
+        let composition = match &self.composition {
+            Some(composition) => Some(RecordComposition::Complex(Box::new(composition.clone()))),
+            None => element_set.map(RecordComposition::Simple),
+        };
+        let ranges = Some(&self.additional_ranges).filter(|ranges| !ranges.is_empty());
         PresentRequest {
             reference_id: None,
             result_set_id: ResultSetId(self.result_set.clone()),
             result_set_start_point: i64::try_from(start).unwrap_or(i64::MAX),
             number_of_records_requested: i64::try_from(count).unwrap_or(i64::MAX),
-            additional_ranges: None,
-            record_composition: element_set.map(RecordComposition::Simple).into(),
+            additional_ranges: ranges.cloned(),
+            record_composition: composition.into(),
             preferred_record_syntax: self.record_syntax,
-            max_segment_count: None,
-            max_record_size: None,
-            max_segment_size: None,
-            other_info: None,
+            max_segment_count: self.max_segment_count.map(i64::from),
+            max_record_size: self.max_record_size.map(i64::from),
+            max_segment_size: self.max_segment_size.map(i64::from),
+            other_info: self.other_info.clone(),
         }
     }
 }

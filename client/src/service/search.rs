@@ -5,6 +5,9 @@ use z3950_asn1::apdu::{
     Apdu, DatabaseName, ElementSetNames, OtherInformation, PresentStatus, Query, ResultSetStatus,
     SearchRequest, SearchResponse,
 };
+use z3950_asn1::error::EncodeError;
+use z3950_asn1::format::facets::FacetList;
+use z3950_asn1::format::search_result1::SearchInfoReport;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
@@ -34,6 +37,10 @@ pub struct SearchOptions {
     pub element_set: Option<InternationalString>,
     /// The preferred syntax of records in the response.
     pub record_syntax: Option<Oid>,
+    /// Further information for the search, such as the facets wanted.
+    pub additional_search_info: Option<OtherInformation>,
+    /// Whatever else the server is to know.
+    pub other_info: Option<OtherInformation>,
 }
 
 impl Default for SearchOptions {
@@ -47,11 +54,35 @@ impl Default for SearchOptions {
             medium_set_present_number: 0,
             element_set: None,
             record_syntax: None,
+            additional_search_info: None,
+            other_info: None,
         }
     }
 }
 
 impl SearchOptions {
+    /// The same, with as many as `count` first records in the response, however many match.
+    pub fn with_records(self, count: u64) -> Self {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        Self {
+            // A set of one record is small whatever a server makes of bounds that leave no room between them.
+            small_set_upper_bound: count.min(1),
+            large_set_lower_bound: i64::from(i32::MAX),
+            medium_set_present_number: count,
+            ..self
+        }
+    }
+
+    /// The same, asking also for the facets of the records found, as Index Data's servers understand it.
+    ///
+    /// # Errors
+    /// Only for values that no BER can carry.
+    pub fn with_facets(mut self, facets: &FacetList) -> Result<Self, EncodeError> {
+        let info = self.additional_search_info.get_or_insert_default();
+        info.put_value(facets)?;
+        Ok(self)
+    }
+
     /// The request that these options make of a query.
     pub fn request(&self, query: Query) -> SearchRequest {
         let element_set = self
@@ -70,14 +101,14 @@ impl SearchOptions {
             medium_set_element_set_names: element_set,
             preferred_record_syntax: self.record_syntax,
             query,
-            additional_search_info: None,
-            other_info: None,
+            additional_search_info: self.additional_search_info.clone(),
+            other_info: self.other_info.clone(),
         }
     }
 }
 
 /// What a search found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct SearchResult {
     /// How many records match, `resultCount`.
     pub hits: u64,
@@ -95,6 +126,29 @@ pub struct SearchResult {
     pub additional_search_info: Option<OtherInformation>,
     /// Whatever else the server added.
     pub other_info: Option<OtherInformation>,
+}
+
+impl SearchResult {
+    /// What the parts of the query found (SearchResult-1), where the server says so.
+    pub fn report(&self) -> Option<SearchInfoReport> {
+        self.information().find_map(OtherInformation::value)
+    }
+
+    /// The facets of the records found, where they were asked for and the server has them.
+    pub fn facets(&self) -> Option<FacetList> {
+        self.information().find_map(OtherInformation::value)
+    }
+
+    /// Some servers put into one what belongs into the other.
+    fn information(&self) -> impl Iterator<Item = &OtherInformation> {
+        let information = [&self.additional_search_info, &self.other_info];
+        information.into_iter().flatten()
+    }
+
+    /// Whether [`hits`](Self::hits) is an estimate, and not a count.
+    pub fn is_estimate(&self) -> bool {
+        self.result_set_status == Some(ResultSetStatus::ESTIMATE)
+    }
 }
 
 /// Sends `request`; `searchStatus` false is [`Error::Refused`], with or without a diagnostic.

@@ -7,6 +7,7 @@ use z3950_asn1::apdu::*;
 use z3950_asn1::oid;
 
 use super::*;
+use crate::error::Cause;
 use crate::testing::*;
 
 /// Damaged conversations for each unit of `Z3950_MUTATIONS`.
@@ -80,8 +81,11 @@ async fn damaged_answers_end_in_an_answer_or_an_error() {
 
 fn damaged_script(random: &mut Random) -> Script {
     let both = Some(Records::ResponseRecords(vec![marc(), record(oid::SUTRS)]));
-    let answers: [Apdu; 5] = [
-        init_response(true, ProtocolVersion::UP_TO_3).into(),
+    let init = init_response(true, ProtocolVersion::UP_TO_3);
+    let granted = Options::SEGMENTATION_2 | Options::SCAN | Options::CONCURRENT_OPERATIONS;
+    let options = init.options | granted;
+    let answers: [Apdu; 7] = [
+        InitializeResponse { options, ..init }.into(),
         // Answered by the client, and so a turn of its own.
         resource_control(true),
         found(2, vec![surrogate(238)]).into(),
@@ -89,17 +93,49 @@ fn damaged_script(random: &mut Random) -> Script {
             0 => presented(PresentStatus::SUCCESS, both).into(),
             _ => presented(PresentStatus::FAILURE, diagnostic(13, "9")).into(),
         },
+        segmented().into(),
+        ScanResponse {
+            reference_id: None,
+            step_size: None,
+            scan_status: ScanStatus::SUCCESS,
+            number_of_entries_returned: 0,
+            position_of_term: Some(1),
+            entries: Some(ListEntries::default()),
+            attribute_set: None,
+            other_info: None,
+        }
+        .into(),
         Close::new(CloseReason::FINISHED, Some("bye")).into(),
     ];
     let victim = random.below(answers.len());
     let turns = answers.iter().enumerate().map(|(index, answer)| {
         let mut octets = encode(answer);
+        if matches!(answer, Apdu::Segment(_)) {
+            octets.extend(encode(&last_fragment().into()));
+        }
         if index == victim {
             random.damage(&mut octets);
         }
         Turn::Octets(octets)
     });
     Script::from(turns.collect::<Vec<_>>())
+}
+
+/// The beginning of a record, ahead of [`last_fragment`].
+fn segmented() -> Segment {
+    let record = Record::StartingFragment(FragmentSyntax::NotExternallyTagged("a rec".into()));
+    Segment {
+        reference_id: None,
+        number_of_records_returned: 1,
+        segment_records: vec![NamePlusRecord { name: None, record }],
+        other_info: None,
+    }
+}
+
+fn last_fragment() -> PresentResponse {
+    let record = Record::FinalFragment(FragmentSyntax::NotExternallyTagged("ord".into()));
+    let records = Records::ResponseRecords(vec![NamePlusRecord { name: None, record }]);
+    presented(PresentStatus::SUCCESS, Some(records))
 }
 
 /// Whether the session was open to the end. A session that failed must be closed.
@@ -112,11 +148,25 @@ async fn converse(script: Script) -> bool {
         .search_request(SearchOptions::default().request(query()))
         .await;
     let present = session.present(1, 2, &PresentOptions::default()).await;
-    for error in [search.err(), present.err()].into_iter().flatten() {
+    let again = session.present(1, 1, &PresentOptions::default()).await;
+    let start = AttributesPlusTerm {
+        attributes: vec![],
+        term: Term::General("x".into()),
+    };
+    let scan = session.scan(start, &ScanOptions::default()).await;
+    for error in [search.err(), present.err(), again.err(), scan.err()]
+        .into_iter()
+        .flatten()
+    {
         let goes_on = matches!(
             error,
             Error::Refused { .. }
                 | Error::AccessRefused { .. }
+                // Of several operations one may be late.
+                | Error::Unavailable {
+                    cause: Cause::Timeout(_),
+                    ..
+                }
                 | Error::ProtocolError {
                     fault: ProtocolFault::NotGranted(_),
                     ..

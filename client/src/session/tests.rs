@@ -1,5 +1,11 @@
 //! The session as its users see it: in step whatever is dropped, closed once, ended with a reason.
 
+mod concurrency;
+mod reconnect;
+mod server_requests;
+mod services;
+mod traps;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,19 +19,6 @@ use z3950_asn1::types::InternationalString;
 use super::*;
 use crate::error::Cause;
 use crate::testing::*;
-
-fn query() -> Query {
-    let term = Term::General("x".into());
-    let operand = Operand::AttributesPlusTerm(AttributesPlusTerm {
-        attributes: vec![],
-        term,
-    });
-    let attribute_set = z3950_asn1::oid::BIB_1;
-    Query::Type1(RpnQuery {
-        attribute_set,
-        rpn: RpnStructure::Op(operand),
-    })
-}
 
 async fn open(script: impl Into<Script>) -> (Session, Transcript) {
     let transcript = Transcript::default();

@@ -97,3 +97,16 @@ pub fn classify(text: impl AsRef<[u8]>) -> Option<Kind> {
     let (scheme, _) = common::scheme(common::unwrapped(Span::new(text.as_ref()))).ok()?;
     Kind::of_scheme(scheme.octets())
 }
+
+/// Reads `host [ ":" port ]` as it stands in a URL or in the name of a target, all of it.
+///
+/// Errors: those of [`Host::parse`] and `EmptyPort`, `InvalidPort`, `PortOutOfRange`. Source: RFC 1738 §5.
+pub fn host_and_port(text: impl AsRef<[u8]>, mode: Mode) -> Result<(Host, Option<u16>), UrlError> {
+    host::hostport(Span::new(text.as_ref()), mode)
+}
+
+/// Reads `user [ ":" password ]` with its escapes, all of it (RFC 1738 §3.1).
+#[cfg(feature = "proxy")]
+pub(crate) fn userinfo(text: &str) -> Result<Userinfo, UrlError> {
+    Userinfo::parse(Span::new(text.as_bytes()), Mode::Lenient)
+}

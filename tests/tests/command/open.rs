@@ -188,3 +188,234 @@ fn a_server_that_ends_the_session_is_noticed() {
     server.wait_for_end();
     assert_eq!(server.sessions(), 2, "another one was opened");
 }
+
+#[test]
+fn sets_are_named_sorted_saved_and_deleted() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("saved.mrc");
+    let commands = format!(
+        "find @attr 1=1032 pg1342\nfind @attr 1=1032 pg2600\nshow 1+1+1\nshow 1\nfind @or @set 1 @set 2\nsave {} all\nmakeurl 1\ndelete 1\nshow 1+1+1\n",
+        path.display()
+    );
+    let ran = demo("z39.50s://localhost/books", &commands, &[]);
+    let first = ran.stdout.find("001 pg1342").expect("record of set 1");
+    let second = ran.stdout.find("001 pg2600").expect("record of set 2");
+    assert!(first < second, "{ran:?}");
+    assert!(ran.stdout.contains("2 hits\n"), "{ran:?}");
+    assert!(
+        ran.stdout.contains("z39.50r://localhost/books?pg"),
+        "{ran:?}"
+    );
+    assert!(ran.stdout.contains("deleted: success"), "{ran:?}");
+    assert!(ran.stderr.contains("diagnostic 30"), "{ran:?}");
+    let saved = std::fs::read(&path).expect("the file is there");
+    assert_eq!(saved.iter().filter(|&&octet| octet == 0x1d).count(), 2);
+}
+
+#[test]
+fn sets_are_sorted_and_indexes_scanned() {
+    use z3950_tests::peer;
+    let Some(server) = peer::yaz_ztest() else {
+        return;
+    };
+    let commands = "find 15\nsort 1=4 a\nsort title >s!\nscansize 3\nscan @attr 1=4 a\nscan a\nsetscan 1 @attr 1=4 a\nupdate insert id7 \"<a/>\"\nlast 2\n";
+    let ran = z3950_fed(
+        [
+            "open",
+            &format!("127.0.0.1:{}/Default", server.port),
+            "--stop-on-error",
+        ],
+        commands,
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(
+        lines.get(..9),
+        Some(
+            &[
+                "15 hits",
+                "sorted: success",
+                "sorted: success",
+                "* war (3)",
+                "  peace (2)",
+                "* war (3)",
+                "  peace (2)",
+                "* war (3)",
+                "  peace (2)",
+            ][..]
+        ),
+        "{ran:?}"
+    );
+    assert!(ran.stdout.contains("task: done"), "{ran:?}");
+    assert!(
+        ran.stdout.contains("sent extendedServicesRequest")
+            && ran
+                .stdout
+                .contains("received extendedServicesResponse: done"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn settings_are_shown_changed_and_kept_to_themselves() {
+    let commands = "authentication ada secret\nset scansize 7\nset elements B\nformat xml usmarc\noptions search present\nsettings\nset nonsense 1\n";
+    let ran = demo("z39.50s://localhost/books", commands, &[]);
+    for line in [
+        "scansize             7",
+        "elements             B",
+        "authentication       <redacted>",
+        "options              search present",
+        "querytype            auto",
+    ] {
+        assert!(ran.stdout.contains(line), "{line}: {ran:?}");
+    }
+    assert!(ran.stderr.contains("nonsense is no setting"), "{ran:?}");
+    assert!(!format!("{ran:?}").contains("secret"), "{ran:?}");
+}
+
+#[test]
+fn files_of_commands_are_carried_out_but_not_for_ever() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("commands");
+    std::fs::write(&path, "# a remark\nfind @attr 1=1032 pg1342\n").expect("written");
+    let ran = demo(
+        "z39.50s://localhost/books",
+        &format!("source {}\nshow 1\n", path.display()),
+        &["--stop-on-error"],
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.starts_with("1 hit\n"), "{ran:?}");
+    std::fs::write(&path, format!(". {}\n", path.display())).expect("written");
+    let ran = demo(
+        "z39.50s://localhost/books",
+        &format!(". {}\nfind @attr 1=1032 pg1342\n", path.display()),
+        &[],
+    );
+    assert!(
+        ran.stderr.contains("within each other") && ran.stdout.ends_with("1 hit\n"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn several_sessions_are_open_at_once() {
+    let one = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .start();
+    let other = TestServer::builder()
+        .database("cat", [record("id8", "Eight")])
+        .start();
+    let commands = format!(
+        "find @attr 1=1032 id7\nopen {}/cat\nfind @attr 1=1032 id7\nsessions\nuse 1\nshow 1\nuse 3\nclose\nsessions\n",
+        other.addr()
+    );
+    let target = format!("{}/cat", one.addr());
+    let ran = z3950_fed(["open", &target], &commands);
+    assert!(ran.stdout.starts_with("1 hit\n0 hits\n"), "{ran:?}");
+    assert!(
+        ran.stdout.contains("*2 ") && ran.stdout.contains("001 id7"),
+        "{ran:?}"
+    );
+    assert!(ran.stderr.contains("there is no session 3"), "{ran:?}");
+    assert!(ran.stdout.contains("*1 "), "{ran:?}");
+    assert_eq!((one.sessions(), other.sessions()), (1, 1));
+}
+
+#[test]
+fn what_init_says_follows_the_settings() {
+    use z3950_asn1::apdu::{Apdu, IdAuthentication, Options};
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .start();
+    let commands = format!(
+        "zversion 2\nnegcharset utf-8 1\nlang eng\nauthentication ada staff secret\nset_otherinfo 0 1.2.840.10003.10.1000.81.3 192.0.2.1\nrefid r1\nopen {}/cat\nfind @attr 1=1032 id7\n",
+        server.addr()
+    );
+    let ran = z3950_fed(["open", &format!("{}/cat", server.addr())], &commands);
+    assert!(ran.stdout.contains("1 hit\n"), "{ran:?}");
+    let mut entries = server
+        .wait_for_end()
+        .into_iter()
+        .filter_map(|entry| entry.apdu);
+    let init = entries
+        .by_ref()
+        .filter_map(|apdu| match apdu {
+            Apdu::InitializeRequest(request) => Some(request),
+            _ => None,
+        })
+        .nth(1)
+        .expect("two sessions");
+    assert_eq!(init.protocol_version.highest(), Some(2));
+    assert!(init.options.contains(Options::NEGOTIATION_MODEL));
+    assert!(matches!(
+        init.id_authentication,
+        Some(IdAuthentication::IdPass(_))
+    ));
+    assert_eq!(init.other_info.map(|info| info.0.len()), Some(2));
+    let search = entries.find_map(|apdu| match apdu {
+        Apdu::SearchRequest(request) => Some(request),
+        _ => None,
+    });
+    let search = search.expect("a search");
+    assert_eq!(search.other_info.map(|info| info.0.len()), Some(1));
+    assert_eq!(
+        search.reference_id.map(|id| id.0.as_bytes().to_vec()),
+        Some(b"r1".to_vec())
+    );
+}
+
+/// Ordinary commands, for both programs.
+const ORDINARY: &str = "\
+base Default
+find 15
+show 1+2
+find @attr 1=4 7
+find @and @attr 1=4 3 @attr 1=1003 3
+setnames 0
+format sutrs
+elements F
+find 12
+show 1
+format usmarc
+querytype ccl2rpn
+find 9
+querytype prefix
+scansize 5
+scan @attr 1=4 war
+lslb 10
+ssub 2
+mspn 1
+find 2
+refid abc
+find 4
+close
+";
+
+#[test]
+fn a_file_of_yaz_client_runs_unchanged() {
+    use z3950_tests::peer;
+    use z3950_tests::program::run;
+    let (Some(server), Some(yaz)) = (peer::yaz_ztest(), peer::find("yaz-client")) else {
+        return;
+    };
+    let target = format!("127.0.0.1:{}/Default", server.port);
+    let commands = format!("open {target}\n{ORDINARY}");
+    let theirs = run(
+        &mut std::process::Command::new(yaz),
+        &format!("{commands}quit\n"),
+    );
+    let theirs: Vec<&str> = theirs
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix("Number of hits: ")?.split(',').next())
+        .collect();
+    let ran = z3950_fed(["open", &target], &commands);
+    let ours: Vec<&str> = ran
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_suffix(" hits").or(line.strip_suffix(" hit")))
+        .collect();
+    assert!(theirs.len() >= 7, "{theirs:?}");
+    assert_eq!(ours, theirs, "{ran:?}");
+    assert!(!ran.stderr.contains("error"), "{ran:?}");
+}

@@ -7,5 +7,6 @@ mod gopher;
 mod imitate;
 mod records;
 mod servers;
+mod services;
 mod yaz_client;
 mod zoomsh;

@@ -121,7 +121,24 @@ async fn z_7_1_init_comes_first_and_offers_what_it_should() {
     assert_eq!(init.protocol_version.highest(), Some(3));
     assert_eq!(
         init.options.names().collect::<Vec<_>>(),
-        ["search", "present", "delSet", "namedResultSets"]
+        [
+            "search",
+            "present",
+            "delSet",
+            "resourceReport",
+            "triggerResourceCtrl",
+            "scan",
+            "sort",
+            "extendedServices",
+            "level-1Segmentation",
+            "level-2Segmentation",
+            "concurrentOperations",
+            "namedResultSets",
+            "resultCount",
+            "duplicateDetection",
+            "queryType104",
+            "stringSchema",
+        ]
     );
     assert_eq!(
         (init.preferred_message_size, init.exceptional_record_size),
@@ -282,6 +299,7 @@ async fn z_7_5_what_cannot_be_presented_is_said() {
             result_set: set.into(),
             element_set: element_set.map(Into::into),
             record_syntax,
+            ..PresentOptions::default()
         };
     for (start, count, options, expected) in [
         (1, 1, options("default", None, None), None),

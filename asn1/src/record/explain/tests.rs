@@ -176,8 +176,7 @@ fn records_travel_there_and_back() {
             decode_value::<ExplainRecord>(&octets).expect("decodes"),
             record
         );
-        let external =
-            crate::apdu::External::of_value(oid::EXPLAIN, &record).expect("encodes");
+        let external = crate::apdu::External::of_value(oid::EXPLAIN, &record).expect("encodes");
         assert_eq!(
             RetrievedRecord::of(&external),
             RetrievedRecord::Explain(record)

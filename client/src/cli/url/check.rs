@@ -13,14 +13,15 @@ use crate::cli::args::{Global, Reading};
 use crate::cli::input::Lines;
 use crate::cli::output::{Failure, Output};
 use crate::cli::{
-    Exit, Interrupt, client, end, explain_outcome, gopher as cli_gopher, runtime, timeouts,
+    Exit, Interrupt, client, connection, end, explain_outcome, gopher as cli_gopher, runtime,
+    timeouts,
 };
 use crate::client::{Client, ClientOptions};
 use crate::error::Diagnostics;
 use crate::gopher::{self, GopherError, GopherOptions, GopherPlanError};
 use crate::plan::{PlanOptions, plan};
 use crate::retrieve::Outcome;
-use crate::transport::Tcp;
+use crate::transport::Routes;
 use crate::url::{Kind, Locator, Url, UrlError, Z3950Url};
 
 #[derive(Debug, clap::Args)]
@@ -153,6 +154,7 @@ struct Follower {
     client: Client,
     /// `None` with `--demo`, whose catalogue speaks no Gopher.
     gopher: Option<GopherOptions>,
+    routes: Routes,
 }
 
 impl Follower {
@@ -164,6 +166,7 @@ impl Follower {
         };
         Ok(Self {
             client: client(global, options).await?,
+            routes: connection::routes(&global.connection)?,
             gopher: (!global.demo).then(|| GopherOptions {
                 timeouts,
                 ..GopherOptions::default()
@@ -181,7 +184,8 @@ impl Follower {
                 Some(Followed::new(status, detail, exit))
             }
             Url::Gopher(url) => {
-                match gopher::retrieve(url, self.gopher.as_ref()?, &Tcp::default()).await {
+                let way = cli_gopher::way(&self.routes, url).ok()?;
+                match gopher::retrieve(url, self.gopher.as_ref()?, &way).await {
                     Ok(_) => Some(Followed::new(Status::Alive, String::new(), Exit::Delivered)),
                     Err(GopherError::Plan(error))
                         if !matches!(error, GopherPlanError::PortRefused(_)) =>

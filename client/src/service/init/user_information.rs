@@ -2,11 +2,12 @@
 //! format diag-1 (Z39.50-2003 Appendix USR, Appendix DIAG), and plain words where servers put those instead.
 
 use z3950_asn1::apdu::{
-    DefaultDiagFormat, DiagRec, External, ExternalEncoding, Information, InitializeResponse,
-    OtherInformation,
+    DefaultDiagFormat, DiagRec, External, ExternalEncoding, ExternalValue, Information,
+    InitializeResponse, OtherInformation,
 };
 use z3950_asn1::codec::decode_value;
-use z3950_asn1::codec::frame::{CONTEXT_CONSTRUCTED, Header, Length};
+use z3950_asn1::codec::frame::Header;
+use z3950_asn1::format::diag1::{Diagnostic, DiagnosticFormat, DiagnosticUnit};
 use z3950_asn1::oid::DIAG_1;
 
 use crate::error::Diagnostics;
@@ -44,8 +45,9 @@ impl UserInformation {
             ExternalEncoding::Arbitrary(_) => return,
         };
         if external.direct_reference == Some(DIAG_1) {
-            let diagnostics = diag_1(octets).into_iter().map(DiagRec::DefaultFormat);
-            self.diagnostics.0.extend(diagnostics);
+            if let Ok(format) = DiagnosticFormat::from_external(external) {
+                self.diag_1(&format, external);
+            }
         } else if let Ok(information) = decode_value::<OtherInformation>(octets) {
             self.units(&information, depth);
         } else if let Ok(diagnostic) = decode_value::<DefaultDiagFormat>(octets) {
@@ -57,6 +59,24 @@ impl UserInformation {
         }
     }
 
+    /// Diagnostics with structured details stay in their EXTERNAL.
+    fn diag_1(&mut self, format: &DiagnosticFormat, external: &External) {
+        let diagnostics = format.default_diagnostics().cloned();
+        self.diagnostics
+            .0
+            .extend(diagnostics.map(DiagRec::DefaultFormat));
+        let is_explicit = |unit: &DiagnosticUnit| {
+            matches!(unit.diagnostic, Some(Diagnostic::ExplicitDiagnostic(_)))
+        };
+        if format.0.iter().any(is_explicit) {
+            let external = DiagRec::ExternallyDefined(external.clone());
+            self.diagnostics.0.push(external);
+        }
+        let messages = format.0.iter().filter_map(|unit| unit.message.as_ref());
+        self.text
+            .extend(messages.filter_map(|message| words(message.as_bytes())));
+    }
+
     fn units(&mut self, information: &OtherInformation, depth: usize) {
         for unit in &information.0 {
             match &unit.information {
@@ -66,44 +86,6 @@ impl UserInformation {
             }
         }
     }
-}
-
-/// The default-format diagnostics of `SEQUENCE OF SEQUENCE { diagnostic [1] CHOICE { defaultDiagRec [1] … }, … }`.
-fn diag_1(octets: &[u8]) -> Vec<DefaultDiagFormat> {
-    const SEQUENCE: u8 = 0x30;
-    let list = values(octets).find(|value| value.first() == Some(&SEQUENCE));
-    let entries = list.into_iter().flat_map(|list| values(contents(list)));
-    let choices =
-        entries.flat_map(|entry| values(contents(entry)).filter(|value| is_tagged(value)));
-    choices
-        .flat_map(|choice| values(contents(choice)).filter(|value| is_tagged(value)))
-        .filter_map(|value| {
-            // IMPLICIT [1] stands where the tag of SEQUENCE would.
-            let sequence: Vec<u8> = value
-                .iter()
-                .enumerate()
-                .map(|(index, octet)| if index == 0 { SEQUENCE } else { *octet })
-                .collect();
-            decode_value(&sequence).ok()
-        })
-        .collect()
-}
-
-fn is_tagged(value: &[u8]) -> bool {
-    value.first() == Some(&(CONTEXT_CONSTRUCTED | 1))
-}
-
-/// The BER values of definite length that stand one after the other, up to the first other thing.
-fn values(mut octets: &[u8]) -> impl Iterator<Item = &[u8]> {
-    std::iter::from_fn(move || {
-        let header = Header::read(octets).ok()??;
-        let Length::Definite(length) = header.length else {
-            return None;
-        };
-        let (value, rest) = octets.split_at_checked(header.octets.checked_add(length)?)?;
-        octets = rest;
-        Some(value)
-    })
 }
 
 fn contents(value: &[u8]) -> &[u8] {
@@ -170,16 +152,7 @@ mod tests {
 
     fn diag_1_octets(condition: i64, addinfo: &str) -> Vec<u8> {
         let diagnostic = DefaultDiagFormat::bib1(condition, addinfo);
-        let mut octets = encode_value(&diagnostic).expect("encodes");
-        for tag in [0xa1, 0xa1, 0x30, 0x30] {
-            if tag == 0xa1 && octets.first() == Some(&0x30) {
-                octets[0] = tag;
-                continue;
-            }
-            let length = u8::try_from(octets.len()).expect("short");
-            octets = [&[tag, length], octets.as_slice()].concat();
-        }
-        octets
+        encode_value(&DiagnosticFormat::of(diagnostic)).expect("encodes")
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! Real APDUs changed at random, 600,000 in this program, through framing, decoding and the server's session:
 //! nothing panics, grows or loses its place. The client's session is treated so in its own crate.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use bytes::{Bytes, BytesMut};
 use tokio_util::codec::Decoder;
 use z3950_asn1::apdu::{Apdu, Query, RpnQuery};
 use z3950_asn1::codec::frame::{ApduCodec, StreamError};
 use z3950_asn1::codec::{decode, dump, encode};
-use z3950_server::{Limits, MemoryBackend, Session};
+use z3950_server::{Limits, MemoryBackend, Session, Target};
 use z3950_tests::hex;
 use z3950_tests::random::{Random, mutations};
 
@@ -117,6 +119,14 @@ fn check_value(apdu: &Apdu) {
     }
 }
 
+/// What a future gives that waits for nothing.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("databases in memory wait for nothing"),
+    }
+}
+
 #[test]
 fn the_session_of_the_server() {
     let samples = samples();
@@ -125,16 +135,17 @@ fn the_session_of_the_server() {
         .find(|sample| sample.first() == Some(&0xb4))
         .expect("an Init")
         .clone();
-    let backend = Arc::new(MemoryBackend::demo());
-    let limits = Arc::new(Limits::default());
+    let limits = Limits::default();
+    let target = Target::new(Arc::new(MemoryBackend::demo()), limits.clone());
+    let target = Arc::new(target);
     let mut random = Random::new("the session of the server");
-    let mut session = Session::new(backend.clone(), limits.clone());
+    let mut session = Session::new(target.clone());
     let mut answered = 0;
     for _ in 0..mutations(100_000) {
         if !session.is_open() {
-            session = Session::new(backend.clone(), limits.clone());
+            session = Session::new(target.clone());
             if random.below(8) > 0 {
-                assert!(!session.receive(&init).hang_up, "Init is granted");
+                assert!(!now(session.receive(&init)).hang_up, "Init is granted");
             }
         }
         let mutant = random.pick(&samples).clone();
@@ -143,7 +154,7 @@ fn the_session_of_the_server() {
         } else {
             mutant
         };
-        let reply = session.receive(&mutant);
+        let reply = now(session.receive(&mutant));
         for apdu in &reply.apdus {
             answered += 1;
             assert!(

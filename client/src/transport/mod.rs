@@ -1,5 +1,23 @@
-//! From a host and a port to a stream of octets: names, sockets, and how long to wait for either.
+//! From a host and a port to a stream of octets: names, sockets, TLS, proxies, and how long to wait for each.
 //! Z39.50-2003 §1 leaves the transport open; TCP is the one RFC 2056 means, port 210 its default.
+//!
+//! | connector | goes |
+//! |---|---|
+//! | [`Tcp`] | to the addresses of a host, IPv6 and IPv4 in turn |
+//! | [`Unix`] | to a socket of this machine |
+//! | [`Tls`] | through another connector, then proves who the server is |
+//! | [`Proxied`] | through an HTTP or SOCKS5 proxy |
+//!
+//! [`Routes`] puts them together for an endpoint.
+
+#[cfg(feature = "proxy")]
+mod proxy;
+mod route;
+mod tcp;
+#[cfg(feature = "tls")]
+mod tls;
+#[cfg(unix)]
+mod unix;
 
 use std::future::Future;
 use std::io;
@@ -9,9 +27,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::time::Instant;
 
+#[cfg(feature = "proxy")]
+pub use self::proxy::{NoProxy, Proxied, Proxy, ProxyError};
+pub use self::route::{RouteError, Routes};
+pub use self::tcp::Tcp;
+#[cfg(feature = "tls")]
+pub use self::tls::{ClientCertificate, Tls, TlsError, TlsOptions};
+#[cfg(unix)]
+pub use self::unix::Unix;
 use crate::error::{Cause, Error, Phase};
 use crate::url::Host;
 
@@ -61,6 +86,11 @@ impl Timeouts {
         self.limit(self.answer)
     }
 
+    /// The deadline alone, while a person is asked.
+    pub(crate) fn to_deadline(self) -> Limit {
+        self.limit(None)
+    }
+
     fn limit(self, wait: Option<Duration>) -> Limit {
         let step = wait
             .filter(|wait| !wait.is_zero())
@@ -87,6 +117,20 @@ impl Limit {
         )
     }
 
+    /// The moment; `None` if there is none.
+    pub(crate) fn at(&self) -> Option<Instant> {
+        self.0.as_ref().map(|(at, _)| *at)
+    }
+
+    /// What a wait is that lasted until then.
+    pub(crate) fn error(&self, phase: Phase) -> Error {
+        let cause = self.0.as_ref().map(|(_, cause)| cause.clone());
+        Error::Unavailable {
+            phase,
+            cause: cause.unwrap_or(Cause::Deadline),
+        }
+    }
+
     /// Waits for `work`, but no longer than this.
     pub(crate) async fn hold<T>(
         &self,
@@ -104,18 +148,6 @@ impl Limit {
                     })
             }
         }
-    }
-
-    /// A share of the time left: one of `parts` equal ones.
-    fn share(&self, parts: usize) -> Self {
-        Self(self.0.as_ref().map(|(at, cause)| {
-            let now = Instant::now();
-            let parts = u32::try_from(parts).unwrap_or(u32::MAX).max(1);
-            (
-                now + at.saturating_duration_since(now) / parts,
-                cause.clone(),
-            )
-        }))
     }
 }
 
@@ -162,6 +194,8 @@ impl Resolve for SocketAddr {
 }
 
 /// Opens a stream of octets to a host and port.
+///
+/// A connector that leads to one place only, such as [`Unix`], need not look at either.
 pub trait Connect: Send + Sync {
     /// A stream to `host`, opened within `timeouts.connect`.
     ///
@@ -175,186 +209,20 @@ pub trait Connect: Send + Sync {
     ) -> BoxFuture<'a, Result<BoxStream, Error>>;
 }
 
-/// TCP over IPv4 and IPv6.
-#[derive(Clone)]
-pub struct Tcp {
-    resolver: Arc<dyn Resolve>,
-}
-
-impl Tcp {
-    /// TCP to the addresses that `resolver` finds.
-    pub fn new(resolver: impl Resolve + 'static) -> Self {
-        Self {
-            resolver: Arc::new(resolver),
-        }
-    }
-}
-
-impl Default for Tcp {
-    fn default() -> Self {
-        Self::new(SystemResolver)
-    }
-}
-
-impl Connect for Tcp {
+impl Connect for Arc<dyn Connect> {
     fn connect<'a>(
         &'a self,
         host: &'a Host,
         port: u16,
         timeouts: &'a Timeouts,
     ) -> BoxFuture<'a, Result<BoxStream, Error>> {
-        Box::pin(async move {
-            let limit = timeouts.to_connect();
-            let addresses = limit
-                .hold(Phase::Resolve, self.resolver.resolve(host, port))
-                .await?
-                .map_err(no_address)?;
-            let stream = first_reachable(&addresses, &limit).await?;
-            Ok(Box::new(stream) as BoxStream)
-        })
-    }
-}
-
-/// Tries one address after the other; a silent one takes no more than its share of the time left.
-async fn first_reachable(addresses: &[SocketAddr], limit: &Limit) -> Result<TcpStream, Error> {
-    let mut failure = no_address(io::ErrorKind::NotFound.into());
-    for (index, address) in addresses.iter().enumerate() {
-        let share = limit.share(addresses.len() - index);
-        failure = match share
-            .hold(Phase::Connect, TcpStream::connect(address))
-            .await
-        {
-            Ok(Ok(stream)) => {
-                // Requests are small and answered one by one; an error here costs speed only.
-                let _ = stream.set_nodelay(true);
-                return Ok(stream);
-            }
-            Ok(Err(error)) => not_connected(error),
-            Err(timeout) => timeout,
-        };
-        tracing::info!(%address, %failure, "address not reachable");
-    }
-    Err(failure)
-}
-
-fn no_address(error: io::Error) -> Error {
-    Error::Unavailable {
-        phase: Phase::Resolve,
-        cause: Cause::Dns(Arc::new(error)),
-    }
-}
-
-fn not_connected(error: io::Error) -> Error {
-    let cause = match error.kind() {
-        io::ErrorKind::ConnectionRefused => Cause::Refused,
-        _ => Cause::Other,
-    };
-    Error::Unavailable {
-        phase: Phase::Connect,
-        cause: cause(Arc::new(error)),
+        (**self).connect(host, port, timeouts)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::url::Mode;
-    use tokio::net::TcpListener;
-
-    struct Names(io::Result<Vec<SocketAddr>>);
-
-    impl Resolve for Names {
-        fn resolve<'a>(
-            &'a self,
-            _: &'a Host,
-            _: u16,
-        ) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
-            Box::pin(async move {
-                match &self.0 {
-                    Ok(addresses) => Ok(addresses.clone()),
-                    Err(error) => Err(error.kind().into()),
-                }
-            })
-        }
-    }
-
-    struct Never;
-
-    impl Resolve for Never {
-        fn resolve<'a>(
-            &'a self,
-            _: &'a Host,
-            _: u16,
-        ) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
-            Box::pin(std::future::pending())
-        }
-    }
-
-    async fn connect(resolver: impl Resolve + 'static) -> Result<BoxStream, Error> {
-        let host = Host::parse("lib.example", Mode::Strict).expect("a host");
-        Tcp::new(resolver)
-            .connect(&host, 210, &Timeouts::default())
-            .await
-    }
-
-    /// A port of this machine that nobody listens at, as far as that can be known.
-    async fn unused() -> SocketAddr {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        listener.local_addr().expect("its address")
-    }
-
-    #[tokio::test]
-    async fn all_addresses_are_tried_in_order() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = listener.local_addr().expect("its address");
-        assert!(connect(address).await.is_ok());
-        assert!(
-            connect(Names(Ok(vec![unused().await, address])))
-                .await
-                .is_ok()
-        );
-        if let Ok(listener) = TcpListener::bind("[::1]:0").await {
-            assert!(
-                connect(listener.local_addr().expect("its address"))
-                    .await
-                    .is_ok()
-            );
-        }
-    }
-
-    #[tokio::test]
-    async fn causes_are_told_apart() {
-        let refused = connect(unused().await).await.err();
-        assert!(matches!(
-            refused,
-            Some(Error::Unavailable {
-                phase: Phase::Connect,
-                cause: Cause::Refused(_)
-            })
-        ));
-        for names in [Ok(vec![]), Err(io::ErrorKind::NotFound.into())] {
-            let unknown = connect(Names(names)).await.err();
-            assert!(matches!(
-                unknown,
-                Some(Error::Unavailable {
-                    phase: Phase::Resolve,
-                    cause: Cause::Dns(_)
-                })
-            ));
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_silent_resolver_ends_at_the_limit() {
-        let silent = connect(Never).await.err();
-        assert!(matches!(
-            silent,
-            Some(Error::Unavailable {
-                phase: Phase::Resolve,
-                cause: Cause::Timeout(_)
-            })
-        ));
-    }
 
     #[tokio::test(start_paused = true)]
     async fn the_nearer_limit_counts() {

@@ -1,0 +1,257 @@
+//! The numbers by which publications and records are known, checked and in one form: ISBN (ISO 2108), ISSN (ISO 3297),
+//! and the control numbers of the Library of Congress and OCLC as MARC 21 010 and 035 hold them.
+
+use std::fmt;
+
+/// A sound International Standard Book Number. `Display` is its 13 digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Isbn {
+    /// The digits without the check digit.
+    digits: [u8; 12],
+}
+
+/// What the ISBNs of ten digits begin with in thirteen.
+const BOOKLAND: [u8; 3] = [9, 7, 8];
+
+impl Isbn {
+    /// Reads an ISBN of 10 or 13 digits whose check digit is right; blanks and any kind of hyphen between them do not
+    /// count. `None` for every other text.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = check_digits(text, 13)?;
+        match *digits.as_slice() {
+            [ref number @ .., check] if digits.len() == 10 => {
+                let mut all = [0; 12];
+                for (to, from) in all.iter_mut().zip(BOOKLAND.iter().chain(number)) {
+                    *to = *from;
+                }
+                (is_decimal(number) && check == check_11(number)).then_some(Self { digits: all })
+            }
+            [9, 7, 8 | 9, ..] if digits.len() == 13 => {
+                let (number, check) = digits.split_at_checked(12)?;
+                let isbn = Self {
+                    digits: number.try_into().ok()?,
+                };
+                (is_decimal(number) && check == [isbn.check_digit()]).then_some(isbn)
+            }
+            _ => None,
+        }
+    }
+
+    /// The form of ten digits, which only numbers of the prefix 978 have.
+    pub fn ten(&self) -> Option<String> {
+        let (prefix, number) = self.digits.split_at_checked(3)?;
+        (prefix == BOOKLAND).then(|| {
+            let check = check_11(number);
+            number
+                .iter()
+                .chain([&check])
+                .map(|digit| letter(*digit))
+                .collect()
+        })
+    }
+
+    fn check_digit(&self) -> u8 {
+        let weighted = self.digits.iter().zip([1, 3].into_iter().cycle());
+        let sum: u32 = weighted
+            .map(|(digit, weight)| u32::from(*digit) * weight)
+            .sum();
+        u8::try_from((10 - sum % 10) % 10).unwrap_or(0)
+    }
+}
+
+impl fmt::Display for Isbn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.digits.into_iter().chain([self.check_digit()]);
+        f.write_str(&digits.map(letter).collect::<String>())
+    }
+}
+
+/// A sound International Standard Serial Number. `Display` is its eight digits with the hyphen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Issn {
+    /// The digits without the check digit.
+    digits: [u8; 7],
+}
+
+impl Issn {
+    /// Reads an ISSN whose check digit is right, hyphen or not. `None` for every other text.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = check_digits(text, 8)?;
+        let (number, check) = digits.split_at_checked(7)?;
+        let issn = Self {
+            digits: number.try_into().ok()?,
+        };
+        (is_decimal(number) && check == [check_11(number)]).then_some(issn)
+    }
+
+    /// Its eight digits alone.
+    pub fn without_hyphen(&self) -> String {
+        let digits = self.digits.into_iter().chain([check_11(&self.digits)]);
+        digits.map(letter).collect()
+    }
+}
+
+impl fmt::Display for Issn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.without_hyphen();
+        let (first, second) = digits.split_at(4);
+        write!(f, "{first}-{second}")
+    }
+}
+
+/// A Library of Congress Control Number in its normalised form, such as `n78890351` or `2001000002`: no blanks, what
+/// follows a slash left out, the serial number behind a hyphen filled up to six digits.
+///
+/// `None` for a text that is none: up to three letters, then eight digits, or ten with a year of four.
+pub fn lccn(text: &str) -> Option<String> {
+    let text: String = text.split('/').next()?.split_whitespace().collect();
+    let normalised = match text.split_once('-') {
+        None => text.to_ascii_lowercase(),
+        Some((year, serial)) => {
+            let is_serial = (1..=6).contains(&serial.len()) && all_digits(serial);
+            format!(
+                "{}{:0>6}",
+                year.to_ascii_lowercase(),
+                is_serial.then_some(serial)?
+            )
+        }
+    };
+    let prefix = normalised.find(|letter: char| !letter.is_ascii_lowercase())?;
+    let digits = normalised.get(prefix..)?;
+    let is_one = prefix <= 3 && matches!(digits.len(), 8 | 10) && all_digits(digits);
+    is_one.then_some(normalised)
+}
+
+/// The number of an OCLC control number as records write it: `(OCoLC)ocm00012345`, `ocn123456789`, `on1234567890`,
+/// without leading zeros. `None` for a text that is none.
+pub fn oclc_number(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let bare = ["(OCoLC)", "(ocolc)"]
+        .iter()
+        .find_map(|prefix| text.strip_prefix(prefix));
+    let rest = bare.unwrap_or(text).trim_start();
+    let number = ["ocm", "ocn", "on"]
+        .iter()
+        .find_map(|prefix| rest.strip_prefix(prefix));
+    if bare.is_none() && number.is_none() {
+        return None;
+    }
+    let digits = number.unwrap_or(rest).trim();
+    let significant = digits.trim_start_matches('0');
+    (all_digits(digits) && !significant.is_empty()).then_some(significant)
+}
+
+fn all_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit())
+}
+
+/// The digits of a number written with hyphens and blanks; X at the end is ten. `None` if there is anything else, or
+/// more than `most`.
+fn check_digits(text: &str, most: usize) -> Option<Vec<u8>> {
+    let mut digits = Vec::with_capacity(most);
+    for character in text.trim().chars() {
+        let digit = match character {
+            '0'..='9' => u8::try_from(character.to_digit(10)?).ok()?,
+            'X' | 'x' => 10,
+            '-' | ' ' | '\u{2010}'..='\u{2015}' => continue,
+            _ => return None,
+        };
+        if digits.len() == most {
+            return None;
+        }
+        digits.push(digit);
+    }
+    Some(digits)
+}
+
+fn is_decimal(digits: &[u8]) -> bool {
+    digits.iter().all(|digit| *digit < 10)
+}
+
+/// The check digit of ISBN-10 and ISSN: the digits weighted by their distance from it, modulo 11.
+fn check_11(number: &[u8]) -> u8 {
+    let weighted = number.iter().rev().zip(2_u32..);
+    let sum: u32 = weighted
+        .map(|(digit, weight)| u32::from(*digit) * weight)
+        .sum();
+    u8::try_from((11 - sum % 11) % 11).unwrap_or(0)
+}
+
+fn letter(digit: u8) -> char {
+    match digit {
+        10 => 'X',
+        _ => char::from_digit(u32::from(digit), 10).unwrap_or('?'),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn isbns_have_two_forms() {
+        for (text, thirteen, ten) in [
+            ("0-306-40615-2", "9780306406157", "0306406152"),
+            ("978-0-306-40615-7", "9780306406157", "0306406152"),
+            (" 0‐8044‐2957‐x ", "9780804429573", "080442957X"),
+            ("979-10-90636-07-1", "9791090636071", ""),
+        ] {
+            let isbn = Isbn::parse(text).expect(text);
+            assert_eq!(isbn.to_string(), thirteen);
+            assert_eq!(isbn.ten().unwrap_or_default(), ten);
+        }
+        for text in [
+            "",
+            "0306406153",
+            "9780306406158",
+            "97803064061570",
+            "123X567890",
+            "9770306406158",
+            "é",
+        ] {
+            assert_eq!(Isbn::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn issns_have_a_hyphen() {
+        for (text, issn) in [("03785955", "0378-5955"), ("2434-561x", "2434-561X")] {
+            assert_eq!(Issn::parse(text).expect(text).to_string(), issn);
+        }
+        for text in ["", "0378-5954", "0378595", "037859550", "x378-5955"] {
+            assert_eq!(Issn::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn control_numbers_are_normalised() {
+        for (text, normalised) in [
+            ("   78890351 ", Some("78890351")),
+            ("n78-890351", Some("n78890351")),
+            ("85-2 ", Some("85000002")),
+            ("2001-000002", Some("2001000002")),
+            ("75-425165//r75", Some("75425165")),
+            (" 79139101 /AC/r932", Some("79139101")),
+            ("NO 2003123456", Some("no2003123456")),
+            ("", None),
+            ("abcd12345678", None),
+            ("1234567", None),
+            ("85-", None),
+            ("85-1234567", None),
+            ("pg1342", None),
+        ] {
+            assert_eq!(lccn(text).as_deref(), normalised, "{text}");
+        }
+        for (text, number) in [
+            ("(OCoLC)ocm00012345", Some("12345")),
+            ("ocn123456789", Some("123456789")),
+            ("(OCoLC)1234", Some("1234")),
+            ("1234", None),
+            ("(OCoLC)", None),
+            ("(OCoLC)000", None),
+            ("onward", None),
+        ] {
+            assert_eq!(oclc_number(text), number, "{text}");
+        }
+    }
+}

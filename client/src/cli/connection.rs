@@ -1,0 +1,92 @@
+//! What the options of every command that connects mean: the way to servers, who to be there, and which targets are
+//! known by name.
+
+use std::env;
+
+use super::args::Connection;
+use super::output::Failure;
+use crate::profile::{Credentials, Profiles};
+use crate::service::init::InitOptions;
+use crate::transport::{ClientCertificate, NoProxy, Proxy, Routes, Tcp, Tls, TlsOptions};
+
+/// The ways to servers. Files of certificates are read now, so that a bad one is known before anything is sent.
+pub(super) fn routes(options: &Connection) -> Result<Routes, Failure> {
+    let tls = TlsOptions {
+        roots: options.ca_file.clone(),
+        insecure: options.insecure,
+        certificate: certificate(options)?,
+    };
+    if tls.roots.is_some() || tls.certificate.is_some() {
+        Tls::new(Tcp::default(), &tls).map_err(|error| usage(&error))?;
+    }
+    let routes = Routes::default().tls(tls);
+    Ok(match proxy(options)? {
+        (Some(proxy), exempt) => routes.proxy(proxy, exempt),
+        (None, _) => routes,
+    })
+}
+
+fn certificate(options: &Connection) -> Result<Option<ClientCertificate>, Failure> {
+    match (&options.cert, &options.key) {
+        (Some(chain), key) => Ok(Some(ClientCertificate {
+            chain: chain.clone(),
+            key: key.as_ref().unwrap_or(chain).clone(),
+        })),
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err(Failure::Usage("--key needs --cert".into())),
+    }
+}
+
+/// The proxy that the option names, else the environment.
+fn proxy(options: &Connection) -> Result<(Option<Proxy>, NoProxy), Failure> {
+    let variable = |name: &str| env::var(name).ok();
+    let named = match options.proxy.as_deref() {
+        None => return Proxy::from_environment(variable).map_err(|error| usage(&error)),
+        Some("none" | "") => return Ok((None, NoProxy::none())),
+        Some(text) => text.parse().map_err(|error| usage(&error))?,
+    };
+    let exempt = ["no_proxy", "NO_PROXY"].into_iter().find_map(variable);
+    Ok((Some(named), NoProxy::new(&exempt.unwrap_or_default())))
+}
+
+/// What to say at Init: who one is, if the options tell. Runs the command that gives the password, if there is one.
+pub(super) fn init(options: &Connection) -> Result<InitOptions, Failure> {
+    let credentials = Credentials {
+        user: options.user.clone(),
+        group: options.group.clone(),
+        password_env: options.password_env.clone(),
+        password_command: options.password_command.clone(),
+        open: options.open_auth,
+        anonymous: options.anonymous,
+    };
+    let has_password = credentials.password_env.is_some() || credentials.password_command.is_some();
+    let is_somebody = credentials.user.is_some() || credentials.group.is_some() || has_password;
+    if credentials.anonymous && is_somebody {
+        let words = "--anonymous cannot be with --user, --group or a password";
+        return Err(Failure::Usage(words.into()));
+    }
+    if credentials.open && !is_somebody {
+        return Err(Failure::Usage("--open-auth needs --user".into()));
+    }
+    let mut init = InitOptions::default();
+    if is_somebody || credentials.anonymous {
+        let authentication = credentials.authentication();
+        init.authentication = Some(authentication.map_err(|error| usage(&error))?);
+    }
+    Ok(init)
+}
+
+/// The targets that come with the program, and over them those of `--targets` or of the user's own file.
+pub(super) fn profiles(options: &Connection) -> Result<Profiles, Failure> {
+    let built_in = Profiles::built_in();
+    let own = || Profiles::user_file().filter(|path| path.exists());
+    match options.targets_file.clone().or_else(own) {
+        Some(path) => built_in.with_file(&path).map_err(|error| usage(&error)),
+        None => Ok(built_in),
+    }
+}
+
+/// An option that cannot be followed, with all that is behind it.
+pub(super) fn usage(error: &dyn std::error::Error) -> Failure {
+    Failure::Usage(super::report::chain(error))
+}

@@ -1,0 +1,154 @@
+//! `--json`: one object a line, whose keys are always there, so that programs need not guess.
+//!
+//! | key | holds |
+//! |---|---|
+//! | `v` | the version of this form: 1 |
+//! | `outcome` | `Delivered`, or what came of it instead, as in [`Outcome::name`]; `NotGranted` where the server has no such service |
+//! | `message` | the outcome in plain words; null with a record |
+//! | `host`, `port`, `databases` | where it was asked for |
+//! | `hits` | how many records match; null if that is not known |
+//! | `syntax`, `requested_syntax` | object identifiers of the record's syntax and of the one asked for |
+//! | `step` | which of several ways was successful, such as `1=7`; null if there is only one |
+//! | `diagnostic` | `{"set", "code", "text", "addinfo"}`, what the server said; or null |
+//! | `record` | the record as `--format json` writes it; or null |
+//!
+//! Beside these, each command has keys of its own:
+//!
+//! | command | keys |
+//! |---|---|
+//! | `get` | `url`, `docid` |
+//! | `search` | `target`, `query` in PQF, `position`; an object for each record, or one for a target without any |
+//! | `lookup` | `target`, `identifier`, `position`, `terms` that were searched for, `matched` |
+//! | `scan` | `target`, `query`, `position`, `term`, `is_start`; `hits` counts the records with the term |
+//! | `probe` | `target`, `tried`, `detail`; the outcomes are `Ok`, `Diagnostic`, `Dropped` and `NotGranted` |
+//! | `targets check` | `target`, `implementation` |
+//!
+//! An argument that is no URL, target or identifier has no object, only a message on standard error.
+
+use serde_json::{Map, Value, json};
+use z3950_asn1::apdu::{DiagRec, External};
+use z3950_asn1::charset::Charset;
+
+use super::output::{Failure, Output};
+use super::target::{Place, Unanswered};
+use crate::error::{Error, ProtocolFault};
+use crate::render::{Format, render};
+use crate::retrieve::Outcome;
+use crate::url::Host;
+
+/// The version of the form; another one when a key changes its meaning or goes away.
+const VERSION: u8 = 1;
+/// The keys of every command.
+const KEYS: [&str; 11] = [
+    "outcome",
+    "message",
+    "host",
+    "port",
+    "databases",
+    "hits",
+    "syntax",
+    "requested_syntax",
+    "step",
+    "diagnostic",
+    "record",
+];
+
+/// One object on its way to standard output.
+#[derive(Clone)]
+pub(super) struct Envelope(Map<String, Value>);
+
+impl Envelope {
+    /// An answer from a server, to a command with these keys of its own; all are null at first.
+    pub(super) fn new(host: &Host, port: u16, databases: Vec<String>, own: &[&str]) -> Self {
+        let keys = KEYS.iter().chain(own);
+        let nulls = keys.map(|key| ((*key).to_owned(), Value::Null)).collect();
+        Self(nulls)
+            .with("v", VERSION)
+            .with("host", host.to_string())
+            .with("port", port)
+            .with("databases", databases)
+    }
+
+    /// An answer from a target, which has the key `target` beside those given.
+    pub(super) fn of(place: &Place, own: &[&str]) -> Self {
+        let endpoint = &place.resolved.endpoint;
+        Self::new(&endpoint.host(), endpoint.port(), place.databases(), own)
+            .with("target", place.text.as_str())
+    }
+
+    /// The same, with another value of a key.
+    pub(super) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.0.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// The same, with an outcome and its words.
+    pub(super) fn outcome(self, name: &str, message: &str) -> Self {
+        self.with("outcome", name).with("message", message)
+    }
+
+    /// The same, with a failure as its outcome.
+    pub(super) fn failed(self, failure: &Unanswered) -> Self {
+        let (_, message) = failure.explain();
+        match failure {
+            Unanswered::Query(_) => self.outcome("NotSent", &message),
+            Unanswered::Credentials(_) => self.outcome("NoCredentials", &message),
+            Unanswered::Session(error) => self
+                .outcome(name(error), &message)
+                .diagnosed(error.diagnostics()),
+        }
+    }
+
+    /// The same, with the first of the diagnostics.
+    pub(super) fn diagnosed(self, diagnostics: &[DiagRec]) -> Self {
+        match diagnostics.first() {
+            Some(first) => self.with("diagnostic", diagnostic(first)),
+            None => self,
+        }
+    }
+
+    /// The same, with a record, read in a character set if one is given; and what a person should know of it.
+    pub(super) fn record(self, record: &External, charset: Option<Charset>) -> (Self, Vec<String>) {
+        let rendered = render(record, Format::Json, charset);
+        let value: Option<Value> = serde_json::from_slice(&rendered.octets).ok();
+        let syntax = record.direct_reference.map(|oid| oid.to_string());
+        let this = self
+            .with("outcome", "Delivered")
+            .with("syntax", syntax)
+            .with("record", value.unwrap_or_default());
+        (this, rendered.notes)
+    }
+
+    /// Writes it as a line.
+    pub(super) fn write(self, output: &mut Output) -> Result<(), Failure> {
+        output.line(&Value::Object(self.0).to_string())
+    }
+}
+
+/// The name of the outcome that an error is.
+fn name(error: &Error) -> &'static str {
+    match error {
+        Error::ProtocolError {
+            fault: ProtocolFault::NotGranted(_),
+            ..
+        } => "NotGranted",
+        error => Outcome::from(error.clone()).name(),
+    }
+}
+
+fn diagnostic(diagnostic: &DiagRec) -> Value {
+    match diagnostic {
+        DiagRec::DefaultFormat(diagnostic) => json!({
+            "set": diagnostic.diagnostic_set_id.to_string(),
+            "code": diagnostic.condition,
+            "text": diagnostic.message(),
+            "addinfo": diagnostic.addinfo.to_string_lossy(),
+        }),
+        DiagRec::ExternallyDefined(external) => json!({
+            "set": external.direct_reference.map(|oid| oid.to_string()),
+            "code": null,
+            "text": diagnostic.to_string(),
+            "addinfo": null,
+        }),
+    }
+}

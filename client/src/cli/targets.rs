@@ -1,0 +1,292 @@
+//! `z3950 targets`: the servers known by name, and a user's own file of them.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tempfile::NamedTempFile;
+
+use super::args::{Add, Given, Global, Targets};
+use super::envelope::Envelope;
+use super::exit::Exit;
+use super::output::{Failure, Output};
+use super::target::{Place, Reach, Unanswered};
+use super::{Interrupt, connection};
+use crate::profile::{Attribute, Entry, Origin, Profile, ProfileError, Profiles};
+use crate::session::Session;
+use crate::target::{Endpoint, Target};
+
+pub(super) async fn run(
+    command: &Targets,
+    global: &Global,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    match command {
+        Targets::List(arguments) => {
+            let profiles = connection::profiles(&global.connection)?;
+            for (name, entry) in profiles.iter() {
+                let line = match arguments.json {
+                    true => object(Some(name), &entry.profile, Some(&entry.origin)).to_string(),
+                    false => summary(name, entry),
+                };
+                output.line(&line)?;
+            }
+            Ok(Exit::Delivered)
+        }
+        Targets::Show(arguments) => show(arguments, global, output),
+        Targets::Add(arguments) => add(arguments, global, output),
+        Targets::Check(arguments) => check(arguments, global, output).await,
+        Targets::Path => {
+            output.line(&own_file(global)?.display().to_string())?;
+            Ok(Exit::Delivered)
+        }
+    }
+}
+
+/// The file of the option, else the user's.
+fn own_file(global: &Global) -> Result<PathBuf, Failure> {
+    let named = global.connection.targets_file.clone();
+    named
+        .or_else(Profiles::user_file)
+        .ok_or_else(|| Failure::Usage("there is no home to keep targets in; use --targets".into()))
+}
+
+/// `loc  lx2.loc.gov:210/LCDB  Library of Congress`
+fn summary(name: &str, entry: &Entry) -> String {
+    let Profile {
+        databases, title, ..
+    } = &entry.profile;
+    let mark = match entry.origin {
+        Origin::BuiltIn => "",
+        Origin::File(_) => " *",
+    };
+    let place = format!("{}/{}", entry.profile.endpoint(), databases.join("+"));
+    let title = title.as_deref().unwrap_or_default();
+    format!("{:<20} {place:<44} {title}", format!("{name}{mark}"))
+        .trim_end()
+        .to_owned()
+}
+
+fn show(arguments: &Given, global: &Global, output: &mut Output) -> Result<Exit, Failure> {
+    let profiles = connection::profiles(&global.connection)?;
+    let mut exit = Exit::Delivered;
+    for text in &arguments.targets {
+        let text = text.to_string_lossy();
+        let resolved = match profiles.resolve(&text) {
+            Ok(resolved) => resolved,
+            Err(error) => {
+                output.error(&super::report::chain(&error));
+                exit = exit.and(Exit::Usage);
+                continue;
+            }
+        };
+        let entry = resolved
+            .name
+            .as_deref()
+            .and_then(|name| profiles.named(name));
+        let Some((name, entry)) = entry else {
+            output.error(&format!("{text} has no profile"));
+            exit = exit.and(Exit::NoMatch);
+            continue;
+        };
+        let value = object(Some(name), &entry.profile, Some(&entry.origin));
+        match (arguments.json, value.as_object()) {
+            (false, Some(fields)) => {
+                for (key, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+                    let value = match value {
+                        Value::String(text) => text.clone(),
+                        other => other.to_string(),
+                    };
+                    output.line(&format!("{key:<16}{value}"))?;
+                }
+            }
+            _ => output.line(&value.to_string())?,
+        }
+    }
+    Ok(exit)
+}
+
+/// All that a profile says; of its credentials only that there are some.
+fn object(name: Option<&str>, profile: &Profile, origin: Option<&Origin>) -> Value {
+    let origin = origin.map(|origin| match origin {
+        Origin::BuiltIn => "built in, unverified".to_owned(),
+        Origin::File(path) => path.display().to_string(),
+    });
+    let attributes = profile.attributes.0.iter().map(Attribute::to_string);
+    let docid = profile.docid.iter().map(ToString::to_string);
+    json!({
+        "v": 1,
+        "name": name,
+        "title": profile.title,
+        "host": profile.host.to_string(),
+        "port": profile.port,
+        "tls": profile.tls,
+        "databases": profile.databases,
+        "record_syntax": profile.record_syntax.map(|oid| format!("{oid:?}")),
+        "element_set": profile.element_set,
+        "record_charset": profile.record_charset.map(|charset| charset.name()),
+        "query_charset": profile.query_charset.map(|charset| charset.name()),
+        "attributes": attributes.collect::<Vec<_>>(),
+        "docid": docid.collect::<Vec<_>>(),
+        "credentials": profile.credentials.is_some(),
+        "chunk": profile.chunk,
+        "pause": profile.pause.map(|pause| pause.as_secs_f64()),
+        "sessions": profile.sessions,
+        "source": profile.source,
+        "note": profile.note,
+        "origin": origin,
+    })
+}
+
+/// Adds a profile to the user's file, which is written anew as a whole or not at all.
+fn add(arguments: &Add, global: &Global, output: &mut Output) -> Result<Exit, Failure> {
+    let path = own_file(global)?;
+    let target: Target = arguments
+        .place
+        .parse()
+        .map_err(|error| connection::usage(&error))?;
+    let section = section(arguments, &target)?;
+    let mut text = String::new();
+    if path.exists() {
+        let known = Profiles::default().with_file(&path);
+        let known = known.map_err(|error| connection::usage(&error))?;
+        if known.named(&arguments.name).is_some() {
+            let words = format!("{} is in {} already", arguments.name, path.display());
+            return Err(Failure::Usage(words));
+        }
+        text = fs::read_to_string(&path)
+            .map_err(|error| Failure::input(&path.display().to_string(), &error))?;
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+    text.push_str(&section);
+    replace(&path, text.trim_start())?;
+    output.note(&format!("{} is now in {}", arguments.name, path.display()));
+    Ok(Exit::Delivered)
+}
+
+/// The lines of a file of targets that say so.
+fn section(arguments: &Add, target: &Target) -> Result<String, Failure> {
+    let (Endpoint::Tcp(host, port) | Endpoint::Tls(host, port)) = &target.endpoint else {
+        return Err(Failure::Usage(
+            "a profile is about a host, not a socket of this machine".into(),
+        ));
+    };
+    if target.proxy.is_some() {
+        return Err(Failure::Usage("a profile has no proxy; use --proxy".into()));
+    }
+    let names = target.databases.iter();
+    let databases = names.map(|name| name.0.to_string_lossy().into_owned());
+    let mut table = toml::Table::new();
+    table.insert("host".into(), host.to_string().into());
+    table.insert("port".into(), i64::from(*port).into());
+    table.insert("databases".into(), databases.collect::<Vec<_>>().into());
+    if matches!(target.endpoint, Endpoint::Tls(..)) {
+        table.insert("tls".into(), true.into());
+    }
+    for (key, value) in [
+        ("title", &arguments.title),
+        ("record_syntax", &arguments.syntax),
+        ("element_set", &arguments.element_set),
+        ("record_charset", &arguments.record_charset),
+        ("query_charset", &arguments.query_charset),
+    ] {
+        if let Some(value) = value {
+            table.insert(key.into(), value.as_str().into());
+        }
+    }
+    for (key, values) in [
+        ("attributes", &arguments.attributes),
+        ("docid", &arguments.docid),
+    ] {
+        if !values.is_empty() {
+            table.insert(key.into(), values.clone().into());
+        }
+    }
+    let unwritable = |error| Failure::machine("write a profile", &error);
+    let fields = toml::to_string(&table).map_err(unwritable)?;
+    Ok(format!("[targets.{}]\n{fields}", arguments.name))
+}
+
+/// Puts a file of targets in the place of another, once it has been read without a fault.
+fn replace(path: &Path, text: &str) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::machine(
+            "write the file of targets",
+            &format!("{}: {error}", path.display()),
+        )
+    };
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(folder).map_err(failed)?;
+    let mut file = NamedTempFile::new_in(folder).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    Profiles::default()
+        .with_file(file.path())
+        .map_err(|error| match error {
+            ProfileError::Malformed { error, .. } => Failure::Usage(error),
+            other => connection::usage(&other),
+        })?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+async fn check(arguments: &Given, global: &Global, output: &mut Output) -> Result<Exit, Failure> {
+    let reach = Reach::new(global).await?;
+    let mut exit = Exit::Delivered;
+    for text in &arguments.targets {
+        let Some(place) = reach.place(text, &[], output) else {
+            exit = exit.and(Exit::Usage);
+            continue;
+        };
+        let Ok(session) = Interrupt.or(reach.session(&place)).await else {
+            return Ok(Exit::Interrupted);
+        };
+        exit = exit.and(answer(arguments, &place, &session, output)?);
+        if let Ok(session) = session {
+            // What ended otherwise need not be closed.
+            let _ = session.close().await;
+        }
+    }
+    Ok(exit)
+}
+
+fn answer(
+    arguments: &Given,
+    place: &Place,
+    session: &Result<Session, Unanswered>,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let envelope = Envelope::of(place, &["implementation"]);
+    match session {
+        Ok(session) => {
+            let server = session.server_info();
+            let words = [&server.implementation_name, &server.implementation_version];
+            let words: Vec<&str> = words.into_iter().flatten().map(String::as_str).collect();
+            let name = crate::render::shown(words.join(" ").as_bytes());
+            match arguments.json {
+                true => envelope
+                    .with("outcome", "Ok")
+                    .with("implementation", name)
+                    .write(output)?,
+                false => {
+                    output.line(&format!("{place}: ok, version {}, {name}", server.version))?
+                }
+            }
+            Ok(Exit::Delivered)
+        }
+        Err(failure) => {
+            let (exit, words) = failure.explain();
+            match arguments.json {
+                true => envelope.failed(failure).write(output)?,
+                false => output.error(&format!("{place}: {words}")),
+            }
+            Ok(exit)
+        }
+    }
+}

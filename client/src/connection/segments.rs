@@ -1,0 +1,226 @@
+//! The answer to a Present in several pieces: Segments and the fragments of records in them put together again
+//! (Z39.50-2003 §3.3.2, §3.3.3).
+
+use z3950_asn1::apdu::{
+    External, ExternalEncoding, FragmentSyntax, NamePlusRecord, PresentResponse, Record, Records,
+    Segment,
+};
+use z3950_asn1::codec::decode_value;
+use z3950_asn1::oid::{self, Oid};
+use z3950_asn1::types::Any;
+
+use crate::error::ProtocolFault;
+
+/// The most octets that the Segments of one answer may have together.
+pub(super) const MAX_OCTETS: usize = 67_108_864;
+
+/// Record syntaxes whose records are BER values, however they were cut up.
+const ASN1_SYNTAXES: [Oid; 5] = [
+    oid::OPAC,
+    oid::GRS_1,
+    oid::SUMMARY,
+    oid::EXPLAIN,
+    oid::TASK_PACKAGE,
+];
+
+/// What has come of the answer to a Present ahead of its end.
+#[derive(Default)]
+pub(super) struct Segments {
+    records: Vec<NamePlusRecord>,
+    octets: usize,
+}
+
+impl Segments {
+    /// Takes in one Segment, which came in so many octets.
+    pub(super) fn add(&mut self, segment: Segment, octets: usize) -> Result<(), ProtocolFault> {
+        let announced = segment.number_of_records_returned;
+        let came = segment.segment_records.len();
+        if usize::try_from(announced) != Ok(came) {
+            return Err(ProtocolFault::Miscounted { announced, came });
+        }
+        self.octets = self.octets.saturating_add(octets);
+        if self.octets > MAX_OCTETS {
+            return Err(ProtocolFault::Segments(MAX_OCTETS));
+        }
+        self.records.extend(segment.segment_records);
+        Ok(())
+    }
+
+    /// The whole answer, of which `last` is the end. `syntax` is what was asked for, `are_fragments_allowed` whether
+    /// level 2 is in force; without it fragments stay what they are.
+    ///
+    /// Servers count the records of the end alone, or those of all segments: either number will do, and the number of
+    /// whole records takes its place. A diagnostic at the end that gives no record gives way to those that came.
+    pub(super) fn complete(
+        &mut self,
+        mut last: PresentResponse,
+        syntax: Option<Oid>,
+        are_fragments_allowed: bool,
+    ) -> Result<PresentResponse, ProtocolFault> {
+        let has_fragments =
+            |records: &[NamePlusRecord]| records.iter().any(|named| is_fragment(&named.record));
+        let is_cut = match &last.records.0 {
+            Some(Records::ResponseRecords(records)) => has_fragments(records),
+            _ => false,
+        };
+        if self.records.is_empty() && !(is_cut && are_fragments_allowed) {
+            return Ok(last);
+        }
+        let mut records = std::mem::take(&mut self.records);
+        let before = records.len();
+        let mut is_counted = false;
+        match last.records.0.take() {
+            Some(Records::ResponseRecords(rest)) => records.extend(rest),
+            None => {}
+            Some(_) => is_counted = true,
+        }
+        let announced = last.number_of_records_returned;
+        let came = records.len();
+        if are_fragments_allowed && has_fragments(&records) {
+            records = join(records, syntax)?;
+        }
+        let counts = [came, came - before, records.len()];
+        is_counted |= usize::try_from(announced).is_ok_and(|count| counts.contains(&count));
+        if !is_counted {
+            return Err(ProtocolFault::Miscounted { announced, came });
+        }
+        last.number_of_records_returned = i64::try_from(records.len()).unwrap_or(i64::MAX);
+        last.records = Records::ResponseRecords(records).into();
+        Ok(last)
+    }
+}
+
+fn is_fragment(record: &Record) -> bool {
+    matches!(
+        record,
+        Record::StartingFragment(_) | Record::IntermediateFragment(_) | Record::FinalFragment(_)
+    )
+}
+
+/// Makes records of fragments; what is whole stays as it is.
+fn join(
+    records: Vec<NamePlusRecord>,
+    syntax: Option<Oid>,
+) -> Result<Vec<NamePlusRecord>, ProtocolFault> {
+    let mut whole = Vec::with_capacity(records.len());
+    let mut open: Option<(NamePlusRecord, Parts)> = None;
+    for NamePlusRecord { name, record } in records {
+        match (record, open.take()) {
+            (Record::StartingFragment(fragment), None) => {
+                let parts = Parts::begin(fragment)?;
+                // The fragment's place is kept for the record.
+                let record = Record::RetrievalRecord(External::octet_aligned(oid::SUTRS, ""));
+                open = Some((NamePlusRecord { name, record }, parts));
+            }
+            (Record::IntermediateFragment(fragment), Some((place, mut parts))) => {
+                parts.add(fragment)?;
+                open = Some((place, parts));
+            }
+            (Record::FinalFragment(fragment), Some((mut place, mut parts))) => {
+                parts.add(fragment)?;
+                place.record = Record::RetrievalRecord(parts.record(syntax)?);
+                whole.push(place);
+            }
+            (record @ (Record::RetrievalRecord(_) | Record::SurrogateDiagnostic(_)), None) => {
+                whole.push(NamePlusRecord { name, record });
+            }
+            _ => return Err(ProtocolFault::Fragments),
+        }
+    }
+    match open {
+        None => Ok(whole),
+        Some(_) => Err(ProtocolFault::Fragments),
+    }
+}
+
+/// The octets of a record so far, and the syntax its first fragment names.
+struct Parts {
+    octets: Vec<u8>,
+    /// `None` for a fragment that bears no EXTERNAL around it.
+    tag: Option<Option<Oid>>,
+}
+
+impl Parts {
+    fn begin(fragment: FragmentSyntax) -> Result<Self, ProtocolFault> {
+        let tag = match &fragment {
+            FragmentSyntax::ExternallyTagged(external) => Some(external.direct_reference),
+            FragmentSyntax::NotExternallyTagged(_) => None,
+        };
+        let mut parts = Self {
+            octets: Vec::new(),
+            tag,
+        };
+        parts.add(fragment)?;
+        Ok(parts)
+    }
+
+    fn add(&mut self, fragment: FragmentSyntax) -> Result<(), ProtocolFault> {
+        match &fragment {
+            FragmentSyntax::NotExternallyTagged(octets) => self.octets.extend_from_slice(octets),
+            FragmentSyntax::ExternallyTagged(external) => match &external.encoding {
+                ExternalEncoding::OctetAligned(octets) => self.octets.extend_from_slice(octets),
+                ExternalEncoding::SingleAsn1Type(value) => {
+                    self.octets.extend_from_slice(value.as_bytes());
+                }
+                ExternalEncoding::Arbitrary(_) => return Err(ProtocolFault::Fragments),
+            },
+        }
+        Ok(())
+    }
+
+    /// The record. The standard leaves open what fragments without a tag are pieces of: of an EXTERNAL if they read as
+    /// one, otherwise of a record in the syntax asked for.
+    fn record(self, asked: Option<Oid>) -> Result<External, ProtocolFault> {
+        let direct_reference = match self.tag {
+            Some(syntax) => syntax,
+            None => match decode_value(&self.octets) {
+                Ok(external) => return Ok(external),
+                Err(_) => asked,
+            },
+        };
+        let is_asn1 = direct_reference.is_some_and(|syntax| ASN1_SYNTAXES.contains(&syntax));
+        let encoding = match is_asn1 {
+            true => ExternalEncoding::SingleAsn1Type(
+                Any::new(self.octets).ok_or(ProtocolFault::Fragments)?,
+            ),
+            false => ExternalEncoding::OctetAligned(self.octets.into()),
+        };
+        Ok(External {
+            direct_reference,
+            indirect_reference: None,
+            descriptor: None,
+            encoding,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_are_taken_up_to_the_limit() {
+        let segment = || Segment {
+            reference_id: None,
+            number_of_records_returned: 0,
+            segment_records: vec![],
+            other_info: None,
+        };
+        for (octets, expected) in [
+            (vec![MAX_OCTETS], Ok(())),
+            (vec![1, MAX_OCTETS - 1], Ok(())),
+            (
+                vec![MAX_OCTETS, 1],
+                Err(ProtocolFault::Segments(MAX_OCTETS)),
+            ),
+            (
+                vec![1, usize::MAX],
+                Err(ProtocolFault::Segments(MAX_OCTETS)),
+            ),
+        ] {
+            let mut segments = Segments::default();
+            let mut added = octets.iter().map(|octets| segments.add(segment(), *octets));
+            assert_eq!(added.try_for_each(|added| added), expected, "{octets:?}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The stream of a session as APDUs: what is put is written while the next one is waited for, so that neither side
+//! waits for the other to read.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use futures_util::{Sink, StreamExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio_util::codec::Framed;
+use tracing::{Level, debug, trace};
+use z3950_asn1::apdu::Apdu;
+use z3950_asn1::codec;
+use z3950_asn1::codec::frame::{ApduCodec, StreamError};
+use z3950_asn1::error::EncodeError;
+
+use crate::error::{Cause, Error, Phase};
+
+/// Both directions of a stream.
+pub(super) struct Wire<S> {
+    framed: Framed<S, ApduCodec>,
+    /// Something was put and may not have left yet.
+    is_unsent: bool,
+    /// The server takes nothing any more; what it has sent is still to be read.
+    is_deaf: bool,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
+    /// A stream whose APDUs have at most `max_apdu_size` octets.
+    pub(super) fn new(stream: S, max_apdu_size: usize) -> Self {
+        Self {
+            framed: Framed::new(stream, ApduCodec::new(max_apdu_size)),
+            is_unsent: false,
+            is_deaf: false,
+        }
+    }
+
+    /// Puts an APDU behind what is to be sent; it leaves during [`next`](Self::next) or [`flush`](Self::flush).
+    pub(super) fn put(&mut self, apdu: &Apdu) -> Result<(), EncodeError> {
+        let octets = codec::encode(apdu)?;
+        debug!(apdu = apdu.name(), octets = octets.len(), "sent");
+        trace_body(&octets);
+        if !self.is_deaf {
+            self.framed.write_buffer_mut().extend_from_slice(&octets);
+            self.is_unsent = true;
+        }
+        Ok(())
+    }
+
+    /// The octets of the next APDU; `None` when the server has ended the stream. Dropping the future loses nothing.
+    pub(super) async fn next(&mut self) -> Option<Result<Bytes, StreamError>> {
+        poll_fn(|context| {
+            match self.poll_sent(context) {
+                Poll::Ready(Err(error)) => return Poll::Ready(Some(Err(error))),
+                Poll::Ready(Ok(())) | Poll::Pending => {}
+            }
+            self.framed.poll_next_unpin(context)
+        })
+        .await
+    }
+
+    /// Waits until everything has left.
+    pub(super) async fn flush(&mut self) -> Result<(), StreamError> {
+        poll_fn(|context| self.poll_sent(context)).await
+    }
+
+    fn poll_sent(&mut self, context: &mut Context<'_>) -> Poll<Result<(), StreamError>> {
+        if !self.is_unsent {
+            return Poll::Ready(Ok(()));
+        }
+        let sent = Sink::<Bytes>::poll_flush(Pin::new(&mut self.framed), context);
+        let sent = ready!(sent);
+        self.is_unsent = false;
+        match sent {
+            // The server may have said why it went away: what it sent is still to be read.
+            Err(StreamError::Io(error)) if is_gone(&error) => {
+                self.is_deaf = true;
+                self.framed.write_buffer_mut().clear();
+                Poll::Ready(Ok(()))
+            }
+            sent => Poll::Ready(sent),
+        }
+    }
+
+    /// Takes what comes until the server's Close, or the end of the stream.
+    pub(super) async fn await_close(&mut self) {
+        while let Some(Ok(octets)) = self.next().await {
+            if let Ok(Apdu::Close(_)) = received(&octets) {
+                return;
+            }
+        }
+        // Octets left unread when the connection closes could cost the server our Close.
+        let mut dropped = [0; 4096];
+        while matches!(self.framed.get_mut().read(&mut dropped).await, Ok(1..)) {}
+    }
+
+    /// Ends our direction.
+    pub(super) async fn shutdown(&mut self) {
+        // Whoever is gone need not be told.
+        let _ = self.framed.get_mut().shutdown().await;
+    }
+}
+
+/// The APDU that came in these octets, noted in the log.
+pub(super) fn received(octets: &Bytes) -> Result<Apdu, z3950_asn1::error::DecodeError> {
+    let apdu = codec::decode(octets);
+    match &apdu {
+        Ok(apdu) => debug!(apdu = apdu.name(), octets = octets.len(), "received"),
+        Err(fault) => debug!(octets = octets.len(), %fault, "received what does not decode"),
+    }
+    trace_body(octets);
+    apdu
+}
+
+/// What a failed stream means to the one who waits for an answer.
+pub(super) fn stream_error(error: StreamError, phase: Phase) -> Error {
+    let cause = match error {
+        StreamError::Frame(fault) => {
+            debug!(%fault, "received what is no APDU");
+            return Error::fault(phase, fault);
+        }
+        StreamError::CutOff(octets) => Cause::CutOff(octets),
+        StreamError::Io(error) if is_gone(&error) => Cause::Disconnected,
+        StreamError::Io(error) => Cause::Other(Arc::new(error)),
+    };
+    Error::Unavailable { phase, cause }
+}
+
+fn is_gone(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(
+        error.kind(),
+        ErrorKind::BrokenPipe
+            | ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionAborted
+            | ErrorKind::UnexpectedEof
+    )
+}
+
+/// The octets of an APDU for people, secrets left out; at trace level only.
+fn trace_body(octets: &[u8]) {
+    if tracing::enabled!(Level::TRACE) {
+        trace!("\n{}", codec::dump::dump(octets));
+    }
+}

@@ -1,0 +1,196 @@
+//! Where in a MARC record an identifier stands, and whether as a valid number or as one that was cancelled (MARC 21 and
+//! UNIMARC: 010, 020, 022, 035 and their subfields).
+
+use std::fmt;
+
+use z3950_asn1::apdu::External;
+use z3950_asn1::oid::UNIMARC;
+use z3950_asn1::record::standard_number::{Isbn, Issn, lccn, oclc_number};
+use z3950_asn1::record::stream::{InputForm, RecordReader};
+use z3950_asn1::record::{Field, MarcRecord, RetrievedRecord, iso2709};
+
+use super::identifier::{Identifier, Kind};
+
+/// A place in a record that holds the identifier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Match {
+    /// The field, such as `020`.
+    pub tag: &'static str,
+    /// The subfield; `None` in a control field.
+    pub code: Option<&'static str>,
+    /// What stands there.
+    pub text: String,
+    /// Whether the number is one that was cancelled, is wrong, or belongs to another form of the publication.
+    pub is_cancelled: bool,
+}
+
+impl fmt::Display for Match {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.code {
+            Some(code) => write!(f, "{}${code}", self.tag),
+            None => f.write_str(self.tag),
+        }
+    }
+}
+
+/// Field, subfield, and whether numbers there do not stand for the publication itself. Valid numbers come first.
+type Place = (&'static str, Option<&'static str>, bool);
+
+const LOCAL: &[Place] = &[("001", None, false)];
+const MARC_21: [&[Place]; 4] = [
+    &[("020", Some("a"), false), ("020", Some("z"), true)],
+    &[
+        ("022", Some("a"), false),
+        ("022", Some("l"), false),
+        ("022", Some("m"), true),
+        ("022", Some("y"), true),
+        ("022", Some("z"), true),
+    ],
+    &[("010", Some("a"), false), ("010", Some("z"), true)],
+    &[
+        ("035", Some("a"), false),
+        ("001", None, false),
+        ("035", Some("z"), true),
+    ],
+];
+const UNIMARC_PLACES: [&[Place]; 4] = [
+    &[("010", Some("a"), false), ("010", Some("z"), true)],
+    &[
+        ("011", Some("a"), false),
+        ("011", Some("f"), false),
+        ("011", Some("y"), true),
+        ("011", Some("z"), true),
+    ],
+    &[],
+    &[
+        ("035", Some("a"), false),
+        ("001", None, false),
+        ("035", Some("z"), true),
+    ],
+];
+
+/// Where a record holds the identifier; `None` where it is no MARC record, or holds it nowhere that is known.
+pub fn matched(identifier: &Identifier, record: &External) -> Option<Match> {
+    let marc = marc(record)?;
+    let [isbn, issn, lccn, oclc] = match record.direct_reference == Some(UNIMARC) {
+        true => UNIMARC_PLACES,
+        false => MARC_21,
+    };
+    let places = match identifier.kind {
+        Kind::Isbn => isbn,
+        Kind::Issn => issn,
+        Kind::Lccn => lccn,
+        Kind::Oclc => oclc,
+        Kind::Local | Kind::Docid => LOCAL,
+    };
+    let wanted = normal(identifier.kind, &identifier.text);
+    places.iter().find_map(|&(tag, code, is_cancelled)| {
+        let mut texts = marc.fields_by_tag(tag).flat_map(|field| texts(field, code));
+        let text = texts.find(|text| normal(identifier.kind, text) == wanted)?;
+        Some(Match {
+            tag,
+            code,
+            text,
+            is_cancelled,
+        })
+    })
+}
+
+fn marc(record: &External) -> Option<MarcRecord> {
+    match RetrievedRecord::of(record) {
+        RetrievedRecord::Marc(octets) => iso2709::parse(&octets).ok().map(|parsed| parsed.record),
+        RetrievedRecord::Xml(octets) => {
+            let found = RecordReader::new(&octets[..], InputForm::MarcXml).next()?;
+            found.ok()?.record.ok()
+        }
+        _ => None,
+    }
+}
+
+fn texts(field: &Field, code: Option<&str>) -> Vec<String> {
+    let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
+    match code {
+        None => field.value().map(text).into_iter().collect(),
+        Some(code) => field
+            .subfields()
+            .filter(|subfield| subfield.code == code.as_bytes())
+            .map(|subfield| text(subfield.data))
+            .collect(),
+    }
+}
+
+/// A number in the one form by which two are compared, without what catalogues write behind it: `0306406152 (pbk.)`.
+fn normal(kind: Kind, text: &str) -> String {
+    let bare = text
+        .split(['(', ':', ';'])
+        .find(|part| !part.trim().is_empty());
+    let number = bare.unwrap_or(text).trim();
+    let normal = match kind {
+        Kind::Isbn => Isbn::parse(number).map(|isbn| isbn.to_string()),
+        Kind::Issn => Issn::parse(number).map(|issn| issn.to_string()),
+        Kind::Lccn => lccn(text.trim()),
+        Kind::Oclc => Some(oclc_number(text.trim()).unwrap_or(number).to_owned()),
+        Kind::Local | Kind::Docid => Some(text.trim().to_owned()),
+    };
+    // A number with a wrong check digit is still the same number.
+    normal.unwrap_or_else(|| {
+        let characters = number
+            .chars()
+            .filter(|character| character.is_alphanumeric());
+        characters.collect::<String>().to_lowercase()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use z3950_asn1::oid::USMARC;
+    use z3950_asn1::record::mrk;
+
+    fn external(lines: &str) -> External {
+        let text = format!("=LDR  00000nam a2200000 a 4500\n{lines}\n");
+        let records = mrk::parse_all(&text).expect("a record");
+        let record = records.first().expect("a record");
+        External::octet_aligned(USMARC, iso2709::encode(record).expect("fits"))
+    }
+
+    #[test]
+    fn numbers_are_found_where_they_stand() {
+        for (identifier, lines, place) in [
+            (
+                "isbn:9780306406157",
+                "=020  \\\\$a0306406152 (pbk.)",
+                "020$a",
+            ),
+            (
+                "isbn:0-306-40615-2",
+                "=020  \\\\$z9780306406157",
+                "020$z cancelled",
+            ),
+            (
+                "isbn:0306406152",
+                "=020  \\\\$z0306406152\n=020  \\\\$a9780306406157",
+                "020$a",
+            ),
+            (
+                "isbn:0306406153",
+                "=020  \\\\$z0-306-40615-3",
+                "020$z cancelled",
+            ),
+            ("issn:03785955", "=022  \\\\$a0378-5955", "022$a"),
+            ("issn:0378-5955", "=022  \\\\$y0378-5955", "022$y cancelled"),
+            ("lccn:85-2", "=010  \\\\$a   85000002 ", "010$a"),
+            ("oclc:12345", "=035  \\\\$a(OCoLC)ocm00012345", "035$a"),
+            ("local:b1", "=001  b1", "001"),
+            ("isbn:0306406152", "=020  \\\\$a9791090636071", "-"),
+        ] {
+            let identifier = identifier.parse().expect("an identifier");
+            let shown = match matched(&identifier, &external(lines)) {
+                Some(found) if found.is_cancelled => format!("{found} cancelled"),
+                Some(found) => found.to_string(),
+                None => "-".to_owned(),
+            };
+            assert_eq!(shown, place, "{identifier} in {lines}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Known items by the numbers people have for them, written as they come (Z39.50-2003 Appendix ATR.3; RFC 2056 §4 for
+//! docids): which searches to make, and which of them found what.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `identifier` | `isbn:…`, `issn:…` and so on, or the shape of a number |
+//! | `attempts` | the searches for one, most likely first |
+//! | `matched` | where in a record the identifier stands |
+
+use z3950_asn1::apdu::Query;
+use z3950_asn1::bib1::diagnostics::Condition;
+
+mod attempts;
+mod identifier;
+mod matched;
+
+pub use self::attempts::{Attempt, attempts};
+pub use self::identifier::{Identifier, IdentifierError, Kind};
+pub use self::matched::{Match, matched};
+use crate::error::Error;
+use crate::result_set::{ResultSet, ResultSetOptions};
+use crate::service::records::ResultRecord;
+use crate::service::search::SearchOptions;
+use crate::session::Session;
+
+/// Where to look, and which records are wanted.
+#[derive(Clone, Debug)]
+pub struct LookupOptions {
+    /// How to search; the databases at least.
+    pub search: SearchOptions,
+    /// The form of the records.
+    pub records: ResultSetOptions,
+    /// How many records to fetch at most.
+    pub count: u64,
+}
+
+/// What a lookup found.
+#[derive(Clone, Debug)]
+pub struct Found<'a> {
+    /// The search that found it.
+    pub attempt: &'a Attempt,
+    /// How many records match.
+    pub hits: u64,
+    /// The first of them.
+    pub records: Vec<ResultRecord>,
+}
+
+/// Makes the searches one after the other, until one finds something; `None` if none does.
+///
+/// Where the search for several forms at once is refused, they are searched for one by one, unless the server has no
+/// such index at all.
+///
+/// # Errors
+/// [`Error::Refused`] if every search was refused, or if the records are; others end the session.
+pub async fn lookup<'a>(
+    session: &Session,
+    attempts: &'a [Attempt],
+    options: &LookupOptions,
+) -> Result<Option<Found<'a>>, Error> {
+    let mut refusal = None;
+    let mut has_answered = false;
+    let mut one_by_one = false;
+    for attempt in attempts {
+        if attempt.is_single && !one_by_one {
+            continue;
+        }
+        let query = Query::Type1(attempt.query.clone());
+        let search = ResultSet::search(session, query, &options.search, options.records.clone());
+        match search.await {
+            Ok(set) if set.count() == 0 => {
+                has_answered = true;
+                one_by_one &= attempt.is_single;
+            }
+            Ok(mut set) => {
+                return Ok(Some(Found {
+                    attempt,
+                    hits: set.count(),
+                    records: match options.count {
+                        0 => Vec::new(),
+                        count => set.range(1, count).await?,
+                    },
+                }));
+            }
+            Err(Error::Refused { phase, diagnostics }) => {
+                one_by_one = !diagnostics.has(Condition::USE.0);
+                refusal = Some(Error::Refused { phase, diagnostics });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match refusal {
+        Some(refusal) if !has_answered => Err(refusal),
+        _ => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests;

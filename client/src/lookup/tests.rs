@@ -1,0 +1,138 @@
+//! Lookups at a server that takes some searches and refuses others: which are made, and which is said to have found.
+
+use std::sync::{Arc, Mutex};
+
+use z3950_asn1::apdu::*;
+
+use super::*;
+use crate::session::SessionOptions;
+use crate::testing::*;
+
+/// Looks for an identifier at a server that gives each query in PQF the hits of `answer`, or a diagnostic. Says what was
+/// searched for, then what was found.
+async fn check(identifier: &str, answer: fn(&str) -> Result<i64, i64>, expected: &[&str]) {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let notes = Arc::clone(&asked);
+    let stream = answering(move |request| {
+        let response: Apdu = match request {
+            Apdu::InitializeRequest(_) => init_response(true, ProtocolVersion::UP_TO_3).into(),
+            Apdu::SearchRequest(search) => {
+                let Query::Type1(query) = &search.query else {
+                    panic!("{search:?}");
+                };
+                let query = query.to_string();
+                notes.lock().expect("no panic").push(query.clone());
+                match answer(&query) {
+                    Ok(hits) => found(hits, Vec::new()).into(),
+                    Err(condition) => search_failed(diagnostic(condition, "")).into(),
+                }
+            }
+            Apdu::PresentRequest(_) => presented(
+                PresentStatus::SUCCESS,
+                Some(Records::ResponseRecords(vec![marc()])),
+            )
+            .into(),
+            _ => Close::new(CloseReason::FINISHED, None).into(),
+        };
+        Some(vec![response])
+    });
+    let session = Session::over(stream, &SessionOptions::default()).await;
+    let session = session.expect("a session");
+    let options = LookupOptions {
+        search: SearchOptions::default(),
+        records: ResultSetOptions::default(),
+        count: 1,
+    };
+    let attempts = attempts(&identifier.parse().expect("an identifier"));
+    let shown = match lookup(&session, &attempts, &options).await {
+        Ok(None) => "nothing".to_owned(),
+        Ok(Some(found)) => format!(
+            "{} of {} by {} {}",
+            found.records.len(),
+            found.hits,
+            found.attempt.attributes,
+            found.attempt.terms.join("|")
+        ),
+        Err(error) => error.to_string(),
+    };
+    let mut asked = std::mem::take(&mut *asked.lock().expect("no panic"));
+    asked.push(shown);
+    assert_eq!(asked, expected, "{identifier}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn searches_are_made_until_one_finds_something() {
+    let both = "@or @attr 1=8 0378-5955 @attr 1=8 03785955";
+    check(
+        "issn:0378-5955",
+        |_| Ok(1),
+        &[both, "1 of 1 by 1=8 0378-5955|03785955"],
+    )
+    .await;
+    // Operators are refused: each form by itself.
+    check(
+        "issn:0378-5955",
+        |query| match query {
+            "@attr 1=8 03785955" => Ok(1),
+            _ if query.starts_with("@or") => Err(110),
+            _ => Ok(0),
+        },
+        &[
+            both,
+            "@attr 1=8 0378-5955",
+            "@attr 1=8 03785955",
+            "1 of 1 by 1=8 03785955",
+        ],
+    )
+    .await;
+    // There is no such index: the forms by themselves would be refused too.
+    check(
+        "local:7",
+        |query| match query {
+            "@attr 1=12 7" => Err(114),
+            _ => Ok(1),
+        },
+        &["@attr 1=12 7", "@attr 1=1007 7", "1 of 1 by 1=1007 7"],
+    )
+    .await;
+    check(
+        "local:7",
+        |_| Ok(0),
+        &["@attr 1=12 7", "@attr 1=1007 7", "nothing"],
+    )
+    .await;
+    // A refusal beside a search that found nothing is no reason to give up.
+    check(
+        "local:7",
+        |query| match query {
+            "@attr 1=12 7" => Err(114),
+            _ => Ok(0),
+        },
+        &["@attr 1=12 7", "@attr 1=1007 7", "nothing"],
+    )
+    .await;
+    check(
+        "local:7",
+        |_| Err(235),
+        &[
+            "@attr 1=12 7",
+            "@attr 1=1007 7",
+            "Search failed: diagnostic 235 (there is no database of this name)",
+        ],
+    )
+    .await;
+    check(
+        "issn:0378-5955",
+        |query| match query.contains("1=8 ") {
+            true => Err(114),
+            false => Ok(1),
+        },
+        &[
+            both,
+            "@or @attr 5=1 @attr 1=8 0378-5955 @attr 5=1 @attr 1=8 03785955",
+            "@or @attr 1=1007 0378-5955 @attr 1=1007 03785955",
+            "1 of 1 by 1=1007 0378-5955|03785955",
+        ],
+    )
+    .await;
+}

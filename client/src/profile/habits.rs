@@ -1,0 +1,224 @@
+//! Attributes written as in PQF, `[set] type=value`, and laid under the operands of a query: many servers refuse an
+//! operand without a structure or a truncation attribute, or take it for something else (Z39.50-2003 §3.7.1).
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Deserialize;
+use z3950_asn1::apdu::{
+    AttributeElement, AttributeValue, AttributesPlusTerm, ComplexAttribute, Operand, RpnQuery,
+    RpnStructure, StringOrNumeric,
+};
+use z3950_asn1::query::{attribute_set, attribute_set_name};
+
+/// One attribute.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attribute(pub AttributeElement);
+
+/// Attributes of different types.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(try_from = "Written")]
+pub struct Attributes(pub Vec<Attribute>);
+
+/// Attributes as a list, or in one text separated by commas.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    One(String),
+    List(Vec<String>),
+}
+
+/// A text that is no attribute.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} is no attribute: write type=value, such as 4=2")]
+pub struct HabitError(String);
+
+impl FromStr for Attribute {
+    type Err = HabitError;
+
+    /// Reads `type=value`, or `set type=value` with the name or number of an attribute set.
+    fn from_str(text: &str) -> Result<Self, HabitError> {
+        let error = || HabitError(text.to_owned());
+        let (set, attribute) = match text.trim().rsplit_once(' ') {
+            Some((set, attribute)) => (Some(set.trim()), attribute),
+            None => (None, text.trim()),
+        };
+        let attribute_set = match set {
+            Some(name) => Some(attribute_set(name).ok_or_else(error)?),
+            None => None,
+        };
+        let (attribute_type, value) = attribute.split_once('=').ok_or_else(error)?;
+        let attribute_value = match value.parse() {
+            Ok(number) => AttributeValue::Numeric(number),
+            Err(_) if value.is_empty() => return Err(error()),
+            Err(_) => AttributeValue::Complex(Box::new(ComplexAttribute {
+                list: vec![StringOrNumeric::String(value.into())],
+                semantic_action: None,
+            })),
+        };
+        Ok(Self(AttributeElement {
+            attribute_set,
+            attribute_type: attribute_type.parse().map_err(|_| error())?,
+            attribute_value,
+        }))
+    }
+}
+
+impl fmt::Display for Attribute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let AttributeElement {
+            attribute_set,
+            attribute_type,
+            attribute_value,
+        } = &self.0;
+        if let Some(set) = attribute_set {
+            match attribute_set_name(set) {
+                Some(name) => write!(f, "{name} ")?,
+                None => write!(f, "{set} ")?,
+            }
+        }
+        write!(f, "{attribute_type}=")?;
+        match attribute_value {
+            AttributeValue::Numeric(value) => write!(f, "{value}"),
+            AttributeValue::Complex(complex) => match complex.list.first() {
+                Some(StringOrNumeric::String(name)) => f.write_str(&name.to_string_lossy()),
+                Some(StringOrNumeric::Numeric(value)) => write!(f, "{value}"),
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+impl FromStr for Attributes {
+    type Err = HabitError;
+
+    /// Reads attributes separated by commas.
+    fn from_str(text: &str) -> Result<Self, HabitError> {
+        let attributes = text.split(',').map(Attribute::from_str);
+        attributes.collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl fmt::Display for Attributes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, attribute) in self.0.iter().enumerate() {
+            let before = if index == 0 { "" } else { "," };
+            write!(f, "{before}{attribute}")?;
+        }
+        Ok(())
+    }
+}
+
+impl TryFrom<Written> for Attributes {
+    type Error = HabitError;
+
+    fn try_from(written: Written) -> Result<Self, HabitError> {
+        match written {
+            Written::One(text) => text.parse(),
+            Written::List(texts) => {
+                let attributes = texts.iter().map(|text| text.parse());
+                attributes.collect::<Result<_, _>>().map(Self)
+            }
+        }
+    }
+}
+
+impl Attributes {
+    /// Gives every operand of the query those attributes of whose type it has none.
+    pub fn lay_under(&self, query: &mut RpnQuery) {
+        if self.0.is_empty() {
+            return;
+        }
+        let mut waiting = vec![&mut query.rpn];
+        while let Some(structure) = waiting.pop() {
+            match structure {
+                RpnStructure::Op(Operand::AttributesPlusTerm(operand)) => self.complete(operand),
+                RpnStructure::Op(_) => {}
+                RpnStructure::RpnRpnOp(operation) => {
+                    waiting.extend([&mut operation.rpn1, &mut operation.rpn2]);
+                }
+            }
+        }
+    }
+
+    fn complete(&self, operand: &mut AttributesPlusTerm) {
+        for Attribute(habit) in &self.0 {
+            let attributes = &mut operand.attributes;
+            let has_one = attributes
+                .iter()
+                .any(|attribute| attribute.attribute_type == habit.attribute_type);
+            if !has_one {
+                attributes.push(habit.clone());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_are_read_and_written() {
+        for (text, written) in [
+            ("4=2", "4=2"),
+            (" gils 1=2000 ", "GILS 1=2000"),
+            ("1=dc.title", "1=dc.title"),
+            ("1=1032,4=104", "1=1032,4=104"),
+            ("1.2.3 4=5", "1.2.3 4=5"),
+            ("", " is no attribute: write type=value, such as 4=2"),
+            (
+                "title",
+                "title is no attribute: write type=value, such as 4=2",
+            ),
+            ("4=", "4= is no attribute: write type=value, such as 4=2"),
+            (
+                "nosuch 4=2",
+                "nosuch 4=2 is no attribute: write type=value, such as 4=2",
+            ),
+        ] {
+            let found = text.parse::<Attributes>().map_or_else(
+                |error| error.to_string(),
+                |attributes| attributes.to_string(),
+            );
+            assert_eq!(found, written, "{text}");
+        }
+    }
+
+    #[test]
+    fn operands_are_completed() {
+        let habits: Attributes = "2=3,5=100".parse().expect("attributes");
+        for (query, completed) in [
+            ("war", "@attr 2=3 @attr 5=100 war"),
+            (
+                "@attr 1=4 @attr 5=1 war",
+                "@attr 2=3 @attr 1=4 @attr 5=1 war",
+            ),
+            (
+                "@and @set a @attr 2=1 b",
+                "@and @set a @attr 5=100 @attr 2=1 b",
+            ),
+        ] {
+            let mut parsed: RpnQuery = query.parse().expect("a query");
+            habits.lay_under(&mut parsed);
+            let expected: RpnQuery = completed.parse().expect("a query");
+            let sorted = |query: &RpnQuery| {
+                let mut query = query.clone();
+                let mut waiting = vec![&mut query.rpn];
+                while let Some(structure) = waiting.pop() {
+                    match structure {
+                        RpnStructure::Op(Operand::AttributesPlusTerm(operand)) => operand
+                            .attributes
+                            .sort_by_key(|attribute| attribute.attribute_type),
+                        RpnStructure::Op(_) => {}
+                        RpnStructure::RpnRpnOp(operation) => {
+                            waiting.extend([&mut operation.rpn1, &mut operation.rpn2]);
+                        }
+                    }
+                }
+                query
+            };
+            assert_eq!(sorted(&parsed), sorted(&expected), "{query}");
+        }
+    }
+}

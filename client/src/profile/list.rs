@@ -1,0 +1,338 @@
+//! All profiles by name: those that come with the program, and over them those of the user's `targets.toml`. A target on
+//! a command line is the name of a profile, or a place whose profile is looked up by its host.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use etcetera::{BaseStrategy, choose_base_strategy};
+use serde::Deserialize;
+use z3950_asn1::apdu::DatabaseName;
+
+use super::Profile;
+use crate::target::{Endpoint, Target, TargetError};
+
+/// The targets that come with the program.
+const BUILT_IN: &str = include_str!("targets.toml");
+/// The user's own, under the folder for configuration files.
+const FILE: &str = "z3950/targets.toml";
+/// The largest file of targets taken, in octets.
+const MAX_FILE: u64 = 4 << 20;
+
+/// Profiles by name.
+#[derive(Clone, Debug, Default)]
+pub struct Profiles {
+    entries: BTreeMap<String, Entry>,
+}
+
+/// A profile, and where it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// What it says.
+    pub profile: Profile,
+    /// Who says so.
+    pub origin: Origin,
+}
+
+/// Where a profile comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It came with the program, and nobody has verified it.
+    BuiltIn,
+    /// A file of the user.
+    File(PathBuf),
+}
+
+/// A target, and the profile that goes with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    /// The profile's name; `None` where there is none.
+    pub name: Option<String>,
+    /// Where the server is.
+    pub endpoint: Endpoint,
+    /// The proxy of a `connect:` target.
+    pub proxy: Option<String>,
+    /// Those named, else those of the profile; may be empty.
+    pub databases: Vec<DatabaseName>,
+    /// What is known of it; nothing but its place, if it has no profile.
+    pub profile: Profile,
+}
+
+/// Why there are no profiles, or not the one asked for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProfileError {
+    /// The file cannot be read.
+    #[error("cannot read {}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        error: io::Error,
+    },
+    /// The file is no list of targets; says where.
+    #[error("{} is no list of targets: {error}", .path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with its line and column.
+        error: String,
+    },
+    /// The file is too large.
+    #[error("{} has more than {MAX_FILE} octets", .0.display())]
+    TooLarge(PathBuf),
+    /// Neither a profile nor a place.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    targets: BTreeMap<String, Profile>,
+}
+
+impl Profiles {
+    /// The user's file of targets, whether it exists or not; `None` on a system without a home.
+    pub fn user_file() -> Option<PathBuf> {
+        let folders = choose_base_strategy().ok()?;
+        Some(folders.config_dir().join(FILE))
+    }
+
+    /// The profiles that come with the program.
+    pub fn built_in() -> Self {
+        let mut profiles = Self::default();
+        // A test reads the list; an error in it leaves the user's own targets.
+        if let Ok(File { targets }) = toml::from_str(BUILT_IN) {
+            profiles.add(targets, &Origin::BuiltIn);
+        }
+        profiles
+    }
+
+    /// Adds those of a file, over others of the same name.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no list of targets.
+    pub fn with_file(mut self, path: &Path) -> Result<Self, ProfileError> {
+        let read = |error| ProfileError::Read {
+            path: path.to_owned(),
+            error,
+        };
+        if fs::metadata(path).map_err(read)?.len() > MAX_FILE {
+            return Err(ProfileError::TooLarge(path.to_owned()));
+        }
+        let text = fs::read_to_string(path).map_err(read)?;
+        let File { targets } = toml::from_str(&text).map_err(|error| ProfileError::Malformed {
+            path: path.to_owned(),
+            error: error.to_string(),
+        })?;
+        self.add(targets, &Origin::File(path.to_owned()));
+        Ok(self)
+    }
+
+    fn add(&mut self, targets: BTreeMap<String, Profile>, origin: &Origin) {
+        let entries = targets.into_iter().map(|(name, profile)| {
+            let origin = origin.clone();
+            (name, Entry { profile, origin })
+        });
+        self.entries.extend(entries);
+    }
+
+    /// The profile of that name, in any case.
+    pub fn named(&self, name: &str) -> Option<(&str, &Entry)> {
+        let found = self.entries.get_key_value(name).or_else(|| {
+            let mut entries = self.entries.iter();
+            entries.find(|(known, _)| known.eq_ignore_ascii_case(name))
+        });
+        found.map(|(name, entry)| (name.as_str(), entry))
+    }
+
+    /// The profile of a server, and of one of these databases if several profiles have the server.
+    pub fn at(&self, endpoint: &Endpoint, databases: &[DatabaseName]) -> Option<(&str, &Entry)> {
+        let here: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| entry.profile.endpoint() == *endpoint)
+            .collect();
+        let has = |entry: &Entry| {
+            let mut names = entry.profile.databases.iter();
+            names.any(|name| {
+                databases
+                    .iter()
+                    .any(|database| database.0.as_bytes().eq_ignore_ascii_case(name.as_bytes()))
+            })
+        };
+        here.iter()
+            .find(|(_, entry)| has(entry))
+            .or(here.first())
+            .map(|(name, entry)| (name.as_str(), *entry))
+    }
+
+    /// What a target on a command line means: `NAME`, `NAME/database+database`, or a place as [`Target`] reads it.
+    ///
+    /// # Errors
+    /// Neither of these.
+    pub fn resolve(&self, text: &str) -> Result<Resolved, ProfileError> {
+        let (name, named_databases) = text.split_once('/').unwrap_or((text, ""));
+        if let Some((name, entry)) = self.named(name) {
+            let names: Vec<&str> = named_databases
+                .split('+')
+                .filter(|name| !name.is_empty())
+                .collect();
+            return Ok(Resolved {
+                name: Some(name.to_owned()),
+                endpoint: entry.profile.endpoint(),
+                proxy: None,
+                databases: match names.is_empty() {
+                    true => databases(&entry.profile),
+                    false => names.into_iter().map(DatabaseName::from).collect(),
+                },
+                profile: entry.profile.clone(),
+            });
+        }
+        Ok(self.resolve_target(text.parse()?))
+    }
+
+    /// The same for a target already read.
+    pub fn resolve_target(&self, target: Target) -> Resolved {
+        let Target {
+            endpoint,
+            proxy,
+            databases: named,
+        } = target;
+        let found = self.at(&endpoint, &named);
+        let profile = match found {
+            Some((_, entry)) => entry.profile.clone(),
+            None => {
+                let tls = matches!(endpoint, Endpoint::Tls(..));
+                Profile::at(endpoint.host(), endpoint.port(), tls)
+            }
+        };
+        Resolved {
+            name: found.map(|(name, _)| name.to_owned()),
+            databases: match named.is_empty() {
+                true => databases(&profile),
+                false => named,
+            },
+            endpoint,
+            proxy,
+            profile,
+        }
+    }
+
+    /// All profiles by name, in alphabetical order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        let entries = self.entries.iter();
+        entries.map(|(name, entry)| (name.as_str(), entry))
+    }
+}
+
+fn databases(profile: &Profile) -> Vec<DatabaseName> {
+    let names = profile.databases.iter();
+    names
+        .map(|name| DatabaseName::from(name.as_str()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<Profiles, ProfileError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("targets.toml");
+        fs::write(&path, text).expect("written");
+        Profiles::default().with_file(&path)
+    }
+
+    #[test]
+    fn at_least_thirty_targets_come_with_the_program() {
+        let File { targets } = toml::from_str(BUILT_IN).expect("a list of targets");
+        assert!(targets.len() >= 30, "{}", targets.len());
+        for (name, profile) in targets {
+            assert!(
+                profile.title.is_some() && profile.source.is_some(),
+                "{name}"
+            );
+            assert!(!profile.databases.is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn targets_are_found_by_name_and_by_host() {
+        let profiles = of(
+            "[targets.Lib]\nhost='lib.example'\nport=2100\ndatabases=['books','maps']\n\
+             [targets.lib-serials]\nhost='LIB.example'\nport=2100\ndatabases=['serials']\n\
+             [targets.safe]\nhost='safe.example'\ntls=true\n",
+        )
+        .expect("profiles");
+        for (text, found) in [
+            ("lib", "Lib lib.example:2100 books+maps"),
+            ("LIB/maps", "Lib lib.example:2100 maps"),
+            ("lib.example:2100", "Lib lib.example:2100 books+maps"),
+            (
+                "lib.example:2100/Serials",
+                "lib-serials lib.example:2100 Serials",
+            ),
+            ("lib.example:2100/other", "Lib lib.example:2100 other"),
+            (
+                "z39.50s://lib.example:2100/maps",
+                "Lib lib.example:2100 maps",
+            ),
+            ("lib.example", "- lib.example:210 "),
+            ("safe", "safe ssl:safe.example:210 "),
+            ("ssl:safe.example", "safe ssl:safe.example:210 "),
+            ("safe.example", "- safe.example:210 "),
+            ("nosuch", "- nosuch:210 "),
+            ("a b", "a b is no target"),
+        ] {
+            let shown = match profiles.resolve(text) {
+                Ok(resolved) => {
+                    let names = resolved.databases.iter();
+                    let names: Vec<_> = names.map(|name| name.0.to_string_lossy()).collect();
+                    let name = resolved.name.as_deref().unwrap_or("-");
+                    format!("{name} {} {}", resolved.endpoint, names.join("+"))
+                }
+                Err(error) => error.to_string(),
+            };
+            assert_eq!(shown, found, "{text}");
+        }
+    }
+
+    #[test]
+    fn faults_of_a_file_have_a_line() {
+        for (text, line, words) in [
+            ("[targets.a]\nport=1\n", "line 1", "host"),
+            ("[targets.a]\nhost='a b'\n", "line 2", "no host"),
+            (
+                "[targets.a]\nhost='a'\nrecord_syntax='nosuch'\n",
+                "line 3",
+                "no record syntax",
+            ),
+            (
+                "[targets.a]\nhost='a'\nrecord_charset='nosuch'\n",
+                "line 3",
+                "character set",
+            ),
+            (
+                "[targets.a]\nhost='a'\nattributes=['x']\n",
+                "line 3",
+                "no attribute",
+            ),
+            ("[targets.a]\nhost='a'\npause=-1.0\n", "line 3", "seconds"),
+            ("[targets.a]\nhost='a'\nhots='b'\n", "line 3", "hots"),
+            (
+                "[targets.a]\nhost='a'\npassword='secret'\n",
+                "line 3",
+                "password",
+            ),
+            ("[targets.a\n", "line 1", ""),
+        ] {
+            let error = of(text).expect_err(text).to_string();
+            assert!(error.contains(line) && error.contains(words), "{error}");
+        }
+    }
+}

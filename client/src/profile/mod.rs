@@ -1,0 +1,174 @@
+//! Target profiles: what is known of a server, so that nobody has to remember it – where it is, what it takes and how
+//! fast it may be asked. Kept in `targets.toml`, found by name or by host.
+//!
+//! ```toml
+//! [targets.mylib]
+//! title = "My library"
+//! host = "lib.example"
+//! port = 2100                               # 210 if left out
+//! tls = false
+//! databases = ["books", "maps"]
+//! record_syntax = "usmarc"
+//! element_set = "F"
+//! record_charset = "marc8"                  # whatever the records say
+//! query_charset = "windows-1250"            # UTF-8 if left out
+//! attributes = ["2=3", "5=100"]             # for operands that have no attribute of that type
+//! docid = ["1=1032,4=104", "1=12", "1=1007"]  # how to search for a docid, most wanted first
+//! credentials = { user = "guest", password_env = "MYLIB_PASSWORD" }
+//! chunk = 20                                # records in one Present
+//! pause = 0.5                               # seconds between two requests
+//! sessions = 2                              # at once
+//! ```
+//!
+//! | file | holds |
+//! |---|---|
+//! | `targets.toml` | the targets that come with the program |
+//! | `list` | all profiles by name, and how a target on a command line becomes one |
+//! | `habits` | attributes that a server wants in every query |
+//! | `credentials` | secrets by reference: an environment variable or a command |
+
+mod credentials;
+mod habits;
+mod list;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer};
+use z3950_asn1::charset::Charset;
+use z3950_asn1::oid::Oid;
+
+pub use self::credentials::{Credentials, CredentialsError};
+pub use self::habits::{Attribute, Attributes, HabitError};
+pub use self::list::{Entry, Origin, ProfileError, Profiles, Resolved};
+use crate::plan::record_syntax_by_name;
+use crate::target::Endpoint;
+use crate::url::{DEFAULT_PORT, Host, Mode};
+
+/// What is known of a target. A field left out is left to the server, or to the command line.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Profile {
+    /// What people call it.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Its host.
+    #[serde(deserialize_with = "host")]
+    pub host: Host,
+    /// Its port; 210 unless said otherwise.
+    #[serde(default = "default_port")]
+    pub port: u16,
+    /// Whether it speaks TLS.
+    #[serde(default)]
+    pub tls: bool,
+    /// The databases to search where none is named.
+    #[serde(default)]
+    pub databases: Vec<String>,
+    /// The record syntax to ask for.
+    #[serde(default, deserialize_with = "record_syntax")]
+    pub record_syntax: Option<Oid>,
+    /// The element set to ask for.
+    #[serde(default)]
+    pub element_set: Option<String>,
+    /// The character set its records are in, whatever they say themselves.
+    #[serde(default, deserialize_with = "charset")]
+    pub record_charset: Option<Charset>,
+    /// The character set it takes queries in; UTF-8 unless said otherwise.
+    #[serde(default, deserialize_with = "charset")]
+    pub query_charset: Option<Charset>,
+    /// Attributes for operands that have none of their type.
+    #[serde(default)]
+    pub attributes: Attributes,
+    /// Ways to search for a docid, most wanted first; those of RFC 2056 where there is none.
+    #[serde(default)]
+    pub docid: Vec<Attributes>,
+    /// Who to be.
+    #[serde(default)]
+    pub credentials: Option<Credentials>,
+    /// Records to ask for in one Present.
+    #[serde(default)]
+    pub chunk: Option<u32>,
+    /// The least time between two requests.
+    #[serde(default, deserialize_with = "seconds")]
+    pub pause: Option<Duration>,
+    /// Sessions to have open at once.
+    #[serde(default)]
+    pub sessions: Option<usize>,
+    /// Where this is known from.
+    #[serde(default)]
+    pub source: Option<String>,
+    /// What else one should know.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+impl Profile {
+    /// A profile of which nothing but the place is known.
+    pub fn at(host: Host, port: u16, tls: bool) -> Self {
+        Self {
+            title: None,
+            host,
+            port,
+            tls,
+            databases: Vec::new(),
+            record_syntax: None,
+            element_set: None,
+            record_charset: None,
+            query_charset: None,
+            attributes: Attributes::default(),
+            docid: Vec::new(),
+            credentials: None,
+            chunk: None,
+            pause: None,
+            sessions: None,
+            source: None,
+            note: None,
+        }
+    }
+
+    /// Where the server is.
+    pub fn endpoint(&self) -> Endpoint {
+        let endpoint = if self.tls {
+            Endpoint::Tls
+        } else {
+            Endpoint::Tcp
+        };
+        endpoint(self.host.clone(), self.port)
+    }
+}
+
+fn default_port() -> u16 {
+    DEFAULT_PORT
+}
+
+fn host<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Host, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Host::parse(&text, Mode::Lenient).map_err(|error| custom(format!("{text} is no host: {error}")))
+}
+
+fn record_syntax<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Oid>, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let found = record_syntax_by_name(&name).or_else(|| Oid::by_name(&name));
+    found
+        .map(Some)
+        .ok_or_else(|| custom(format!("{name} is no record syntax known by name")))
+}
+
+fn charset<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Charset>, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let found = Charset::by_name(&name);
+    found
+        .map(Some)
+        .ok_or_else(|| custom(format!("{name} is no known character set")))
+}
+
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let seconds = f64::deserialize(deserializer)?;
+    Duration::try_from_secs_f64(seconds)
+        .map(Some)
+        .map_err(|_| custom(format!("{seconds} is no number of seconds")))
+}
+
+fn custom<E: serde::de::Error>(message: String) -> E {
+    E::custom(message)
+}

@@ -1,0 +1,345 @@
+//! `find`, `facets`, `delete`, `sort`: making result sets and what is done with them as a whole
+//! (Z39.50-2003 §3.2.2, §3.2.4, §3.2.7).
+
+use z3950_asn1::apdu::{
+    AttributeElement, CaseSensitivity, MissingValueAction, Operand, Options, Query, RpnStructure,
+    SortKeySpec, SortRelation, Term,
+};
+use z3950_asn1::charset::Charset;
+use z3950_asn1::format::facets::{FacetField, FacetList};
+
+use super::command::{Answer, Stop, words};
+use super::query;
+use super::state::State;
+use crate::cli::output::{Failure, Output};
+use crate::cli::{Exit, SORT_LEFT_OUT};
+use crate::error::Diagnostics;
+use crate::service::delete::Delete;
+use crate::service::search::{DEFAULT_RESULT_SET, SearchOptions, SearchResult};
+use crate::service::sort::{SortOptions, key_by_attributes, key_by_field};
+use crate::session::Session;
+
+/// How many terms of a facet are asked for where nothing is said.
+const FACET_TERMS: i64 = 10;
+
+impl State {
+    pub(super) async fn find(&mut self, text: &str, output: &mut Output) -> Answer {
+        if text.is_empty() {
+            return Err(Stop::Usage);
+        }
+        let query = self.query(text, output)?;
+        let options = self.search_options()?;
+        if let Some(place) = self.place_mut() {
+            place.result_set = None;
+        }
+        let name = self.next_name();
+        let search = async |session: &Session| {
+            let options = SearchOptions {
+                result_set: match session
+                    .server_info()
+                    .options
+                    .contains(Options::NAMED_RESULT_SETS)
+                {
+                    true => name.as_str().into(),
+                    false => DEFAULT_RESULT_SET.into(),
+                },
+                ..options.clone()
+            };
+            let result = session.search(query.clone(), &options).await?;
+            Ok((options.result_set.to_string_lossy().into_owned(), result))
+        };
+        let (name, result) = self.ask(output, search).await?;
+        self.found(name, result.hits);
+        say_hits(result.hits, output)?;
+        say_details(&result, output)?;
+        if !result.diagnostics.is_empty() {
+            output.warning(&format!("no records came: {}", result.diagnostics));
+        }
+        let mut document = self.document();
+        let exit = self.write_all(1, result.records, &mut document, output)?;
+        output.end(&mut document)?;
+        Ok(exit)
+    }
+
+    /// The query of a text, its terms in the character set of the settings.
+    fn query(&self, text: &str, output: &Output) -> Result<Query, Stop> {
+        let query_type = self.settings.query_type;
+        let mut query = query::read(query_type, &self.dialects, text).map_err(
+            |query::Refused { error, text }| {
+                Stop::wrong(format!("{error}\n{}", error.pointed_out(text).trim_end()))
+            },
+        )?;
+        if query::leaves_sorting_out(query_type, &self.dialects, text) {
+            output.note(SORT_LEFT_OUT);
+        }
+        if let (Query::Type1(rpn), Some(charset)) = (&mut query, self.settings.query_charset) {
+            recode(&mut rpn.rpn, charset)?;
+        }
+        Ok(query)
+    }
+
+    fn search_options(&self) -> Result<SearchOptions, Stop> {
+        let options = SearchOptions {
+            databases: self.searched(),
+            small_set_upper_bound: self.settings.small_set_upper_bound,
+            large_set_lower_bound: self.settings.large_set_lower_bound,
+            medium_set_present_number: self.settings.medium_set_present_number,
+            element_set: self.settings.element_set.clone(),
+            record_syntax: self.settings.record_syntaxes.first().copied(),
+            other_info: self.settings.other_info(),
+            ..SearchOptions::default()
+        };
+        match &self.settings.facets {
+            None => Ok(options),
+            Some(facets) => options
+                .with_facets(facets)
+                .map_err(|error| Stop::wrong(error.to_string())),
+        }
+    }
+
+    /// The name of the next result set, as the settings say and the server allows.
+    pub(super) fn next_name(&mut self) -> String {
+        let is_named = self.settings.named_sets.unwrap_or(true);
+        match self.place_mut() {
+            Some(place) if is_named => {
+                place.sets_named = place.sets_named.saturating_add(1);
+                place.sets_named.to_string()
+            }
+            _ => DEFAULT_RESULT_SET.to_owned(),
+        }
+    }
+
+    pub(super) fn facets(&mut self, text: &str, output: &mut Output) -> Answer {
+        match text {
+            "" => {
+                let asked = self.settings.facets.as_ref().map_or(0, |list| list.0.len());
+                output.line(&format!("facets of {asked} fields are asked for"))?;
+            }
+            "none" => self.settings.facets = None,
+            fields => {
+                let fields = fields.split_whitespace().map(|field| {
+                    let (name, count) = match field.split_once(':') {
+                        Some((name, count)) => (name, count.parse().map_err(|_| Stop::Usage)?),
+                        None => (field, FACET_TERMS),
+                    };
+                    Ok(FacetField::request(name, count))
+                });
+                let fields = fields.collect::<Result<_, Stop>>()?;
+                self.settings.facets = Some(FacetList(fields));
+            }
+        }
+        Ok(Exit::Delivered)
+    }
+
+    pub(super) async fn delete(&mut self, names: &str, output: &mut Output) -> Answer {
+        let names = words(names);
+        let sets = match names.as_slice() {
+            [] => Delete::All,
+            names => Delete::Sets(names.iter().map(|name| name.as_str().into()).collect()),
+        };
+        let result = self.session()?.delete(sets).await?;
+        if let Some(place) = self.place_mut() {
+            let is_deleted = |name: &str| names.is_empty() || names.iter().any(|own| own == name);
+            place.hits.retain(|name, _| !is_deleted(name));
+            place.result_set.take_if(|set| is_deleted(&set.name));
+        }
+        output.line(&format!("deleted: {}", result.status))?;
+        for set in &result.sets {
+            let name = set.id.0.to_string_lossy();
+            output.line(&format!("  {name}: {}", set.status))?;
+        }
+        if let Some(message) = &result.message {
+            output.note(message);
+        }
+        Ok(match result.status.0 {
+            0 => Exit::Delivered,
+            _ => Exit::Refused,
+        })
+    }
+
+    pub(super) async fn sort(&mut self, keys: &str, output: &mut Output) -> Answer {
+        let name = self.result_set()?.name;
+        self.sort_to(keys, name, output).await
+    }
+
+    pub(super) async fn sort_into(&mut self, keys: &str, output: &mut Output) -> Answer {
+        let name = self.next_name();
+        self.sort_to(keys, name, output).await
+    }
+
+    async fn sort_to(&mut self, keys: &str, into: String, output: &mut Output) -> Answer {
+        let keys = sort_keys(keys)?;
+        let set = self.result_set()?;
+        let options = SortOptions {
+            input_result_sets: vec![set.name.as_str().into()],
+            sorted_result_set: into.as_str().into(),
+            other_info: self.settings.other_info(),
+        };
+        let result = self.session()?.sort(keys, &options).await?;
+        let hits = result.hits.and_then(|hits| u64::try_from(hits).ok());
+        self.found(into, hits.unwrap_or(set.hits));
+        output.line(&format!("sorted: {}", result.status))?;
+        if !result.diagnostics.is_empty() {
+            output.warning(&result.diagnostics.to_string());
+        }
+        Ok(Exit::Delivered)
+    }
+}
+
+pub(super) fn say_hits(hits: u64, output: &mut Output) -> Result<(), Failure> {
+    let word = if hits == 1 { "hit" } else { "hits" };
+    output.line(&format!("{hits} {word}"))
+}
+
+/// What the server adds to the number: how sure it is, what the parts of the query found, facets.
+fn say_details(result: &SearchResult, output: &mut Output) -> Result<(), Failure> {
+    if result.is_estimate() {
+        output.note("the server says that this is an estimate");
+    }
+    for facet in result.facets().map(|list| list.0).unwrap_or_default() {
+        let field = facet.field().map_or_else(
+            || "facet".to_owned(),
+            |field| match field {
+                z3950_asn1::apdu::StringOrNumeric::String(name) => {
+                    name.to_string_lossy().into_owned()
+                }
+                z3950_asn1::apdu::StringOrNumeric::Numeric(number) => number.to_string(),
+            },
+        );
+        output.line(&format!("{field}:"))?;
+        for found in facet.terms.unwrap_or_default() {
+            let term = term_text(&found.term);
+            output.line(&format!("  {term} ({})", found.count))?;
+        }
+    }
+    Ok(())
+}
+
+/// A term as people read it.
+pub(super) fn term_text(term: &Term) -> String {
+    match term {
+        Term::General(octets) => crate::render::shown(octets.as_bytes()),
+        Term::CharacterString(text) => crate::render::shown(text.as_bytes()),
+        Term::Numeric(number) => number.to_string(),
+        Term::Oid(oid) => oid.to_string(),
+        Term::Null => "null".into(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Puts the terms of a query into a character set.
+fn recode(structure: &mut RpnStructure, charset: Charset) -> Result<(), Stop> {
+    let mut waiting = vec![structure];
+    while let Some(structure) = waiting.pop() {
+        match structure {
+            RpnStructure::Op(Operand::AttributesPlusTerm(operand)) => {
+                recode_term(&mut operand.term, charset)?;
+            }
+            RpnStructure::Op(_) => {}
+            RpnStructure::RpnRpnOp(operation) => {
+                waiting.extend([&mut operation.rpn1, &mut operation.rpn2]);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Puts a term into a character set.
+pub(super) fn recode_term(term: &mut Term, charset: Charset) -> Result<(), Stop> {
+    if let Term::General(octets) = term
+        && let Ok(text) = std::str::from_utf8(octets.as_bytes())
+    {
+        let encoded = charset
+            .encode(text)
+            .map_err(|problem| Stop::wrong(format!("{text}: {problem}")))?;
+        *octets = encoded.into();
+    }
+    Ok(())
+}
+
+/// `KEY FLAGS KEY FLAGS …` as yaz-client writes them.
+fn sort_keys(text: &str) -> Result<Vec<SortKeySpec>, Stop> {
+    let words = words(text);
+    if words.is_empty() {
+        return Err(Stop::Usage);
+    }
+    words
+        .chunks(2)
+        .map(|pair| match pair {
+            [key, flags] => sort_key(key, flags),
+            _ => Err(Stop::Usage),
+        })
+        .collect()
+}
+
+fn sort_key(key: &str, flags: &str) -> Result<SortKeySpec, Stop> {
+    let mut relation = SortRelation::ASCENDING;
+    let mut case = CaseSensitivity::CASE_INSENSITIVE;
+    let mut missing = MissingValueAction::Null;
+    let mut characters = flags.chars();
+    while let Some(flag) = characters.next() {
+        match flag {
+            'a' | 'A' | '<' => relation = SortRelation::ASCENDING,
+            'd' | 'D' | '>' => relation = SortRelation::DESCENDING,
+            'i' | 'I' => case = CaseSensitivity::CASE_INSENSITIVE,
+            's' | 'S' => case = CaseSensitivity::CASE_SENSITIVE,
+            '!' => missing = MissingValueAction::Abort,
+            '=' => {
+                missing = MissingValueAction::MissingValueData(characters.as_str().into());
+                break;
+            }
+            other => return Err(Stop::wrong(format!("{other} is no flag of a sort key"))),
+        }
+    }
+    let spec = match key.contains('=') {
+        false => key_by_field(key, relation),
+        true => {
+            let attributes = key.split(',').map(|attribute| {
+                let (of_type, value) = attribute.split_once('=').ok_or(Stop::Usage)?;
+                let number = |text: &str| text.trim().parse().map_err(|_| Stop::Usage);
+                Ok(AttributeElement::numeric(number(of_type)?, number(value)?))
+            });
+            key_by_attributes(attributes.collect::<Result<_, Stop>>()?, relation)
+        }
+    };
+    Ok(SortKeySpec {
+        case_sensitivity: case,
+        missing_value_action: Some(missing),
+        ..spec
+    })
+}
+
+/// What a task or a request was answered beside its result.
+pub(super) fn say_diagnostics(diagnostics: &Diagnostics, output: &Output) {
+    if !diagnostics.is_empty() {
+        output.warning(&diagnostics.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sort_keys_are_read_as_yaz_client_reads_them() {
+        for (text, keys) in [
+            ("1=4 a", Ok(1)),
+            ("title < 1=31 d!", Ok(2)),
+            ("1=4,2=3 ds=none", Ok(1)),
+            ("title", Err(())),
+            ("", Err(())),
+            ("1=x a", Err(())),
+            ("1=4 q", Err(())),
+        ] {
+            let found = sort_keys(text).map(|keys| keys.len()).map_err(|_| ());
+            assert_eq!(found, keys, "{text}");
+        }
+        let key = sort_key("title", ">s=zz").expect("a key");
+        assert_eq!(key.sort_relation, SortRelation::DESCENDING);
+        assert_eq!(key.case_sensitivity, CaseSensitivity::CASE_SENSITIVE);
+        assert_eq!(
+            key.missing_value_action,
+            Some(MissingValueAction::MissingValueData("zz".into()))
+        );
+    }
+}

@@ -1,0 +1,367 @@
+//! `show`, `save`, `makeurl`: the records of a result set (Z39.50-2003 §3.2.3), fetched a few at a time.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use z3950_asn1::apdu::{CompSpec, External, Specification};
+use z3950_asn1::oid;
+use z3950_asn1::record::{RetrievedRecord, iso2709};
+
+use super::command::{Answer, Stop};
+use super::state::State;
+use crate::cli::Exit;
+use crate::cli::output::{Failure, Output};
+use crate::error::Diagnostics;
+use crate::render::{Document, Format};
+use crate::service::present::PresentOptions;
+use crate::service::records::ResultRecord;
+use crate::session::Session;
+use crate::url::{Kind, Octets, Z3950Url};
+
+/// How many records are asked for at once.
+const CHUNK: u64 = 20;
+
+/// Positions of a result set, from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Span {
+    start: u64,
+    count: u64,
+    /// The set, if not the last one made.
+    set: Option<String>,
+}
+
+impl State {
+    pub(super) async fn show(&mut self, text: &str, output: &mut Output) -> Answer {
+        if text == "settings" {
+            return self.list_all("", output);
+        }
+        self.session()?;
+        let span = self.span(text)?;
+        let mut document = self.document();
+        let exit = self.present(&span, &mut document, output).await;
+        output.end(&mut document)?;
+        exit
+    }
+
+    /// `all`, `N[+M[+SET]]`, or nothing for the next record.
+    fn span(&self, text: &str) -> Result<Span, Stop> {
+        match text {
+            "" => {
+                let set = self.result_set()?;
+                if set.next > set.hits {
+                    let reason = format!("all {} records have been shown", set.hits);
+                    return Err(Stop::wrong(reason));
+                }
+                Ok(Span {
+                    start: set.next,
+                    count: 1,
+                    set: None,
+                })
+            }
+            "all" => Ok(Span {
+                start: 1,
+                count: self.result_set()?.hits,
+                set: None,
+            }),
+            text => {
+                let span = span(text).ok_or(Stop::Usage)?;
+                if span.set.is_none() {
+                    self.result_set()?;
+                }
+                Ok(span)
+            }
+        }
+    }
+
+    /// Presents until all records of the span have come: a server may answer with fewer than were asked for.
+    async fn present(
+        &mut self,
+        span: &Span,
+        document: &mut Document,
+        output: &mut Output,
+    ) -> Answer {
+        let options = self.present_options(span)?;
+        let session = self.session()?;
+        let mut exit = Exit::Delivered;
+        let mut position = span.start;
+        let end = span.start.saturating_add(span.count);
+        while position < end {
+            let records = fetch(&session, position, end - position, &options).await?;
+            let came = u64::try_from(records.len()).unwrap_or(u64::MAX);
+            exit = exit.and(self.write_all(position, records, document, output)?);
+            position = position.saturating_add(came);
+        }
+        Ok(exit)
+    }
+
+    fn present_options(&self, span: &Span) -> Result<PresentOptions, Stop> {
+        let settings = &self.settings;
+        let result_set = match &span.set {
+            Some(name) => name.clone(),
+            None => self.result_set()?.name,
+        };
+        let is_complex = settings.schema.is_some() || settings.record_syntaxes.len() > 1;
+        let composition = is_complex.then(|| CompSpec {
+            select_alternative_syntax: settings.record_syntaxes.len() > 1,
+            generic: Some(Specification {
+                schema: settings.schema.clone().into(),
+                element_spec: settings
+                    .element_set
+                    .clone()
+                    .map(z3950_asn1::apdu::ElementSpec::ElementSetName),
+            }),
+            db_specific: None,
+            record_syntax: (settings.record_syntaxes.len() > 1)
+                .then(|| settings.record_syntaxes.clone()),
+        });
+        Ok(PresentOptions {
+            result_set: result_set.as_str().into(),
+            element_set: settings.element_set.clone(),
+            composition,
+            record_syntax: match settings.record_syntaxes.as_slice() {
+                [syntax] => Some(*syntax),
+                _ => None,
+            },
+            other_info: settings.other_info(),
+            ..PresentOptions::default()
+        })
+    }
+
+    /// Writes records from a position on, and the diagnostics in their places.
+    pub(super) fn write_all(
+        &mut self,
+        start: u64,
+        records: Vec<ResultRecord>,
+        document: &mut Document,
+        output: &mut Output,
+    ) -> Result<Exit, Failure> {
+        let mut exit = Exit::Delivered;
+        for (position, record) in (start..).zip(records) {
+            exit = exit.and(match record {
+                ResultRecord::Record { external, .. } => self.write(external, document, output)?,
+                ResultRecord::Diagnostic { diagnostic, .. } => {
+                    let diagnostics = Diagnostics(vec![diagnostic]);
+                    output.error(&format!("record {position}: {diagnostics}"));
+                    Exit::Refused
+                }
+            });
+            self.passed(position);
+        }
+        Ok(exit)
+    }
+
+    /// Writes a record, and keeps it for commands that are about the last one.
+    pub(super) fn write(
+        &mut self,
+        record: External,
+        document: &mut Document,
+        output: &mut Output,
+    ) -> Result<Exit, Failure> {
+        let mut exit = output.record(&record, document)?;
+        if let Some((path, file)) = &mut self.settings.marc_dump
+            && let Err(error) = file.write_all(&RetrievedRecord::octets_of(&record))
+        {
+            output.error(&format!("{path}: {error}"));
+            exit = exit.and(Exit::Unexpected);
+        }
+        self.last_record = Some(record);
+        Ok(exit)
+    }
+
+    /// Position `position` of the result set has been shown.
+    pub(super) fn passed(&mut self, position: u64) {
+        if let Some(set) = self.place_mut().and_then(|place| place.result_set.as_mut()) {
+            set.next = position.saturating_add(1);
+        }
+    }
+
+    pub(super) async fn save(&mut self, text: &str, output: &mut Output) -> Answer {
+        let (path, rest) = match text.split_once(char::is_whitespace) {
+            Some((path, rest)) => (path, rest.trim()),
+            None if text.is_empty() => return Err(Stop::Usage),
+            None => (text, "all"),
+        };
+        let session = self.session()?;
+        let span = self.span(rest)?;
+        let options = self.present_options(&span)?;
+        let format = format_of(path).unwrap_or(self.settings.output);
+        let mut document = Document::new(format, self.settings.marc_charset);
+        let mut file = File::create(path).map_err(|error| Stop::file(path, &error))?;
+        let mut put = |octets: &[u8]| {
+            file.write_all(octets)
+                .map_err(|error| Stop::file(path, &error))
+        };
+        let mut exit = Exit::Delivered;
+        let (mut position, mut saved) = (span.start, 0_u64);
+        let end = span.start.saturating_add(span.count);
+        while position < end {
+            for record in fetch(&session, position, end - position, &options).await? {
+                let reason = match record {
+                    ResultRecord::Record { external, .. } => {
+                        let rendered = document.record(&external);
+                        put(&rendered.octets)?;
+                        rendered.failure
+                    }
+                    ResultRecord::Diagnostic { diagnostic, .. } => {
+                        Some(Diagnostics(vec![diagnostic]).to_string())
+                    }
+                };
+                match reason {
+                    None => saved += 1,
+                    Some(reason) => {
+                        output.error(&format!("record {position}: {reason}"));
+                        exit = exit.and(Exit::Refused);
+                    }
+                }
+                position = position.saturating_add(1);
+            }
+        }
+        put(document.end().as_bytes())?;
+        let word = if saved == 1 { "record" } else { "records" };
+        output.note(&format!("{saved} {word} in {path}"));
+        Ok(exit)
+    }
+
+    pub(super) async fn make_url(&mut self, text: &str, output: &mut Output) -> Answer {
+        let set = self.result_set()?;
+        let span = match text {
+            // The record last shown, or the first.
+            "" => Span {
+                start: set.next.saturating_sub(1).max(1),
+                count: 1,
+                set: None,
+            },
+            text => span(text)
+                .filter(|span| span.count == 1)
+                .ok_or(Stop::Usage)?,
+        };
+        let options = PresentOptions {
+            record_syntax: Some(
+                self.settings
+                    .record_syntaxes
+                    .first()
+                    .copied()
+                    .unwrap_or(oid::USMARC),
+            ),
+            composition: None,
+            ..self.present_options(&span)?
+        };
+        let session = self.session()?;
+        let (database, external) = match fetch(&session, span.start, 1, &options).await?.pop() {
+            Some(ResultRecord::Record { database, external }) => (database, external),
+            Some(ResultRecord::Diagnostic { diagnostic, .. }) => {
+                let reason = Diagnostics(vec![diagnostic]).to_string();
+                return Err(Stop::Because(Exit::Refused, reason));
+            }
+            None => return Err(Stop::wrong("the server sent no record")),
+        };
+        let octets = match RetrievedRecord::of(&external) {
+            RetrievedRecord::Marc(octets) => octets,
+            _ => {
+                return Err(Stop::wrong(
+                    "the record is no MARC record, so nobody here knows its identifier",
+                ));
+            }
+        };
+        let number = iso2709::parse(&octets).ok().and_then(|parsed| {
+            let number = parsed.record.control_number()?.trim_ascii().to_vec();
+            (!number.is_empty()).then_some(number)
+        });
+        let number =
+            number.ok_or_else(|| Stop::wrong("the record has no control number (field 001)"))?;
+        let place = self.place().map(|place| place.target.clone());
+        let target = super::sessions::parse(&place.unwrap_or_default())?;
+        let database = match database {
+            Some(name) => Octets::from(name.as_bytes()),
+            None => self
+                .searched()
+                .first()
+                .map(|name| Octets::from(name.0.as_bytes()))
+                .unwrap_or_else(|| Octets::from(super::DEFAULT_DATABASE)),
+        };
+        let url = Z3950Url::builder(Kind::Retrieval, target.endpoint.host())
+            .port(target.endpoint.port())
+            .database(database)
+            .docid(number);
+        let url = match &options.element_set {
+            Some(name) => url.element_set(name.as_bytes()),
+            None => url,
+        };
+        let url = url
+            .build()
+            .map_err(|error| Stop::wrong(error.to_string()))?;
+        output.line(&url.to_string())?;
+        Ok(Exit::Delivered)
+    }
+}
+
+/// Some records from a position on; at least one.
+async fn fetch(
+    session: &Session,
+    position: u64,
+    count: u64,
+    options: &PresentOptions,
+) -> Result<Vec<ResultRecord>, Stop> {
+    let result = session.present(position, count.min(CHUNK), options).await?;
+    if result.records.is_empty() {
+        return Err(Stop::Because(
+            Exit::Transport,
+            format!("the server sent no record at position {position}"),
+        ));
+    }
+    Ok(result.records)
+}
+
+/// `N`, `N+M` or `N+M+SET`, numbers from 1.
+fn span(text: &str) -> Option<Span> {
+    let mut parts = text.splitn(3, '+').map(str::trim);
+    let number = |text: &str| text.parse().ok().filter(|&number: &u64| number > 0);
+    Some(Span {
+        start: number(parts.next()?)?,
+        count: parts.next().map_or(Some(1), number)?,
+        set: parts.next().map(str::to_owned),
+    })
+}
+
+/// The format that the end of a file's name says.
+fn format_of(path: &str) -> Option<Format> {
+    let extension = Path::new(path).extension()?.to_str()?;
+    Some(match extension.to_ascii_lowercase().as_str() {
+        "mrc" | "marc" => Format::Marc,
+        "xml" => Format::Marcxml,
+        "json" | "jsonl" => Format::Json,
+        "mrk" => Format::Mrk,
+        "txt" => Format::Text,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_count_from_1() {
+        let of = |start, count, set: Option<&str>| {
+            Some(Span {
+                start,
+                count,
+                set: set.map(str::to_owned),
+            })
+        };
+        for (text, expected) in [
+            ("3", of(3, 1, None)),
+            ("3+10", of(3, 10, None)),
+            ("3 + 10", of(3, 10, None)),
+            ("1+1+2", of(1, 1, Some("2"))),
+            ("0", None),
+            ("1+0", None),
+            ("-1", None),
+            ("x", None),
+            ("99999999999999999999", None),
+        ] {
+            assert_eq!(span(text), expected, "{text}");
+        }
+    }
+}

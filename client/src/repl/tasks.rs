@@ -1,0 +1,173 @@
+//! `update`, `itemorder`, `xmles`: extended services (Z39.50-2003 §3.2.9).
+
+use std::fs::File;
+use std::io::Read;
+
+use z3950_asn1::apdu::External;
+use z3950_asn1::es::update::{Action, RecordId};
+use z3950_asn1::oid::{self, Oid};
+
+use super::command::{Answer, Stop};
+use super::search::say_diagnostics;
+use super::state::State;
+use crate::cli::Exit;
+use crate::cli::output::Output;
+use crate::service::extended::{DatabaseUpdate, Order, Task, TaskOptions, UpdateVersion};
+
+/// The largest document taken from a file, in octets.
+const MAX_DOCUMENT: u64 = 16 << 20;
+
+impl State {
+    pub(super) async fn update(&mut self, text: &str, output: &mut Output) -> Answer {
+        self.update_by(UpdateVersion::Third, text, output).await
+    }
+
+    pub(super) async fn first_update(&mut self, text: &str, output: &mut Output) -> Answer {
+        self.update_by(UpdateVersion::First, text, output).await
+    }
+
+    async fn update_by(
+        &mut self,
+        version: UpdateVersion,
+        text: &str,
+        output: &mut Output,
+    ) -> Answer {
+        let (action, rest) = next(text).ok_or(Stop::Usage)?;
+        let (id, rest) = next(rest).ok_or(Stop::Usage)?;
+        let action = match action {
+            "insert" => Action::RECORD_INSERT,
+            "replace" => Action::RECORD_REPLACE,
+            "delete" => Action::RECORD_DELETE,
+            // Insert, or replace what is there.
+            "update" => Action::SPECIAL_UPDATE,
+            _ => return Err(Stop::Usage),
+        };
+        let record = match document(rest)? {
+            Some(document) => External::octet_aligned(oid::XML, document),
+            None => self.last_record.clone().ok_or_else(|| {
+                Stop::wrong("name a document, or show a record before: its octets are sent")
+            })?,
+        };
+        let id = (id != "none").then(|| RecordId::Opaque(id.into()));
+        let database = self.searched().into_iter().next();
+        let database = database.map(|name| name.0).unwrap_or_default();
+        let update = DatabaseUpdate {
+            version,
+            ..DatabaseUpdate::new(
+                action,
+                database,
+                vec![DatabaseUpdate::record(record, id, None)],
+            )
+        };
+        self.task(update.task(), output).await
+    }
+
+    pub(super) async fn item_order(&mut self, text: &str, output: &mut Output) -> Answer {
+        let (kind, rest) = next(text).ok_or(Stop::Usage)?;
+        let (number, rest) = next(rest).ok_or(Stop::Usage)?;
+        let number: i64 = number.parse().map_err(|_| Stop::Usage)?;
+        let request = match (kind, document(rest)?) {
+            ("item", None) => None,
+            ("xml", Some(document)) => Some(External::octet_aligned(oid::XML, document)),
+            _ => return Err(Stop::Usage),
+        };
+        let order = Order {
+            item: Some((self.result_set()?.name.into(), number)),
+            request,
+            ..Order::default()
+        };
+        self.task(order.task(), output).await
+    }
+
+    pub(super) async fn xml_service(&mut self, text: &str, output: &mut Output) -> Answer {
+        let (service, rest) = next(text).ok_or(Stop::Usage)?;
+        let service: Oid = service.parse().map_err(|_| Stop::Usage)?;
+        let document = document(rest)?.ok_or(Stop::Usage)?;
+        let task = Task {
+            package_type: service,
+            parameters: Some(External::octet_aligned(service, document)),
+        };
+        self.task(Ok(task), output).await
+    }
+
+    /// A change is never made twice: a session that was lost is not opened anew for it.
+    async fn task(
+        &mut self,
+        task: Result<Task, z3950_asn1::error::EncodeError>,
+        output: &mut Output,
+    ) -> Answer {
+        let task = task.map_err(|error| Stop::wrong(error.to_string()))?;
+        let options = TaskOptions {
+            package_name: self.settings.package_name.clone(),
+            other_info: self.settings.other_info(),
+            ..TaskOptions::default()
+        };
+        let result = self.session()?.task(task, &options).await?;
+        output.line(&format!("task: {}", result.status))?;
+        say_diagnostics(&result.diagnostics, output);
+        if let Some(package) = result.package() {
+            if let Some(name) = &package.package_name {
+                output.line(&format!("package: {}", name.to_string_lossy()))?;
+            }
+            output.line(&format!("state: {}", package.task_status))?;
+        }
+        Ok(Exit::Delivered)
+    }
+
+    pub(super) fn package_name(&mut self, text: &str, _: &mut Output) -> Answer {
+        self.settings.package_name = (!text.is_empty()).then(|| text.into());
+        Ok(Exit::Delivered)
+    }
+}
+
+/// The next word and what follows it.
+fn next(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start();
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    let (word, rest) = text.split_at(end);
+    (!word.is_empty()).then_some((word, rest.trim()))
+}
+
+/// `"text"`, a word, or `<file`; `None` if there is nothing.
+fn document(text: &str) -> Result<Option<Vec<u8>>, Stop> {
+    if let Some(path) = text.strip_prefix('<') {
+        let path = path.trim();
+        let mut octets = Vec::new();
+        File::open(path)
+            .and_then(|file| file.take(MAX_DOCUMENT + 1).read_to_end(&mut octets))
+            .map_err(|error| Stop::file(path, &error))?;
+        return match u64::try_from(octets.len()) {
+            Ok(length) if length <= MAX_DOCUMENT => Ok(Some(octets)),
+            _ => Err(Stop::wrong(format!(
+                "{path} has more than {MAX_DOCUMENT} octets"
+            ))),
+        };
+    }
+    let text = match text
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'))
+    {
+        Some(quoted) => quoted.replace("\\\"", "\""),
+        None => text.to_owned(),
+    };
+    Ok((!text.is_empty()).then(|| text.into_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_texts_words_or_files() {
+        for (text, expected) in [
+            ("", Some(None)),
+            ("word", Some(Some("word"))),
+            ("\"<a b=\\\"c\\\"/>\"", Some(Some("<a b=\"c\"/>"))),
+            ("</nonesuch/file", None),
+        ] {
+            let found = document(text).ok();
+            let expected = expected.map(|text| text.map(|text| text.as_bytes().to_vec()));
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! A result set as records that page by themselves (Z39.50-2003 §3.1.6, §3.2.3): each position once and in order, in
+//! chunks as large as the server can bear.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::DerefMut;
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use z3950_asn1::apdu::{DiagRec, Query, SortKeySpec};
+use z3950_asn1::bib1::diagnostics::Condition;
+
+use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
+use crate::service::delete::{Delete, DeleteResult};
+use crate::service::present::PresentOptions;
+use crate::service::records::ResultRecord;
+use crate::service::search::{SearchOptions, SearchResult};
+use crate::service::sort::SortOptions;
+use crate::session::{Reconnect, Session};
+
+/// How records are fetched. By default twenty at a time, in the server's choice of form.
+#[derive(Clone)]
+pub struct ResultSetOptions {
+    /// Their form; the result set is that of the search.
+    pub present: PresentOptions,
+    /// How many are asked for at once, at most. Fewer are from where a server shows that they are too many.
+    pub chunk_size: u64,
+    /// Opens a session again that was lost, where that is wanted: the search is repeated on it, and must find as many
+    /// records as before.
+    pub reconnect: Option<Arc<dyn Reconnect>>,
+}
+
+impl Default for ResultSetOptions {
+    fn default() -> Self {
+        Self {
+            present: PresentOptions::default(),
+            chunk_size: 20,
+            reconnect: None,
+        }
+    }
+}
+
+impl fmt::Debug for ResultSetOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResultSetOptions")
+            .field("present", &self.present)
+            .field("chunk_size", &self.chunk_size)
+            .field("reconnect", &self.reconnect.is_some())
+            .finish()
+    }
+}
+
+/// After so many whole chunks a larger one is tried again.
+const CHUNKS_TO_GROWTH: u32 = 4;
+
+/// What a search found, at a server.
+///
+/// What stands at a position is a record or the diagnostic in its place; there is always one of them.
+#[derive(Debug)]
+pub struct ResultSet {
+    session: Session,
+    query: Query,
+    search: SearchOptions,
+    options: ResultSetOptions,
+    found: SearchResult,
+    /// The keys it was sorted by, if it was.
+    sorted_by: Option<Vec<SortKeySpec>>,
+    chunks: Chunks,
+    /// The first records, which came with the search.
+    pushed: Vec<ResultRecord>,
+}
+
+impl ResultSet {
+    /// Searches. Records that come with the response are not asked for again.
+    ///
+    /// # Errors
+    /// Those of [`Session::search`].
+    pub async fn search(
+        session: &Session,
+        query: Query,
+        search: &SearchOptions,
+        mut options: ResultSetOptions,
+    ) -> Result<Self, Error> {
+        let mut found = session.search(query.clone(), search).await?;
+        let mut pushed = std::mem::take(&mut found.records);
+        // What is too large beside others may still come alone.
+        let usable = pushed.iter().position(is_oversized);
+        pushed.truncate(usable.unwrap_or(pushed.len()));
+        options.present.result_set = search.result_set.clone();
+        Ok(Self {
+            session: session.clone(),
+            query,
+            search: search.clone(),
+            chunks: Chunks::new(options.chunk_size),
+            options,
+            pushed,
+            found,
+            sorted_by: None,
+        })
+    }
+
+    /// How many records there are, as far as the server says.
+    pub fn count(&self) -> u64 {
+        self.found.hits
+    }
+
+    /// What the server said of the search; its records have become those of this set.
+    pub fn found(&self) -> &SearchResult {
+        &self.found
+    }
+
+    /// The session in use; another one after the first was lost and opened again.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// What stands at a position, 1-based.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for a position that is not in the set; those of [`Session::present`].
+    pub async fn record(&mut self, position: u64) -> Result<ResultRecord, Error> {
+        let fetched = self.fetch(position, 1).await?;
+        fetched.into_iter().next().ok_or_else(nothing_came)
+    }
+
+    /// What stands at `count` positions from `start` on, 1-based; less where the set ends.
+    ///
+    /// # Errors
+    /// Those of [`Session::present`]; what came before one is lost.
+    pub async fn range(&mut self, start: u64, count: u64) -> Result<Vec<ResultRecord>, Error> {
+        let mut records = Vec::new();
+        let mut stream = pages(self, start, count);
+        while let Some(record) = stream.next().await {
+            records.push(record?);
+        }
+        Ok(records)
+    }
+
+    /// What stands at each position from `start` on, 1-based, in order; an error is the last item.
+    pub fn stream(&mut self, start: u64) -> BoxStream<'_, Result<ResultRecord, Error>> {
+        pages(self, start, u64::MAX)
+    }
+
+    /// All of it, as [`stream`](Self::stream) gives it.
+    pub fn into_stream(self) -> BoxStream<'static, Result<ResultRecord, Error>> {
+        pages(Box::new(self), 1, u64::MAX)
+    }
+
+    /// Sorts it in place, by keys of which the first is the most important.
+    ///
+    /// # Errors
+    /// Those of [`Session::sort`].
+    pub async fn sort(&mut self, keys: Vec<SortKeySpec>) -> Result<(), Error> {
+        self.pushed.clear();
+        let options = self.sort_options();
+        self.session.sort(keys.clone(), &options).await?;
+        self.sorted_by = Some(keys);
+        Ok(())
+    }
+
+    /// Deletes it at the server.
+    ///
+    /// # Errors
+    /// Those of [`Session::delete`].
+    pub async fn delete(self) -> Result<DeleteResult, Error> {
+        let names = vec![self.search.result_set.clone()];
+        self.session.delete(Delete::Sets(names)).await
+    }
+
+    /// At least one and at most `count` records from `start` on; or why there is none.
+    async fn fetch(&mut self, start: u64, count: u64) -> Result<Vec<ResultRecord>, Error> {
+        if let Some(records) = self.pushed(start, count) {
+            return Ok(records);
+        }
+        let mut has_reconnected = false;
+        loop {
+            let asked = self.chunks.at_most(count);
+            let result = self
+                .session
+                .present(start, asked, &self.options.present)
+                .await;
+            match result.map(|presented| (presented.records, presented.diagnostics)) {
+                Ok((records, _)) if !records.is_empty() => {
+                    let records = self.without_oversized(start, asked, records).await?;
+                    self.chunks.came(records.len());
+                    return Ok(records);
+                }
+                // Success without a record: servers must not, but some do when they are asked for many.
+                Ok(_) if asked > 1 => self.chunks.shrink(asked),
+                Ok((_, diagnostics)) => return Err(refused(diagnostics)),
+                Err(Error::Refused { diagnostics, .. })
+                    if asked > 1 && has_any(&diagnostics, &TOO_MANY) =>
+                {
+                    self.chunks.shrink(asked);
+                }
+                Err(Error::Refused { diagnostics, .. })
+                    if asked == 1 && has_any(&diagnostics, &OF_ONE_RECORD) =>
+                {
+                    return in_place(diagnostics).map(|record| vec![record]);
+                }
+                Err(error)
+                    if !has_reconnected
+                        && self.options.reconnect.is_some()
+                        && error.is_connection_lost() =>
+                {
+                    has_reconnected = true;
+                    self.reopen(&error).await?;
+                    if !matches!(error, Error::Ended { .. }) {
+                        self.chunks.lost(asked);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn pushed(&self, start: u64, count: u64) -> Option<Vec<ResultRecord>> {
+        let skipped = usize::try_from(start.checked_sub(1)?).ok()?;
+        let rest = self.pushed.get(skipped..).filter(|rest| !rest.is_empty())?;
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        Some(rest.iter().take(count).cloned().collect())
+    }
+
+    /// A record that is too large for a message of several may come alone (Z39.50-2003 §3.3.1): the records before it, or
+    /// if it is the first, it alone.
+    async fn without_oversized(
+        &mut self,
+        start: u64,
+        asked: u64,
+        mut records: Vec<ResultRecord>,
+    ) -> Result<Vec<ResultRecord>, Error> {
+        let oversized = records.iter().position(is_oversized);
+        match oversized.filter(|_| asked > 1) {
+            None => Ok(records),
+            Some(0) => {
+                records.truncate(1);
+                let alone = self.session.present(start, 1, &self.options.present).await;
+                match alone {
+                    Ok(alone) if !alone.records.is_empty() => Ok(alone.records),
+                    // What was said of it among others holds.
+                    Ok(_) | Err(Error::Refused { .. }) => Ok(records),
+                    Err(error) => Err(error),
+                }
+            }
+            Some(before) => {
+                records.truncate(before);
+                Ok(records)
+            }
+        }
+    }
+
+    /// Makes the same result set on another session.
+    async fn reopen(&mut self, error: &Error) -> Result<(), Error> {
+        let Some(reconnect) = &self.options.reconnect else {
+            return Ok(());
+        };
+        tracing::info!(%error, "session lost, searching again on another");
+        let session = reconnect.reconnect().await?;
+        let search = SearchOptions {
+            small_set_upper_bound: 0,
+            large_set_lower_bound: 1,
+            medium_set_present_number: 0,
+            ..self.search.clone()
+        };
+        let found = session.search(self.query.clone(), &search).await?;
+        if found.hits != self.found.hits {
+            let fault = ProtocolFault::ResultSetChanged {
+                was: self.found.hits,
+                is: found.hits,
+            };
+            return Err(Error::fault(Phase::Search, fault));
+        }
+        if let Some(keys) = &self.sorted_by {
+            session.sort(keys.clone(), &self.sort_options()).await?;
+        }
+        self.session = session;
+        Ok(())
+    }
+
+    fn sort_options(&self) -> SortOptions {
+        SortOptions {
+            input_result_sets: vec![self.search.result_set.clone()],
+            sorted_result_set: self.search.result_set.clone(),
+            ..SortOptions::default()
+        }
+    }
+}
+
+/// How many records are asked for at once.
+#[derive(Debug)]
+struct Chunks {
+    size: u64,
+    /// Never more than this.
+    ceiling: u64,
+    /// Whole chunks since the size changed.
+    whole: u32,
+}
+
+impl Chunks {
+    fn new(size: u64) -> Self {
+        let size = size.max(1);
+        Self {
+            size,
+            ceiling: size,
+            whole: 0,
+        }
+    }
+
+    fn at_most(&self, count: u64) -> u64 {
+        self.size.min(count).max(1)
+    }
+
+    /// So many were too many.
+    fn shrink(&mut self, asked: u64) {
+        self.size = (asked / 2).max(1);
+        self.whole = 0;
+    }
+
+    /// So many were more than the connection outlived: no more of that.
+    fn lost(&mut self, asked: u64) {
+        self.shrink(asked);
+        self.ceiling = self.size;
+    }
+
+    /// So many came at once.
+    fn came(&mut self, count: usize) {
+        if u64::try_from(count).unwrap_or(u64::MAX) < self.size || self.size == self.ceiling {
+            return;
+        }
+        self.whole += 1;
+        if self.whole == CHUNKS_TO_GROWTH {
+            self.size = self.size.saturating_mul(2).min(self.ceiling);
+            self.whole = 0;
+        }
+    }
+}
+
+/// Each position once, from `start` on.
+fn pages<'a, S>(set: S, start: u64, count: u64) -> BoxStream<'a, Result<ResultRecord, Error>>
+where
+    S: DerefMut<Target = ResultSet> + Send + 'a,
+{
+    struct Place<S> {
+        set: S,
+        next: u64,
+        left: u64,
+        come: VecDeque<ResultRecord>,
+    }
+    let start = start.max(1);
+    let there_are = (set.count() + 1).saturating_sub(start);
+    let place = Place {
+        set,
+        next: start,
+        left: count.min(there_are),
+        come: VecDeque::new(),
+    };
+    let records = stream::unfold(place, |mut place| async move {
+        if let Some(record) = place.come.pop_front() {
+            return Some((Ok(record), place));
+        }
+        if place.left == 0 {
+            return None;
+        }
+        match place.set.fetch(place.next, place.left).await {
+            Ok(records) => {
+                place.come = records.into();
+                let came = u64::try_from(place.come.len()).unwrap_or(u64::MAX);
+                place.next = place.next.saturating_add(came);
+                place.left = place.left.saturating_sub(came);
+                let record = place.come.pop_front()?;
+                Some((Ok(record), place))
+            }
+            // The server had only guessed how many there are.
+            Err(Error::Refused { diagnostics, .. })
+                if place.set.found.is_estimate() && diagnostics.has(Condition::OUT_OF_RANGE.0) =>
+            {
+                None
+            }
+            Err(error) => {
+                place.left = 0;
+                Some((Err(error), place))
+            }
+        }
+    });
+    records.boxed()
+}
+
+/// Reasons for a refusal that fewer records may not meet.
+const TOO_MANY: [i64; 6] = [14, 16, 17, 31, 32, 33];
+
+/// Reasons for a refusal that concern the one record asked for, and not the next.
+const OF_ONE_RECORD: [i64; 5] = [14, 15, 16, 17, 238];
+
+fn has_any(diagnostics: &Diagnostics, conditions: &[i64]) -> bool {
+    conditions
+        .iter()
+        .any(|condition| diagnostics.has(*condition))
+}
+
+/// Whether a record would come alone.
+fn is_oversized(record: &ResultRecord) -> bool {
+    match record {
+        ResultRecord::Diagnostic {
+            diagnostic: DiagRec::DefaultFormat(diagnostic),
+            ..
+        } => matches!(diagnostic.condition, 16 | 17),
+        _ => false,
+    }
+}
+
+/// The refusal of one record in the place of the record.
+fn in_place(diagnostics: Diagnostics) -> Result<ResultRecord, Error> {
+    match diagnostics.0.into_iter().next() {
+        Some(diagnostic) => Ok(ResultRecord::Diagnostic {
+            database: None,
+            diagnostic,
+        }),
+        None => Err(nothing_came()),
+    }
+}
+
+fn nothing_came() -> Error {
+    refused(Diagnostics::default())
+}
+
+fn refused(diagnostics: Diagnostics) -> Error {
+    Error::Refused {
+        phase: Phase::Present,
+        diagnostics,
+    }
+}
+
+#[cfg(test)]
+mod tests;

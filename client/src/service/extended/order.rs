@@ -1,0 +1,53 @@
+//! Item Order: a document ordered by its place in a result set, by a request of its own, or both
+//! (Z39.50-2003 Appendix EXT.4).
+
+use z3950_asn1::apdu::External;
+use z3950_asn1::error::EncodeError;
+use z3950_asn1::es::TaskParameters;
+use z3950_asn1::es::item_order::{
+    Billing, Contact, EsRequest, ItemOrder, OriginPartNotToKeep, OriginPartToKeep, ResultSetItem,
+};
+use z3950_asn1::types::InternationalString;
+
+use super::Task;
+
+/// An order; what is ordered is an item of a result set, a request, or both.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Order {
+    /// The record's result set and 1-based position.
+    pub item: Option<(InternationalString, i64)>,
+    /// A request of its own, such as an ILL-Request of ISO 10161.
+    pub request: Option<External>,
+    /// Whom to ask.
+    pub contact: Option<Contact>,
+    /// Who pays, and how.
+    pub billing: Option<Billing>,
+    /// What else there is to say.
+    pub description: Option<External>,
+}
+
+impl Order {
+    /// The task that this order is.
+    ///
+    /// # Errors
+    /// Only for values that no BER can carry.
+    pub fn task(&self) -> Result<Task, EncodeError> {
+        let to_keep = OriginPartToKeep {
+            suppl_description: self.description.clone(),
+            contact: self.contact.clone(),
+            addl_billing: self.billing.clone(),
+        };
+        let item = self.item.as_ref().map(|(result_set, item)| ResultSetItem {
+            result_set_id: result_set.clone(),
+            item: *item,
+        });
+        let order = ItemOrder::EsRequest(Box::new(EsRequest {
+            to_keep: Some(to_keep).filter(|to_keep| *to_keep != OriginPartToKeep::default()),
+            not_to_keep: OriginPartNotToKeep {
+                result_set_item: item,
+                item_request: self.request.clone(),
+            },
+        }));
+        Task::new(&TaskParameters::from(order))
+    }
+}

@@ -1,0 +1,78 @@
+//! Sessions opened again after the server dropped them: once, and never in the middle of a change.
+//! RFC 2056 §3 leaves it to the client how long a session lasts; many servers end idle ones without a word.
+
+use super::Session;
+use crate::error::Error;
+use crate::transport::BoxFuture;
+
+/// Opens a session like the one that was lost.
+///
+/// A closure that returns a boxed future of a session is one.
+pub trait Reconnect: Send + Sync {
+    /// Another session with the same server, opened with the same options.
+    ///
+    /// # Errors
+    /// Those of [`Session::connect`].
+    fn reconnect(&self) -> BoxFuture<'_, Result<Session, Error>>;
+}
+
+impl<F> Reconnect for F
+where
+    F: Fn() -> BoxFuture<'static, Result<Session, Error>> + Send + Sync,
+{
+    fn reconnect(&self) -> BoxFuture<'_, Result<Session, Error>> {
+        self()
+    }
+}
+
+/// When a request may be made again on another session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    /// Only if nothing of it was sent, as for everything that changes something: updates, orders, deletions.
+    IfUnsent,
+    /// Also if the connection was lost before the answer came. Result sets of the lost session are gone.
+    IfLost,
+}
+
+/// A session that is opened again when it is lost, once for each request.
+#[derive(Debug)]
+pub struct Reconnecting<R> {
+    session: Session,
+    reconnect: R,
+}
+
+impl<R: Reconnect> Reconnecting<R> {
+    /// Watches over `session`; `reconnect` opens the next one.
+    pub fn new(session: Session, reconnect: R) -> Self {
+        Self { session, reconnect }
+    }
+
+    /// The session now in use.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Makes a request, and once more on another session if the first was lost and `repeat` allows it.
+    ///
+    /// # Errors
+    /// Those of the last request, or of opening the session for it.
+    pub async fn run<T>(
+        &mut self,
+        repeat: Repeat,
+        request: impl AsyncFn(&Session) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        match request(&self.session).await {
+            Err(error) if may_be_repeated(&error, repeat) => {
+                tracing::info!(%error, "session lost, opening another");
+                self.session = self.reconnect.reconnect().await?;
+                request(&self.session).await
+            }
+            result => result,
+        }
+    }
+}
+
+fn may_be_repeated(error: &Error, repeat: Repeat) -> bool {
+    let is_unsent = matches!(error, Error::Ended { .. });
+    error.is_connection_lost() && (is_unsent || repeat == Repeat::IfLost)
+}

@@ -1,0 +1,362 @@
+//! Several operations on one session: side by side where the server grants it, in a queue where it does not, each with
+//! its own answer (Z39.50-2003 §3.1.2, §3.4, §3.5).
+
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use z3950_asn1::apdu::*;
+
+use super::super::*;
+use crate::error::Cause;
+use crate::testing::*;
+
+fn search(session: &Session, set: &str) -> JoinHandle<Result<u64, Error>> {
+    let session = session.clone();
+    let options = SearchOptions {
+        result_set: set.into(),
+        ..SearchOptions::default()
+    };
+    tokio::spawn(async move {
+        let found = session.search(query(), &options).await;
+        found.map(|found| found.hits)
+    })
+}
+
+fn answer_to(request: &Apdu, hits: i64) -> SearchResponse {
+    SearchResponse {
+        reference_id: request.reference_id().cloned(),
+        ..found(hits, vec![])
+    }
+}
+
+fn reference(request: &Apdu) -> Option<Vec<u8>> {
+    request.reference_id().map(|id| id.0.to_vec())
+}
+
+async fn concurrent() -> (Session, Peer) {
+    Peer::granting(SessionOptions::default(), Options::CONCURRENT_OPERATIONS).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_in_any_order_find_their_requests() {
+    let (session, mut peer) = concurrent().await;
+    let searches = ["a", "b", "c"].map(|set| search(&session, set));
+    let mut requests = Vec::new();
+    for _ in 0..3 {
+        requests.push(peer.request().await);
+    }
+    let labels: Vec<_> = requests.iter().map(reference).collect();
+    assert_eq!(
+        labels,
+        [None, Some(vec![0, 0, 0, 1]), Some(vec![0, 0, 0, 2])]
+    );
+    for (request, hits) in requests.iter().zip([1, 2, 3]).rev() {
+        peer.send(answer_to(request, hits)).await;
+    }
+    for (search, hits) in searches.into_iter().zip(1..) {
+        assert_eq!(search.await.expect("no panic").expect("found"), hits);
+    }
+    let last = search(&session, "a");
+    let request = peer.request().await;
+    assert_eq!(reference(&request), None, "one operation needs none");
+    peer.send(answer_to(&request, 4)).await;
+    assert_eq!(last.await.expect("no panic").expect("found"), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_wait_where_the_server_grants_nothing() {
+    for (max_pipelined, sent_ahead) in [(0, 1), (1, 1), (2, 2), (3, 3)] {
+        let options = SessionOptions {
+            max_pipelined,
+            ..SessionOptions::default()
+        };
+        let (session, mut peer) = Peer::granting(options, Options::default()).await;
+        // On one result set even: a server without concurrency takes them in turn.
+        let searches = [(); 3].map(|()| search(&session, "default"));
+        let mut requests = Vec::new();
+        for _ in 0..sent_ahead {
+            requests.push(peer.request().await);
+        }
+        assert!(
+            requests.len() == 3 || peer.hears_nothing().await,
+            "{max_pipelined}"
+        );
+        for hits in 1..=3 {
+            peer.send(answer_to(&requests.remove(0), hits)).await;
+            if hits + sent_ahead <= 3 {
+                requests.push(peer.request().await);
+            }
+        }
+        for (search, hits) in searches.into_iter().zip(1..) {
+            assert_eq!(search.await.expect("no panic").expect("found"), hits);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn operations_on_one_result_set_do_not_meet() {
+    let (session, mut peer) = concurrent().await;
+    let first = search(&session, "a");
+    let second = search(&session, "a");
+    let request = peer.request().await;
+    assert!(peer.hears_nothing().await, "the second must wait");
+    peer.send(answer_to(&request, 1)).await;
+    let request = peer.request().await;
+    peer.send(answer_to(&request, 2)).await;
+    assert_eq!(first.await.expect("no panic").expect("found"), 1);
+    assert_eq!(second.await.expect("no panic").expect("found"), 2);
+    let presents = [(); 2].map(|()| {
+        let session = session.clone();
+        let options = PresentOptions {
+            result_set: "a".into(),
+            ..PresentOptions::default()
+        };
+        tokio::spawn(async move { session.present(1, 1, &options).await })
+    });
+    let mut requests = Vec::new();
+    for _ in &presents {
+        requests.push(peer.request().await);
+    }
+    let third = search(&session, "a");
+    assert!(
+        peer.hears_nothing().await,
+        "nor may what is presented change"
+    );
+    for request in requests.iter().rev() {
+        let records = Some(Records::ResponseRecords(vec![marc()]));
+        let response = PresentResponse {
+            reference_id: request.reference_id().cloned(),
+            ..presented(PresentStatus::SUCCESS, records)
+        };
+        peer.send(response).await;
+    }
+    for present in presents {
+        assert_eq!(
+            present
+                .await
+                .expect("no panic")
+                .expect("a record")
+                .records
+                .len(),
+            1
+        );
+    }
+    let request = peer.request().await;
+    peer.send(answer_to(&request, 3)).await;
+    assert_eq!(third.await.expect("no panic").expect("found"), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_fits_no_request_ends_the_session() {
+    let label = |text: &str| Some(ReferenceId(text.into()));
+    for (sets, reference_id, words) in [
+        (
+            &["a"][..],
+            label("x"),
+            "an answer with a referenceId that was not sent",
+        ),
+        (
+            &["a", "b"],
+            label("x"),
+            "an answer with a referenceId that was not sent",
+        ),
+        // One without a referenceId is that of the first request, which has none; the next one fits nothing.
+        (
+            &["a", "b", "c"],
+            None,
+            "an answer without the referenceId of its request",
+        ),
+    ] {
+        let (session, mut peer) = concurrent().await;
+        let searches: Vec<_> = sets.iter().map(|set| search(&session, set)).collect();
+        for _ in sets {
+            peer.request().await;
+        }
+        for _ in 0..2 {
+            let response = SearchResponse {
+                reference_id: reference_id.clone(),
+                ..found(1, vec![])
+            };
+            peer.send(response).await;
+        }
+        let End::Failed(error) = session.ended().await else {
+            panic!("not closed from here")
+        };
+        let fault = std::error::Error::source(&*error).map(ToString::to_string);
+        assert_eq!(fault.as_deref(), Some(words), "{sets:?}");
+        let mut answered = 0;
+        for search in searches {
+            answered += usize::from(search.await.expect("no panic").is_ok());
+        }
+        assert_eq!(answered, usize::from(reference_id.is_none()), "{sets:?}");
+        assert_eq!(peer.rest().await, "close(protocolError)");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_late_answer_does_not_end_a_session_that_lives() {
+    let (session, mut peer) = concurrent().await;
+    let late = search(&session, "a");
+    let late_request = peer.request().await;
+    let prompt = search(&session, "b");
+    let request = peer.request().await;
+    peer.send(answer_to(&request, 2)).await;
+    assert_eq!(prompt.await.expect("no panic").expect("found"), 2);
+    let error = late
+        .await
+        .expect("no panic")
+        .expect_err("no answer in time");
+    assert!(matches!(
+        error,
+        Error::Unavailable {
+            phase: Phase::Search,
+            cause: Cause::Timeout(_)
+        }
+    ));
+    assert!(session.is_open());
+    let next = search(&session, "c");
+    let request = peer.request().await;
+    assert!(request.reference_id().is_some(), "one is still under way");
+    peer.send(answer_to(&late_request, 1)).await;
+    peer.send(answer_to(&request, 3)).await;
+    assert_eq!(next.await.expect("no panic").expect("found"), 3);
+    // What must wait for an operation that never ends waits as long as it would for an answer.
+    let stuck = search(&session, "a");
+    peer.request().await;
+    let other = search(&session, "b");
+    let request = peer.request().await;
+    peer.send(answer_to(&request, 4)).await;
+    assert_eq!(other.await.expect("no panic").expect("found"), 4);
+    let behind = search(&session, "a");
+    for search in [stuck, behind] {
+        let error = search
+            .await
+            .expect("no panic")
+            .expect_err("no answer in time");
+        assert!(matches!(error, Error::Unavailable { .. }), "{error}");
+    }
+    assert!(session.is_open());
+    // A server that says nothing at all is gone.
+    let silent = [search(&session, "a"), search(&session, "b")];
+    for search in silent {
+        search.await.expect("no panic").expect_err("no answer");
+    }
+    assert!(!session.is_open());
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_goes_away_cancels_where_that_is_wanted_and_granted() {
+    let granted = Options::TRIGGER_RESOURCE_CONTROL;
+    for (cancels_dropped, granted, is_cancelled) in [
+        (true, granted, true),
+        (false, granted, false),
+        (true, Options::default(), false),
+    ] {
+        let options = SessionOptions {
+            cancels_dropped,
+            ..SessionOptions::default()
+        };
+        let (session, mut peer) = Peer::granting(options, granted).await;
+        let dropped = search(&session, "a");
+        let request = peer.request().await;
+        dropped.abort();
+        assert!(dropped.await.is_err());
+        if is_cancelled {
+            let Apdu::TriggerResourceControlRequest(trigger) = peer.request().await else {
+                panic!("a trigger")
+            };
+            assert_eq!(trigger.requested_action, RequestedAction::CANCEL);
+            assert_eq!(trigger.result_set_wanted, Some(false));
+        }
+        let next = search(&session, "a");
+        assert!(peer.hears_nothing().await, "the server is still at it");
+        peer.send(answer_to(&request, 1)).await;
+        let request = peer.request().await;
+        peer.send(answer_to(&request, 2)).await;
+        assert_eq!(next.await.expect("no panic").expect("found"), 2);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_trigger_reaches_each_operation_in_progress() {
+    let granted = Options::TRIGGER_RESOURCE_CONTROL | Options::CONCURRENT_OPERATIONS;
+    let (session, mut peer) = Peer::granting(SessionOptions::default(), granted).await;
+    let trigger = TriggerOptions::default();
+    let none = session.trigger_resource_control(&trigger).await;
+    assert_eq!(none.expect("granted"), 0);
+    let searches = ["a", "b"].map(|set| search(&session, set));
+    let requests = [peer.request().await, peer.request().await];
+    let both = session.trigger_resource_control(&trigger).await;
+    assert_eq!(both.expect("granted"), 2);
+    for request in &requests {
+        let trigger = peer.request().await;
+        assert_eq!(trigger.name(), "triggerResourceControlRequest");
+        assert_eq!(trigger.reference_id(), request.reference_id());
+        peer.send(answer_to(request, 1)).await;
+    }
+    for search in searches {
+        search.await.expect("no panic").expect("found");
+    }
+    let (session, _peer) = Peer::granting(SessionOptions::default(), Options::default()).await;
+    let refused = session.trigger_resource_control(&trigger).await;
+    assert!(matches!(
+        refused,
+        Err(Error::ProtocolError {
+            fault: ProtocolFault::NotGranted("triggerResourceCtrl"),
+            ..
+        })
+    ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_callers_own_reference_id_is_used_while_it_tells_requests_apart() {
+    let (session, mut peer) = concurrent().await;
+    let own = ReferenceId("mine".into());
+    let session = session.with_reference_id(Some(own.clone()));
+    let searches = ["a", "b"].map(|set| search(&session, set));
+    let requests = [peer.request().await, peer.request().await];
+    assert_eq!(requests[0].reference_id(), Some(&own));
+    assert_eq!(reference(&requests[1]), Some(vec![0, 0, 0, 1]));
+    for (request, hits) in requests.iter().zip([1, 2]) {
+        peer.send(answer_to(request, hits)).await;
+    }
+    for (search, hits) in searches.into_iter().zip(1..) {
+        assert_eq!(search.await.expect("no panic").expect("found"), hits);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn more_requests_than_may_be_under_way_wait() {
+    let options = SessionOptions {
+        max_operations: 2,
+        ..SessionOptions::default()
+    };
+    let (session, mut peer) = Peer::granting(options, Options::CONCURRENT_OPERATIONS).await;
+    let searches: Vec<_> = (0..5)
+        .map(|set| search(&session, &set.to_string()))
+        .collect();
+    let mut requests = vec![peer.request().await, peer.request().await];
+    assert!(peer.hears_nothing().await);
+    for hits in 1..=5 {
+        peer.send(answer_to(&requests.remove(0), hits)).await;
+        if hits < 4 {
+            requests.push(peer.request().await);
+        }
+    }
+    for (search, hits) in searches.into_iter().zip(1..) {
+        assert_eq!(search.await.expect("no panic").expect("found"), hits);
+    }
+    let deadline = Some(tokio::time::Instant::now() + Duration::from_secs(3));
+    let hurried = session.with_timeouts(Timeouts {
+        deadline,
+        ..Timeouts::default()
+    });
+    let error = search(&hurried, "a").await.expect("no panic");
+    assert!(matches!(
+        error,
+        Err(Error::Unavailable {
+            cause: Cause::Deadline,
+            ..
+        })
+    ));
+}

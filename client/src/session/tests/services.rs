@@ -1,0 +1,627 @@
+//! Each service against a scripted server: what is sent for its options, what comes of its answers, and what a server
+//! that does not offer it is spared.
+
+use z3950_asn1::apdu::*;
+use z3950_asn1::es::TaskParameters;
+use z3950_asn1::es::item_order::{Contact, ItemOrder};
+use z3950_asn1::es::update::{Action, RecordId, Update};
+use z3950_asn1::format::charset_negotiation::{
+    CharSetandLanguageNegotiation, OriginProposal, SelectedCharSet, TargetResponse,
+};
+use z3950_asn1::format::facets::{FacetField, FacetList};
+use z3950_asn1::format::prompt1::{
+    Answer, Prompt, PromptId, PromptObject, PromptResponse, PromptType,
+};
+use z3950_asn1::format::resource_report1;
+use z3950_asn1::format::search_result1::{SearchInfoReport, SubqueryReport};
+use z3950_asn1::oid;
+
+use super::super::*;
+use crate::service::access::{Challenge, answer_prompts};
+use crate::service::extended::{DatabaseUpdate, KeptQuery, KeptResultSet, Order, UpdateVersion};
+use crate::service::sort::key_by_field;
+use crate::testing::*;
+
+/// All that this client knows to ask for.
+fn everything() -> Options {
+    InitOptions::default().options
+}
+
+/// A session whose next request is answered by `response`, with the request as it comes.
+async fn asked(response: impl Into<Apdu>) -> (Session, tokio::task::JoinHandle<Apdu>) {
+    let (session, mut peer) = Peer::granting(SessionOptions::default(), everything()).await;
+    let response = response.into();
+    let request = tokio::spawn(async move {
+        let request = peer.request().await;
+        peer.send(response).await;
+        request
+    });
+    (session, request)
+}
+
+fn diagnostics(condition: i64) -> Option<Vec<DiagRec>> {
+    let diagnostic = DefaultDiagFormat::bib1(condition, "");
+    Some(vec![DiagRec::DefaultFormat(diagnostic)])
+}
+
+/// The phase and condition of a refusal.
+fn refusal<T: std::fmt::Debug>(result: Result<T, Error>) -> (Phase, Option<i64>) {
+    match result.expect_err("a refusal") {
+        Error::Refused { phase, diagnostics } => (phase, diagnostics.condition()),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn start() -> AttributesPlusTerm {
+    AttributesPlusTerm {
+        attributes: vec![AttributeElement::numeric(1, 4)],
+        term: Term::General("war".into()),
+    }
+}
+
+fn scanned(status: ScanStatus, terms: &[&str], condition: Option<i64>) -> ScanResponse {
+    let entry = |term: &&str| {
+        Entry::TermInfo(Box::new(TermInfo {
+            term: Term::General((*term).into()),
+            display_term: None,
+            suggested_attributes: None,
+            alternative_term: None,
+            global_occurrences: Some(1),
+            by_attributes: None,
+            other_term_info: None,
+        }))
+    };
+    ScanResponse {
+        reference_id: None,
+        step_size: Some(0),
+        scan_status: status,
+        number_of_entries_returned: i64::try_from(terms.len()).expect("few"),
+        position_of_term: Some(1),
+        entries: Some(ListEntries {
+            entries: Some(terms.iter().map(entry).collect()),
+            nonsurrogate_diagnostics: condition.and_then(diagnostics),
+        }),
+        attribute_set: None,
+        other_info: None,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn scan_gives_terms() {
+    let options = ScanOptions {
+        databases: vec!["cat".into()],
+        number_of_terms: 2,
+        ..ScanOptions::default()
+    };
+    let (session, request) = asked(scanned(ScanStatus::PARTIAL_5, &["war", "water"], None)).await;
+    let result = session.scan(start(), &options).await.expect("terms");
+    assert_eq!(
+        (result.entries.len(), result.status, result.position_of_term),
+        (2, ScanStatus::PARTIAL_5, Some(1))
+    );
+    let Apdu::ScanRequest(request) = request.await.expect("no panic") else {
+        panic!("a Scan")
+    };
+    assert_eq!(*request, options.request(start()));
+    let (session, _request) = asked(scanned(ScanStatus::FAILURE, &[], Some(228))).await;
+    let result = session.scan(start(), &options).await;
+    assert_eq!(refusal(result), (Phase::Scan, Some(228)));
+    for (response, fault) in [
+        (
+            ScanResponse {
+                number_of_entries_returned: 2,
+                ..scanned(ScanStatus::SUCCESS, &["war"], None)
+            },
+            "numberOfEntriesReturned is 2, but 1 entries came",
+        ),
+        (
+            ScanResponse {
+                number_of_entries_returned: -1,
+                ..scanned(ScanStatus::SUCCESS, &["war"], None)
+            },
+            "numberOfEntriesReturned is -1",
+        ),
+        (
+            scanned(ScanStatus::SUCCESS, &["a", "b", "c"], None),
+            "more entries than asked for: 3 for 2",
+        ),
+    ] {
+        let (session, _request) = asked(response).await;
+        let error = session.scan(start(), &options).await.expect_err("a fault");
+        assert!(
+            matches!(&error, Error::ProtocolError { phase: Phase::Scan, fault: found } if found.to_string() == fault),
+            "{error:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn sort_puts_result_sets_in_order() {
+    let response = |sort_status, diagnostics| SortResponse {
+        reference_id: None,
+        sort_status,
+        result_set_status: None,
+        diagnostics,
+        result_count: Some(7),
+        other_info: None,
+    };
+    let keys = || vec![key_by_field("title", SortRelation::DESCENDING)];
+    let options = SortOptions {
+        input_result_sets: vec!["a".into(), "b".into()],
+        sorted_result_set: "c".into(),
+        other_info: None,
+    };
+    let (session, request) = asked(response(SortStatus::SUCCESS, None)).await;
+    let result = session.sort(keys(), &options).await.expect("sorted");
+    assert_eq!((result.status, result.hits), (SortStatus::SUCCESS, Some(7)));
+    let Apdu::SortRequest(request) = request.await.expect("no panic") else {
+        panic!("a Sort")
+    };
+    assert_eq!(*request, options.request(keys()));
+    let (session, _request) = asked(response(SortStatus::FAILURE, diagnostics(207))).await;
+    let result = session.sort(keys(), &SortOptions::default()).await;
+    assert_eq!(refusal(result), (Phase::Sort, Some(207)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn duplicates_are_taken_out() {
+    let response = |status, diagnostics| DuplicateDetectionResponse {
+        reference_id: None,
+        status,
+        result_set_count: Some(3),
+        diagnostics,
+        other_info: None,
+    };
+    let options = DuplicateDetectionOptions {
+        criteria: vec![DuplicateDetectionCriterion::LevelOfMatch(80)],
+        order: vec![SortCriterion::MostRecent],
+        ..DuplicateDetectionOptions::default()
+    };
+    let (session, request) = asked(response(DuplicateDetectionStatus::SUCCESS, None)).await;
+    let result = session.detect_duplicates(&options).await.expect("done");
+    assert_eq!(result.hits, Some(3));
+    let Apdu::DuplicateDetectionRequest(request) = request.await.expect("no panic") else {
+        panic!("a request")
+    };
+    assert_eq!(*request, options.request());
+    let failed = response(DuplicateDetectionStatus::FAILURE, diagnostics(1));
+    let (session, _request) = asked(failed).await;
+    let result = session.detect_duplicates(&options).await;
+    assert_eq!(refusal(result), (Phase::DuplicateDetection, Some(1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn tasks_are_done_or_refused() {
+    let response = |operation_status, diagnostics| ExtendedServicesResponse {
+        reference_id: None,
+        operation_status,
+        diagnostics,
+        task_package: None,
+        other_info: None,
+    };
+    let options = TaskOptions {
+        package_name: Some("mine".into()),
+        wait_action: WaitAction::WAIT,
+        ..TaskOptions::default()
+    };
+    let task = || Task::xml(b"<x/>");
+    let (session, request) = asked(response(OperationStatus::ACCEPTED, None)).await;
+    let result = session.task(task(), &options).await.expect("taken on");
+    assert_eq!(result.status, OperationStatus::ACCEPTED);
+    assert_eq!((result.package(), result.parameters()), (None, None));
+    let request = request.await.expect("no panic");
+    assert_eq!(request, options.request(task()).into());
+    let (session, _request) = asked(response(OperationStatus::FAILURE, diagnostics(223))).await;
+    let result = session.task(Task::named(oid::ITEM_ORDER), &options).await;
+    assert_eq!(refusal(result), (Phase::ExtendedServices, Some(223)));
+}
+
+#[test]
+fn tasks_are_what_their_names_say() {
+    let marc = || External::octet_aligned(oid::USMARC, "x");
+    let update = |version| {
+        let record = DatabaseUpdate::record(marc(), Some(RecordId::String("r1".into())), Some(7));
+        DatabaseUpdate {
+            version,
+            action_qualifier: Some(marc()),
+            ..DatabaseUpdate::new(Action::RECORD_REPLACE, "cat", vec![record])
+        }
+        .task()
+    };
+    let kept = KeptResultSet {
+        result_set: Some("a".into()),
+        replace_or_append: None,
+    };
+    let query = KeptQuery {
+        query: query(),
+        databases: vec!["cat".into()],
+        additional_search_info: Some(OtherInformation::default()),
+    };
+    let order = Order {
+        item: Some(("a".into(), 2)),
+        contact: Some(Contact::default()),
+        ..Order::default()
+    };
+    for (task, package_type) in [
+        (update(UpdateVersion::First), oid::DATABASE_UPDATE_1),
+        (update(UpdateVersion::Third), oid::DATABASE_UPDATE),
+        (kept.task(), oid::PERSISTENT_RESULT_SET),
+        (query.task(), oid::PERSISTENT_QUERY),
+        (order.task(), oid::ITEM_ORDER),
+        (Ok(Task::xml(b"<x/>")), oid::XML_ES),
+    ] {
+        let task = task.expect("encodes");
+        assert_eq!(task.package_type, package_type);
+        let parameters = task.parameters.expect("there are some");
+        assert_eq!(parameters.direct_reference, Some(package_type));
+        match TaskParameters::from_external(&parameters).expect("reads back") {
+            TaskParameters::Update(update) => {
+                let Update::EsRequest(request) = *update else {
+                    panic!("a request")
+                };
+                let is_third = package_type == oid::DATABASE_UPDATE;
+                assert_eq!(request.to_keep.action_qualifier.is_some(), is_third);
+                assert_eq!(request.not_to_keep.len(), 1);
+            }
+            TaskParameters::ItemOrder(order) => {
+                let ItemOrder::EsRequest(request) = *order else {
+                    panic!("a request")
+                };
+                let item = request.not_to_keep.result_set_item.map(|item| item.item);
+                assert_eq!((request.to_keep.is_some(), item), (true, Some(2)));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn costs_are_told() {
+    let options = ResourceReportOptions {
+        operation: Some(ReferenceId("x".into())),
+        ..ResourceReportOptions::default()
+    };
+    let (session, request) = asked(ResourceReportResponse {
+        reference_id: None,
+        resource_report_status: ResourceReportStatus::PARTIAL,
+        resource_report: Some(External::octet_aligned(oid::SUTRS, "dear")),
+        other_info: None,
+    })
+    .await;
+    let report = session.resource_report(&options).await.expect("a report");
+    assert_eq!(report.status, ResourceReportStatus::PARTIAL);
+    assert!(report.report.is_some());
+    let request = request.await.expect("no panic");
+    assert_eq!(request, options.request().into());
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_asked_of_a_server_that_does_not_offer_it() {
+    let (session, mut peer) = Peer::granting(SessionOptions::default(), Options::default()).await;
+    let not_granted = |error: Error| match error {
+        Error::ProtocolError {
+            fault: ProtocolFault::NotGranted(name),
+            ..
+        } => name,
+        other => panic!("{other:?}"),
+    };
+    let scan = session.scan(start(), &ScanOptions::default()).await;
+    assert_eq!(not_granted(scan.expect_err("scan")), "scan");
+    let sort = session.sort(vec![], &SortOptions::default()).await;
+    assert_eq!(not_granted(sort.expect_err("sort")), "sort");
+    let task = session
+        .task(Task::xml(b"<x/>"), &TaskOptions::default())
+        .await;
+    assert_eq!(not_granted(task.expect_err("task")), "extendedServices");
+    let report = session
+        .resource_report(&ResourceReportOptions::default())
+        .await;
+    assert_eq!(not_granted(report.expect_err("report")), "resourceReport");
+    let duplicates = DuplicateDetectionOptions::default();
+    let duplicates = session.detect_duplicates(&duplicates).await;
+    assert_eq!(
+        not_granted(duplicates.expect_err("duplicates")),
+        "duplicateDetection"
+    );
+    assert!(peer.hears_nothing().await && session.is_open());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_may_end_with_words_of_ones_own() {
+    let (session, peer) = Peer::granting(SessionOptions::default(), Options::default()).await;
+    let options = CloseOptions {
+        reason: CloseReason::COST_LIMIT,
+        info: Some("too dear".into()),
+        ..CloseOptions::default()
+    };
+    let rest = tokio::spawn(peer.rest());
+    session.close_with(&options).await.expect("was open");
+    assert_eq!(rest.await.expect("no panic"), "close(costLimit)");
+}
+
+#[tokio::test(start_paused = true)]
+async fn character_set_and_language_are_agreed_on() {
+    let proposal = OriginProposal::named(&["utf-8", "iso-8859-1"], &["eng"], true);
+    let init = InitOptions::default().negotiating(proposal.clone());
+    let init = init.expect("encodes");
+    assert!(init.options.contains(Options::NEGOTIATION_MODEL));
+    let sent = init.request().other_info.expect("the proposal");
+    let sent = sent.value::<CharSetandLanguageNegotiation>();
+    assert_eq!(
+        sent,
+        Some(CharSetandLanguageNegotiation::Proposal(proposal))
+    );
+    let response = TargetResponse {
+        selected_char_sets: Some(SelectedCharSet::named("iso-8859-1")),
+        selected_language: None,
+        records_in_selected_char_sets: Some(false),
+    };
+    for selected in [Some(response), None] {
+        let mut other_info = OtherInformation::default();
+        if let Some(response) = &selected {
+            let response = CharSetandLanguageNegotiation::Response(response.clone());
+            other_info.put_value(&response).expect("encodes");
+        }
+        let accepted = InitializeResponse {
+            other_info: Some(other_info),
+            ..init_response(true, ProtocolVersion::UP_TO_3)
+        };
+        let (session, _peer) = Peer::accept(SessionOptions::default(), accepted).await;
+        assert_eq!(session.server_info().negotiated(), selected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_search_tells_beside_its_hits_is_decoded() {
+    let facets = FacetList(vec![FacetField::request("author", 5)]);
+    let options = SearchOptions::default().with_facets(&facets);
+    let options = options.expect("encodes");
+    let report = SearchInfoReport(vec![SubqueryReport::of_term(Term::General("x".into()), 9)]);
+    let mut info = OtherInformation::default();
+    info.put_value(&report).expect("encodes");
+    info.put_value(&facets).expect("encodes");
+    let response = SearchResponse {
+        additional_search_info: Some(info),
+        result_set_status: Some(ResultSetStatus::ESTIMATE),
+        ..found(9, vec![])
+    };
+    let (session, request) = asked(response).await;
+    let found = session.search(query(), &options).await.expect("found");
+    assert_eq!(found.report(), Some(report));
+    assert_eq!(found.facets(), Some(facets.clone()));
+    assert!(found.is_estimate());
+    let Apdu::SearchRequest(request) = request.await.expect("no panic") else {
+        panic!("a Search")
+    };
+    let sent = request.additional_search_info.expect("the facets wanted");
+    assert_eq!(sent.value::<FacetList>(), Some(facets));
+}
+
+#[test]
+fn prompts_and_reports_are_decoded() {
+    let prompt = Prompt::enumerated(PromptType::PASSWORD);
+    let object = PromptObject::Challenge(vec![prompt.clone()]);
+    let challenge = |security_challenge| Challenge {
+        phase: Phase::Search,
+        challenge: security_challenge,
+    };
+    let prompts = challenge(SecurityChallenge::ExternallyDefined(
+        object.to_external().expect("encodes"),
+    ));
+    assert_eq!(prompts.prompts(), Some(vec![prompt]));
+    let plain = challenge(SecurityChallenge::SimpleForm("who?".into()));
+    assert_eq!(plain.prompts(), None);
+    let answers = vec![Answer {
+        prompt_id: PromptId::enumerated(PromptType::PASSWORD),
+        prompt_response: PromptResponse::String("secret".into()),
+    }];
+    let response = answer_prompts(answers.clone()).expect("encodes");
+    let SecurityChallengeResponse::ExternallyDefined(external) = response else {
+        panic!("prompt-1")
+    };
+    let object = PromptObject::from_external(&external).expect("reads back");
+    assert_eq!(object, PromptObject::Response(answers));
+
+    let cost = resource_report1::ResourceReport {
+        estimates: vec![],
+        message: "dear".into(),
+    };
+    let report = ResourceReport {
+        status: ResourceReportStatus::SUCCESS,
+        report: Some(cost.to_external().expect("encodes")),
+        other_info: None,
+    };
+    assert_eq!(report.value(), Some(cost));
+}
+
+/// The records of a Present whose answer comes as `segments` and an end; each record as text, or why there is none.
+async fn segmented(
+    granted: Options,
+    segments: Vec<Vec<Record>>,
+    last: Vec<Record>,
+    announced: Option<i64>,
+) -> Result<Vec<String>, Error> {
+    let named = |records: Vec<Record>| -> Vec<NamePlusRecord> {
+        let named = |record| NamePlusRecord { name: None, record };
+        records.into_iter().map(named).collect()
+    };
+    let (session, mut peer) = Peer::granting(SessionOptions::default(), granted).await;
+    tokio::spawn(async move {
+        peer.request().await;
+        for records in segments {
+            let segment = Segment {
+                reference_id: None,
+                number_of_records_returned: i64::try_from(records.len()).expect("few"),
+                segment_records: named(records),
+                other_info: None,
+            };
+            peer.send(segment).await;
+        }
+        let mut response = presented(
+            PresentStatus::SUCCESS,
+            Some(Records::ResponseRecords(named(last))),
+        );
+        if let Some(announced) = announced {
+            response.number_of_records_returned = announced;
+        }
+        peer.send(response).await;
+        peer.hears_nothing().await;
+    });
+    let options = PresentOptions {
+        record_syntax: Some(oid::XML),
+        ..PresentOptions::default()
+    };
+    let presented = session.present(1, 4, &options).await?;
+    let text = |record: &crate::service::records::ResultRecord| match record {
+        crate::service::records::ResultRecord::Record { external, .. } => {
+            let octets = z3950_asn1::record::RetrievedRecord::octets_of(external);
+            let syntax = external.direct_reference.and_then(|oid| oid.name());
+            format!("{} {}", syntax.unwrap_or("?"), octets.escape_ascii())
+        }
+        crate::service::records::ResultRecord::Diagnostic { diagnostic, .. } => {
+            diagnostic.to_string()
+        }
+    };
+    Ok(presented.records.iter().map(text).collect())
+}
+
+#[tokio::test(start_paused = true)]
+async fn segments_are_put_together() {
+    use Record::{FinalFragment, IntermediateFragment, StartingFragment};
+    let whole = |text: &'static str| {
+        Record::RetrievalRecord(External::octet_aligned(oid::USMARC, text.as_bytes()))
+    };
+    let tagged = |text: &'static str| {
+        FragmentSyntax::ExternallyTagged(External::octet_aligned(oid::USMARC, text.as_bytes()))
+    };
+    let bare = |text: &'static str| FragmentSyntax::NotExternallyTagged(text.into());
+    let (one, two) = (Options::SEGMENTATION_1, Options::SEGMENTATION_2);
+    let none = Options::default();
+    for (granted, segments, last, announced, expected) in [
+        (
+            one,
+            vec![vec![whole("a"), whole("b")], vec![whole("c")]],
+            vec![whole("d")],
+            None,
+            Ok("usmarc a, usmarc b, usmarc c, usmarc d"),
+        ),
+        // The count of all segments will do as well.
+        (
+            one,
+            vec![vec![whole("a")]],
+            vec![whole("b")],
+            Some(2),
+            Ok("usmarc a, usmarc b"),
+        ),
+        (one, vec![vec![whole("a")]], vec![], None, Ok("usmarc a")),
+        (
+            two,
+            vec![
+                vec![whole("a"), StartingFragment(tagged("b1"))],
+                vec![IntermediateFragment(tagged("b2"))],
+            ],
+            vec![FinalFragment(bare("b3")), whole("c")],
+            Some(3),
+            Ok("usmarc a, usmarc b1b2b3, usmarc c"),
+        ),
+        (
+            two,
+            vec![vec![StartingFragment(bare("<x>"))]],
+            vec![FinalFragment(bare("</x>"))],
+            Some(1),
+            Ok("xml <x></x>"),
+        ),
+        (
+            one,
+            vec![vec![whole("a")]],
+            vec![whole("b")],
+            Some(3),
+            Err("numberOfRecordsReturned is 3, but 2 records came"),
+        ),
+        (
+            one,
+            vec![vec![StartingFragment(bare("a"))]],
+            vec![FinalFragment(bare("b"))],
+            None,
+            Err("a fragment of a record, although segmentation was not negotiated"),
+        ),
+        (
+            none,
+            vec![vec![whole("a")]],
+            vec![],
+            None,
+            Err("segmentRequest came where the protocol does not allow it"),
+        ),
+        (
+            two,
+            vec![vec![StartingFragment(bare("a"))]],
+            vec![whole("b")],
+            None,
+            Err("fragments that do not make a record"),
+        ),
+        (
+            two,
+            vec![vec![IntermediateFragment(bare("a"))]],
+            vec![],
+            None,
+            Err("fragments that do not make a record"),
+        ),
+        (
+            two,
+            vec![vec![StartingFragment(bare("a"))]],
+            vec![],
+            None,
+            Err("fragments that do not make a record"),
+        ),
+    ] {
+        let records = segmented(granted, segments, last, announced).await;
+        let records = records.map(|records| records.join(", "));
+        let records = records.map_err(|error| match error {
+            Error::ProtocolError { fault, .. } => fault.to_string(),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(records, expected.map(str::to_owned).map_err(str::to_owned));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn explain_is_searched_for_and_decoded() {
+    use crate::service::explain::ExplainUse;
+    let options = ExplainOptions {
+        category: "DatabaseInfo".into(),
+        terms: vec![(ExplainUse::DatabaseName, "cat".into())],
+        ..ExplainOptions::default()
+    };
+    let (session, mut peer) = Peer::granting(SessionOptions::default(), everything()).await;
+    let server = tokio::spawn(async move {
+        let search = peer.request().await;
+        peer.send(found(1, vec![])).await;
+        let present = peer.request().await;
+        peer.send(presented(
+            PresentStatus::SUCCESS,
+            Some(Records::ResponseRecords(vec![marc()])),
+        ))
+        .await;
+        (search, present)
+    });
+    let result = session.explain(&options).await.expect("an answer");
+    assert_eq!(
+        (result.hits, result.records.len(), result.others.len()),
+        (1, 0, 1)
+    );
+    let (Apdu::SearchRequest(search), Apdu::PresentRequest(present)) =
+        server.await.expect("no panic")
+    else {
+        panic!("a Search and a Present")
+    };
+    let Query::Type1(query) = &search.query else {
+        panic!("a query of type 1")
+    };
+    let text = query.to_string();
+    assert!(
+        text.contains("@attr 1=1 DatabaseInfo") && text.contains("@attr 1=3 cat"),
+        "{text}"
+    );
+    assert_eq!(search.database_names, ["IR-Explain-1".into()]);
+    assert_eq!(present.preferred_record_syntax, Some(oid::EXPLAIN));
+}

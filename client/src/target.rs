@@ -1,0 +1,254 @@
+//! Targets as people write them: the host forms of YAZ (`lib.example:2100/books+maps`, `tcp:`, `ssl:`, `unix:`,
+//! `connect:`) and session URLs (RFC 2056 §3). A target says where a server is and what to search there.
+
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use z3950_asn1::apdu::DatabaseName;
+
+use crate::url::{self, DEFAULT_PORT, Host, Mode, UrlError, Z3950Url, host_and_port};
+
+/// A server, and the databases to search there if the target names any.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// Where the server is.
+    pub endpoint: Endpoint,
+    /// HTTP proxy of a `connect:` target, as `[user:password@]host[:port]`.
+    pub proxy: Option<String>,
+    /// In the order in which they were named; empty where none was.
+    pub databases: Vec<DatabaseName>,
+}
+
+/// The far end of a connection.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Endpoint {
+    /// Plain TCP.
+    Tcp(Host, u16),
+    /// TLS over TCP.
+    Tls(Host, u16),
+    /// A socket of this machine.
+    Unix(PathBuf),
+}
+
+impl Endpoint {
+    /// The host, `localhost` for a socket of this machine.
+    pub fn host(&self) -> Host {
+        match self {
+            Self::Tcp(host, _) | Self::Tls(host, _) => host.clone(),
+            Self::Unix(_) => Host::Ipv4(Ipv4Addr::LOCALHOST),
+        }
+    }
+
+    /// The port; that of Z39.50 for a socket of this machine.
+    pub fn port(&self) -> u16 {
+        match self {
+            Self::Tcp(_, port) | Self::Tls(_, port) => *port,
+            Self::Unix(_) => DEFAULT_PORT,
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    /// As YAZ writes it: `lib.example:210`, `ssl:lib.example:210`, `unix:/run/z`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(host, port) => write!(f, "{host}:{port}"),
+            Self::Tls(host, port) => write!(f, "ssl:{host}:{port}"),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.endpoint.fmt(f)?;
+        let separator = match self.endpoint {
+            Endpoint::Unix(_) => ':',
+            _ => '/',
+        };
+        for (index, database) in self.databases.iter().enumerate() {
+            let before = if index == 0 { separator } else { '+' };
+            write!(f, "{before}{}", database.0.to_string_lossy())?;
+        }
+        Ok(())
+    }
+}
+
+/// A text that names no target.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TargetError {
+    /// Nothing is named.
+    #[error("the target is empty")]
+    Empty,
+    /// The host or port is malformed, or the URL.
+    #[error("{text} is no target")]
+    Malformed {
+        /// The text.
+        text: String,
+        /// What is wrong with it, and where.
+        #[source]
+        error: UrlError,
+    },
+    /// A scheme of another protocol.
+    #[error("{0}: is not spoken here, only Z39.50 over tcp:, ssl: and unix:")]
+    Scheme(String),
+    /// `tcp://` and `ssl://` are written without slashes.
+    #[error("write {0} without the slashes behind the colon")]
+    Slashes(String),
+    /// `connect:` without a target behind the comma.
+    #[error("a connect: target is written connect:proxy:port,target")]
+    NoTarget,
+}
+
+impl FromStr for Target {
+    type Err = TargetError;
+
+    /// Reads a target.
+    ///
+    /// Without a port it is 210; `@` stands for this machine; databases are separated by `+`. A retrieval URL is a target
+    /// too: its docid is left out.
+    fn from_str(text: &str) -> Result<Self, TargetError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(TargetError::Empty);
+        }
+        if url::classify(text).is_some() {
+            return of_url(text);
+        }
+        let (scheme, rest) = match text.split_once(':') {
+            Some((scheme, rest)) if SCHEMES.contains(&scheme) => (scheme, rest),
+            _ => ("tcp", text),
+        };
+        match scheme {
+            "http" | "https" => Err(TargetError::Scheme(scheme.to_owned())),
+            "connect" => {
+                let (proxy, target) = rest.split_once(',').ok_or(TargetError::NoTarget)?;
+                let target: Self = target.parse()?;
+                let proxy = Some(proxy.to_owned());
+                Ok(Self { proxy, ..target })
+            }
+            "unix" => Ok(unix(rest)),
+            _ if rest.starts_with("//") => Err(TargetError::Slashes(text.to_owned())),
+            "ssl" => internet(text, rest, Endpoint::Tls),
+            _ => internet(text, rest, Endpoint::Tcp),
+        }
+    }
+}
+
+/// What stands before a colon that is no host.
+const SCHEMES: &[&str] = &["tcp", "ssl", "unix", "connect", "http", "https"];
+
+fn of_url(text: &str) -> Result<Target, TargetError> {
+    let url = Z3950Url::parse(text, Mode::Lenient).map_err(|error| malformed(text, error))?;
+    let databases = url.databases().iter();
+    Ok(Target {
+        endpoint: Endpoint::Tcp(url.host().clone(), url.port()),
+        proxy: None,
+        databases: databases
+            .map(|name| DatabaseName::from(name.as_bytes()))
+            .collect(),
+    })
+}
+
+fn internet(
+    text: &str,
+    rest: &str,
+    endpoint: fn(Host, u16) -> Endpoint,
+) -> Result<Target, TargetError> {
+    let (place, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let place = match place.strip_prefix('@') {
+        Some(port) => format!("localhost{port}"),
+        None => place.to_owned(),
+    };
+    let (host, port) =
+        host_and_port(place, Mode::Lenient).map_err(|error| malformed(text, error))?;
+    Ok(Target {
+        endpoint: endpoint(host, port.unwrap_or(DEFAULT_PORT)),
+        proxy: None,
+        databases: databases(path),
+    })
+}
+
+/// A path holds no colon: what follows one are databases.
+fn unix(rest: &str) -> Target {
+    let (path, names) = rest.split_once(':').unwrap_or((rest, ""));
+    Target {
+        endpoint: Endpoint::Unix(path.into()),
+        proxy: None,
+        databases: databases(names),
+    }
+}
+
+fn databases(names: &str) -> Vec<DatabaseName> {
+    let names = names.split('+').filter(|name| !name.is_empty());
+    names.map(DatabaseName::from).collect()
+}
+
+fn malformed(text: &str, error: UrlError) -> TargetError {
+    TargetError::Malformed {
+        text: text.to_owned(),
+        error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_read_as_yaz_reads_them() {
+        for (text, shown) in [
+            ("lib.example", "lib.example:210"),
+            ("LIB.example:2100", "lib.example:2100"),
+            ("lib.example:2100/books+maps", "lib.example:2100/books+maps"),
+            ("lib.example/books", "lib.example:210/books"),
+            ("tcp:lib.example/a/b", "lib.example:210/a/b"),
+            ("ssl:lib.example:9999/books", "ssl:lib.example:9999/books"),
+            ("[::1]:9/books", "[::1]:9/books"),
+            ("192.0.2.1", "192.0.2.1:210"),
+            ("@:2100", "localhost:2100"),
+            ("unix:/run/z3950", "unix:/run/z3950"),
+            ("unix:/run/z3950:books+maps", "unix:/run/z3950:books+maps"),
+            (
+                "z39.50s://lib.example/books+maps",
+                "lib.example:210/books+maps",
+            ),
+            (
+                "z39.50r://lib.example:2100/books?id7;rs=marc",
+                "lib.example:2100/books",
+            ),
+            ("Z39.50S://lib.example", "lib.example:210"),
+            (
+                "connect:proxy.example:3128,ssl:lib.example/b",
+                "ssl:lib.example:210/b",
+            ),
+            ("", "the target is empty"),
+            (
+                "tcp://lib.example",
+                "write tcp://lib.example without the slashes behind the colon",
+            ),
+            (
+                "http://lib.example/sru",
+                "http: is not spoken here, only Z39.50 over tcp:, ssl: and unix:",
+            ),
+            (
+                "connect:proxy.example",
+                "a connect: target is written connect:proxy:port,target",
+            ),
+            ("lib.example:x", "lib.example:x is no target"),
+            ("lib example", "lib example is no target"),
+        ] {
+            let found = text
+                .parse::<Target>()
+                .map_or_else(|error| error.to_string(), |target| target.to_string());
+            assert_eq!(found, shown, "{text}");
+        }
+        let through: Target = "connect:u:p@proxy.example,lib.example"
+            .parse()
+            .expect("a target");
+        assert_eq!(through.proxy.as_deref(), Some("u:p@proxy.example"));
+    }
+}

@@ -1,0 +1,298 @@
+//! Through a proxy: HTTP CONNECT (RFC 9110 §9.3.6) and SOCKS5 (RFC 1928), which resolve the server's name themselves.
+//! Environment variables choose one as they do for curl: `ALL_PROXY`, else `HTTPS_PROXY`, and `NO_PROXY`.
+
+use std::fmt;
+use std::io;
+use std::net::IpAddr;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http_body_util::Empty;
+use hyper::Request;
+use hyper::client::conn::http1;
+use hyper::header::{HOST, HeaderValue, PROXY_AUTHORIZATION};
+use hyper_util::rt::TokioIo;
+use tokio_socks::tcp::Socks5Stream;
+
+use super::{BoxFuture, BoxStream, Connect, Timeouts};
+use crate::error::{Cause, Error, Phase};
+use crate::url::{Host, Mode, Octets, Userinfo, host_and_port, userinfo};
+
+/// A proxy, as `http://[user:password@]host[:port]` or `socks5://…` name it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Proxy {
+    kind: Kind,
+    host: Host,
+    port: u16,
+    credentials: Option<Userinfo>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Http,
+    Socks5,
+}
+
+/// A text that names no proxy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text} is no proxy: {reason}")]
+pub struct ProxyError {
+    /// The text without credentials.
+    text: String,
+    reason: &'static str,
+}
+
+impl FromStr for Proxy {
+    type Err = ProxyError;
+
+    /// Without a scheme, a proxy is an HTTP one; its default port is 80, that of SOCKS5 1080.
+    fn from_str(text: &str) -> Result<Self, ProxyError> {
+        let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
+        let rest = rest.strip_suffix('/').unwrap_or(rest);
+        let (credentials, place) = match rest.rsplit_once('@') {
+            Some((credentials, place)) => (Some(credentials), place),
+            None => (None, rest),
+        };
+        let error = |reason| ProxyError {
+            text: format!("{scheme}://{place}"),
+            reason,
+        };
+        let (kind, default_port) = match &*scheme.to_ascii_lowercase() {
+            "http" => (Kind::Http, 80),
+            "socks5" | "socks5h" | "socks" => (Kind::Socks5, 1080),
+            _ => return Err(error("only http and socks5 are spoken")),
+        };
+        let (host, port) = host_and_port(place, Mode::Lenient)
+            .map_err(|_| error("its host or port is malformed"))?;
+        let credentials = credentials
+            .map(userinfo)
+            .transpose()
+            .map_err(|_| error("its credentials are malformed"))?;
+        Ok(Self {
+            kind,
+            host,
+            port: port.unwrap_or(default_port),
+            credentials,
+        })
+    }
+}
+
+impl Proxy {
+    /// The proxy that environment variables choose, and the hosts that need none.
+    ///
+    /// # Errors
+    /// A variable that names no proxy.
+    pub fn from_environment(
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<(Option<Self>, NoProxy), ProxyError> {
+        let either = |name: &str| {
+            let lower = name.to_ascii_lowercase();
+            [variable(&lower), variable(name)]
+                .into_iter()
+                .flatten()
+                .find(|value| !value.trim().is_empty())
+        };
+        let chosen = either("ALL_PROXY").or_else(|| either("HTTPS_PROXY"));
+        let proxy = chosen.map(|text| text.trim().parse()).transpose()?;
+        let exempt = either("NO_PROXY").unwrap_or_default();
+        Ok((proxy, NoProxy::new(&exempt)))
+    }
+}
+
+impl fmt::Display for Proxy {
+    /// Without credentials.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = match self.kind {
+            Kind::Http => "http",
+            Kind::Socks5 => "socks5",
+        };
+        write!(f, "{scheme}://{}:{}", self.host, self.port)
+    }
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Hosts to reach without a proxy: those of a list such as `lib.example, .intra, 10.1.2.3`, where a name stands for all
+/// names below it and `*` for all hosts; and always this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoProxy {
+    names: Vec<String>,
+    /// Whether this machine counts.
+    loopback: bool,
+}
+
+impl NoProxy {
+    /// No host at all, not even this machine.
+    pub fn none() -> Self {
+        Self {
+            names: Vec::new(),
+            loopback: false,
+        }
+    }
+
+    /// The hosts of a list separated by commas.
+    pub fn new(list: &str) -> Self {
+        let names = list.split(',').map(|name| {
+            let name = name.trim().to_ascii_lowercase();
+            name.strip_prefix('.').map(str::to_owned).unwrap_or(name)
+        });
+        Self {
+            names: names.filter(|name| !name.is_empty()).collect(),
+            loopback: true,
+        }
+    }
+
+    /// Whether the host is reached directly.
+    pub fn has(&self, host: &Host) -> bool {
+        let name = host.for_connecting();
+        let is_loopback = match name.parse::<IpAddr>() {
+            Ok(address) => address.is_loopback(),
+            Err(_) => name == "localhost",
+        };
+        (self.loopback && is_loopback)
+            || self.names.iter().any(|exempt| {
+                let below = name.strip_suffix(exempt.as_str());
+                exempt == "*" || below.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+            })
+    }
+}
+
+impl Default for NoProxy {
+    /// This machine alone.
+    fn default() -> Self {
+        Self::new("")
+    }
+}
+
+/// Connections through a proxy, which another connector reaches.
+#[derive(Clone)]
+pub struct Proxied {
+    inner: Arc<dyn Connect>,
+    proxy: Proxy,
+    exempt: NoProxy,
+}
+
+impl Proxied {
+    /// Through `proxy`, to which `inner` connects; hosts of `exempt` without it.
+    pub fn new(inner: impl Connect + 'static, proxy: Proxy, exempt: NoProxy) -> Self {
+        Self {
+            inner: Arc::new(inner),
+            proxy,
+            exempt,
+        }
+    }
+
+    async fn through(&self, stream: BoxStream, host: &Host, port: u16) -> Result<BoxStream, Error> {
+        match self.proxy.kind {
+            Kind::Http => self.http(stream, host, port).await,
+            Kind::Socks5 => self.socks5(stream, host, port).await,
+        }
+    }
+
+    async fn http(&self, stream: BoxStream, host: &Host, port: u16) -> Result<BoxStream, Error> {
+        let authority = format!("{host}:{port}");
+        let mut request = Request::connect(&authority).header(HOST, &authority);
+        if let Some(userinfo) = &self.proxy.credentials {
+            let (user, password) = user_and_password(userinfo);
+            let credentials = STANDARD.encode([user, b":", password].concat());
+            let mut value =
+                HeaderValue::try_from(format!("Basic {credentials}")).map_err(broken)?;
+            value.set_sensitive(true);
+            request = request.header(PROXY_AUTHORIZATION, value);
+        }
+        let request = request.body(Empty::<Bytes>::new()).map_err(broken)?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(broken)?;
+        // It ends when the request has failed, or hands the stream over.
+        tokio::spawn(connection.with_upgrades());
+        let response = sender.send_request(request).await.map_err(broken)?;
+        if !response.status().is_success() {
+            return Err(refused(format!(
+                "{} answered {}",
+                self.proxy,
+                response.status()
+            )));
+        }
+        let stream = hyper::upgrade::on(response).await.map_err(broken)?;
+        Ok(Box::new(TokioIo::new(stream)))
+    }
+
+    async fn socks5(&self, stream: BoxStream, host: &Host, port: u16) -> Result<BoxStream, Error> {
+        let name = host.for_connecting();
+        let target = (&*name, port);
+        let connected = match &self.proxy.credentials {
+            None => Socks5Stream::connect_with_socket(stream, target).await,
+            Some(userinfo) => {
+                let (user, password) = user_and_password(userinfo);
+                let (user, password) = (
+                    String::from_utf8_lossy(user),
+                    String::from_utf8_lossy(password),
+                );
+                Socks5Stream::connect_with_password_and_socket(stream, target, &user, &password)
+                    .await
+            }
+        };
+        match connected {
+            Ok(stream) => Ok(Box::new(stream.into_inner())),
+            Err(tokio_socks::Error::Io(error)) => Err(broken(error)),
+            Err(error) => Err(refused(format!("{}: {error}", self.proxy))),
+        }
+    }
+}
+
+impl Connect for Proxied {
+    fn connect<'a>(
+        &'a self,
+        host: &'a Host,
+        port: u16,
+        timeouts: &'a Timeouts,
+    ) -> BoxFuture<'a, Result<BoxStream, Error>> {
+        Box::pin(async move {
+            if self.exempt.has(host) {
+                return self.inner.connect(host, port, timeouts).await;
+            }
+            let Proxy {
+                host: proxy,
+                port: proxy_port,
+                ..
+            } = &self.proxy;
+            tracing::info!(proxy = %self.proxy, "connecting through a proxy");
+            let stream = self.inner.connect(proxy, *proxy_port, timeouts).await?;
+            let limit = timeouts.to_connect();
+            limit
+                .hold(Phase::Proxy, self.through(stream, host, port))
+                .await?
+        })
+    }
+}
+
+fn user_and_password(userinfo: &Userinfo) -> (&[u8], &[u8]) {
+    let password = userinfo.password().map_or(&[][..], Octets::as_bytes);
+    (userinfo.user().as_bytes(), password)
+}
+
+fn refused(words: String) -> Error {
+    Error::Unavailable {
+        phase: Phase::Proxy,
+        cause: Cause::Proxy(words),
+    }
+}
+
+/// The proxy went away, or speaks another protocol.
+fn broken(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::Unavailable {
+        phase: Phase::Proxy,
+        cause: Cause::Other(Arc::new(io::Error::other(error))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+//! Certificates right and wrong, made for the test: only a right one is believed, unless none is asked for.
+
+use std::net::SocketAddr;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::server::WebPkiClientVerifier;
+
+use super::*;
+use crate::transport::Tcp;
+
+const HOST: &str = "lib.example";
+
+/// An authority, its certificate in a file.
+struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+    folder: tempfile::TempDir,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).expect("no names");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        let issuer = CertifiedIssuer::self_signed(params, key).expect("an authority");
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("root.pem"), issuer.pem()).expect("written");
+        Self { issuer, folder }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("root.pem")
+    }
+
+    /// A certificate for `name` and its key.
+    fn certify(
+        &self,
+        name: &str,
+        change: impl FnOnce(&mut CertificateParams),
+    ) -> (String, KeyPair) {
+        let mut params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
+        change(&mut params);
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
+        (certificate.pem(), key)
+    }
+}
+
+/// A server that says hello to one client, and to whom it listens.
+async fn server((chain, key): (String, KeyPair), clients: Option<&Authority>) -> SocketAddr {
+    let chain: Vec<_> = CertificateDer::pem_slice_iter(chain.as_bytes())
+        .collect::<Result<_, _>>()
+        .expect("certificates");
+    let key = PrivateKeyDer::from_pem_slice(key.serialize_pem().as_bytes()).expect("a key");
+    let provider = Arc::new(ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .expect("versions");
+    let builder = match clients {
+        None => builder.with_no_client_auth(),
+        Some(authority) => {
+            let mut roots = RootCertStore::empty();
+            let root = CertificateDer::from_pem_file(authority.root()).expect("a root");
+            roots.add(root).expect("added");
+            let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+            builder.with_client_cert_verifier(verifier.build().expect("a verifier"))
+        }
+    };
+    let config = builder.with_single_cert(chain, key).expect("a certificate");
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("its address");
+    tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.expect("accepted");
+        if let Ok(mut stream) = acceptor.accept(stream).await {
+            let _ = stream.write_all(b"hello").await;
+            let _ = stream.shutdown().await;
+        }
+    });
+    address
+}
+
+/// What a client hears of the server, or every level of why it hears nothing.
+async fn heard(address: SocketAddr, options: &TlsOptions) -> String {
+    let connector = Tls::new(Tcp::new(address), options).expect("options");
+    let host = HOST.parse().expect("a host");
+    match connector.connect(&host, 210, &Timeouts::default()).await {
+        Ok(mut stream) => {
+            let mut text = String::new();
+            match stream.read_to_string(&mut text).await {
+                Ok(_) => text,
+                Err(error) => error.to_string(),
+            }
+        }
+        Err(error) => {
+            let mut words = error.to_string();
+            let mut level: &dyn std::error::Error = &error;
+            while let Some(source) = level.source() {
+                words = format!("{words}: {source}");
+                level = source;
+            }
+            words
+        }
+    }
+}
+
+fn trusting(authority: &Authority) -> TlsOptions {
+    TlsOptions {
+        roots: Some(authority.root()),
+        ..TlsOptions::default()
+    }
+}
+
+fn unchanged(_: &mut CertificateParams) {}
+
+#[tokio::test]
+async fn only_the_right_certificate_is_believed() {
+    let authority = Authority::new();
+    let expired = |params: &mut CertificateParams| {
+        params.not_before = date_time_ymd(2001, 1, 1);
+        params.not_after = date_time_ymd(2002, 1, 1);
+    };
+    let key = KeyPair::generate().expect("a key");
+    let params = CertificateParams::new(vec![HOST.to_owned()]).expect("a name");
+    let alone = params.self_signed(&key).expect("a certificate");
+    for (certificate, words) in [
+        (authority.certify(HOST, unchanged), "hello"),
+        (authority.certify(HOST, expired), "certificate expired"),
+        (
+            authority.certify("other.example", unchanged),
+            "not valid for name",
+        ),
+        ((alone.pem(), key), "invalid peer certificate"),
+    ] {
+        let address = server(certificate, None).await;
+        let found = heard(address, &trusting(&authority)).await;
+        assert!(found.contains(words), "{found}: {words}");
+        assert_eq!(found == "hello", words == "hello");
+        if words != "hello" {
+            assert!(
+                found.starts_with("TLS with the server failed: no trust"),
+                "{found}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn any_certificate_is_believed_where_none_is_asked_for() {
+    let authority = Authority::new();
+    let insecure = TlsOptions {
+        insecure: true,
+        ..TlsOptions::default()
+    };
+    let address = server(authority.certify("other.example", unchanged), None).await;
+    assert_eq!(heard(address, &insecure).await, "hello");
+}
+
+#[tokio::test]
+async fn a_client_shows_its_certificate() {
+    let (servers, clients) = (Authority::new(), Authority::new());
+    let (chain, key) = clients.certify("client.example", unchanged);
+    let file = clients.folder.path().join("client.pem");
+    std::fs::write(&file, format!("{chain}{}", key.serialize_pem())).expect("written");
+    let without = trusting(&servers);
+    let with = TlsOptions {
+        certificate: Some(ClientCertificate {
+            chain: file.clone(),
+            key: file,
+        }),
+        ..without.clone()
+    };
+    let address = server(servers.certify(HOST, unchanged), Some(&clients)).await;
+    assert_eq!(heard(address, &with).await, "hello");
+    let address = server(servers.certify(HOST, unchanged), Some(&clients)).await;
+    assert_ne!(heard(address, &without).await, "hello");
+}
+
+#[test]
+fn files_that_cannot_be_used_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let empty = folder.path().join("empty.pem");
+    std::fs::write(&empty, "").expect("written");
+    for (path, words) in [
+        (empty.as_path(), "empty.pem"),
+        (Path::new("nosuch.pem"), "cannot use nosuch.pem"),
+    ] {
+        let options = TlsOptions {
+            roots: Some(path.to_owned()),
+            ..TlsOptions::default()
+        };
+        let error = Tls::new(Tcp::default(), &options).err().expect("refused");
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}

@@ -1,0 +1,190 @@
+//! z3950d under storms: half-open connections, resets, slow octets, giant announcements, deep queries. One client that
+//! behaves measures its Search all the while; figures are printed, the aim of 100 ms beside them, and nothing is asserted.
+//!
+//! Load and server are two processes. `Z3950_BENCH=quick` makes each storm a tenth of its size; fewer descriptors than
+//! connections make it smaller, aloud.
+
+#[path = "../tests/hostile/partner.rs"]
+#[expect(dead_code, reason = "the tests of hostile input need more of it")]
+mod partner;
+
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use partner::{Partner, Process, deep_query, init};
+
+/// What the well-behaved client should never wait longer than.
+const AIM: Duration = Duration::from_millis(100);
+
+/// How long a storm that could go on for ever does.
+const STORM: Duration = Duration::from_secs(5);
+
+/// A storm against a server, of a size and for a time; it tells what it did.
+type Storm = fn(SocketAddr, usize, Duration) -> String;
+
+fn main() {
+    let quick = std::env::var("Z3950_BENCH").as_deref() == Ok("quick");
+    let part = if quick { 10 } else { 1 };
+    println!("aim: every Search within {AIM:?}; times in ms, memory in KiB");
+    println!(
+        "{:<24}{:>9}{:>9}{:>9}{:>9}{:>10}{:>10}{:>10}  what came",
+        "storm", "searches", "p50", "p99", "max", "before", "after", "at most"
+    );
+    let storms: [(&str, usize, Storm); 6] = [
+        ("calm", 0, calm),
+        ("half-open connections", 10_000, half_open),
+        ("connect and reset", 20_000, reset),
+        ("slow octets", 500, slow_octets),
+        ("giant announcements", 20_000, announcements),
+        ("deep queries", 500, deep_queries),
+    ];
+    for (name, size, storm) in storms {
+        measure(name, size / part, STORM / part as u32, storm);
+    }
+}
+
+fn measure(name: &str, size: usize, time: Duration, storm: Storm) {
+    // More than the storms bring, so that what is measured is the load and not the cap.
+    let server = Process::start(&["--demo", "--max-sessions", "20000"]);
+    let mut client = Partner::open(server.address).expect("a session");
+    client.ask().expect("an answer");
+    let before = server.memory("VmRSS:").unwrap_or_default();
+    let over = AtomicBool::new(false);
+    let (mut waits, what) = thread::scope(|scope| {
+        let measuring = scope.spawn(|| {
+            let mut waits = Vec::new();
+            while !over.load(Ordering::Relaxed) {
+                let asked = Instant::now();
+                if let Err(error) = client.ask() {
+                    println!("{name}: the client that behaves is not answered: {error}");
+                    break;
+                }
+                waits.push(asked.elapsed());
+                thread::sleep(Duration::from_millis(1));
+            }
+            waits
+        });
+        let what = storm(server.address, size, time);
+        over.store(true, Ordering::Relaxed);
+        (measuring.join().unwrap_or_default(), what)
+    });
+    waits.sort();
+    let at = |part: usize| {
+        let wait = waits.get((waits.len() * part / 100).min(waits.len().saturating_sub(1)));
+        wait.map_or(f64::NAN, |wait| wait.as_secs_f64() * 1e3)
+    };
+    let memory = |row| server.memory(row).unwrap_or_default();
+    println!(
+        "{name:<24}{:>9}{:>9.2}{:>9.2}{:>9.2}{before:>10}{:>10}{:>10}  {what}",
+        waits.len(),
+        at(50),
+        at(99),
+        at(100),
+        memory("VmRSS:"),
+        memory("VmHWM:"),
+    );
+}
+
+fn calm(_: SocketAddr, _: usize, time: Duration) -> String {
+    thread::sleep(time);
+    "nothing".to_owned()
+}
+
+/// Connections that begin an Init and never end it; as many as the system gives descriptors for.
+fn half_open(address: SocketAddr, size: usize, time: Duration) -> String {
+    let held = connections(address, size);
+    let count = held.len();
+    thread::sleep(time);
+    // A new client does not get in before the others are counted: how long it takes is a figure of its own.
+    let asked = Instant::now();
+    let newcomer = Partner::open(address);
+    let newcomer = match newcomer {
+        Ok(_) => format!("{:.2} ms", asked.elapsed().as_secs_f64() * 1e3),
+        Err(error) => error.to_string(),
+    };
+    format!("{count} connections; a newcomer's session: {newcomer}")
+}
+
+fn connections(address: SocketAddr, size: usize) -> Vec<Partner> {
+    let start = init();
+    let mut held = Vec::new();
+    while held.len() < size {
+        match Partner::connect(address) {
+            Ok(mut partner) => {
+                // A server that has refused it already is one of the outcomes.
+                let _ = partner.send(&start[..held.len() % start.len()]);
+                held.push(partner);
+            }
+            Err(error) => {
+                println!("scaled down to {} of {size}: {error}", held.len());
+                // The measuring needs some descriptors too.
+                held.truncate(held.len().saturating_sub(16));
+                break;
+            }
+        }
+    }
+    held
+}
+
+/// Connections that are reset with the answer to their Init unread.
+fn reset(address: SocketAddr, size: usize, time: Duration) -> String {
+    repeated(size, time, || {
+        let mut partner = Partner::connect(address)?;
+        partner.send(&init())?;
+        partner.stream.peek(&mut [0]).map(drop)
+    })
+}
+
+/// Clients that send an Init, an octet every 10 ms, over and over.
+fn slow_octets(address: SocketAddr, size: usize, time: Duration) -> String {
+    let mut held = connections(address, size);
+    let init = init();
+    let begun = Instant::now();
+    let (mut round, mut sent) = (0, 0_usize);
+    while begun.elapsed() < time {
+        for (number, partner) in held.iter_mut().enumerate() {
+            let octet = init[(number + round) % init.len()];
+            sent += usize::from(partner.send(&[octet]).is_ok());
+        }
+        round += 1;
+        thread::sleep(Duration::from_millis(10));
+    }
+    format!("{} connections, {sent} octets", held.len())
+}
+
+/// APDUs of 2 GiB, announced in open sessions.
+fn announcements(address: SocketAddr, size: usize, time: Duration) -> String {
+    repeated(size, time, || {
+        let mut partner = Partner::open(address)?;
+        partner.send(&[0xb6, 0x84, 0x7f, 0xff, 0xff, 0xff])?;
+        partner.heard_to_the_end().map(drop)
+    })
+}
+
+/// Queries of 40,000 operators, which is what the largest APDU holds, and of 900, which are answered.
+fn deep_queries(address: SocketAddr, size: usize, time: Duration) -> String {
+    let (refused, answered) = (deep_query(40_000), deep_query(900));
+    repeated(size, time, || {
+        let mut partner = Partner::open(address)?;
+        partner.send(&answered)?;
+        partner.send(&refused)?;
+        partner.heard_to_the_end().map(drop)
+    })
+}
+
+/// Does it so many times, or for so long.
+fn repeated(size: usize, time: Duration, one: impl Fn() -> std::io::Result<()>) -> String {
+    let begun = Instant::now();
+    let (mut done, mut failed) = (0, 0);
+    while done + failed < size && begun.elapsed() < time {
+        match one() {
+            Ok(()) => done += 1,
+            Err(error) if error.kind() == ErrorKind::AddrNotAvailable => break,
+            Err(_) => failed += 1,
+        }
+    }
+    format!("{done} times, {failed} refused, in {:.1?}", begun.elapsed())
+}

@@ -1,0 +1,58 @@
+//! `z3950 lookup`: identifiers however they are written, and where they are found.
+
+use serde_json::Value;
+use z3950_asn1::record::{iso2709, mrk};
+use z3950_tests::peer;
+use z3950_tests::program::z3950;
+
+/// Two records, of which the second has the ISBN of the first as a cancelled one.
+const RECORDS: &str = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=020  \\\\$a0306406152 (pbk.)\n=245  00$aOne\n\n\
+                       =LDR  00000nam a2200000 a 4500\n=001  b2\n=020  \\\\$a0140449132$z9791090636071\n=245  00$aTwo\n";
+
+#[test]
+fn what_matched_is_said() {
+    let records = mrk::parse_all(RECORDS).expect("two records");
+    let records: Vec<_> = records
+        .iter()
+        .map(|record| iso2709::encode(record).expect("fits").into())
+        .collect();
+    let Some(server) = peer::zebrasrv(&records) else {
+        return;
+    };
+    let target = format!("127.0.0.1:{}/Default", server.port);
+    for (identifier, code, step, id) in [
+        ("isbn:9780306406157", 0, "1=7", "b1"),
+        ("0-306-40615-2", 0, "1=7", "b1"),
+        ("local:b2", 0, "1=12", "b2"),
+        ("docid:b2", 0, "1=1032,4=104", "b2"),
+        ("isbn:9780131103627", 3, "", ""),
+    ] {
+        let ran = z3950(["lookup", &target, identifier, "--json"]);
+        assert_eq!(ran.code, Some(code), "{identifier}: {ran:?}");
+        let line: Value = serde_json::from_str(&ran.stdout).expect("one object");
+        if code == 0 {
+            assert_eq!(line["step"], step, "{line}");
+            assert_eq!(line["record"]["fields"][0]["001"], id, "{line}");
+            assert_eq!(line["matched"]["cancelled"], false, "{line}");
+        } else {
+            assert_eq!(line["outcome"], "NoMatch", "{line}");
+        }
+    }
+    let ran = z3950(["lookup", &target, "isbn:0306406152", "isbn:0140449132"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.stderr.contains("1 record matches 1=7") && ran.stderr.contains("in 020$a"),
+        "{ran:?}"
+    );
+    let ran = z3950(["lookup", &target, "isbn:0306406153"]);
+    assert!(ran.stderr.contains("check digit"), "{ran:?}");
+}
+
+#[test]
+fn nothing_behind_a_prefix_is_wrong_usage() {
+    let ran = z3950(["--demo", "lookup", "localhost/books", "isbn:"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    let ran = z3950(["--demo", "lookup", "localhost/books", "docid:pg1342"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("001 pg1342"), "{ran:?}");
+}

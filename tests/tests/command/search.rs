@@ -1,0 +1,239 @@
+//! `z3950 search` and `z3950 scan`: targets, records, several servers at once.
+
+use serde_json::Value;
+use z3950_tests::peer;
+use z3950_tests::program::{Daemon, Ran, z3950};
+
+fn demo(arguments: &[&str]) -> Ran {
+    z3950(["--demo"].iter().chain(arguments))
+}
+
+fn lines(ran: &Ran) -> Vec<Value> {
+    let lines = ran.stdout.lines();
+    lines
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
+}
+
+#[test]
+fn records_come_in_every_format() {
+    let ran = demo(&["search", "localhost/books", "ti:pride"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("001 pg1342"), "{ran:?}");
+    assert_eq!(ran.stderr, "note: localhost/books: 1 record matches\n");
+    let query = "@attr 1=4 \"pride and prejudice\"";
+    let ran = demo(&["search", "localhost/books", query, "--format", "marcxml"]);
+    assert!(
+        ran.stdout.contains("<collection") && ran.stdout.trim_end().ends_with("</collection>"),
+        "{ran:?}"
+    );
+    let ran = demo(&["search", "localhost/books", "war", "--count", "0"]);
+    let hits = ran.stdout.split(' ').next().map(str::parse::<u64>);
+    assert!(matches!(hits, Some(Ok(2..))), "{ran:?}");
+}
+
+#[test]
+fn outcomes_are_exit_codes_and_plain_words() {
+    for (arguments, code, words) in [
+        (
+            &["localhost/books", "nonesuchword"][..],
+            3,
+            "no record matches",
+        ),
+        (&["localhost/nosuch", "war"], 5, "diagnostic 235"),
+        (&["localhost/books", "@attr 1=4"], 2, "missing"),
+        (
+            &["localhost/books", "ti:pride", "--start", "9"],
+            2,
+            "fewer than --start",
+        ),
+        (
+            &["localhost/books", "war", "--sort", "titel"],
+            2,
+            "did you mean title?",
+        ),
+        (
+            &["localhost/books", "war", "--json", "--format", "json"],
+            2,
+            "--json",
+        ),
+        (&["http://localhost/", "war"], 2, "only Z39.50"),
+        (
+            &["localhost/books", "war", "--key", "x.pem"],
+            2,
+            "--key needs --cert",
+        ),
+        (
+            &["localhost/books", "war", "--user", "u", "--anonymous"],
+            2,
+            "--anonymous",
+        ),
+    ] {
+        let ran = demo(&[&["search"], arguments].concat());
+        assert_eq!(ran.code, Some(code), "{arguments:?}: {ran:?}");
+        assert!(
+            ran.stdout.is_empty() && ran.stderr.contains(words),
+            "{arguments:?}: {ran:?}"
+        );
+    }
+}
+
+#[test]
+fn options_of_the_way_are_checked_before_anything_is_sent() {
+    for (arguments, words) in [
+        (["--ca-file", "/nonexistent.pem"], "/nonexistent.pem"),
+        (["--proxy", "ftp://p.example"], "only http and socks5"),
+        (["--targets", "/nonexistent.toml"], "/nonexistent.toml"),
+        (
+            ["--password-env", "Z3950_NO_SUCH_VARIABLE"],
+            "Z3950_NO_SUCH_VARIABLE",
+        ),
+    ] {
+        let ran = z3950(["search", "127.0.0.1:9/x", "war"].iter().chain(&arguments));
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {ran:?}");
+        assert!(ran.stderr.contains(words), "{arguments:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn several_targets_do_not_disturb_each_other() {
+    let daemon = Daemon::start(["--demo"]);
+    let there = format!("{}/books", daemon.address());
+    let wrong = format!("{}/nosuch", daemon.address());
+    let nobody = "127.0.0.1:1/books";
+    let ran = z3950([
+        "search",
+        nobody,
+        &there,
+        &wrong,
+        &there,
+        "@attr 1=1032 pg1342",
+        "--json",
+    ]);
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    let outcomes: Vec<String> = lines(&ran)
+        .iter()
+        .map(|line| {
+            assert_eq!(line["v"], 1, "{line}");
+            format!("{} {}", line["outcome"], line["diagnostic"]["code"])
+        })
+        .collect();
+    let expected = [
+        "\"Unavailable\" null",
+        "\"Delivered\" null",
+        "\"SearchFailed\" 235",
+        "\"Delivered\" null",
+    ];
+    assert_eq!(outcomes, expected);
+}
+
+/// Every key is there whatever comes of it.
+#[test]
+fn envelopes_have_the_same_keys() {
+    const KEYS: [&str; 15] = [
+        "v",
+        "target",
+        "outcome",
+        "message",
+        "host",
+        "port",
+        "databases",
+        "query",
+        "hits",
+        "position",
+        "syntax",
+        "requested_syntax",
+        "step",
+        "diagnostic",
+        "record",
+    ];
+    for (target, query, outcome) in [
+        ("localhost/books", "ti:pride", "Delivered"),
+        ("localhost/books", "nonesuchword", "NoMatch"),
+        ("localhost/nosuch", "war", "SearchFailed"),
+    ] {
+        let ran = demo(&["search", target, query, "--json"]);
+        for line in lines(&ran) {
+            let object = line.as_object().expect("an object");
+            assert_eq!(object.len(), KEYS.len(), "{line}");
+            assert!(KEYS.iter().all(|key| object.contains_key(*key)), "{line}");
+            assert_eq!(line["outcome"], outcome);
+            assert_eq!(line["record"].is_null(), outcome != "Delivered", "{line}");
+        }
+    }
+    for (rest, outcome, hits) in [
+        ("books?pg1342", "Delivered", 1),
+        ("books?nosuch", "NoMatch", 0),
+        ("books?twice", "Ambiguous", 2),
+    ] {
+        let url = format!("z39.50r://localhost/{rest}");
+        let ran = demo(&["get", &url, "--json"]);
+        let line = &lines(&ran)[0];
+        let object = line.as_object().expect("an object");
+        // In the place of target, query and position: url and docid.
+        assert_eq!(object.len(), KEYS.len() - 1, "{line}");
+        assert_eq!(
+            (&line["outcome"], &line["hits"], &line["url"]),
+            (&outcome.into(), &hits.into(), &url.into())
+        );
+        assert_eq!(line["step"], "1=1032,4=104");
+    }
+    let ran = demo(&["search", "localhost/books", "ti:pride", "--json"]);
+    let line = &lines(&ran)[0];
+    assert_eq!(
+        (
+            &line["host"],
+            &line["port"],
+            &line["hits"],
+            &line["position"]
+        ),
+        (&"localhost".into(), &210.into(), &1.into(), &1.into())
+    );
+    assert_eq!(line["record"]["fields"][0]["001"], "pg1342");
+    assert_eq!(line["requested_syntax"], "1.2.840.10003.5.10");
+}
+
+#[test]
+fn yaz_ztest_sorts_and_scans() {
+    let Some(server) = peer::yaz_ztest() else {
+        return;
+    };
+    let target = format!("127.0.0.1:{}/Default", server.port);
+    let ran = z3950([
+        "search",
+        &target,
+        "computer",
+        "--count",
+        "2",
+        "--sort",
+        "title:desc",
+    ]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.stdout.matches("\n001 ").count(), 2, "{ran:?}");
+    let ran = z3950([
+        "scan",
+        &target,
+        "@attr 1=4 war",
+        "--size",
+        "5",
+        "--position",
+        "2",
+    ]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.stdout.lines().count(), 2, "{ran:?}");
+    assert_eq!(ran.stdout.matches('*').count(), 1, "{ran:?}");
+    let ran = z3950(["scan", &target, "war", "--size", "3", "--json"]);
+    let found = lines(&ran);
+    assert_eq!(found.len(), 2, "{ran:?}");
+    assert!(
+        found[0]["term"].is_string() && found[0]["position"] == 1,
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_scan_begins_at_one_term() {
+    let ran = demo(&["scan", "localhost/books", "@and a b"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("one term"), "{ran:?}");
+}

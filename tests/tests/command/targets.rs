@@ -1,0 +1,66 @@
+//! `z3950 targets`: profiles that are listed, shown, added and checked.
+
+use serde_json::Value;
+use z3950_tests::program::{Daemon, z3950};
+
+#[test]
+fn profiles_are_added_and_used_by_name() {
+    let daemon = Daemon::start(["--demo"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("new/targets.toml");
+    let file = file.to_str().expect("text");
+    let targets =
+        |arguments: &[&str]| z3950(["--targets", file, "targets"].iter().chain(arguments));
+    assert_eq!(targets(&["path"]).stdout, format!("{file}\n"));
+    let place = format!("{}/books", daemon.address());
+    let ran = targets(&[
+        "add",
+        "mine",
+        &place,
+        "--title",
+        "A \"library\"",
+        "--syntax",
+        "sutrs",
+    ]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let ran = targets(&["add", "other", "ssl:lib.example/a+b", "--docid", "1=12"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for (arguments, words) in [
+        (&["add", "mine", "lib.example"][..], "already"),
+        (&["add", "a b", "lib.example"], "letters"),
+        (
+            &["add", "bad", "lib.example", "--syntax", "klingon"],
+            "klingon",
+        ),
+        (&["add", "bad", "unix:/run/z"], "socket"),
+    ] {
+        let ran = targets(arguments);
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {ran:?}");
+        assert!(ran.stderr.contains(words), "{arguments:?}: {ran:?}");
+    }
+    let ran = targets(&["list"]);
+    assert!(
+        ran.stdout.contains("mine *") && ran.stdout.contains("loc "),
+        "{ran:?}"
+    );
+    let ran = targets(&["show", "mine", "--json"]);
+    let shown: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(shown["title"], "A \"library\"");
+    assert_eq!(shown["databases"], serde_json::json!(["books"]));
+    let ran = targets(&["show", "other"]);
+    assert!(ran.stdout.contains("[\"1=12\"]"), "{ran:?}");
+    let ran = targets(&["check", "mine"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains(": ok, version 3"), "{ran:?}");
+    let ran = z3950(["--targets", file, "search", "mine", "ti:pride"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.starts_with("Title: Pride"), "{ran:?}");
+}
+
+#[test]
+fn a_target_that_is_not_there_is_said_to_be_none() {
+    let ran = z3950(["targets", "check", "127.0.0.1:1"]);
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    assert!(ran.stderr.contains("cannot connect"), "{ran:?}");
+    assert_eq!(z3950(["targets", "show", "nosuch.example"]).code, Some(3));
+}

@@ -1,0 +1,174 @@
+//! A client that sends any octets and reads what comes, and a `z3950d` that can be measured and killed.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio_util::codec::Decoder;
+use z3950_asn1::apdu::Apdu;
+use z3950_asn1::codec::decode;
+use z3950_asn1::codec::frame::ApduCodec;
+use z3950_tests::hex;
+use z3950_tests::program::path;
+
+/// How long an answer may take before the test fails.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The Init of a well-known client.
+pub(crate) fn init() -> Vec<u8> {
+    hex::octets(include_str!("../../fixtures/wire/init-request.hex"))
+}
+
+/// A Search of the database `books`, in the indefinite form, so that a query of any size fits in.
+pub(crate) fn search(rpn: &[u8]) -> Vec<u8> {
+    let head = "B6 80  8D 01 00  8E 01 01  8F 01 00  90 01 FF  91 01 \"1\"  B2 08 9F 69 05 \"books\"  B5 80  A1 80
+        06 07 2A 86 48 CE 13 03 01";
+    let mut octets = hex::octets(head);
+    octets.extend_from_slice(rpn);
+    octets.extend([0; 6]);
+    octets
+}
+
+/// One term, `x`, in any index.
+pub(crate) const TERM: [u8; 12] = [0xa0, 10, 0xbf, 0x66, 7, 0xbf, 0x2c, 0, 0x9f, 0x2d, 1, b'x'];
+
+/// `levels` operators, each the first operand of the next.
+pub(crate) fn deep_query(levels: usize) -> Vec<u8> {
+    let mut rpn = [0xa1, 0x80].repeat(levels);
+    rpn.extend(TERM);
+    let rest = [&TERM[..], &[0xbf, 0x2e, 2, 0x80, 0, 0, 0]].concat();
+    rpn.extend(rest.repeat(levels));
+    search(&rpn)
+}
+
+/// A connection on which anything is said.
+pub(crate) struct Partner {
+    pub(crate) stream: TcpStream,
+    codec: ApduCodec,
+    buffer: BytesMut,
+}
+
+impl Partner {
+    /// Connects, and says nothing yet.
+    pub(crate) fn connect(address: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_nodelay(true)?;
+        Ok(Self {
+            stream,
+            codec: ApduCodec::new(1 << 24),
+            buffer: BytesMut::new(),
+        })
+    }
+
+    /// Connects and opens a session.
+    pub(crate) fn open(address: SocketAddr) -> io::Result<Self> {
+        let mut partner = Self::connect(address)?;
+        partner.send(&init())?;
+        match partner.next()? {
+            Some(Apdu::InitializeResponse(response)) if response.result => Ok(partner),
+            other => Err(io::Error::other(format!("no session: {other:?}"))),
+        }
+    }
+
+    /// Sends octets.
+    pub(crate) fn send(&mut self, octets: &[u8]) -> io::Result<()> {
+        self.stream.write_all(octets)
+    }
+
+    /// The next APDU; `None` at the end of the connection.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Apdu>> {
+        let mut piece = [0; 4096];
+        loop {
+            if let Some(octets) = self
+                .codec
+                .decode(&mut self.buffer)
+                .map_err(io::Error::other)?
+            {
+                return decode(&octets).map(Some).map_err(io::Error::other);
+            }
+            match self.stream.read(&mut piece) {
+                Ok(0) => return Ok(None),
+                Ok(count) => self.buffer.extend_from_slice(&piece[..count]),
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Asks one question that every server of these tests can answer.
+    pub(crate) fn ask(&mut self) -> io::Result<()> {
+        self.send(&search(&TERM))?;
+        match self.next()? {
+            Some(Apdu::SearchResponse(_)) => Ok(()),
+            other => Err(io::Error::other(format!("no answer: {other:?}"))),
+        }
+    }
+
+    /// Says that nothing more will be sent, and tells all that is heard until the end: names, and reasons of a Close.
+    pub(crate) fn heard_to_the_end(&mut self) -> io::Result<Vec<String>> {
+        // The server may have ended the connection already.
+        let _ = self.stream.shutdown(Shutdown::Write);
+        let mut heard = Vec::new();
+        while let Some(apdu) = self.next()? {
+            heard.push(match apdu {
+                Apdu::Close(close) => format!("close {}", close.close_reason),
+                other => other.name().to_owned(),
+            });
+        }
+        Ok(heard)
+    }
+}
+
+/// A `z3950d` as a process of its own; it is killed when dropped.
+pub(crate) struct Process {
+    child: Child,
+    pub(crate) address: SocketAddr,
+}
+
+impl Process {
+    /// Starts it on a free loopback port with the arguments.
+    pub(crate) fn start(arguments: &[&str]) -> Self {
+        let mut child = Command::new(path("z3950d"))
+            .args(arguments)
+            .args(["--listen", "127.0.0.1:0"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("z3950d starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("standard output is piped"))
+            .read_line(&mut line)
+            .expect("a line");
+        let address = line.trim_end().strip_prefix("listening on ");
+        let address = address.and_then(|address| address.parse().ok());
+        let address = address.unwrap_or_else(|| panic!("unexpected {line:?}"));
+        Self { child, address }
+    }
+
+    /// Kibibytes of its memory by a row of Linux's `/proc/PID/status`: `VmRSS` now, `VmHWM` at most; `None` elsewhere.
+    pub(crate) fn memory(&self, row: &str) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix(row))?;
+        line.trim_matches(|letter: char| !letter.is_ascii_digit())
+            .parse()
+            .ok()
+    }
+
+    /// Ends it at once, as SIGKILL does.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().expect("it can be killed");
+        self.child.wait().expect("it ends");
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have been killed already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

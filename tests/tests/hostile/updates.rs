@@ -1,0 +1,140 @@
+//! A server that is killed while it updates: the file of `--save` is one of the states that were to be, whole, and the
+//! next server goes on from it.
+
+use std::path::Path;
+
+use z3950_asn1::apdu::{
+    Apdu, ExtendedServicesFunction, ExtendedServicesRequest, External, WaitAction,
+};
+use z3950_asn1::codec::encode;
+use z3950_asn1::es::update::{
+    Action, EsRequest, OriginPartToKeep, RecordId, SuppliedRecord, Update,
+};
+use z3950_asn1::oid;
+use z3950_asn1::record::{MarcRecord, iso2709};
+use z3950_server::testing::record;
+use z3950_tests::random::Random;
+
+use super::partner::{Partner, Process};
+
+/// Records inserted by one update; all or none of them are there afterwards.
+const TOGETHER: usize = 3;
+
+const TITLE: &str = "A long title ";
+
+/// The request that inserts the records of step `step`, counted from 0.
+fn insert(step: usize) -> Vec<u8> {
+    let records = (0..TOGETHER).map(|part| {
+        let docid = format!("id{}", step * TOGETHER + part);
+        let record = record(&docid, &TITLE.repeat(50));
+        SuppliedRecord {
+            record_id: Some(RecordId::Opaque(docid.as_str().into())),
+            supplemental_id: None,
+            correlation_info: None,
+            record: External::octet_aligned(oid::USMARC, iso2709::encode(&record).expect("fits")),
+        }
+    });
+    let update = Update::EsRequest(Box::new(EsRequest {
+        to_keep: OriginPartToKeep {
+            action: Action::RECORD_INSERT,
+            database_name: "books".into(),
+            schema: None,
+            element_set_name: None,
+            action_qualifier: None,
+        },
+        not_to_keep: records.collect(),
+    }));
+    let request = ExtendedServicesRequest {
+        reference_id: None,
+        function: ExtendedServicesFunction::CREATE,
+        package_type: oid::DATABASE_UPDATE,
+        package_name: None,
+        user_id: None,
+        retention_time: None,
+        permissions: None,
+        description: None,
+        task_specific_parameters: Some(
+            update
+                .to_external_as(oid::DATABASE_UPDATE)
+                .expect("encodes"),
+        ),
+        wait_action: WaitAction::WAIT,
+        elements: None,
+        other_info: None,
+    };
+    encode(&request.into()).expect("encodes")
+}
+
+/// How many steps the file holds; it is whole, and its records are those of the first steps in their order.
+fn steps(file: &Path) -> usize {
+    let octets = std::fs::read(file).unwrap_or_default();
+    let mut rest = &octets[..];
+    let mut count = 0;
+    while !rest.is_empty() {
+        let digits = rest
+            .get(..5)
+            .and_then(|digits| std::str::from_utf8(digits).ok());
+        let length: usize = digits
+            .and_then(|digits| digits.parse().ok())
+            .unwrap_or_else(|| panic!("record {count} has no length"));
+        assert!(length >= 24, "record {count} is {length} octets long");
+        let (one, after) = rest
+            .split_at_checked(length)
+            .unwrap_or_else(|| panic!("record {count} is cut short"));
+        assert_eq!(read(one.to_vec()), kept(count), "record {count}");
+        (rest, count) = (after, count + 1);
+    }
+    assert_eq!(count % TOGETHER, 0, "an update was done by half");
+    count / TOGETHER
+}
+
+/// A record as it reads after having been in a file.
+fn kept(number: usize) -> MarcRecord {
+    let record = record(&format!("id{number}"), &TITLE.repeat(50));
+    read(iso2709::encode(&record).expect("fits"))
+}
+
+fn read(octets: Vec<u8>) -> MarcRecord {
+    iso2709::parse_strict(&octets.into())
+        .unwrap_or_else(|error| panic!("not a whole record: {error}"))
+}
+
+#[test]
+fn a_killed_server_leaves_the_old_file_or_the_new_one() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let file = folder.path().join("books.mrc");
+    let save = format!("books={}", file.display());
+    let mut random = Random::new("killed while updating");
+    let mut done = 0;
+    for round in 0..12 {
+        let mut server = Process::start(&["--save", &save]);
+        let mut partner = Partner::open(server.address).expect("a session");
+        let (sent, awaited) = (6, random.below(6));
+        for step in done..done + sent {
+            partner.send(&insert(step)).expect("taken");
+        }
+        for _ in 0..awaited {
+            match partner.next().expect("an answer") {
+                Some(Apdu::ExtendedServicesResponse(response)) => {
+                    assert_eq!(
+                        response.operation_status.to_string(),
+                        "done",
+                        "round {round}"
+                    );
+                }
+                other => panic!("round {round}: {other:?}"),
+            }
+        }
+        for _ in 0..random.below(200_000) {
+            std::hint::spin_loop();
+        }
+        server.kill();
+        let there = steps(&file);
+        assert!(
+            (done + awaited..=done + sent).contains(&there),
+            "round {round}: {done} before, {awaited} of {sent} confirmed, {there} in the file"
+        );
+        done = there;
+    }
+    assert!(done > 0, "something was kept");
+}

@@ -1,0 +1,481 @@
+//! Each service of our client against the servers of the field that have it.
+//!
+//! | service | yaz-ztest | zebrasrv |
+//! |---|---|---|
+//! | Init in versions 1 to 3, open, idPass, anonymous | yes | yes |
+//! | negotiation of character set | ISO 8859-1 whatever is asked | as asked |
+//! | Search: piggyback, named sets, several operations at once | yes | yes |
+//! | facets / SearchResult-1 | facets | SearchResult-1 |
+//! | Present, result set as a stream | yes | yes |
+//! | Scan, in a result set too; Sort; Delete | yes | yes |
+//! | Item Order, Update 1 and 3, XML update, task packages | answers all, keeps nothing | Update 3 |
+//! | persistent result sets and queries | answers without a package | refuses with 221 |
+//! | TriggerResourceControl | takes it, answers nothing | |
+//! | Explain | | in XML |
+//! | Close from our side | yes | yes |
+//!
+//! Neither has access control, resource control and report, segmentation or duplicate detection.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use z3950_asn1::apdu::*;
+use z3950_asn1::es::TaskParameters;
+use z3950_asn1::es::item_order::Contact;
+use z3950_asn1::es::update::{Action, RecordId, UpdateStatus};
+use z3950_asn1::format::charset_negotiation::OriginProposal;
+use z3950_asn1::format::facets::{FacetField, FacetList};
+use z3950_asn1::oid;
+use z3950_asn1::record::{MarcRecord, RetrievedRecord, iso2709, mrk};
+use z3950_client::error::ProtocolFault;
+use z3950_client::result_set::ResultSetOptions;
+use z3950_client::service::delete::Delete;
+use z3950_client::service::duplicate::DuplicateDetectionOptions;
+use z3950_client::service::explain::ExplainOptions;
+use z3950_client::service::extended::{
+    DatabaseUpdate, KeptQuery, KeptResultSet, Order, Task, TaskOptions, UpdateVersion,
+};
+use z3950_client::service::init::{InitOptions, authenticate};
+use z3950_client::service::present::PresentOptions;
+use z3950_client::service::records::ResultRecord;
+use z3950_client::service::resource::TriggerOptions;
+use z3950_client::service::scan::ScanOptions;
+use z3950_client::service::search::SearchOptions;
+use z3950_client::service::sort::{SortOptions, key_by_attributes};
+use z3950_client::transport::Tcp;
+use z3950_client::url::{Host, Mode};
+use z3950_client::{Error, Session, SessionOptions};
+use z3950_tests::peer::{self, Server};
+
+/// The demo catalogue's books, as ISO 2709.
+fn books() -> Vec<Bytes> {
+    let text = include_str!("../../../server/src/memory/demo/books.mrk");
+    marc(text)
+}
+
+fn marc(text: &str) -> Vec<Bytes> {
+    let records: Vec<MarcRecord> = mrk::parse_all(text).expect("mrk");
+    let encoded = |record| iso2709::encode(record).expect("fits").into();
+    records.iter().map(encoded).collect()
+}
+
+fn zebra() -> Option<Server> {
+    peer::zebrasrv(&books())
+}
+
+async fn open_with(server: &Server, init: InitOptions) -> Session {
+    let host = Host::parse("127.0.0.1", Mode::Strict).expect("a host");
+    let options = SessionOptions {
+        init,
+        ..SessionOptions::default()
+    };
+    let session = Session::connect(&host, server.port, &Tcp::default(), &options).await;
+    session.expect("a session")
+}
+
+async fn open(server: &Server) -> Session {
+    open_with(server, InitOptions::default()).await
+}
+
+fn pqf(text: &str) -> Query {
+    Query::Type1(text.parse().expect("a query"))
+}
+
+fn into(set: &str) -> SearchOptions {
+    SearchOptions {
+        databases: vec!["Default".into()],
+        result_set: set.into(),
+        ..SearchOptions::default()
+    }
+}
+
+async fn hits(session: &Session, query: &str, set: &str) -> u64 {
+    let found = session.search(pqf(query), &into(set)).await;
+    found.expect("found").hits
+}
+
+fn usmarc() -> PresentOptions {
+    PresentOptions {
+        record_syntax: Some(oid::USMARC),
+        ..PresentOptions::default()
+    }
+}
+
+/// The 001 of a record.
+fn docid(record: &ResultRecord) -> String {
+    let ResultRecord::Record { external, .. } = record else {
+        panic!("{record:?}")
+    };
+    docid_of(&RetrievedRecord::octets_of(external))
+}
+
+fn docid_of(octets: &Bytes) -> String {
+    let record = iso2709::parse(octets).expect("a record").record;
+    let docid = record.control_number().expect("a 001");
+    String::from_utf8_lossy(docid).into_owned()
+}
+
+#[tokio::test]
+async fn sessions_open_in_every_version_and_for_everyone() {
+    for server in [peer::yaz_ztest(), zebra()].into_iter().flatten() {
+        for (versions, version) in [
+            (ProtocolVersion::ONLY_1, 1),
+            (ProtocolVersion::UP_TO_2, 2),
+            (ProtocolVersion::UP_TO_3, 3),
+        ] {
+            let init = InitOptions {
+                versions,
+                ..InitOptions::default()
+            };
+            let session = open_with(&server, init).await;
+            assert_eq!(session.server_info().version, version);
+            session.close().await.expect("was open");
+        }
+        for authentication in [
+            authenticate::anonymous(),
+            authenticate::open("me/secret"),
+            authenticate::id_pass(Some("me"), Some("us"), Some("secret")),
+        ] {
+            let init = InitOptions {
+                authentication: Some(authentication),
+                ..InitOptions::default()
+            };
+            assert!(open_with(&server, init).await.is_open());
+        }
+    }
+}
+
+#[tokio::test]
+async fn character_sets_are_negotiated() {
+    for (server, proposed, selected, records_too) in [
+        (peer::yaz_ztest(), "utf-8", "ISO-8859-1", false),
+        (zebra(), "utf-8", "utf-8", true),
+        (zebra(), "iso-8859-1", "iso-8859-1", true),
+    ] {
+        let Some(server) = server else { continue };
+        let proposal = OriginProposal::named(&[proposed], &["eng"], true);
+        let init = InitOptions::default().negotiating(proposal);
+        let session = open_with(&server, init.expect("encodes")).await;
+        let response = session.server_info().negotiated().expect("a response");
+        let set = response.selected_char_sets.expect("a set");
+        assert_eq!(set.name().as_deref(), Some(selected));
+        assert_eq!(response.records_in_selected_char_sets, Some(records_too));
+    }
+}
+
+#[tokio::test]
+async fn a_search_brings_records_facets_and_reports() {
+    if let Some(server) = peer::yaz_ztest() {
+        let session = open(&server).await;
+        let facets = FacetList(vec![FacetField::request("author", 2)]);
+        let options = into("a").with_records(3).with_facets(&facets);
+        let options = options.expect("encodes");
+        let found = session.search(pqf("10"), &options).await.expect("found");
+        assert_eq!((found.hits, found.records.len()), (10, 3));
+        let facets = found.facets().expect("facets");
+        let terms = facets.0.first().and_then(|field| field.terms.as_ref());
+        assert_eq!(terms.map(Vec::len), Some(2));
+    }
+    if let Some(server) = zebra() {
+        let session = open(&server).await;
+        let options = into("a").with_records(3);
+        let found = session.search(pqf("@attr 1=4 the"), &options).await;
+        let found = found.expect("found");
+        assert_eq!(found.records.len(), 3);
+        let report = found.report().expect("SearchResult-1");
+        let count = report.0.first().and_then(|part| part.subquery_count);
+        assert_eq!(count, i64::try_from(found.hits).ok());
+    }
+}
+
+#[tokio::test]
+async fn result_sets_page_by_themselves() {
+    let options = || ResultSetOptions {
+        present: usmarc(),
+        chunk_size: 7,
+        ..ResultSetOptions::default()
+    };
+    if let Some(server) = peer::yaz_ztest() {
+        let session = open(&server).await;
+        let search = into("a").with_records(2);
+        let set = session.result_set(pqf("45"), &search, options()).await;
+        let mut set = set.expect("found");
+        let records = set.range(1, u64::MAX).await.expect("records");
+        assert_eq!((set.count(), records.len()), (45, 45));
+    }
+    if let Some(server) = zebra() {
+        let session = open(&server).await;
+        let all = pqf("@attr 1=_ALLRECORDS @attr 2=103 x");
+        let set = session.result_set(all, &into("a"), options()).await;
+        let records = set.expect("found").range(1, u64::MAX).await;
+        let mut came: Vec<_> = records.expect("records").iter().map(docid).collect();
+        let mut expected: Vec<_> = books().iter().map(docid_of).collect();
+        came.sort();
+        expected.sort();
+        assert_eq!(came, expected);
+    }
+}
+
+fn start(term: &str) -> AttributesPlusTerm {
+    AttributesPlusTerm {
+        attributes: vec![AttributeElement::numeric(1, 4)],
+        term: Term::General(term.into()),
+    }
+}
+
+#[tokio::test]
+async fn indexes_are_browsed() {
+    for (server, query, count) in [
+        (peer::yaz_ztest(), "5", 2),
+        (zebra(), "@attr 1=4 prejudice", 3),
+    ] {
+        let Some(server) = server else { continue };
+        let session = open(&server).await;
+        hits(&session, query, "a").await;
+        let options = ScanOptions {
+            databases: vec!["Default".into()],
+            number_of_terms: 3,
+            ..ScanOptions::default()
+        };
+        for options in [options.clone(), options.in_result_set("a")] {
+            let result = session.scan(start("p"), &options).await.expect("terms");
+            assert_eq!(
+                (result.entries.len(), result.position_of_term),
+                (count, Some(1))
+            );
+        }
+        let step = ScanOptions {
+            databases: vec!["Default".into()],
+            step_size: Some(5),
+            ..ScanOptions::default()
+        };
+        let refused = session.scan(start("p"), &step).await.expect_err("a step");
+        let condition = refused.diagnostics().first().map(ToString::to_string);
+        assert!(
+            condition.is_some_and(|text| text.contains("205")),
+            "{refused}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn result_sets_are_sorted_and_deleted() {
+    let in_place = SortOptions {
+        input_result_sets: vec!["a".into()],
+        sorted_result_set: "a".into(),
+        ..SortOptions::default()
+    };
+    let by_docid = |relation| {
+        vec![key_by_attributes(
+            vec![AttributeElement::numeric(1, 12)],
+            relation,
+        )]
+    };
+    if let Some(server) = peer::yaz_ztest() {
+        let session = open(&server).await;
+        hits(&session, "5", "a").await;
+        let sorted = session
+            .sort(by_docid(SortRelation::ASCENDING), &in_place)
+            .await;
+        assert_eq!(sorted.expect("sorted").status, SortStatus::SUCCESS);
+        let deleted = session.delete(Delete::Sets(vec!["a".into()])).await;
+        // It says 1 of the whole and 0 of the one set.
+        let sets = deleted.expect("an answer").sets;
+        assert!(
+            sets.iter()
+                .all(|set| set.status == DeleteSetStatus::SUCCESS)
+        );
+    }
+    if let Some(server) = zebra() {
+        let session = open(&server).await;
+        let options = ResultSetOptions {
+            present: usmarc(),
+            ..ResultSetOptions::default()
+        };
+        let all = pqf("@attr 1=_ALLRECORDS @attr 2=103 x");
+        let set = session.result_set(all, &into("a"), options).await;
+        let mut set = set.expect("found");
+        set.sort(by_docid(SortRelation::DESCENDING))
+            .await
+            .expect("sorted");
+        let records = set.range(1, 50).await.expect("records");
+        let docids: Vec<_> = records.iter().map(docid).collect();
+        assert!(docids.is_sorted_by(|a, b| a >= b), "{docids:?}");
+        let deleted = set.delete().await.expect("an answer");
+        assert_eq!(deleted.status, DeleteSetStatus::SUCCESS);
+        let gone = session
+            .present(1, 1, &usmarc_of("a"))
+            .await
+            .expect_err("gone");
+        assert!(matches!(gone, Error::Refused { .. }), "{gone}");
+    }
+}
+
+fn usmarc_of(set: &str) -> PresentOptions {
+    PresentOptions {
+        result_set: set.into(),
+        ..usmarc()
+    }
+}
+
+fn update(version: UpdateVersion, action: Action, record: &Bytes) -> Task {
+    let id = RecordId::Opaque("interop-1".into());
+    let record = External::octet_aligned(oid::USMARC, record.clone());
+    let record = DatabaseUpdate::record(record, Some(id), Some(7));
+    let update = DatabaseUpdate {
+        version,
+        ..DatabaseUpdate::new(action, "Default", vec![record])
+    };
+    update.task().expect("encodes")
+}
+
+fn waited_for() -> TaskOptions {
+    TaskOptions {
+        wait_action: WaitAction::WAIT,
+        ..TaskOptions::default()
+    }
+}
+
+#[tokio::test]
+async fn tasks_of_every_kind_are_taken_on() {
+    let Some(server) = peer::yaz_ztest() else {
+        return;
+    };
+    let session = open(&server).await;
+    hits(&session, "5", "1").await;
+    let order = Order {
+        item: Some(("1".into(), 2)),
+        contact: Some(Contact {
+            name: Some("A Reader".into()),
+            ..Contact::default()
+        }),
+        ..Order::default()
+    };
+    let kept = KeptResultSet {
+        result_set: Some("1".into()),
+        replace_or_append: None,
+    };
+    let query = KeptQuery {
+        query: pqf("war"),
+        databases: vec![],
+        additional_search_info: None,
+    };
+    let record = books().swap_remove(0);
+    for (task, package) in [
+        (order.task().expect("encodes"), Some("item order")),
+        (
+            update(UpdateVersion::First, Action::RECORD_INSERT, &record),
+            None,
+        ),
+        (
+            update(UpdateVersion::Third, Action::RECORD_REPLACE, &record),
+            Some("update"),
+        ),
+        (Task::xml(b"<x/>"), None),
+        (kept.task().expect("encodes"), None),
+        (query.task().expect("encodes"), None),
+    ] {
+        let result = session.task(task, &waited_for()).await.expect("done");
+        assert_eq!(result.status, OperationStatus::DONE);
+        let told = match result.parameters() {
+            Some(TaskParameters::ItemOrder(_)) => Some("item order"),
+            Some(TaskParameters::Update(_)) => Some("update"),
+            Some(other) => panic!("{other:?}"),
+            None => None,
+        };
+        assert_eq!(told, package);
+        let reference = result
+            .package()
+            .and_then(|package| package.target_reference);
+        assert_eq!(reference.is_some(), package.is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_record_is_put_into_a_database_and_taken_out_again() {
+    let Some(server) = zebra() else { return };
+    let text = "=LDR  00000nam a2200000 a 4500\n=001  interop1\n=245  10$aUpdating catalogues\n";
+    let record = marc(text).swap_remove(0);
+    let session = open(&server).await;
+    let by_docid = "@attr 1=1032 interop1";
+    assert_eq!(hits(&session, by_docid, "a").await, 0);
+    for (action, expected) in [(Action::RECORD_INSERT, 1), (Action::RECORD_DELETE, 0)] {
+        let task = update(UpdateVersion::Third, action, &record);
+        let result = session.task(task, &waited_for()).await.expect("done");
+        assert_eq!(result.status, OperationStatus::DONE);
+        if let Some(TaskParameters::Update(update)) = result.parameters() {
+            let z3950_asn1::es::update::Update::TaskPackage(package) = *update else {
+                panic!("a package")
+            };
+            assert_eq!(package.target_part.update_status, UpdateStatus::SUCCESS);
+        }
+        assert_eq!(hits(&session, by_docid, "a").await, expected);
+    }
+    let refused = session.task(Task::xml(b"<x/>"), &waited_for()).await;
+    let refused = refused.expect_err("it has no such service").to_string();
+    assert!(refused.contains("221"), "{refused}");
+    assert!(session.is_open());
+}
+
+#[tokio::test]
+async fn a_server_explains_itself() {
+    let Some(server) = zebra() else { return };
+    let session = open(&server).await;
+    let options = ExplainOptions {
+        category: "TargetInfo".into(),
+        record_syntax: Some(oid::XML),
+        ..ExplainOptions::default()
+    };
+    let result = session.explain(&options).await.expect("an answer");
+    let Some(ResultRecord::Record { external, .. }) = result.others.first() else {
+        panic!("{result:?}")
+    };
+    let octets = RetrievedRecord::octets_of(external);
+    let text = String::from_utf8_lossy(&octets);
+    assert!(text.to_lowercase().contains("zebra"), "{text}");
+}
+
+#[tokio::test]
+async fn several_operations_are_under_way_and_may_be_cancelled() {
+    let Some(server) = peer::yaz_ztest() else {
+        return;
+    };
+    let session = open(&server).await;
+    let slow = SearchOptions {
+        databases: vec!["Slow1".into()],
+        ..into("slow")
+    };
+    let quick = into("quick");
+    let (found_slow, found_quick) = tokio::join!(
+        session.search(pqf("7"), &slow),
+        session.search(pqf("8"), &quick)
+    );
+    assert_eq!(found_slow.expect("found").hits, 7);
+    assert_eq!(found_quick.expect("found").hits, 8);
+    // It takes a trigger without a word; after a second one in a row it sleeps until the next request but one.
+    let trigger = TriggerOptions::default();
+    let (found_slow, triggered) = tokio::join!(session.search(pqf("7"), &slow), async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        session.trigger_resource_control(&trigger).await
+    });
+    assert_eq!(found_slow.expect("found").hits, 7);
+    assert_eq!(triggered.expect("granted"), 1);
+    assert_eq!(hits(&session, "9", "a").await, 9, "still in step");
+}
+
+#[tokio::test]
+async fn what_a_server_does_not_have_is_not_asked_for() {
+    for server in [peer::yaz_ztest(), zebra()].into_iter().flatten() {
+        let session = open(&server).await;
+        let duplicates = DuplicateDetectionOptions::default();
+        let refused = session.detect_duplicates(&duplicates).await;
+        assert!(matches!(
+            refused,
+            Err(Error::ProtocolError {
+                fault: ProtocolFault::NotGranted("duplicateDetection"),
+                ..
+            })
+        ));
+        assert!(session.is_open());
+    }
+}
