@@ -49,7 +49,8 @@ fn main() {
         .skip(1)
         .filter(|word| !word.starts_with('-'))
         .collect();
-    let parts: [(&str, fn(&Tools, Effort)); 5] = [
+    type Part = fn(&Tools, Effort);
+    let parts: [(&str, Part); 5] = [
         ("service", service),
         ("queries", queries),
         ("loading", loading),

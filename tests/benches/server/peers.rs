@@ -339,6 +339,7 @@ fn start(
         std::thread::sleep(Duration::from_micros(200));
     }
     let _ = child.kill();
+    let _ = child.wait();
     println!("{name} does not answer");
     None
 }
