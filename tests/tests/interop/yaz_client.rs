@@ -39,7 +39,7 @@ fn init_names_the_server_and_what_it_does() {
         "",
         &[
             "Name   : z3950d",
-            "Options: search present delSet namedResultSets",
+            "Options: search present delSet triggerResourceCtrl scan sort extendedServices namedResultSets",
         ],
     );
 }
