@@ -179,7 +179,8 @@ pub(super) enum Fallback {
 
 #[derive(Debug, Args)]
 pub(super) struct Open {
-    /// Session URL: z39.50s://host[:port][/database[?docid]][;esn=element-set][;rs=record-syntax]
+    /// Session URL, z39.50s://host[:port][/database[?docid]][;esn=element-set][;rs=record-syntax]; a retrieval URL, whose
+    /// record is then the first result; or host[:port][/database]
     #[arg(value_name = "URL")]
     pub(super) url: OsString,
 

@@ -18,7 +18,7 @@ use crate::retrieve::Outcome;
 use crate::service::init::InitOptions;
 use crate::session::{Session, SessionOptions};
 use crate::target::Target;
-use crate::url::{self, Kind};
+use crate::url;
 
 /// The most sessions open at once.
 const MAX_SESSIONS: usize = 64;
@@ -118,14 +118,11 @@ impl State {
             .map_err(|error| Stop::wrong(error.to_string()))
     }
 
+    /// A retrieval URL opens a session too, whose first result set is its record.
     async fn open_url(&mut self, text: &[u8], shown: &str, output: &mut Output) -> Answer {
         let Some(url) = read_url(text, self.mode, output) else {
             return Ok(Exit::Usage);
         };
-        if url.kind() == Kind::Retrieval {
-            let advice = format!("{url} retrieves a record; use: z3950 get '{url}'");
-            return Err(Stop::wrong(advice));
-        }
         let options = self.client.options().clone();
         let client = self.client.with_options(ClientOptions {
             plan: PlanOptions {

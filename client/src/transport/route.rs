@@ -53,17 +53,21 @@ pub enum RouteError {
 impl Routes {
     /// By TCP to the addresses that `resolver` finds.
     pub fn with_resolver(resolver: impl Resolve + 'static) -> Self {
-        Self {
-            way: Way::Tcp(Tcp::new(resolver)),
-            ..Self::default()
-        }
+        Self::over(Way::Tcp(Tcp::new(resolver)))
     }
 
     /// In whatever way `connector` goes, for all endpoints: neither TLS nor proxies are put on top.
     pub fn fixed(connector: impl Connect + 'static) -> Self {
+        Self::over(Way::Fixed(Arc::new(connector)))
+    }
+
+    fn over(way: Way) -> Self {
         Self {
-            way: Way::Fixed(Arc::new(connector)),
-            ..Self::default()
+            way,
+            #[cfg(feature = "tls")]
+            tls: TlsOptions::default(),
+            #[cfg(feature = "proxy")]
+            proxy: None,
         }
     }
 

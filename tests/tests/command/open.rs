@@ -95,6 +95,13 @@ fn the_docid_of_a_url_is_searched_and_shown() {
 }
 
 #[test]
+fn a_retrieval_url_opens_a_session_with_its_record() {
+    let ran = demo("z39.50r://localhost/books?pg1342", "show 1\n", &[]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.stdout.matches("001 pg1342").count(), 2, "{ran:?}");
+}
+
+#[test]
 fn a_failed_command_is_told_and_the_session_goes_on() {
     for (command, code, words) in [
         ("show 1", 2, "no result set"),
@@ -103,7 +110,6 @@ fn a_failed_command_is_told_and_the_session_goes_on() {
         ("find @attr 1=9999 x", 5, "114"),
         ("find @attr 1=1032 pg1342\nshow 9", 5, "13"),
         ("format klingon", 2, "not known"),
-        ("open z39.50r://localhost/books?x", 2, "z3950 get"),
     ] {
         let commands = format!("{command}\nfind @attr 1=1032 pg2600\n");
         let ran = demo("z39.50s://localhost/books", &commands, &[]);
