@@ -1,20 +1,33 @@
 //! The client: URLs in, records and sessions out (RFC 2056 §3, §4). Holds what outlives a URL: options, the way
 //! to connect, and sessions kept open.
 
+mod lease;
+
+#[cfg(feature = "profile")]
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
+#[cfg(feature = "profile")]
+use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::join_all;
+#[cfg(feature = "profile")]
+use z3950_asn1::apdu::IdAuthentication;
 
 use crate::error::{Cause, Error, Phase};
 use crate::open::{self, OpenError, Opened};
+use crate::pace::Pace;
 use crate::plan::{self, Plan, PlanError, PlanOptions};
 use crate::pool::{Key, Pool};
+#[cfg(feature = "profile")]
+use crate::profile::{Credentials, CredentialsError, Profile, Profiles};
 use crate::retrieve::{self, Outcome, Retrieval};
-use crate::session::{Session, SessionOptions};
+use crate::session::{Repeat, Session, SessionOptions};
 use crate::target::Endpoint;
 use crate::transport::{Connect, Resolve, RouteError, Routes, Timeouts};
 use crate::url::Z3950Url;
+
+pub use self::lease::Lease;
 
 /// How a client works.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -33,9 +46,18 @@ pub struct ClientOptions {
 /// (RFC 2056 §6).
 #[derive(Clone)]
 pub struct Client {
-    options: ClientOptions,
+    options: Arc<ClientOptions>,
+    #[cfg(feature = "profile")]
+    profiles: Arc<Profiles>,
+    shared: Arc<Shared>,
+}
+
+/// What all handles of a client share.
+struct Shared {
     routes: Routes,
-    pool: Arc<Pool>,
+    pool: Pool,
+    #[cfg(feature = "profile")]
+    secrets: Mutex<HashMap<Credentials, IdAuthentication>>,
 }
 
 impl Client {
@@ -57,9 +79,15 @@ impl Client {
     /// A client that goes these ways: through a proxy, with TLS options of one's own.
     pub fn with_routes(options: ClientOptions, routes: Routes) -> Self {
         Self {
-            options,
-            routes,
-            pool: Arc::default(),
+            options: Arc::new(options),
+            #[cfg(feature = "profile")]
+            profiles: Arc::default(),
+            shared: Arc::new(Shared {
+                routes,
+                pool: Pool::default(),
+                #[cfg(feature = "profile")]
+                secrets: Mutex::default(),
+            }),
         }
     }
 
@@ -71,17 +99,55 @@ impl Client {
     /// A client with other options and the same sessions.
     pub fn with_options(&self, options: ClientOptions) -> Self {
         Self {
-            options,
+            options: Arc::new(options),
             ..self.clone()
         }
     }
 
-    /// What would be sent for `url`.
+    /// A client that knows these servers, with the same options and sessions.
+    #[cfg(feature = "profile")]
+    pub fn with_profiles(&self, profiles: impl Into<Arc<Profiles>>) -> Self {
+        Self {
+            profiles: profiles.into(),
+            ..self.clone()
+        }
+    }
+
+    /// What to send at Init for these credentials. The environment is read, or the command run and waited for, once for
+    /// all handles of the client.
+    ///
+    /// # Errors
+    /// See [`CredentialsError`].
+    #[cfg(feature = "profile")]
+    pub fn authentication(
+        &self,
+        credentials: &Credentials,
+    ) -> Result<IdAuthentication, CredentialsError> {
+        let secrets = || {
+            let secrets = self.shared.secrets.lock();
+            secrets.unwrap_or_else(PoisonError::into_inner)
+        };
+        if let Some(known) = secrets().get(credentials) {
+            return Ok(known.clone());
+        }
+        let found = credentials.authentication()?;
+        secrets().insert(credentials.clone(), found.clone());
+        Ok(found)
+    }
+
+    /// What would be sent for `url`, what the profile of its server knows included: see [`Plan::with_profile`]. The
+    /// credentials of the profile are used where neither the options nor the URL say who to be; a command that gives the
+    /// password is run, once.
     ///
     /// # Errors
     /// See [`PlanError`].
     pub fn plan(&self, url: &Z3950Url) -> Result<Plan, PlanError> {
-        plan::plan(url, &self.options.plan)
+        let plan = plan::plan(url, &self.options.plan)?;
+        #[cfg(feature = "profile")]
+        if let Some((_, entry)) = self.profiles.of_url(url) {
+            return self.known(plan, url, &entry.profile);
+        }
+        Ok(plan)
     }
 
     /// Fetches the one record that `url` names, and closes the session or keeps it for the next retrieval.
@@ -103,25 +169,22 @@ impl Client {
         if let Some(port) = plan.refused_port() {
             return Ok(Outcome::PortRefused { port }.into());
         }
-        let key = Key::of(plan);
-        // A session that ended in the pool says so before anything is sent on it, and the next one is tried.
-        while let Some(session) = self.pool.take(&key) {
-            let session = session.with_timeouts(self.options.timeouts);
-            match retrieve::attempt(&session, plan).await {
-                Err(Error::Ended { .. }) => continue,
-                Err(error) => return Ok(Outcome::from(error).into()),
-                Ok(retrieval) => {
-                    self.settle(key, session, &retrieval.outcome).await;
-                    return Ok(retrieval);
-                }
-            }
-        }
-        let session = match self.session(plan).await {
-            Ok(session) => session,
+        let options = self.session_options(plan);
+        let lease = self
+            .lease(&plan.endpoint(), None, &options, &plan.limits())
+            .await;
+        let mut lease = match lease {
+            Ok(lease) => lease,
             Err(error) => return Ok(Outcome::from(error).into()),
         };
-        let retrieval = retrieve::retrieve(&session, plan).await;
-        self.settle(key, session, &retrieval.outcome).await;
+        let attempt = lease.read(|session| async move { retrieve::attempt(&session, plan).await });
+        let retrieval = match attempt.await {
+            Ok(retrieval) => retrieval,
+            Err(error) => Outcome::from(error).into(),
+        };
+        if !(self.options.keep_open && lease.is_fit()) {
+            lease.close().await;
+        }
         Ok(retrieval)
     }
 
@@ -143,23 +206,37 @@ impl Client {
         if let Some(port) = plan.refused_port() {
             return Err(OpenError::PortRefused(port));
         }
-        let key = Key::of(plan);
+        let endpoint = plan.endpoint();
+        let options = self.session_options(plan);
+        let key = Key::new(&endpoint, None, &options);
+        let server = self.shared.pool.server(&endpoint);
+        let pace = Pace::new(&server.clock, plan.limits().pause);
         let opened = |session, reused, found| Opened {
             session,
             reused,
             defaults: plan.defaults().clone(),
             found,
         };
-        if let Some(session) = self.pool.opened(&key) {
-            let session = session.with_timeouts(self.options.timeouts);
+        if let Some(session) = self.shared.pool.opened(&key) {
+            let session = session
+                .with_timeouts(self.options.timeouts)
+                .with_pace(pace.clone());
             match open::process(&session, plan).await {
-                Err(Error::Ended { .. }) => {}
-                found => return Ok(opened(session, true, found?)),
+                Ok(found) => return Ok(opened(session, true, found)),
+                Err(error) if is_over(&error) => {
+                    tracing::info!(%error, "session lost, opening another");
+                }
+                Err(error) => return Ok(opened(session, true, Some(Err(error)))),
             }
         }
-        let session = self.session(plan).await?;
-        self.pool.remember(key, &session);
-        let found = open::process(&session, plan).await?;
+        let session = self.connect(&endpoint, None, &options).await?;
+        let session = session.with_pace(pace);
+        self.shared.pool.remember(key, &session);
+        let found = match open::process(&session, plan).await {
+            Ok(found) => found,
+            Err(error @ Error::Ended { .. }) => return Err(error.into()),
+            Err(error) => Some(Err(error)),
+        };
         Ok(opened(session, false, found))
     }
 
@@ -175,40 +252,56 @@ impl Client {
         proxy: Option<&str>,
         options: &SessionOptions,
     ) -> Result<Session, Error> {
-        let connector = self.routes.to(endpoint, proxy).map_err(no_way)?;
-        Session::connect(&endpoint.host(), endpoint.port(), &*connector, options).await
+        self.shared.connect(endpoint, proxy, options).await
     }
 
-    /// Closes all sessions kept for retrievals or opened for session URLs; takes [`Timeouts::close`] at most.
+    /// Closes all sessions of the pool that nobody uses and those opened for session URLs; takes [`Timeouts::close`] at most.
     pub async fn close_all(&self) {
-        let sessions = self.pool.drain();
+        let sessions = self.shared.pool.drain();
         // What ended otherwise need not be closed.
         let _ = join_all(sessions.iter().map(Session::close)).await;
     }
 
-    async fn session(&self, plan: &Plan) -> Result<Session, Error> {
-        let init = plan.init_options().clone();
-        let options = SessionOptions {
-            init,
-            timeouts: self.options.timeouts,
-            ..SessionOptions::default()
-        };
-        let endpoint = Endpoint::Tcp(plan.host().clone(), plan.port());
-        self.connect(&endpoint, None, &options).await
-    }
-
-    /// Keeps or closes the session of a retrieval that is over.
-    async fn settle(&self, key: Key, session: Session, outcome: &Outcome) {
-        // A server that wants credentials may still be at the operation.
-        let is_useful = session.is_open() && !matches!(outcome, Outcome::AccessRefused { .. });
-        let leftover = match self.options.keep_open && is_useful {
-            true => self.pool.put(key, session),
-            false => Some(session),
-        };
-        if let Some(session) = leftover {
-            let _ = session.close().await;
+    /// The plan with what the profile of the server knows.
+    #[cfg(feature = "profile")]
+    fn known(&self, plan: Plan, url: &Z3950Url, profile: &Profile) -> Result<Plan, PlanError> {
+        let plan = plan.with_profile(profile);
+        let is_open = plan.init_options().authentication.is_none() && url.userinfo().is_none();
+        match profile.credentials.as_ref().filter(|_| is_open) {
+            None => Ok(plan),
+            Some(credentials) => match self.authentication(credentials) {
+                Ok(authentication) => Ok(plan.with_authentication(authentication)),
+                Err(error) => Err(PlanError::Credentials(error.to_string())),
+            },
         }
     }
+
+    /// How to open the session of a plan.
+    fn session_options(&self, plan: &Plan) -> SessionOptions {
+        SessionOptions {
+            init: plan.init_options().clone(),
+            timeouts: self.options.timeouts,
+            ..SessionOptions::default()
+        }
+    }
+}
+
+impl Shared {
+    /// See [`Client::connect`].
+    async fn connect(
+        &self,
+        endpoint: &Endpoint,
+        proxy: Option<&str>,
+        options: &SessionOptions,
+    ) -> Result<Session, Error> {
+        let connector = self.routes.to(endpoint, proxy).map_err(no_way)?;
+        Session::connect(&endpoint.host(), endpoint.port(), &*connector, options).await
+    }
+}
+
+/// Whether a session found open was none any more.
+fn is_over(error: &Error) -> bool {
+    matches!(error, Error::Ended { .. }) || Repeat::IfLost.allows(error)
 }
 
 /// A way that cannot be gone is no connection.
@@ -223,7 +316,7 @@ impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Client")
             .field("options", &self.options)
-            .field("pool", &self.pool)
+            .field("pool", &self.shared.pool)
             .finish_non_exhaustive()
     }
 }

@@ -191,7 +191,7 @@ impl fmt::Display for Phase {
         f.write_str(match self {
             Self::Resolve => "name resolution",
             Self::Connect => "connect",
-            Self::Proxy => "the proxy's answer",
+            Self::Proxy => "the way through a proxy",
             Self::Tls => "the TLS handshake",
             Self::Init => "Init",
             Self::Idle => "a pause",
@@ -230,9 +230,12 @@ pub enum Cause {
     /// The server ended the connection so many octets into an APDU.
     #[error("connection closed {0} octets into an APDU")]
     CutOff(usize),
-    /// The server's certificate proves nothing, or TLS failed otherwise.
+    /// The server's certificate proves nothing.
     #[error("no trust in the connection")]
     Tls(#[source] Arc<io::Error>),
+    /// The handshake of TLS broke off: the server speaks no TLS, or wants another client.
+    #[error("the handshake broke off")]
+    Handshake(#[source] Arc<io::Error>),
     /// The proxy gives no way to the server, in its own words.
     #[error("{0}")]
     Proxy(String),
@@ -247,17 +250,19 @@ const TURNED_AWAY: &str = "check credentials, address allow-list or database";
 fn unavailable(phase: Phase, cause: &Cause) -> String {
     match (phase, cause) {
         (Phase::Resolve, Cause::Timeout(_)) => "the host name was not resolved in time".into(),
-        (Phase::Resolve, Cause::Deadline) => "the deadline passed during name resolution".into(),
+        (Phase::Resolve, Cause::Deadline) => "the host name was not resolved".into(),
         (Phase::Resolve, _) => "the host name cannot be resolved".into(),
         (Phase::Connect, Cause::Timeout(_)) => "no connection in time".into(),
-        (Phase::Connect, Cause::Deadline) => {
-            "the deadline passed before there was a connection".into()
-        }
+        (Phase::Connect, Cause::Deadline) => "no connection".into(),
         (Phase::Connect, _) => "cannot connect".into(),
         (Phase::Proxy, Cause::Proxy(_)) => "the proxy refused to connect".into(),
-        (Phase::Tls, Cause::Tls(_)) => "TLS with the server failed".into(),
+        (Phase::Proxy, Cause::Dns(_) | Cause::Refused(_)) => "the proxy cannot be reached".into(),
+        (Phase::Proxy, Cause::Timeout(_)) => "no way through the proxy in time".into(),
+        (Phase::Proxy, Cause::Deadline) => "no way through the proxy".into(),
+        (Phase::Proxy, _) => "the connection failed at the proxy".into(),
+        (Phase::Tls, Cause::Tls(_) | Cause::Handshake(_)) => "TLS with the server failed".into(),
         (_, Cause::Timeout(_)) => format!("no answer to {phase} in time"),
-        (_, Cause::Deadline) => format!("the deadline passed during {phase}"),
+        (_, Cause::Deadline) => format!("no answer to {phase}"),
         (Phase::Init, Cause::Disconnected | Cause::CutOff(_)) => {
             format!("closed during Init: {TURNED_AWAY}")
         }

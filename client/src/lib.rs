@@ -30,6 +30,7 @@ pub mod error;
 pub mod gopher;
 pub mod lookup;
 mod open;
+mod pace;
 pub mod plan;
 mod pool;
 #[cfg(feature = "profile")]
@@ -45,14 +46,17 @@ pub mod url;
 #[cfg(test)]
 mod testing;
 
-pub use client::{Client, ClientOptions};
+pub use client::{Client, ClientOptions, Lease};
 pub use error::{Diagnostics, Error, Phase};
 pub use open::{Found, OpenError, Opened};
 pub use plan::{Plan, PlanError, PlanOptions, plan};
+pub use pool::TargetLimits;
 pub use retrieve::{Outcome, Retrieval};
 pub use session::{Session, SessionOptions};
 pub use transport::Timeouts;
 
+#[cfg(feature = "cli")]
+pub mod batch;
 #[cfg(feature = "cli")]
 pub mod cli;
 #[cfg(feature = "cli")]

@@ -32,7 +32,9 @@ pub struct Found {
     pub record: Option<Outcome>,
     /// What was asked, in order, and what the server had against it.
     pub steps: Vec<Step>,
-    /// Whether the search was the one RFC 2056 §4 prescribes.
+    /// The step that found something, as in [`Retrieval::step`](crate::Retrieval::step).
+    pub step: Option<String>,
+    /// Whether the last search was the one RFC 2056 §4 prescribes.
     pub conforming: bool,
 }
 
@@ -54,20 +56,19 @@ pub enum OpenError {
 /// Does on an open session what the URL of `plan` says.
 ///
 /// # Errors
-/// [`Error::Ended`] if the session had ended before anything was sent.
+/// What came instead of an answer to the first request: the session may have been lost before.
 pub(crate) async fn process(
     session: &Session,
     plan: &Plan,
 ) -> Result<Option<Result<Found, Error>>, Error> {
-    if plan.docid().is_none() {
+    let Some(mut quest) = Quest::new(session, plan) else {
         return match session.is_open() {
             true => Ok(None),
             false => Err(Error::Ended { cause: None }),
         };
-    }
-    let mut quest = Quest::new(session, plan);
+    };
     let found = match quest.search().await {
-        Err(error @ Error::Ended { .. }) => return Err(error),
+        Err(error) if quest.is_unanswered(&error) => return Err(error),
         Err(error) => return Ok(Some(Err(error))),
         Ok(found) => found,
     };
@@ -80,7 +81,8 @@ pub(crate) async fn process(
     Ok(Some(Ok(Found {
         hits,
         record,
-        conforming: quest.is_conforming(),
+        step: quest.step(),
+        conforming: quest.is_prescribed(),
         steps: quest.steps,
     })))
 }

@@ -1,22 +1,23 @@
 //! From a URL to what will be sent for it, octet for octet, without a connection (RFC 2056 §3, §4).
 //! What speaks against sending it is said here too: refusals as [`PlanError`], doubts as [`Caution`].
 
+mod course;
+mod fallback;
+mod known;
 mod notice;
 mod syntax;
 
 use z3950_asn1::apdu::{
-    AttributeElement, AttributesPlusTerm, DatabaseName, IdAuthentication, IdPass,
-    InitializeRequest, Operand, PresentRequest, Query, RpnQuery, RpnStructure, SearchRequest, Term,
+    IdAuthentication, IdPass, InitializeRequest, PresentRequest, SearchRequest,
 };
-use z3950_asn1::bib1::attributes::{STRUCTURE, STRUCTURE_URX, USE, USE_DOC_ID};
 use z3950_asn1::oid::{self, Oid};
-use z3950_asn1::types::InternationalString;
 
 use crate::service::init::InitOptions;
-use crate::service::present::PresentOptions;
-use crate::service::search::SearchOptions;
 use crate::url::{DEFAULT_PORT, Host, Kind, Octets, Userinfo, Z3950Url};
 
+pub(crate) use course::{Course, DOCID_ATTRIBUTES};
+pub use fallback::Fallback;
+use known::Known;
 pub use notice::{Caution, PlanError, Warning};
 pub use syntax::{record_syntax_by_name, record_syntaxes};
 
@@ -91,15 +92,6 @@ pub enum Hints {
     Ignore,
 }
 
-/// What to try after a refusal. Off by default: RFC 2056 says to select one syntax, and which attributes to send.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Fallback {
-    /// After diagnostic 238 or 239, the next supported record syntax of the URL.
-    pub syntax: bool,
-    /// After diagnostic 118, the search without the Structure attribute, which does not conform to RFC 2056.
-    pub structure: bool,
-}
-
 /// What a session starts with: for searches and presents that do not say otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionDefaults {
@@ -125,6 +117,7 @@ pub struct Plan {
     allow_reserved_port: bool,
     fallback: Fallback,
     init: InitOptions,
+    known: Known,
     cautions: Vec<Caution>,
     warnings: Vec<Warning>,
 }
@@ -173,6 +166,7 @@ pub fn plan(url: &Z3950Url, options: &PlanOptions) -> Result<Plan, PlanError> {
         allow_reserved_port: options.allow_reserved_port,
         fallback: options.fallback,
         init,
+        known: Known::default(),
         cautions,
         warnings,
     })
@@ -264,7 +258,7 @@ impl Plan {
         self.defaults.record_syntax
     }
 
-    /// The record syntax to ask for and those that [`Fallback::syntax`] may try after it.
+    /// The record syntax to ask for and those of the URL that [`Fallback::syntax`] may try after it.
     pub fn record_syntaxes(&self) -> &[Oid] {
         &self.record_syntaxes
     }
@@ -320,73 +314,20 @@ impl Plan {
 
     /// The search, if the URL has a docid.
     pub fn search_request(&self) -> Option<SearchRequest> {
-        self.search(self.record_syntax(), true)
+        Course::new(self).map(|course| course.search())
+    }
+
+    /// All searches that may be made for the docid, the first one first, each by its attributes: `1=1032,4=104`. What
+    /// [`Fallback`] says decides how many there are.
+    pub fn searches(&self) -> Vec<String> {
+        Course::new(self).map_or_else(Vec::new, |course| course.names())
     }
 
     /// The Present for the record at `position`, 1-based.
     pub fn present_request(&self, position: u64) -> PresentRequest {
-        self.present(position, self.record_syntax())
+        let element_set = self.element_set().map(|name| name.as_bytes().into());
+        course::present(position, element_set, self.record_syntax())
     }
-
-    /// The search with this preferred syntax, the Structure attribute sent or not.
-    pub(crate) fn search(
-        &self,
-        record_syntax: Option<Oid>,
-        structure: bool,
-    ) -> Option<SearchRequest> {
-        let docid = self.docid.as_ref()?;
-        let databases = self
-            .databases()
-            .iter()
-            .map(|name| DatabaseName::from(name.as_bytes()));
-        let bounds = SearchOptions {
-            databases: databases.collect(),
-            ..SearchOptions::default()
-        };
-        let options = match self.strategy {
-            Strategy::PresentOnly => bounds,
-            // Exactly one hit is a small set, and two are a large one already.
-            Strategy::Piggyback => SearchOptions {
-                small_set_upper_bound: 1,
-                large_set_lower_bound: 2,
-                element_set: self.element_set_name(),
-                record_syntax,
-                ..bounds
-            },
-        };
-        Some(options.request(docid_query(docid, structure)))
-    }
-
-    /// The Present with this preferred syntax.
-    pub(crate) fn present(&self, position: u64, record_syntax: Option<Oid>) -> PresentRequest {
-        let element_set = self.element_set_name();
-        PresentOptions {
-            element_set,
-            record_syntax,
-            ..PresentOptions::default()
-        }
-        .request(position, 1)
-    }
-
-    fn element_set_name(&self) -> Option<InternationalString> {
-        self.element_set().map(|name| name.as_bytes().into())
-    }
-}
-
-/// The known-item search of RFC 2056 §4: Bib-1, Use Doc-id, Structure URx, the docid as its only term.
-fn docid_query(docid: &Octets, structure: bool) -> Query {
-    let mut attributes = vec![AttributeElement::numeric(USE, USE_DOC_ID)];
-    if structure {
-        attributes.push(AttributeElement::numeric(STRUCTURE, STRUCTURE_URX));
-    }
-    let term = Term::General(docid.as_bytes().into());
-    Query::Type1(RpnQuery {
-        attribute_set: oid::BIB_1,
-        rpn: RpnStructure::Op(Operand::AttributesPlusTerm(AttributesPlusTerm {
-            attributes,
-            term,
-        })),
-    })
 }
 
 #[cfg(test)]

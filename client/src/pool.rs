@@ -1,35 +1,84 @@
-//! Sessions kept open between URLs, for RFC 2056 §3 and §4 allow to use one again for the same host and port.
-//! A session of the pool belongs to one retrieval at a time: the result set `default` cannot be shared.
+//! Sessions kept open between uses, for RFC 2056 §3 and §4 allow to use one again for the same host and port, and how
+//! many of them a server is asked to bear at once. A session of the pool belongs to one user at a time.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use tokio::sync::watch;
 use z3950_asn1::codec;
 
-use crate::plan::Plan;
-use crate::session::{Session, WeakSession};
+use crate::pace::Clock;
+#[cfg(feature = "profile")]
+use crate::profile::Profile;
+use crate::session::{Session, SessionOptions, WeakSession};
 use crate::target::Endpoint;
 
-/// The most idle sessions kept for one key; as many as are used at the same time come back.
-const MAX_IDLE: usize = 16;
+/// How many sessions with one server are open at once where nothing else is known.
+const MAX_SESSIONS: usize = 16;
 
-/// What two sessions must agree in to stand for each other: canonical endpoint and all that Init says,
-/// credentials above all.
+/// How much a server is asked to bear by the sessions that are lent: see [`Client::lease`](crate::Client::lease). Those
+/// opened for session URLs keep the pause, but do not count; those of [`Client::connect`](crate::Client::connect) do neither.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TargetLimits {
+    /// Sessions open at once; 16. There is always one.
+    pub sessions: usize,
+    /// The least time between two requests, whatever session they are made in; none.
+    pub pause: Duration,
+}
+
+impl Default for TargetLimits {
+    fn default() -> Self {
+        Self {
+            sessions: MAX_SESSIONS,
+            pause: Duration::ZERO,
+        }
+    }
+}
+
+#[cfg(feature = "profile")]
+impl From<&Profile> for TargetLimits {
+    fn from(profile: &Profile) -> Self {
+        let default = Self::default();
+        Self {
+            sessions: profile.sessions.unwrap_or(default.sessions),
+            pause: profile.pause.unwrap_or(default.pause),
+        }
+    }
+}
+
+/// What two sessions must agree in to stand for each other: canonical endpoint, the way there, all that Init says,
+/// credentials above all, and how this side works in them.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     endpoint: Endpoint,
+    proxy: Option<String>,
     /// The encoded InitializeRequest.
     init: Vec<u8>,
+    max_operations: usize,
+    max_pipelined: usize,
+    cancels_dropped: bool,
+    /// Who answers the server's questions, by address: whoever keeps a session keeps them too.
+    access_control: Option<usize>,
+    resource_control: Option<usize>,
 }
 
 impl Key {
-    pub(crate) fn of(plan: &Plan) -> Self {
-        let init = codec::encode(&plan.init_request().into());
-        // An Init that does not encode opens no session, so nothing is ever kept under its key.
+    pub(crate) fn new(endpoint: &Endpoint, proxy: Option<&str>, options: &SessionOptions) -> Self {
+        let init = codec::encode(&options.init.request().into());
+        let access_control = options.access_control.as_ref();
+        let resource_control = options.resource_control.as_ref();
         Self {
-            endpoint: Endpoint::Tcp(plan.host().clone(), plan.port()),
+            endpoint: endpoint.clone(),
+            proxy: proxy.map(str::to_owned),
+            // An Init that does not encode opens no session, so nothing is ever kept under its key.
             init: init.unwrap_or_default(),
+            max_operations: options.max_operations,
+            max_pipelined: options.max_pipelined,
+            cancels_dropped: options.cancels_dropped,
+            access_control: access_control.map(|answers| Arc::as_ptr(answers).addr()),
+            resource_control: resource_control.map(|answers| Arc::as_ptr(answers).addr()),
         }
     }
 }
@@ -40,69 +89,139 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Sessions kept open.
+/// Sessions kept open, and who uses how many.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    kept: Mutex<Kept>,
-}
-
-#[derive(Debug, Default)]
-struct Kept {
-    /// Nobody uses these now.
-    idle: HashMap<Key, Vec<Session>>,
+    servers: Mutex<HashMap<Endpoint, Arc<Server>>>,
     /// Opened for a session URL, and in the hands of whoever did so.
-    opened: HashMap<Key, WeakSession>,
+    opened: Mutex<HashMap<Key, WeakSession>>,
 }
 
 impl Pool {
-    /// An idle session that is still open, to be used by the caller alone.
-    pub(crate) fn take(&self, key: &Key) -> Option<Session> {
-        let mut kept = self.kept();
-        let idle = kept.idle.get_mut(key)?;
-        let mut found = None;
-        while found.is_none()
-            && let Some(session) = idle.pop()
-        {
-            found = Some(session).filter(Session::is_open);
+    /// What there is of sessions with a server.
+    pub(crate) fn server(&self, endpoint: &Endpoint) -> Arc<Server> {
+        let mut servers = lock(&self.servers);
+        if let Some(server) = servers.get(endpoint) {
+            return Arc::clone(server);
         }
-        if idle.is_empty() {
-            kept.idle.remove(key);
-        }
-        found
+        // Nobody would miss these.
+        servers.retain(|_, server| Arc::strong_count(server) > 1 || !server.is_forgettable());
+        Arc::clone(servers.entry(endpoint.clone()).or_default())
     }
 
-    /// Keeps a session for later; gives back the one that is not kept, to be closed.
-    pub(crate) fn put(&self, key: Key, session: Session) -> Option<Session> {
-        let mut kept = self.kept();
-        let idle = kept.idle.entry(key).or_default();
-        idle.retain(Session::is_open);
-        if idle.len() >= MAX_IDLE {
-            return Some(session);
-        }
-        idle.push(session);
-        None
+    /// How many servers are remembered.
+    #[cfg(test)]
+    pub(crate) fn servers(&self) -> usize {
+        lock(&self.servers).len()
     }
 
     /// The session opened for a session URL, if it is still open.
     pub(crate) fn opened(&self, key: &Key) -> Option<Session> {
-        self.kept().opened.get(key)?.upgrade()
+        lock(&self.opened).get(key)?.upgrade()
     }
 
     /// Remembers a session opened for a session URL.
     pub(crate) fn remember(&self, key: Key, session: &Session) {
-        let mut kept = self.kept();
-        kept.opened.retain(|_, session| session.upgrade().is_some());
-        kept.opened.insert(key, session.downgrade());
+        let mut opened = lock(&self.opened);
+        opened.retain(|_, session| session.upgrade().is_some());
+        opened.insert(key, session.downgrade());
     }
 
-    /// Takes all sessions out.
+    /// Takes out all sessions that nobody uses, and those opened for session URLs.
     pub(crate) fn drain(&self) -> Vec<Session> {
-        let Kept { idle, opened } = std::mem::take(&mut *self.kept());
+        let servers: Vec<_> = lock(&self.servers).values().cloned().collect();
+        let idle = servers.iter().flat_map(|server| server.take_idle());
+        let opened = std::mem::take(&mut *lock(&self.opened));
         let opened = opened.into_values().filter_map(|session| session.upgrade());
-        idle.into_values().flatten().chain(opened).collect()
+        idle.chain(opened).collect()
+    }
+}
+
+/// The sessions with one server.
+#[derive(Debug)]
+pub(crate) struct Server {
+    /// When it may be asked again.
+    pub(crate) clock: Arc<Clock>,
+    /// Nobody uses these now; the one used last comes last.
+    idle: Mutex<Vec<(Key, Session)>>,
+    /// Whoever holds it is the next to get a place.
+    turn: tokio::sync::Mutex<()>,
+    /// How many places are taken.
+    taken: watch::Sender<usize>,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            clock: Arc::default(),
+            idle: Mutex::default(),
+            turn: tokio::sync::Mutex::default(),
+            taken: watch::Sender::new(0),
+        }
+    }
+}
+
+/// The right to use one session with a server, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Place(Arc<Server>);
+
+impl Server {
+    /// Waits until fewer than `limit` places are taken, first come, first served, and takes one.
+    pub(crate) async fn enter(self: &Arc<Self>, limit: usize) -> Place {
+        let _turn = self.turn.lock().await;
+        let mut taken = self.taken.subscribe();
+        // The sender is our own and does not go away.
+        let _ = taken.wait_for(|taken| *taken < limit.max(1)).await;
+        self.taken.send_modify(|taken| *taken += 1);
+        Place(Arc::clone(self))
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    /// An idle session that is still open, to be used by the caller alone.
+    pub(crate) fn take(&self, key: &Key) -> Option<Session> {
+        let mut idle = lock(&self.idle);
+        idle.retain(|(_, session)| session.is_open());
+        let index = idle.iter().rposition(|(other, _)| other == key)?;
+        Some(idle.remove(index).1)
     }
+
+    /// Keeps a session for later, unless `limit` are kept already.
+    pub(crate) fn put(&self, key: Key, session: Session, limit: usize) {
+        let mut idle = lock(&self.idle);
+        idle.retain(|(_, session)| session.is_open());
+        if idle.len() < limit.max(1) {
+            idle.push((key, session));
+        }
+    }
+
+    /// Takes out the idle sessions, longest unused first, that are too many for another one to be opened.
+    pub(crate) fn make_room(&self, limit: usize) -> Vec<Session> {
+        let mut idle = lock(&self.idle);
+        let open = self.taken.borrow().saturating_add(idle.len());
+        let excess = open.saturating_sub(limit.max(1)).min(idle.len());
+        idle.drain(..excess).map(|(_, session)| session).collect()
+    }
+
+    fn take_idle(&self) -> Vec<Session> {
+        let idle = std::mem::take(&mut *lock(&self.idle));
+        idle.into_iter().map(|(_, session)| session).collect()
+    }
+
+    fn is_forgettable(&self) -> bool {
+        let mut idle = lock(&self.idle);
+        idle.retain(|(_, session)| session.is_open());
+        // Sessions out of the pool keep the pause too.
+        idle.is_empty() && Arc::strong_count(&self.clock) == 1 && self.clock.is_due()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0
+            .taken
+            .send_modify(|taken| *taken = taken.saturating_sub(1));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,16 +1,15 @@
 //! A retrieval from the search to the record or the reason why there is none (RFC 2056 §4).
-//! RFC 2056 leaves open what other hit counts than one mean: here nothing is delivered then, and no Present sent.
+//! RFC 2056 leaves open what other hit counts than one mean: here nothing is delivered then, and no Present sent. What may
+//! follow a refusal is the plan's business.
 
 mod outcome;
 
-use z3950_asn1::apdu::DiagRec;
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 
 pub use outcome::{Delivered, Outcome};
 
 use crate::error::{Diagnostics, Error};
-use crate::plan::Plan;
+use crate::plan::{Course, Plan};
 use crate::service::records::ResultRecord;
 use crate::service::search::SearchResult;
 use crate::session::Session;
@@ -22,9 +21,11 @@ pub struct Retrieval {
     pub outcome: Outcome,
     /// What was asked, in order, and what the server had against it.
     pub steps: Vec<Step>,
-    /// Whether the search was the one RFC 2056 §4 prescribes; false after [`Fallback::structure`].
+    /// The step that found something, as [`Step::form`] writes it; `None` where nothing was found.
+    pub step: Option<String>,
+    /// Whether the last search was the one RFC 2056 §4 prescribes, and not one of a [`Fallback`].
     ///
-    /// [`Fallback::structure`]: crate::plan::Fallback::structure
+    /// [`Fallback`]: crate::plan::Fallback
     pub conforming: bool,
 }
 
@@ -33,6 +34,11 @@ pub struct Retrieval {
 pub struct Step {
     /// What was asked.
     pub request: Asked,
+    /// How: the attributes of the search, then what else was not as the URL says. `1=1032,4=104`,
+    /// `1=12;database=books;rs=1.2.840.10003.5.1`, `1=7;rs=none;esn=none`.
+    pub form: String,
+    /// How many records a search found; `None` where it was refused, and for a Present.
+    pub hits: Option<u64>,
     /// The reasons the server gave for not doing it; empty if it did, or said nothing.
     pub diagnostics: Diagnostics,
 }
@@ -40,18 +46,10 @@ pub struct Step {
 /// What a step asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// The known-item search.
-    Search {
-        /// The preferred syntax of a record that comes with the response.
-        record_syntax: Option<Oid>,
-        /// Whether the Structure attribute was sent.
-        structure: bool,
-    },
+    /// The search, and the record if it is the only one.
+    Search,
     /// The record.
-    Present {
-        /// The preferred syntax.
-        record_syntax: Option<Oid>,
-    },
+    Present,
 }
 
 impl From<Outcome> for Retrieval {
@@ -60,6 +58,7 @@ impl From<Outcome> for Retrieval {
         Self {
             outcome,
             steps: Vec::new(),
+            step: None,
             conforming: true,
         }
     }
@@ -75,11 +74,13 @@ pub async fn retrieve(session: &Session, plan: &Plan) -> Retrieval {
     }
 }
 
-/// The same, but a session that had ended before anything was sent is an error.
+/// The same, but where not even the first search was answered, that is an error: the session may be lost.
 pub(crate) async fn attempt(session: &Session, plan: &Plan) -> Result<Retrieval, Error> {
-    let mut quest = Quest::new(session, plan);
+    let Some(mut quest) = Quest::new(session, plan) else {
+        return Ok(Outcome::NoMatch.into());
+    };
     let outcome = match quest.search().await {
-        Err(error @ Error::Ended { .. }) => return Err(error),
+        Err(error) if quest.is_unanswered(&error) => return Err(error),
         Err(error) => error.into(),
         Ok(found) => match found.hits {
             0 => Outcome::NoMatch,
@@ -89,7 +90,8 @@ pub(crate) async fn attempt(session: &Session, plan: &Plan) -> Result<Retrieval,
     };
     Ok(Retrieval {
         outcome,
-        conforming: quest.is_conforming(),
+        step: quest.step(),
+        conforming: quest.course.is_prescribed(),
         steps: quest.steps,
     })
 }
@@ -97,51 +99,63 @@ pub(crate) async fn attempt(session: &Session, plan: &Plan) -> Result<Retrieval,
 /// A known-item search under way, with what has been tried.
 pub(crate) struct Quest<'a> {
     session: &'a Session,
-    plan: &'a Plan,
-    /// The syntaxes not yet refused, most wanted first.
-    syntaxes: &'a [Oid],
-    structure: bool,
+    course: Course<'a>,
     pub(crate) steps: Vec<Step>,
 }
 
 impl<'a> Quest<'a> {
-    pub(crate) fn new(session: &'a Session, plan: &'a Plan) -> Self {
-        Self {
+    /// The beginning; `None` for a plan without a docid.
+    pub(crate) fn new(session: &'a Session, plan: &'a Plan) -> Option<Self> {
+        Some(Self {
             session,
-            plan,
-            syntaxes: plan.record_syntaxes(),
-            structure: true,
+            course: Course::new(plan)?,
             steps: Vec::new(),
+        })
+    }
+
+    /// Searches, again in another way where that is allowed, until something is found. Where every search was refused, the
+    /// last refusal stands; where any was answered, nothing was found.
+    pub(crate) async fn search(&mut self) -> Result<SearchResult, Error> {
+        let mut empty = None;
+        loop {
+            let result = self.session.search_request(self.course.search()).await;
+            match result {
+                Ok(found) => {
+                    self.note(Asked::Search, Some(found.hits), found.diagnostics.clone());
+                    if found.hits > 0 || !self.course.after_nothing() {
+                        return Ok(found);
+                    }
+                    empty = Some(found);
+                }
+                Err(Error::Refused { phase, diagnostics }) => {
+                    self.note(Asked::Search, None, diagnostics.clone());
+                    if !self.course.after_refusal(&diagnostics.0) {
+                        return empty.ok_or(Error::Refused { phase, diagnostics });
+                    }
+                }
+                Err(error) => {
+                    self.note(Asked::Search, None, Diagnostics::default());
+                    return Err(error);
+                }
+            }
+            tracing::info!(step = self.course.word(), "searching in another way");
         }
     }
 
-    /// Searches, again in another way where that is allowed.
-    pub(crate) async fn search(&mut self) -> Result<SearchResult, Error> {
-        loop {
-            let (record_syntax, structure) = (self.record_syntax(), self.structure);
-            let Some(request) = self.plan.search(record_syntax, structure) else {
-                return Ok(nothing_found());
-            };
-            let result = self.session.search_request(request).await;
-            let diagnostics = match &result {
-                Ok(found) => found.diagnostics.clone(),
-                Err(Error::Refused { diagnostics, .. }) => diagnostics.clone(),
-                Err(_) => Diagnostics::default(),
-            };
-            let refused = matches!(result, Err(Error::Refused { .. }));
-            let again =
-                refused && (self.drop_structure(&diagnostics) || self.next_syntax(&diagnostics.0));
-            self.note(
-                Asked::Search {
-                    record_syntax,
-                    structure,
-                },
-                diagnostics,
-            );
-            if !again {
-                return result;
-            }
-        }
+    /// Whether the session may have been lost while nobody used it: the first request has no answer of any kind.
+    pub(crate) fn is_unanswered(&self, error: &Error) -> bool {
+        self.steps.len() == 1 && !matches!(error, Error::Refused { .. })
+    }
+
+    /// Whether the last search was the one prescribed.
+    pub(crate) fn is_prescribed(&self) -> bool {
+        self.course.is_prescribed()
+    }
+
+    /// The step that found something.
+    pub(crate) fn step(&self) -> Option<String> {
+        let mut hits = self.steps.iter().filter_map(|step| step.hits);
+        hits.any(|hits| hits > 0).then(|| self.course.word())
     }
 
     /// The record of a result set that has exactly one: from the response to the search, else by Present.
@@ -152,90 +166,45 @@ impl<'a> Quest<'a> {
             Some(outcome) => outcome,
             None => self.present().await,
         };
-        while self.next_syntax(outcome.diagnostics()) {
+        while self.course.after_no_record(outcome.diagnostics()) {
+            tracing::info!(step = self.course.word(), "asking in another form");
             outcome = self.present().await;
         }
         outcome
     }
 
     /// What the response to the search holds in the place of the record, if anything.
-    pub(crate) fn pushed(&self, found: SearchResult) -> Option<Outcome> {
-        found
-            .records
-            .into_iter()
-            .next()
-            .map(|slot| judge(slot, self.record_syntax()))
-    }
-
-    /// Whether the search was the one prescribed.
-    pub(crate) fn is_conforming(&self) -> bool {
-        self.structure
+    pub(crate) fn pushed(&mut self, found: SearchResult) -> Option<Outcome> {
+        let slot = found.records.into_iter().next()?;
+        let outcome = judge(slot, self.course.record_syntax());
+        if let Some(step) = self.steps.last_mut() {
+            step.diagnostics.0.extend_from_slice(outcome.diagnostics());
+        }
+        Some(outcome)
     }
 
     async fn present(&mut self) -> Outcome {
-        let record_syntax = self.record_syntax();
-        let result = self
-            .session
-            .present_request(self.plan.present(1, record_syntax))
-            .await;
+        let result = self.session.present_request(self.course.present(1)).await;
         let outcome = match result.map(|presented| presented.records.into_iter().next()) {
-            Ok(Some(slot)) => judge(slot, record_syntax),
+            Ok(Some(slot)) => judge(slot, self.course.record_syntax()),
             // No record, no diagnostic, and yet no failure: servers must not, but some do.
             Ok(None) => Outcome::PresentFailed {
                 diagnostics: Diagnostics::default(),
             },
             Err(error) => error.into(),
         };
-        self.note(
-            Asked::Present { record_syntax },
-            Diagnostics(outcome.diagnostics().to_vec()),
-        );
+        let diagnostics = Diagnostics(outcome.diagnostics().to_vec());
+        self.note(Asked::Present, None, diagnostics);
         outcome
     }
 
-    fn record_syntax(&self) -> Option<Oid> {
-        self.syntaxes.first().copied()
-    }
-
-    fn note(&mut self, request: Asked, diagnostics: Diagnostics) {
+    fn note(&mut self, request: Asked, hits: Option<u64>, diagnostics: Diagnostics) {
         self.steps.push(Step {
             request,
+            form: self.course.word(),
+            hits,
             diagnostics,
         });
-    }
-
-    /// Goes on to the next syntax if the server refused this one, another is left and trying it is allowed.
-    fn next_syntax(&mut self, diagnostics: &[DiagRec]) -> bool {
-        let refused = diagnostics.iter().any(|diagnostic| {
-            let DiagRec::DefaultFormat(diagnostic) = diagnostic else {
-                return false;
-            };
-            let condition = Condition(diagnostic.condition);
-            matches!(
-                condition,
-                Condition::NOT_AVAILABLE_IN_SYNTAX | Condition::RECORD_SYNTAX
-            )
-        });
-        match self.syntaxes {
-            [_, rest @ ..] if refused && !rest.is_empty() && self.plan.fallback().syntax => {
-                self.syntaxes = rest;
-                tracing::info!(record_syntax = ?self.record_syntax(), "record syntax refused, trying the next");
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// Leaves the Structure attribute out if the server refused it and doing so is allowed.
-    fn drop_structure(&mut self, diagnostics: &Diagnostics) -> bool {
-        let again = self.structure
-            && self.plan.fallback().structure
-            && diagnostics.has(Condition::STRUCTURE.0);
-        if again {
-            self.structure = false;
-            tracing::info!("Structure attribute refused, searching without it");
-        }
-        again
     }
 }
 
@@ -257,12 +226,5 @@ fn judge(slot: ResultRecord, requested: Option<Oid>) -> Outcome {
                 mismatch,
             }))
         }
-    }
-}
-
-fn nothing_found() -> SearchResult {
-    SearchResult {
-        next_position: 1,
-        ..SearchResult::default()
     }
 }

@@ -4,19 +4,22 @@
 mod reconnect;
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tracing::{Span, field, info_span};
 use z3950_asn1::apdu::{
-    Apdu, AttributesPlusTerm, ExtendedServicesRequest, Options, PresentRequest, Query, ReferenceId,
-    ScanRequest, SearchRequest, SortKeySpec, SortRequest, TriggerResourceControlRequest,
+    Apdu, AttributesPlusTerm, DeleteResultSetRequest, ExtendedServicesRequest, Options,
+    PresentRequest, Query, ReferenceId, ScanRequest, SearchRequest, SortKeySpec, SortRequest,
+    TriggerResourceControlRequest,
 };
 
-pub use self::reconnect::{Reconnect, Reconnecting, Repeat};
+pub use self::reconnect::{Reconnect, Repeat};
 pub use crate::connection::End;
 use crate::connection::{self, Handle};
 use crate::error::{Error, Phase, ProtocolFault};
+use crate::pace::Pace;
 use crate::result_set::{ResultSet, ResultSetOptions};
 use crate::service::access::AccessControl;
 use crate::service::close::CloseOptions;
@@ -24,7 +27,7 @@ use crate::service::delete::{self, Delete, DeleteResult};
 use crate::service::duplicate::{self, DuplicateDetectionOptions, DuplicateDetectionResult};
 use crate::service::explain::{self, ExplainOptions, ExplainResult};
 use crate::service::extended::{self, Task, TaskOptions, TaskResult};
-use crate::service::init::{InitOptions, ServerInfo};
+use crate::service::init::{self, InitOptions, ServerInfo};
 use crate::service::present::{self, PresentOptions, PresentResult};
 use crate::service::resource::{
     self, ResourceControl, ResourceReport, ResourceReportOptions, TriggerOptions,
@@ -94,12 +97,17 @@ pub struct Session {
     shared: Arc<Shared>,
     timeouts: Timeouts,
     reference_id: Option<ReferenceId>,
+    pace: Option<Pace>,
 }
 
 #[derive(Debug)]
 struct Shared {
-    handle: Handle,
+    handle: Arc<Handle>,
     server: ServerInfo,
+    /// What is offered because there is somebody to answer the server.
+    answered: Options,
+    /// Requests without an answer: made now, given up, or failed.
+    unanswered: AtomicUsize,
 }
 
 impl Session {
@@ -138,7 +146,7 @@ impl Session {
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let mut init = options.init.clone();
+        let mut answered = Options::default();
         for (is_there, option) in [
             (options.access_control.is_some(), Options::ACCESS_CONTROL),
             (
@@ -147,22 +155,55 @@ impl Session {
             ),
         ] {
             if is_there {
-                init.options = init.options | option;
+                answered = answered | option;
             }
         }
         let timeouts = options.timeouts;
-        let handle = connection::spawn(stream, options, span);
-        match handle.ask(init.request().into(), timeouts).await? {
-            Apdu::InitializeResponse(response) => {
-                let server = ServerInfo::new(&init, &response);
-                Ok(Self {
-                    shared: Arc::new(Shared { handle, server }),
-                    timeouts,
-                    reference_id: None,
-                })
-            }
-            other => Err(crate::service::unexpected(Phase::Init, &other)),
-        }
+        let handle = Arc::new(connection::spawn(stream, options, span));
+        let server = init::init(&handle, &options.init, answered, timeouts).await?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                handle,
+                server,
+                answered,
+                unanswered: AtomicUsize::new(0),
+            }),
+            timeouts,
+            reference_id: None,
+            pace: None,
+        })
+    }
+
+    /// Says Init once more on the same connection, once all requests made before have their answers: to be somebody else,
+    /// or to agree on other options. Servers begin anew then, without result sets; what the standard leaves open
+    /// (Z39.50-2003 §3.2.1), so that some close the connection instead.
+    ///
+    /// The handle returned knows what was agreed on now. Others keep what they knew of the server, and are closed with it.
+    /// No longer APDUs are taken than the first Init allowed.
+    ///
+    /// # Errors
+    /// Those of [`Session::over`]; all of them end the session.
+    pub async fn init(&self, options: &InitOptions) -> Result<Self, Error> {
+        let Shared {
+            handle,
+            answered,
+            unanswered,
+            ..
+        } = &*self.shared;
+        // What this handle knows of the session holds no longer, so nobody else may take it over.
+        unanswered.fetch_add(1, Ordering::AcqRel);
+        let server = init::init(handle, options, *answered, self.timeouts).await?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                handle: Arc::clone(handle),
+                server,
+                answered: *answered,
+                unanswered: AtomicUsize::new(0),
+            }),
+            timeouts: self.timeouts,
+            reference_id: self.reference_id.clone(),
+            pace: self.pace.clone(),
+        })
     }
 
     /// What the server is, and what was agreed on.
@@ -273,7 +314,18 @@ impl Session {
     /// # Errors
     /// [`ProtocolFault::NotGranted`] if the server does not offer it; others end the session.
     pub async fn delete(&self, sets: Delete) -> Result<DeleteResult, Error> {
-        delete::delete(self, sets).await
+        delete::delete(self, sets.request()).await
+    }
+
+    /// Sends a DeleteResultSet of one's own making.
+    ///
+    /// # Errors
+    /// Those of [`delete`](Self::delete).
+    pub async fn delete_request(
+        &self,
+        request: DeleteResultSetRequest,
+    ) -> Result<DeleteResult, Error> {
+        delete::delete(self, request).await
     }
 
     /// Takes duplicates out of result sets.
@@ -294,6 +346,18 @@ impl Session {
     /// Those of [`extended_services_request`](Self::extended_services_request).
     pub async fn task(&self, task: Task, options: &TaskOptions) -> Result<TaskResult, Error> {
         extended::task(self, options.request(task)).await
+    }
+
+    /// The same, where a task that failed has a result too, because its package may tell why of each record.
+    ///
+    /// # Errors
+    /// Those of [`task`](Self::task) but for [`Error::Refused`].
+    pub async fn task_outcome(
+        &self,
+        task: Task,
+        options: &TaskOptions,
+    ) -> Result<TaskResult, Error> {
+        extended::outcome(self, options.request(task)).await
     }
 
     /// Sends an ExtendedServicesRequest of one's own making.
@@ -384,7 +448,22 @@ impl Session {
 
     /// Whether both are handles on one session.
     pub fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
+        Arc::ptr_eq(&self.shared.handle, &other.shared.handle)
+    }
+
+    /// The same session, whose requests made by this handle keep their distance.
+    pub(crate) fn with_pace(self, pace: Option<Pace>) -> Self {
+        Self { pace, ..self }
+    }
+
+    /// Whether the session is open, this is the only handle on it, and every request in it has had its answer: only
+    /// then may somebody else take it over.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        let Shared {
+            handle, unanswered, ..
+        } = &*self.shared;
+        let is_only = Arc::strong_count(&self.shared) == 1 && Arc::strong_count(handle) == 1;
+        self.is_open() && is_only && unanswered.load(Ordering::Acquire) == 0
     }
 
     /// A handle that does not keep the session open.
@@ -397,7 +476,15 @@ impl Session {
         if let (Some(reference_id), None) = (&self.reference_id, request.reference_id()) {
             request.set_reference_id(Some(reference_id.clone()));
         }
-        self.shared.handle.ask(request, self.timeouts).await
+        if let Some(pace) = &self.pace {
+            let limit = self.timeouts.to_deadline();
+            limit.hold(Phase::of(&request), pace.wait()).await?;
+        }
+        let unanswered = &self.shared.unanswered;
+        unanswered.fetch_add(1, Ordering::AcqRel);
+        let answer = self.shared.handle.ask(request, self.timeouts).await?;
+        unanswered.fetch_sub(1, Ordering::AcqRel);
+        Ok(answer)
     }
 
     /// Sends a TriggerResourceControl for each operation in progress.
@@ -447,6 +534,7 @@ impl WeakSession {
             shared: self.0.upgrade()?,
             timeouts: self.1,
             reference_id: None,
+            pace: None,
         };
         session.is_open().then_some(session)
     }

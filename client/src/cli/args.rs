@@ -19,7 +19,7 @@ use crate::url::{GopherUrl, Kind, classify};
 
 pub(super) use self::connection::Connection;
 pub(super) use self::services::{
-    Add, Decode, Given, Language, Lookup, Probe, Scan, Search, Shell, Targets,
+    Add, Decode, Given, Language, Lookup, Probe, Scan, Search, Shell, TARGET, Targets, syntax,
 };
 pub(super) use self::url::{Build, Reading, Texts, Url};
 
@@ -117,6 +117,10 @@ pub(super) enum Command {
     Scan(Box<Scan>),
     /// Find records by ISBN, ISSN, LCCN, OCLC number, control number or docid, however it is written.
     Lookup(Box<Lookup>),
+    /// Insert, replace or delete records of a database.
+    Update(Box<super::update::Update>),
+    /// Order a document that a search finds, or by a request of one's own.
+    Order(Box<super::order::Order>),
     /// Try out what a server is and does, one thing at a time.
     Probe(Probe),
     /// Know servers by name: list, show, add and check their profiles.
@@ -147,7 +151,7 @@ pub(super) enum Command {
 #[derive(Debug, Args)]
 pub(super) struct Get {
     /// Retrieval URLs: z39.50r://host[:port]/database?docid[;esn=element-set][;rs=record-syntax], or gopher URLs
-    #[arg(required = true, value_name = "URL")]
+    #[arg(required_unless_present = "inputs", value_name = "URL")]
     pub(super) urls: Vec<OsString>,
 
     #[command(flatten)]
@@ -160,29 +164,20 @@ pub(super) struct Get {
     #[arg(long, conflicts_with = "format")]
     pub(super) json: bool,
 
-    /// Ask again in another way when the server refuses: with the next record syntax of the URL, or
-    /// without the Structure attribute. The output says so.
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub(super) fallback: Vec<Fallback>,
+    #[command(flatten)]
+    pub(super) batch: super::batch::Batch,
 
     #[command(flatten)]
     pub(super) gopher: super::gopher::Arguments,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Fallback {
-    /// On diagnostics 238 and 239, the next record syntax of `rs=`.
-    Syntax,
-    /// On diagnostic 118, a query without the Structure attribute; not conforming to RFC 2056.
-    Structure,
-}
-
 #[derive(Debug, Args)]
 pub(super) struct Open {
     /// Session URL, z39.50s://host[:port][/database[?docid]][;esn=element-set][;rs=record-syntax]; a retrieval URL, whose
-    /// record is then the first result; or host[:port][/database]
-    #[arg(value_name = "URL")]
-    pub(super) url: OsString,
+    /// record is then the first result; host[:port][/database]; or the name of a target. Without one, `open` at the prompt
+    /// opens a session
+    #[arg(value_name = "TARGET")]
+    pub(super) url: Option<OsString>,
 
     #[command(flatten)]
     pub(super) records: Records,
@@ -225,6 +220,9 @@ pub(super) struct Execution {
     /// Send the user and password of a URL to the server.
     #[arg(long)]
     pub(super) allow_url_credentials: bool,
+
+    #[command(flatten)]
+    pub(super) fallbacks: super::fallback::Fallbacks,
 }
 
 #[derive(Debug, Args)]
@@ -323,6 +321,7 @@ impl Cli {
         if let Some(command) = implied_command(arguments.get(1..).unwrap_or_default()) {
             arguments.insert(1, command.into());
         }
+        super::fallback::complete(&mut arguments);
         Self::try_parse_from(arguments)
     }
 }

@@ -7,7 +7,7 @@ use super::args::Connection;
 use super::output::Failure;
 use crate::profile::{Credentials, Profiles};
 use crate::service::init::InitOptions;
-use crate::transport::{ClientCertificate, NoProxy, Proxy, Routes, Tcp, Tls, TlsOptions};
+use crate::transport::{ClientCertificate, NoProxy, Proxy, Routes, TlsOptions};
 
 /// The ways to servers. Files of certificates are read now, so that a bad one is known before anything is sent.
 pub(super) fn routes(options: &Connection) -> Result<Routes, Failure> {
@@ -16,10 +16,11 @@ pub(super) fn routes(options: &Connection) -> Result<Routes, Failure> {
         insecure: options.insecure,
         certificate: certificate(options)?,
     };
-    if tls.roots.is_some() || tls.certificate.is_some() {
-        Tls::new(Tcp::default(), &tls).map_err(|error| usage(&error))?;
-    }
+    let names_files = tls.roots.is_some() || tls.certificate.is_some();
     let routes = Routes::default().tls(tls);
+    if names_files {
+        routes.read_certificates().map_err(|error| usage(&error))?;
+    }
     Ok(match proxy(options)? {
         (Some(proxy), exempt) => routes.proxy(proxy, exempt),
         (None, _) => routes,
@@ -51,6 +52,16 @@ fn proxy(options: &Connection) -> Result<(Option<Proxy>, NoProxy), Failure> {
 
 /// What to say at Init: who one is, if the options tell. Runs the command that gives the password, if there is one.
 pub(super) fn init(options: &Connection) -> Result<InitOptions, Failure> {
+    let mut init = InitOptions::default();
+    if let Some(credentials) = credentials(options)? {
+        let authentication = credentials.authentication();
+        init.authentication = Some(authentication.map_err(|error| usage(&error))?);
+    }
+    Ok(init)
+}
+
+/// Who one is, and where the password comes from; `None` if the options tell nothing.
+pub(super) fn credentials(options: &Connection) -> Result<Option<Credentials>, Failure> {
     let credentials = Credentials {
         user: options.user.clone(),
         group: options.group.clone(),
@@ -68,12 +79,7 @@ pub(super) fn init(options: &Connection) -> Result<InitOptions, Failure> {
     if credentials.open && !is_somebody {
         return Err(Failure::Usage("--open-auth needs --user".into()));
     }
-    let mut init = InitOptions::default();
-    if is_somebody || credentials.anonymous {
-        let authentication = credentials.authentication();
-        init.authentication = Some(authentication.map_err(|error| usage(&error))?);
-    }
-    Ok(init)
+    Ok((is_somebody || credentials.anonymous).then_some(credentials))
 }
 
 /// The targets that come with the program, and over them those of `--targets` or of the user's own file.

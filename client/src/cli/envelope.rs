@@ -17,11 +17,15 @@
 //! | command | keys |
 //! |---|---|
 //! | `get` | `url`, `docid` |
-//! | `search` | `target`, `query` in PQF, `position`; an object for each record, or one for a target without any |
+//! | `search` | `target`, `query` in PQF, `position`; an object for each record, or one for a target without any. With `--facets` or `--parts` one before them, whose outcome is `Found`: `target`, `query`, `is_estimate`, `facets` (`[{"field", "terms": [{"term", "count"}]}]`) and `parts` (`[{"part", "is_whole", "count"}]`) |
 //! | `lookup` | `target`, `identifier`, `position`, `terms` that were searched for, `matched` |
 //! | `scan` | `target`, `query`, `position`, `term`, `is_start`; `hits` counts the records with the term |
-//! | `probe` | `target`, `tried`, `detail`; the outcomes are `Ok`, `Diagnostic`, `Dropped` and `NotGranted` |
+//! | `probe` | `target`, `tried`, `detail`; the outcomes are `Ok`, `Diagnostic`, `Dropped`, `NotGranted` and `NotTried` |
+//! | `update` | `target`, `action`, `input` (where the record came from), `position` (its number among all), `identifier`, `status` (the standard's recordStatus), `task`; an object for each record. The outcomes are `Done`, `Accepted` (not done yet), `TaskFailed`, and those of the session |
+//! | `order` | `target`, `query`, `position`, `task`; outcomes as of `update` |
 //! | `targets check` | `target`, `implementation` |
+//!
+//! A `task` is `{"status", "package"}`: operationStatus, and the task package under the standard's names, or null.
 //!
 //! An argument that is no URL, target or identifier has no object, only a message on standard error.
 
@@ -29,9 +33,11 @@ use serde_json::{Map, Value, json};
 use z3950_asn1::apdu::{DiagRec, External};
 use z3950_asn1::charset::Charset;
 
+use super::exit::Exit;
 use super::output::{Failure, Output};
 use super::target::{Place, Unanswered};
-use crate::error::{Error, ProtocolFault};
+use crate::batch::Answer;
+use crate::error::{Error, Phase, ProtocolFault};
 use crate::render::{Format, render};
 use crate::retrieve::Outcome;
 use crate::url::Host;
@@ -119,6 +125,28 @@ impl Envelope {
         (this, rendered.notes)
     }
 
+    /// It as a line.
+    pub(super) fn octets(&self) -> Vec<u8> {
+        // Keys are texts, and no value fails to be written.
+        let mut line = serde_json::to_vec(&self.0).unwrap_or_default();
+        line.push(b'\n');
+        line
+    }
+
+    /// What it says of an input that ends so.
+    pub(super) fn answer(&self, exit: Exit) -> Answer {
+        let value = |key: &str| self.0.get(key).filter(|value| !value.is_null());
+        let text = |key: &str| value(key).and_then(Value::as_str).map(str::to_owned);
+        Answer {
+            outcome: text("outcome").unwrap_or_default(),
+            exit: exit as u8,
+            hits: value("hits").and_then(Value::as_u64),
+            step: text("step"),
+            diagnostic: value("diagnostic").cloned(),
+            message: text("message"),
+        }
+    }
+
     /// Writes it as a line.
     pub(super) fn write(self, output: &mut Output) -> Result<(), Failure> {
         output.line(&Value::Object(self.0).to_string())
@@ -132,6 +160,10 @@ fn name(error: &Error) -> &'static str {
             fault: ProtocolFault::NotGranted(_),
             ..
         } => "NotGranted",
+        Error::Refused {
+            phase: Phase::ExtendedServices,
+            ..
+        } => "TaskFailed",
         error => Outcome::from(error.clone()).name(),
     }
 }

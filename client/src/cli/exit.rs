@@ -51,6 +51,16 @@ impl Exit {
     }
 }
 
+impl Exit {
+    /// The exit with that code; what has none is unexpected.
+    pub(super) fn of(code: u8) -> Self {
+        let mut exits = PRECEDENCE.into_iter().chain([Self::Delivered]);
+        exits
+            .find(|exit| *exit as u8 == code)
+            .unwrap_or(Self::Unexpected)
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         ExitCode::from(exit as u8)
@@ -92,6 +102,7 @@ mod tests {
         ] {
             assert_eq!(one.and(other), both);
             assert_eq!(other.and(one), both);
+            assert_eq!(Exit::of(one as u8), one);
         }
         for exit in PRECEDENCE {
             let code = format!("  {:<5}", exit as u8);

@@ -1,113 +1,130 @@
 //! `z3950 get`: retrieval URLs, each from connection to record (RFC 2056 §4).
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 
 use tracing::info;
-use z3950_asn1::charset::Charset;
 
-use super::args::{Fallback as Again, Get, Global};
+use super::args::{Get, Global};
+use super::batch::{Job, Writing, refused, run_all};
 use super::envelope::Envelope;
 use super::exit::Exit;
 use super::output::{Failure, Output};
-use super::url::{mode, read};
-use super::{Interrupt, client, connection, explain_outcome, gopher, plan_options, timeouts};
+use super::url::{mode, named};
+use super::{
+    Interrupt, client, connection, explain_outcome, fallback, gopher, plan_options, timeouts,
+};
+use crate::batch::{Answer, Ask, Records, Words, Work};
 use crate::client::{Client, ClientOptions};
-use crate::plan::{Fallback, Plan};
-use crate::render::{Document, shown};
-use crate::retrieve::{Asked, Outcome, Retrieval};
-use crate::url::{Kind, Z3950Url};
+use crate::plan::Plan;
+use crate::render::shown;
+use crate::retrieve::{Outcome, Retrieval};
+use crate::url::{GopherUrl, Kind, Mode, Z3950Url};
 
 pub(super) async fn run(
     arguments: &Get,
     global: &Global,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    let fallback = Fallback {
-        syntax: arguments.fallback.contains(&Again::Syntax),
-        structure: arguments.fallback.contains(&Again::Structure),
-    };
+    let batch = &arguments.batch;
     let options = ClientOptions {
-        plan: plan_options(
-            &arguments.execution,
-            fallback,
-            connection::init(&global.connection)?,
-        ),
+        plan: plan_options(&arguments.execution, connection::init(&global.connection)?),
         timeouts: timeouts(global),
-        keep_open: arguments.execution.keep_open,
+        keep_open: arguments.execution.keep_open || batch.is_wanted(),
     };
-    let mut command = Command {
-        client: client(global, options).await?,
+    let writing = Writing {
         json: arguments.json,
+        format: batch.format(arguments.records.format)?,
         charset: arguments.records.charset,
-        document: Document::new(arguments.records.format, arguments.records.charset),
-        output,
     };
+    let client = client(global, options)
+        .await?
+        .with_profiles(connection::profiles(&global.connection)?);
     let mut exit = Exit::Delivered;
-    for text in &arguments.urls {
-        if gopher::is_gopher(text) {
-            match Interrupt
-                .or(gopher::get(text, arguments, global, command.output))
-                .await
-            {
-                Ok(one) => exit = exit.and(one?),
-                Err(_) => {
-                    command.output.end(&mut command.document)?;
-                    return Ok(Exit::Interrupted);
-                }
+    for urls in runs(arguments) {
+        let one = match urls {
+            [url] if !batch.is_wanted() && gopher::is_gopher(url) => {
+                let fetched = gopher::get(url, arguments, global, output);
+                Interrupt
+                    .or(fetched)
+                    .await
+                    .unwrap_or(Ok(Exit::Interrupted))?
             }
-            continue;
-        }
-        let Some((url, plan)) = command.plan(text, arguments.execution.strict) else {
-            exit = exit.and(Exit::Usage);
-            continue;
+            urls => {
+                let given = urls.iter().map(|url| url.as_encoded_bytes().to_vec());
+                let job = Job {
+                    given: given.collect(),
+                    targets: vec![String::new()],
+                    format: writing.format,
+                    jobs: 1,
+                    work: Retriever {
+                        client: client.clone(),
+                        mode: mode(arguments.execution.strict),
+                        writing,
+                    },
+                };
+                run_all(batch, job, output).await?
+            }
         };
-        match Interrupt.or(command.retrieve(&url, &plan)).await {
-            Ok(one) => exit = exit.and(one?),
-            Err(_) => {
-                command.output.end(&mut command.document)?;
-                return Ok(Exit::Interrupted);
-            }
+        exit = exit.and(one);
+        if one == Exit::Interrupted {
+            break;
         }
     }
-    command.output.end(&mut command.document)?;
     // Ctrl-C while the sessions are closed only ends them sooner.
-    let _ = Interrupt.or(command.client.close_all()).await;
+    let _ = Interrupt.or(client.close_all()).await;
     Ok(exit)
 }
 
-struct Command<'a> {
-    client: Client,
-    json: bool,
-    charset: Option<Charset>,
-    /// What the records written make together.
-    document: Document,
-    output: &'a mut Output,
+/// The URLs; Gopher's each by itself, for they lead to no records, unless they are part of a batch, which refuses them.
+fn runs(arguments: &Get) -> Vec<&[OsString]> {
+    let urls = arguments.urls.as_slice();
+    match arguments.batch.is_wanted() {
+        true => vec![urls],
+        false => urls
+            .chunk_by(|one, other| !gopher::is_gopher(one) && !gopher::is_gopher(other))
+            .collect(),
+    }
 }
 
-impl Command<'_> {
-    /// Reads and plans a URL; says why if that cannot be done.
-    fn plan(&self, text: &OsStr, strict: bool) -> Option<(Z3950Url, Plan)> {
-        let url = read(text.as_encoded_bytes(), mode(strict), self.output)?;
-        if url.kind() == Kind::Session {
-            self.output
-                .error(&format!("{url} opens a session; use: z3950 open {url}"));
-            return None;
-        }
-        match self.client.plan(&url) {
-            Ok(plan) => {
-                plan.warnings()
-                    .iter()
-                    .for_each(|warning| self.output.warning(&warning.to_string()));
-                Some((url, plan))
-            }
-            Err(error) => {
-                self.output.error(&format!("{url}: {error}"));
-                None
+/// Carries out retrieval URLs.
+struct Retriever {
+    client: Client,
+    mode: Mode,
+    writing: Writing,
+}
+
+impl Work for Retriever {
+    async fn answer(&self, ask: &Ask, records: &Records) -> Answer {
+        match self.plan(&ask.input) {
+            Ok((url, plan)) => self.retrieve(&url, &plan, records).await,
+            Err(words) => {
+                let (piece, answer) = refused(words);
+                records.send(piece).await;
+                answer
             }
         }
     }
+}
 
-    async fn retrieve(&mut self, url: &Z3950Url, plan: &Plan) -> Result<Exit, Failure> {
+impl Retriever {
+    /// Reads and plans a URL, or says why that cannot be done.
+    fn plan(&self, text: &[u8]) -> Result<(Z3950Url, Plan), String> {
+        if GopherUrl::has_scheme(text) {
+            let url = named(text);
+            return Err(format!("{url} leads to no record; use: z3950 get {url}"));
+        }
+        let url = Z3950Url::parse(text, self.mode)
+            .map_err(|error| format!("{}: {error}", named(text)))?;
+        if url.kind() == Kind::Session {
+            return Err(format!("{url} opens a session; use: z3950 open {url}"));
+        }
+        match self.client.plan(&url) {
+            Ok(plan) => Ok((url, plan)),
+            Err(error) => Err(format!("{url}: {error}")),
+        }
+    }
+
+    async fn retrieve(&self, url: &Z3950Url, plan: &Plan, records: &Records) -> Answer {
         info!(
             host = %plan.host(),
             port = plan.port(),
@@ -117,106 +134,73 @@ impl Command<'_> {
             record_syntax = plan.record_syntax().map(tracing::field::debug),
             "retrieving"
         );
+        for warning in plan.warnings() {
+            records.send(Words::Warning(warning.to_string())).await;
+        }
         let retrieval = match self.client.retrieve_plan(plan).await {
             Ok(retrieval) => retrieval,
             Err(error) => {
-                self.output.error(&error.to_string());
-                return Ok(Exit::Usage);
+                let (piece, answer) = refused(error.to_string());
+                records.send(piece).await;
+                return answer;
             }
         };
-        for (refused, again) in retrieval.steps.iter().zip(retrieval.steps.iter().skip(1)) {
-            if let Some(how) = fallback(&refused.request, &again.request) {
-                self.output
-                    .note(&format!("{}; asked again {how}", refused.diagnostics));
-            }
-        }
-        if !retrieval.conforming {
-            self.output
-                .warning("the record was found in a way that RFC 2056 does not describe");
-        }
-        if self.json {
-            return self.envelope(url, plan, &retrieval);
-        }
-        let Outcome::Delivered(delivered) = &retrieval.outcome else {
-            let (exit, message) = explain_outcome(&retrieval.outcome);
-            self.output.error(&format!("{message} ({})", target(plan)));
-            return Ok(exit);
-        };
-        if delivered.mismatch
-            && let (Some(requested), Some(syntax)) = (delivered.requested, delivered.syntax)
-        {
-            self.output.note(&format!(
-                "the server sent {syntax:?} where {requested:?} was asked for"
-            ));
-        }
-        self.output.record(&delivered.record, &mut self.document)
-    }
-
-    /// The answer to `--json`.
-    fn envelope(
-        &mut self,
-        url: &Z3950Url,
-        plan: &Plan,
-        retrieval: &Retrieval,
-    ) -> Result<Exit, Failure> {
-        let names = plan.databases().iter();
-        let names = names.map(|name| shown(name.as_bytes())).collect();
-        let hits = match &retrieval.outcome {
-            Outcome::Delivered(_) => Some(1),
-            Outcome::NoMatch => Some(0),
-            Outcome::Ambiguous { hits } => Some(*hits),
-            _ => None,
-        };
-        let steps = retrieval.steps.iter().rev();
-        let step = steps.into_iter().find_map(|step| match step.request {
-            Asked::Search { structure, .. } => Some(match structure {
-                true => "1=1032,4=104",
-                false => "1=1032",
-            }),
-            Asked::Present { .. } => None,
-        });
-        let envelope = Envelope::new(plan.host(), plan.port(), names, &["url", "docid"])
-            .with("url", url.to_string())
-            .with("docid", docid(plan))
-            .with("hits", hits)
-            .with("step", step)
-            .with(
-                "requested_syntax",
-                plan.record_syntax().map(|syntax| syntax.to_string()),
-            );
-        let (exit, message) = explain_outcome(&retrieval.outcome);
-        let envelope = match &retrieval.outcome {
+        let mut words: Vec<Words> = fallback::told(
+            &retrieval.steps,
+            retrieval.step.as_deref(),
+            retrieval.conforming,
+        )
+        .into_iter()
+        .map(Words::Note)
+        .collect();
+        let envelope = envelope(url, plan, &retrieval);
+        let (mut piece, answer) = match &retrieval.outcome {
             Outcome::Delivered(delivered) => {
-                let (envelope, notes) = envelope.record(&delivered.record, self.charset);
-                notes.iter().for_each(|note| self.output.note(note));
-                envelope
+                if delivered.mismatch
+                    && let (Some(requested), Some(syntax)) = (delivered.requested, delivered.syntax)
+                {
+                    let note =
+                        format!("the server sent {syntax:?} where {requested:?} was asked for");
+                    words.push(Words::Note(note));
+                }
+                // Whatever the records say: the one given, else that of the profile.
+                let charset = self.writing.charset.or(plan.record_charset());
+                self.writing.record(envelope, &delivered.record, charset)
             }
-            outcome => envelope
-                .outcome(outcome.name(), &message)
-                .diagnosed(outcome.diagnostics()),
+            outcome => {
+                let (exit, message) = explain_outcome(outcome);
+                let envelope = envelope
+                    .outcome(outcome.name(), &message)
+                    .diagnosed(outcome.diagnostics());
+                let said = format!("{message} ({})", target(plan));
+                self.writing.outcome(envelope, exit, said)
+            }
         };
-        envelope.write(self.output)?;
-        Ok(exit)
+        piece.words.splice(..0, words);
+        records.send(piece).await;
+        answer
     }
 }
 
-/// In which other way the server was asked again, if it was another one.
-fn fallback(refused: &Asked, again: &Asked) -> Option<String> {
-    let form = |asked: &Asked| match *asked {
-        Asked::Search {
-            record_syntax,
-            structure,
-        } => (record_syntax, Some(structure)),
-        Asked::Present { record_syntax } => (record_syntax, None),
-    };
-    let ((before, with_structure), (after, structure)) = (form(refused), form(again));
-    if with_structure == Some(true) && structure == Some(false) {
-        return Some("without the Structure attribute".into());
-    }
-    match after {
-        Some(syntax) if before != after => Some(format!("for record syntax {syntax:?}")),
+/// What the envelope and the report say of a retrieval, but for its outcome.
+fn envelope(url: &Z3950Url, plan: &Plan, retrieval: &Retrieval) -> Envelope {
+    let names = plan.databases().iter();
+    let names = names.map(|name| shown(name.as_bytes())).collect();
+    let hits = match &retrieval.outcome {
+        Outcome::Delivered(_) => Some(1),
+        Outcome::NoMatch => Some(0),
+        Outcome::Ambiguous { hits } => Some(*hits),
         _ => None,
-    }
+    };
+    Envelope::new(plan.host(), plan.port(), names, &["url", "docid"])
+        .with("url", url.to_string())
+        .with("docid", docid(plan))
+        .with("hits", hits)
+        .with("step", retrieval.step.clone())
+        .with(
+            "requested_syntax",
+            plan.record_syntax().map(|syntax| syntax.to_string()),
+        )
 }
 
 /// `docid nosuch, database books, server lib.example:210`

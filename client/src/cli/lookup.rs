@@ -1,23 +1,23 @@
 //! `z3950 lookup`: records by the numbers people have for them; says which form of the number was found, and where.
 
 use serde_json::json;
-use z3950_asn1::oid::Oid;
 
 use super::Interrupt;
 use super::args::{Global, Lookup};
+use super::batch::{Job, Writing, graver, refused, repeat, run_all};
 use super::envelope::Envelope;
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use super::target::{Place, Reach, Unanswered};
+use crate::batch::{Answer, Ask, Piece, Records, Words, Work};
 use crate::lookup::{
     Attempt, Found, Identifier, Kind, LookupOptions, Match, attempts, lookup, matched,
 };
-use crate::render::Document;
+use crate::render::shown;
 use crate::result_set::ResultSetOptions;
 use crate::service::present::PresentOptions;
 use crate::service::records::ResultRecord;
 use crate::service::search::SearchOptions;
-use crate::session::Session;
 
 /// The keys that the envelope has beside those of every command.
 const KEYS: [&str; 4] = ["identifier", "position", "terms", "matched"];
@@ -32,22 +32,28 @@ pub(super) async fn run(
         return Ok(Exit::Usage);
     };
     let records = &arguments.asked.records;
-    let mut command = Command {
-        arguments,
-        reach: &reach,
-        options: options(arguments, &place),
-        syntax: place.syntax(arguments.asked.syntax),
-        document: Document::new(records.format, place.charset(records.charset)),
-        place: &place,
-        session: None,
-        output,
+    let writing = Writing {
+        json: arguments.asked.json,
+        format: arguments.batch.format(records.format)?,
+        charset: place.charset(records.charset),
     };
-    let exit = Interrupt.or(command.all()).await;
-    command.output.end(&mut command.document)?;
-    match exit {
-        Ok(exit) => exit,
-        Err(_) => Ok(Exit::Interrupted),
-    }
+    let given = arguments.identifiers.iter();
+    let job = Job {
+        given: given.map(|text| text.clone().into_bytes()).collect(),
+        targets: vec![place.text.clone()],
+        format: writing.format,
+        jobs: 1,
+        work: Desk {
+            options: options(arguments, &place),
+            place,
+            reach: reach.clone(),
+            writing,
+        },
+    };
+    let exit = run_all(&arguments.batch, job, output).await;
+    // Ctrl-C while the sessions are closed only ends them sooner.
+    let _ = Interrupt.or(reach.close()).await;
+    exit
 }
 
 fn options(arguments: &Lookup, place: &Place) -> LookupOptions {
@@ -74,67 +80,59 @@ fn options(arguments: &Lookup, place: &Place) -> LookupOptions {
     }
 }
 
-struct Command<'a> {
-    arguments: &'a Lookup,
-    reach: &'a Reach,
-    place: &'a Place,
+/// Looks identifiers up at one target.
+struct Desk {
+    reach: Reach,
+    place: Place,
     options: LookupOptions,
-    syntax: Oid,
-    /// The session in use, opened with the first identifier.
-    session: Option<Session>,
-    /// What the records written make together.
-    document: Document,
-    output: &'a mut Output,
+    writing: Writing,
 }
 
-impl Command<'_> {
-    async fn all(&mut self) -> Result<Exit, Failure> {
-        let mut exit = Exit::Delivered;
-        for text in &self.arguments.identifiers {
-            exit = exit.and(match text.parse() {
-                Ok(identifier) => self.one(&identifier).await?,
-                Err(error) => {
-                    self.output.error(&error.to_string());
-                    Exit::Usage
-                }
-            });
-        }
-        if let Some(session) = &self.session {
-            // What ended otherwise need not be closed.
-            let _ = session.close().await;
-        }
-        Ok(exit)
-    }
-
-    async fn one(&mut self, identifier: &Identifier) -> Result<Exit, Failure> {
-        if has_wrong_check_digit(identifier) {
-            self.output.warning(&format!(
-                "the check digit of {identifier} is wrong; it is searched for as it is written"
-            ));
-        }
-        let envelope = Envelope::of(self.place, &KEYS)
-            .with("identifier", identifier.to_string())
-            .with("requested_syntax", self.syntax.to_string());
-        let attempts = match self.attempts(identifier) {
-            Ok(attempts) => attempts,
-            Err(failure) => return self.fail(identifier, envelope, &failure),
-        };
-        match self.ask(&attempts).await {
-            Err(failure) => self.fail(identifier, envelope, &failure),
-            Ok(None) => {
-                let words = "no record matches";
-                match self.arguments.asked.json {
-                    true => envelope.outcome("NoMatch", words).write(self.output)?,
-                    false => self
-                        .output
-                        .error(&format!("{}: {identifier}: {words}", self.place)),
-                }
-                Ok(Exit::NoMatch)
+impl Work for Desk {
+    async fn answer(&self, ask: &Ask, records: &Records) -> Answer {
+        let identifier: Identifier = match shown(&ask.input).parse() {
+            Ok(identifier) => identifier,
+            Err(error) => {
+                let (piece, answer) = refused(error.to_string());
+                records.send(piece).await;
+                return answer;
             }
-            Ok(Some(found)) => self.show(identifier, envelope, found),
+        };
+        if has_wrong_check_digit(&identifier) {
+            let words = format!(
+                "the check digit of {identifier} is wrong; it is searched for as it is written"
+            );
+            records.send(Words::Warning(words)).await;
         }
+        let syntax = self.options.search.record_syntax;
+        let envelope = Envelope::of(&self.place, &KEYS)
+            .with("identifier", identifier.to_string())
+            .with("requested_syntax", syntax.map(|syntax| syntax.to_string()));
+        let subject = format!("{}: {identifier}", self.place);
+        let (piece, answer) = match self.attempts(&identifier) {
+            Err(failure) => self.writing.failed(envelope, &failure, &subject),
+            Ok(attempts) => {
+                records.ready_for(self.options.count).await;
+                match self.ask(&attempts).await {
+                    Err(failure) => self.writing.failed(envelope, &failure, &subject),
+                    Ok(None) => {
+                        let words = "no record matches";
+                        let envelope = envelope.with("hits", 0);
+                        self.writing
+                            .end(envelope, Exit::NoMatch, "NoMatch", words, &subject)
+                    }
+                    Ok(Some(found)) => {
+                        return self.show(&identifier, envelope, found, records).await;
+                    }
+                }
+            }
+        };
+        records.send(piece).await;
+        answer
     }
+}
 
+impl Desk {
     /// The searches for an identifier, as this target wants them.
     fn attempts(&self, identifier: &Identifier) -> Result<Vec<Attempt>, Unanswered> {
         let habits = &self.place.resolved.profile.docid;
@@ -151,131 +149,120 @@ impl Command<'_> {
         Ok(all)
     }
 
-    /// Looks on the session in use; on another one if that has ended since.
-    async fn ask<'a>(&mut self, attempts: &'a [Attempt]) -> Result<Option<Found<'a>>, Unanswered> {
-        let session = match self.session.take().filter(Session::is_open) {
-            Some(session) => session,
-            None => self.reach.session(self.place).await?,
-        };
-        let found = lookup(&session, attempts, &self.options).await;
-        self.session = Some(session);
-        Ok(found?)
+    async fn ask<'a>(&self, attempts: &'a [Attempt]) -> Result<Option<Found<'a>>, Unanswered> {
+        let mut lease = self.reach.lease(&self.place).await?;
+        let found = lease.run(repeat(&lease), |session| async move {
+            lookup(&session, attempts, &self.options).await
+        });
+        Ok(found.await?)
     }
 
-    fn show(
-        &mut self,
+    async fn show(
+        &self,
         identifier: &Identifier,
         envelope: Envelope,
         found: Found<'_>,
-    ) -> Result<Exit, Failure> {
+        records: &Records,
+    ) -> Answer {
         let Found {
             attempt,
             hits,
-            records,
+            records: slots,
         } = found;
         let envelope = envelope
             .with("hits", hits)
             .with("step", attempt.attributes.as_str())
             .with("terms", attempt.terms.clone());
-        let mut exit = match hits {
-            1 => Exit::Delivered,
-            _ => Exit::Ambiguous,
+        let mut answer = match hits {
+            1 => envelope
+                .clone()
+                .with("outcome", "Delivered")
+                .answer(Exit::Delivered),
+            _ => {
+                let words = format!("{hits} records match");
+                envelope
+                    .clone()
+                    .outcome("Ambiguous", &words)
+                    .answer(Exit::Ambiguous)
+            }
         };
-        if !self.arguments.asked.json {
+        if !self.writing.json {
             let verb = if hits == 1 {
                 "record matches"
             } else {
                 "records match"
             };
-            self.output.note(&format!(
+            let words = format!(
                 "{}: {identifier}: {hits} {verb} {} {}",
                 self.place,
                 attempt.attributes,
                 attempt.terms.join(" or ")
-            ));
-        } else if records.is_empty() {
-            envelope
-                .clone()
-                .with("outcome", "Found")
-                .write(self.output)?;
+            );
+            records.send(Words::Note(words)).await;
+        } else if slots.is_empty() {
+            let octets = envelope.clone().with("outcome", "Found").octets();
+            let piece = Piece {
+                octets,
+                ..Piece::default()
+            };
+            records.send(piece).await;
         }
-        for (position, record) in (1_u64..).zip(records) {
+        for (position, slot) in (1_u64..).zip(slots) {
             let envelope = envelope.clone().with("position", position);
-            exit = exit.and(self.record(identifier, envelope, position, record)?);
+            let (piece, one) = self.record(identifier, envelope, position, slot);
+            records.send(piece).await;
+            answer = graver(answer, one);
         }
-        Ok(exit)
+        answer
     }
 
     fn record(
-        &mut self,
+        &self,
         identifier: &Identifier,
         envelope: Envelope,
         position: u64,
-        record: ResultRecord,
-    ) -> Result<Exit, Failure> {
-        let json = self.arguments.asked.json;
-        let external = match record {
+        slot: ResultRecord,
+    ) -> (Piece, Answer) {
+        let external = match slot {
             ResultRecord::Record { external, .. } => external,
             ResultRecord::Diagnostic { diagnostic, .. } => {
                 let words = format!("{identifier}: record {position}: {diagnostic}");
-                match json {
-                    true => envelope
-                        .outcome("RecordDiagnostic", &words)
-                        .diagnosed(std::slice::from_ref(&diagnostic))
-                        .write(self.output)?,
-                    false => self.output.error(&format!("{}: {words}", self.place)),
-                }
-                return Ok(Exit::Refused);
+                let envelope = envelope.diagnosed(std::slice::from_ref(&diagnostic));
+                let subject = self.place.to_string();
+                let name = "RecordDiagnostic";
+                return self
+                    .writing
+                    .end(envelope, Exit::Refused, name, &words, &subject);
             }
         };
         let place = matched(identifier, &external);
-        if json {
-            let charset = self.place.charset(self.arguments.asked.records.charset);
-            let place = place.map(|place| {
+        let envelope = envelope.with(
+            "matched",
+            place.as_ref().map(|place| {
                 json!({
                     "field": place.tag,
                     "subfield": place.code,
                     "text": place.text,
                     "cancelled": place.is_cancelled,
                 })
-            });
-            let (envelope, notes) = envelope.with("matched", place).record(&external, charset);
-            notes.iter().for_each(|note| self.output.note(note));
-            envelope.write(self.output)?;
-            return Ok(Exit::Delivered);
+            }),
+        );
+        let charset = self.writing.charset;
+        let (mut piece, answer) = self.writing.record(envelope, &external, charset);
+        if let Some(place) = place.filter(|_| !self.writing.json) {
+            piece.words.insert(0, said(identifier, position, &place));
         }
-        if let Some(place) = place {
-            self.say(identifier, position, &place);
-        }
-        self.output.record(&external, &mut self.document)
+        (piece, answer)
     }
+}
 
-    /// Where the identifier stands; a place for cancelled numbers is worth a warning.
-    fn say(&self, identifier: &Identifier, position: u64, place: &Match) {
-        let text = place.text.trim();
-        let words = format!("{identifier}: record {position} has {text} in {place}");
-        match place.is_cancelled {
-            true => self
-                .output
-                .warning(&format!("{words}, where cancelled and wrong numbers stand")),
-            false => self.output.note(&words),
-        }
-    }
-
-    fn fail(
-        &mut self,
-        identifier: &Identifier,
-        envelope: Envelope,
-        failure: &Unanswered,
-    ) -> Result<Exit, Failure> {
-        let (exit, words) = failure.explain();
-        match self.arguments.asked.json {
-            true => envelope.failed(failure).write(self.output)?,
-            false => self
-                .output
-                .error(&format!("{}: {identifier}: {words}", self.place)),
-        }
-        Ok(exit)
+/// Where the identifier stands; a place for cancelled numbers is worth a warning.
+fn said(identifier: &Identifier, position: u64, place: &Match) -> Words {
+    let text = place.text.trim();
+    let words = format!("{identifier}: record {position} has {text} in {place}");
+    match place.is_cancelled {
+        true => Words::Warning(format!("{words}, where cancelled and wrong numbers stand")),
+        false => Words::Note(words),
     }
 }
 

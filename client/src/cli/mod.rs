@@ -1,12 +1,15 @@
 //! The program z3950: arguments in, exit code out. Data goes to standard output, words to standard error.
 
 mod args;
+mod batch;
 mod connection;
 mod convert;
 mod decode;
 mod demo;
 mod envelope;
 mod exit;
+mod fallback;
+mod facets;
 mod get;
 mod gopher;
 pub(crate) mod input;
@@ -15,6 +18,7 @@ mod logging;
 mod lookup;
 mod manual;
 mod open;
+mod order;
 pub(crate) mod output;
 mod plan;
 mod probe;
@@ -25,12 +29,16 @@ mod scan;
 mod search;
 mod target;
 mod targets;
+mod task;
+mod update;
 mod url;
 
 pub(crate) use exit::Exit;
+pub(crate) use fallback::told;
 pub(crate) use interrupt::{Interrupt, Stopped};
 pub(crate) use query::SORT_LEFT_OUT;
-pub(crate) use report::{explain, explain_outcome};
+pub(crate) use report::{chain, explain, explain_outcome};
+pub(crate) use task::lines as task_lines;
 pub(crate) use url::read as read_url;
 
 use std::ffi::OsString;
@@ -41,7 +49,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::Instant;
 
 use crate::client::{Client, ClientOptions};
-use crate::plan::{Fallback, PlanOptions};
+use crate::plan::PlanOptions;
 use crate::service::init::InitOptions;
 use crate::transport::{Tcp, Timeouts};
 use args::{Cli, Command, Execution, Global};
@@ -82,7 +90,7 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         Command::Register(arguments) => register::run(arguments, output),
         Command::Unregister => register::undo(output),
         Command::Convert(arguments) => convert::run(arguments, output),
-        Command::Plan(arguments) => plan::run(arguments, output),
+        Command::Plan(arguments) => plan::run(arguments, &cli.global, output),
         Command::Query(command) => query::run(command, output),
         Command::Get(arguments) => connecting(get::run(arguments, &cli.global, output)),
         Command::Decode(arguments) => decode::run(arguments, output),
@@ -91,6 +99,8 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         Command::Search(arguments) => connecting(search::run(arguments, &cli.global, output)),
         Command::Scan(arguments) => connecting(scan::run(arguments, &cli.global, output)),
         Command::Lookup(arguments) => connecting(lookup::run(arguments, &cli.global, output)),
+        Command::Update(arguments) => connecting(update::run(arguments, &cli.global, output)),
+        Command::Order(arguments) => connecting(order::run(arguments, &cli.global, output)),
         Command::Probe(arguments) => connecting(probe::run(arguments, &cli.global, output)),
         Command::Targets(command) => connecting(targets::run(command, &cli.global, output)),
         Command::Open(arguments) => {
@@ -144,7 +154,7 @@ fn timeouts(global: &Global) -> Timeouts {
     }
 }
 
-fn plan_options(execution: &Execution, fallback: Fallback, init: InitOptions) -> PlanOptions {
+fn plan_options(execution: &Execution, init: InitOptions) -> PlanOptions {
     PlanOptions {
         init,
         strict: execution.strict,
@@ -153,7 +163,7 @@ fn plan_options(execution: &Execution, fallback: Fallback, init: InitOptions) ->
         auto_present: !execution.no_auto_present,
         allow_reserved_port: execution.allow_reserved_port,
         allow_url_credentials: execution.allow_url_credentials,
-        fallback,
+        fallback: execution.fallbacks.allowed(),
         ..PlanOptions::default()
     }
 }

@@ -1,18 +1,17 @@
-//! `z3950 open`: a session URL, and the prompt on the session it opens (RFC 2056 §3).
+//! `z3950 open`: a session by URL, target or name, and the prompt on it (RFC 2056 §3); without one, the prompt alone.
 
 use std::io::{self, IsTerminal};
+use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 
 use super::args::{Global, Open};
 use super::exit::Exit;
-use super::input::Lines;
 use super::output::{Failure, Output};
 use super::url::mode;
-use super::{Interrupt, connection, demo, plan_options, timeouts};
-use crate::client::{Client, ClientOptions};
-use crate::plan::Fallback;
-use crate::repl::{self, Input, State, Tape, Taped};
+use super::{connection, demo, plan_options, timeouts};
+use crate::repl::{self, Input, State, Tape, Ways};
+use crate::service::access::AccessControl;
 use crate::transport::{Routes, Tcp};
 
 pub(super) fn run(
@@ -21,54 +20,32 @@ pub(super) fn run(
     runtime: &Runtime,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    let options = ClientOptions {
-        plan: plan_options(
-            &arguments.execution,
-            Fallback::default(),
-            connection::init(&global.connection)?,
-        ),
+    let (asker, questions) = repl::questions();
+    let is_terminal = io::stdin().is_terminal();
+    let input = match is_terminal {
+        true => Input::terminal(questions)?,
+        false => Input::pipe(questions),
+    };
+    let ways = Ways {
+        plan: plan_options(&arguments.execution, connection::init(&global.connection)?),
         timeouts: timeouts(global),
-        keep_open: true,
+        routes: match global.demo {
+            // Whatever is named, in whatever way, is this server.
+            true => Routes::fixed(Tcp::new(runtime.block_on(demo::start())?)),
+            false => connection::routes(&global.connection)?,
+        },
+        tape: Tape::default(),
+        profiles: connection::profiles(&global.connection)?,
+        access_control: is_terminal.then(|| Arc::new(asker) as Arc<dyn AccessControl>),
     };
-    let tape = Tape::default();
-    let routes = match global.demo {
-        // Whatever is named, in whatever way, is this server.
-        true => Routes::fixed(Tcp::new(runtime.block_on(demo::start())?)),
-        false => connection::routes(&global.connection)?,
-    };
-    let taped = || Taped {
-        routes: routes.clone(),
-        tape: tape.clone(),
-        endpoint: None,
-    };
-    let client = Client::with_routes(options, Routes::fixed(taped()));
     let records = &arguments.records;
     let mut state = State::new(
-        client,
-        taped(),
+        ways,
         mode(arguments.execution.strict),
         records.format,
         records.charset,
         arguments.stop_on_error,
     );
-    let opening = async {
-        let exit = state.own_file(output).await?;
-        if state.is_leaving() || state.stops_after(exit) {
-            return Ok(exit);
-        }
-        state.first(arguments.url.as_encoded_bytes(), output).await
-    };
-    let exit = match runtime.block_on(Interrupt.or(opening)) {
-        Ok(exit) => exit?,
-        Err(_) => return Ok(Exit::Interrupted),
-    };
-    if state.stops_after(exit) || !(state.is_open() || state.is_leaving()) {
-        runtime.block_on(state.close_all());
-        return Ok(exit);
-    }
-    let input = match io::stdin().is_terminal() {
-        true => Input::terminal()?,
-        false => Input::Pipe(Lines::stdin()),
-    };
-    repl::run(&mut state, input, runtime, output)
+    let target = arguments.url.as_ref().map(|url| url.as_encoded_bytes());
+    repl::run(&mut state, input, target, runtime, output)
 }

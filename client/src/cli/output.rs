@@ -8,11 +8,14 @@ use clap::ColorChoice;
 use super::exit::Exit;
 use crate::render::{Document, Format, Rendered, escape_controls};
 use z3950_asn1::apdu::External;
+use z3950_asn1::charset::{Charset, Unencodable};
 
 /// The two streams of the program.
 pub(crate) struct Output {
     data: StdoutLock<'static>,
     data_is_terminal: bool,
+    /// The character set of data; `None` for UTF-8, in which it is made.
+    charset: Option<Charset>,
     colored: bool,
 }
 
@@ -66,8 +69,15 @@ impl Output {
         Self {
             data: io::stdout().lock(),
             data_is_terminal: io::stdout().is_terminal(),
+            charset: None,
             colored: is_colored(color),
         }
+    }
+
+    /// Writes data in a character set from now on; what the set does not have becomes a question mark. Raw octets stay
+    /// as they are.
+    pub(crate) fn write_in(&mut self, charset: Option<Charset>) {
+        self.charset = charset;
     }
 
     /// A line of data; on a terminal, controls in it are escaped.
@@ -89,7 +99,13 @@ impl Output {
             notes,
             failure,
         } = document.record(record);
-        self.octets(&octets, document.format() == Format::Raw)?;
+        let is_kept = match document.format() {
+            Format::Raw => true,
+            // Its lengths count octets.
+            Format::Marc => !self.data_is_terminal,
+            _ => false,
+        };
+        self.octets(&octets, is_kept)?;
         for note in notes {
             self.note(&note);
         }
@@ -112,11 +128,21 @@ impl Output {
 
     /// Octets of data; on a terminal, controls in them are escaped unless they are wanted raw.
     pub(super) fn octets(&mut self, octets: &[u8], raw: bool) -> Result<(), Failure> {
-        if self.data_is_terminal && !raw {
-            let text = z3950_asn1::record::text_lossless(octets);
-            self.data.write_all(escape_controls(&text).as_bytes())?;
-        } else {
+        if raw || !(self.data_is_terminal || self.charset.is_some()) {
             self.data.write_all(octets)?;
+        } else {
+            let text = z3950_asn1::record::text_lossless(octets);
+            let text = match self.data_is_terminal {
+                true => escape_controls(&text).into_owned().into(),
+                false => text,
+            };
+            match self.charset {
+                Some(charset) => {
+                    let encoded = charset.encode_with(&text, Unencodable::QuestionMark);
+                    self.data.write_all(&encoded.octets)?;
+                }
+                None => self.data.write_all(text.as_bytes())?,
+            }
         }
         self.data.flush()?;
         Ok(())

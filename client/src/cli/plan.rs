@@ -4,29 +4,31 @@ use z3950_asn1::apdu::{Apdu, ElementSetNames, Query, RecordComposition, SearchRe
 use z3950_asn1::codec::{dump, encode};
 use z3950_asn1::oid::Oid;
 
-use super::args::Plan as Arguments;
+use super::args::{Global, Plan as Arguments};
 use super::exit::Exit;
 use super::output::{Failure, Output};
-use super::plan_options;
 use super::url::{mode, read};
-use crate::plan::{Fallback, Plan, Strategy, plan};
+use super::{connection, plan_options};
+use crate::client::{Client, ClientOptions};
+use crate::plan::{Plan, Strategy};
 use crate::render::shown;
-use crate::service::init::InitOptions;
 use crate::url::Kind;
 
-pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run(
+    arguments: &Arguments,
+    global: &Global,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
     let text = arguments.url.as_encoded_bytes();
     let Some(url) = read(text, mode(arguments.execution.strict), output) else {
         return Ok(Exit::Usage);
     };
-    let plan = match plan(
-        &url,
-        &plan_options(
-            &arguments.execution,
-            Fallback::default(),
-            InitOptions::default(),
-        ),
-    ) {
+    let options = ClientOptions {
+        plan: plan_options(&arguments.execution, connection::init(&global.connection)?),
+        ..ClientOptions::default()
+    };
+    let profiles = connection::profiles(&global.connection)?;
+    let plan = match Client::new(options).with_profiles(profiles).plan(&url) {
         Ok(plan) => plan,
         Err(error) => {
             output.error(&format!("{url}: {error}"));
@@ -43,7 +45,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         octets: arguments.octets,
         output,
     };
-    listing.step("connect", &[format!("{}:{}", plan.host(), plan.port())])?;
+    listing.step("connect", &[plan.endpoint().to_string()])?;
     listing.plan(&plan)?;
     match plan.refused_port() {
         Some(_) => Ok(Exit::PortRefused),
@@ -72,6 +74,13 @@ impl Listing<'_> {
         if let Some(search) = plan.search_request() {
             self.step("Search", &described(&search))?;
             self.apdu(search.into())?;
+            let others = plan.searches();
+            if others.len() > 1 {
+                let others = others.iter().skip(1).map(String::as_str);
+                let words = others.collect::<Vec<_>>().join(", then ");
+                let words = format!("if it is refused or finds nothing: {words}");
+                self.step("(or)", &[words])?;
+            }
             if plan.kind() == Kind::Retrieval || plan.auto_present() {
                 self.present(plan)?;
             }

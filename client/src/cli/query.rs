@@ -44,7 +44,8 @@ fn shown(
 ) -> Result<Exit, Failure> {
     let dialects = dialects(&arguments.tables)?;
     let text = arguments.text.as_encoded_bytes();
-    let Some(query) = read(&dialects, language(arguments.lang), text, output) else {
+    let read = read(&dialects, language(arguments.lang), text);
+    let Some(query) = said(read, output) else {
         return Ok(Exit::Usage);
     };
     match show(&dialects, &query) {
@@ -59,41 +60,69 @@ fn shown(
     }
 }
 
-/// The query that a text of the command line asks for in a language, by default PQF behind `@` and else words.
+/// The query that a text of the command line asks for.
 pub(super) fn asked(
     text: &OsStr,
     arguments: &args::Language,
     output: &Output,
 ) -> Result<Option<RpnQuery>, Failure> {
-    let text = text.as_encoded_bytes();
-    let guessed = match text.trim_ascii_start().first() {
-        Some(b'@') => Lang::Pqf,
-        _ => Lang::Names,
-    };
-    let dialects = dialects(&arguments.tables)?;
-    let language = language(arguments.lang.unwrap_or(guessed));
-    Ok(read(&dialects, language, text, output))
+    let read = Reader::new(arguments)?.read(text.as_encoded_bytes());
+    Ok(said(read, output))
 }
 
-/// Reads a query; says what is wrong with it if it is none, and what is left out of it.
-fn read(dialects: &Dialects, language: Language, text: &[u8], output: &Output) -> Option<RpnQuery> {
-    let text = match std::str::from_utf8(text) {
-        Ok(text) => text,
-        Err(error) => {
-            let at = error.valid_up_to();
-            output.error(&format!("octet {at} of the query is not UTF-8"));
-            return None;
-        }
-    };
-    match dialects.read(language, text) {
-        Ok(query) => {
-            if dialects.sorts(language, text) {
-                output.note(SORT_LEFT_OUT);
-            }
+/// Reads queries, by default PQF behind `@` and else words.
+pub(super) struct Reader {
+    dialects: Dialects,
+    lang: Option<Lang>,
+}
+
+impl Reader {
+    /// Reads the tables.
+    pub(super) fn new(arguments: &args::Language) -> Result<Self, Failure> {
+        Ok(Self {
+            dialects: dialects(&arguments.tables)?,
+            lang: arguments.lang,
+        })
+    }
+
+    /// The query that a text asks for, and what is left out of it; or what is wrong with it.
+    pub(super) fn read(&self, text: &[u8]) -> Result<(RpnQuery, Option<&'static str>), String> {
+        let guessed = match text.trim_ascii_start().first() {
+            Some(b'@') => Lang::Pqf,
+            _ => Lang::Names,
+        };
+        let language = language(self.lang.unwrap_or(guessed));
+        read(&self.dialects, language, text)
+    }
+}
+
+/// Reads a query; gives what is left out of it too, or what is wrong with it.
+fn read(
+    dialects: &Dialects,
+    language: Language,
+    text: &[u8],
+) -> Result<(RpnQuery, Option<&'static str>), String> {
+    let text = std::str::from_utf8(text)
+        .map_err(|error| format!("octet {} of the query is not UTF-8", error.valid_up_to()))?;
+    let query = dialects
+        .read(language, text)
+        .map_err(|error| format!("{error}\n{}", error.pointed_out(text).trim_end()))?;
+    let left_out = dialects.sorts(language, text).then_some(SORT_LEFT_OUT);
+    Ok((query, left_out))
+}
+
+/// A query that was read; says what is left out of it, or what is wrong with it.
+fn said(
+    read: Result<(RpnQuery, Option<&'static str>), String>,
+    output: &Output,
+) -> Option<RpnQuery> {
+    match read {
+        Ok((query, left_out)) => {
+            left_out.inspect(|words| output.note(words));
             Some(query)
         }
-        Err(error) => {
-            output.error(&format!("{error}\n{}", error.pointed_out(text).trim_end()));
+        Err(words) => {
+            output.error(&words);
             None
         }
     }

@@ -1,6 +1,8 @@
 //! `z3950 scan`: the terms of an index around a given one (Z39.50-2003 §3.2.8.1).
 
-use z3950_asn1::apdu::{AttributesPlusTerm, Entry, Operand, RpnStructure, Term, TermInfo};
+use z3950_asn1::apdu::{
+    AttributesPlusTerm, Entry, Operand, Query, RpnQuery, RpnStructure, Term, TermInfo,
+};
 use z3950_asn1::charset::Charset;
 
 use super::args::{Global, Scan};
@@ -11,6 +13,7 @@ use super::target::{Place, Reach, Unanswered};
 use super::{Interrupt, query};
 use crate::render::shown;
 use crate::service::scan::{ScanOptions, ScanResult};
+use crate::service::search::SearchOptions;
 
 pub(super) async fn run(
     arguments: &Scan,
@@ -23,6 +26,13 @@ pub(super) async fn run(
     let RpnStructure::Op(Operand::AttributesPlusTerm(_)) = &query.rpn else {
         output.error("a scan begins at one term: operators and result sets have no place in it");
         return Ok(Exit::Usage);
+    };
+    let set = match &arguments.set {
+        None => None,
+        Some(text) => match query::asked(text, &arguments.language, output)? {
+            Some(query) => Some(query),
+            None => return Ok(Exit::Usage),
+        },
     };
     let reach = Reach::new(global).await?;
     let Some(place) = reach.place(&arguments.target, &arguments.databases, output) else {
@@ -39,7 +49,8 @@ pub(super) async fn run(
             attribute_set: Some(query.attribute_set),
             ..options(arguments, &place)
         };
-        scan(&reach, &place, start, &options).await
+        let set = set.as_ref().map(|query| place.adapted(query)).transpose()?;
+        scan(&reach, &place, start, options, set).await
     };
     match Interrupt.or(work).await {
         Err(_) => Ok(Exit::Interrupted),
@@ -65,14 +76,24 @@ fn options(arguments: &Scan, place: &Place) -> ScanOptions {
     }
 }
 
+/// Scans; with a query in the records that it finds.
 async fn scan(
     reach: &Reach,
     place: &Place,
     start: AttributesPlusTerm,
-    options: &ScanOptions,
+    mut options: ScanOptions,
+    set: Option<RpnQuery>,
 ) -> Result<ScanResult, Unanswered> {
     let session = reach.session(place).await?;
-    let result = session.scan(start, options).await?;
+    if let Some(query) = set {
+        let search = SearchOptions {
+            databases: options.databases.clone(),
+            ..SearchOptions::default()
+        };
+        session.search(Query::Type1(query), &search).await?;
+        options = options.in_result_set(search.result_set);
+    }
+    let result = session.scan(start, &options).await?;
     // What ended otherwise need not be closed.
     let _ = session.close().await;
     Ok(result)

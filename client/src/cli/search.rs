@@ -1,19 +1,23 @@
-//! `z3950 search`: a query at one or several targets at once, each isolated from what becomes of the others
+//! `z3950 search`: queries at one or several targets at once, each isolated from what becomes of the others
 //! (Z39.50-2003 §3.2.2, §3.2.3, §3.2.7).
 
 use futures_util::StreamExt;
-use futures_util::stream::FuturesOrdered;
 use z3950_asn1::apdu::{Query, RpnQuery, SortKeySpec, SortRelation};
 use z3950_asn1::query::names::Names;
 
+use super::Interrupt;
 use super::args::{Global, Search};
+use super::batch::{Job, Writing, graver, refused, repeat, run_all};
 use super::envelope::Envelope;
 use super::exit::Exit;
+use super::facets;
 use super::output::{Failure, Output};
+use super::query::Reader;
 use super::target::{Place, Reach, Unanswered};
-use super::{Interrupt, query};
+use crate::batch::{Answer, Ask, Piece, Records, Words, Work};
+use crate::client::Lease;
+use crate::error::{Error, Phase};
 use crate::profile::Attributes;
-use crate::render::Document;
 use crate::result_set::{ResultSet, ResultSetOptions};
 use crate::service::present::PresentOptions;
 use crate::service::records::ResultRecord;
@@ -30,227 +34,282 @@ pub(super) async fn run(
 ) -> Result<Exit, Failure> {
     let keys: Result<Vec<_>, _> = arguments.sort.iter().map(|text| sort_key(text)).collect();
     let keys = keys.map_err(Failure::Usage)?;
-    let Some(query) = query::asked(&arguments.query, &arguments.language, output)? else {
-        return Ok(Exit::Usage);
+    let has_files = !arguments.batch.inputs.is_empty();
+    let (targets, query) = match arguments.words.as_slice() {
+        targets if has_files => (targets, None),
+        [targets @ .., query] if !targets.is_empty() => (targets, Some(query)),
+        _ => {
+            let words = "what to search for is missing: z3950 search TARGET... QUERY";
+            return Err(Failure::Usage(words.into()));
+        }
     };
+    let reader = Reader::new(&arguments.language)?;
+    let query = query.map(|query| query.as_encoded_bytes().to_vec());
+    // One that is wrong is wrong at every target.
+    if let Some(query) = &query
+        && let Err(words) = reader.read(query)
+    {
+        output.error(&words);
+        return Ok(Exit::Usage);
+    }
     let reach = Reach::new(global).await?;
     let mut exit = Exit::Delivered;
     let mut places = Vec::new();
-    for text in &arguments.targets {
+    for text in targets {
         match reach.place(text, &arguments.asked.databases, output) {
-            Some(place) => places.push(place),
+            Some(place) => places.push(Spot::new(arguments, place)),
             None => exit = exit.and(Exit::Usage),
         }
     }
+    if places.is_empty() {
+        return Ok(exit);
+    }
     let records = &arguments.asked.records;
-    let mut command = Command {
-        arguments,
-        query: query.to_string(),
-        document: Document::new(records.format, records.charset),
-        output,
+    let writing = Writing {
+        json: arguments.asked.json,
+        format: arguments.batch.format(records.format)?,
+        charset: records.charset,
     };
-    let shown = command.show_all(&places, |place| {
-        find(arguments, &reach, place, &query, &keys)
-    });
-    let shown = Interrupt.or(shown).await;
-    command.output.end(&mut command.document)?;
-    match shown {
-        Ok(shown) => Ok(exit.and(shown?)),
-        Err(_) => Ok(Exit::Interrupted),
-    }
+    let job = Job {
+        given: query.into_iter().collect(),
+        targets: places.iter().map(|spot| spot.place.text.clone()).collect(),
+        format: writing.format,
+        jobs: places.len(),
+        work: Searcher {
+            reach: reach.clone(),
+            places,
+            reader,
+            keys,
+            facets: arguments.facets.clone(),
+            start: arguments.start,
+            count: arguments.count,
+            names_queries: has_files,
+            writing,
+        },
+    };
+    let ran = run_all(&arguments.batch, job, output).await;
+    // Ctrl-C while the sessions are closed only ends them sooner.
+    let _ = Interrupt.or(reach.close()).await;
+    Ok(exit.and(ran?))
 }
 
-/// Searches and sorts at one target.
-async fn find(
-    arguments: &Search,
-    reach: &Reach,
-    place: &Place,
-    query: &RpnQuery,
-    keys: &[SortKeySpec],
-) -> Result<ResultSet, Unanswered> {
-    let query = place.adapted(query)?;
-    let session = reach.session(place).await?;
-    let asked = &arguments.asked;
-    let profile = &place.resolved.profile;
-    let element_set = asked.element_set.as_ref().or(profile.element_set.as_ref());
-    let present = PresentOptions {
-        element_set: element_set.map(|name| name.as_str().into()),
-        record_syntax: Some(place.syntax(asked.syntax)),
-        ..PresentOptions::default()
-    };
-    let search = SearchOptions {
-        databases: place.resolved.databases.clone(),
-        element_set: present.element_set.clone(),
-        record_syntax: present.record_syntax,
-        ..SearchOptions::default()
-    };
-    let options = ResultSetOptions {
-        present,
-        chunk_size: profile
-            .chunk
-            .map_or(CHUNK, u64::from)
-            .clamp(1, arguments.count.max(1)),
-        ..ResultSetOptions::default()
-    };
-    let mut set = session
-        .result_set(Query::Type1(query), &search, options)
-        .await?;
-    if !keys.is_empty() && set.count() > 1 {
-        set.sort(keys.to_vec()).await?;
-    }
-    Ok(set)
+/// A target, and how to search there.
+struct Spot {
+    place: Place,
+    search: SearchOptions,
+    options: ResultSetOptions,
 }
 
-struct Command<'a> {
-    arguments: &'a Search,
-    /// In PQF.
-    query: String,
-    /// What the records written make together.
-    document: Document,
-    output: &'a mut Output,
-}
-
-impl Command<'_> {
-    /// Shows what is found at each place, in their order, while all are searched at once.
-    async fn show_all<'a, F>(
-        &mut self,
-        places: &'a [Place],
-        find: impl Fn(&'a Place) -> F,
-    ) -> Result<Exit, Failure>
-    where
-        F: Future<Output = Result<ResultSet, Unanswered>>,
-    {
-        let mut found: FuturesOrdered<F> = places.iter().map(find).collect();
-        let mut exit = Exit::Delivered;
-        for place in places {
-            if let Some(found) = found.next().await {
-                exit = exit.and(self.show(place, found).await?);
-            }
+impl Spot {
+    fn new(arguments: &Search, place: Place) -> Self {
+        let asked = &arguments.asked;
+        let profile = &place.resolved.profile;
+        let element_set = asked.element_set.as_ref().or(profile.element_set.as_ref());
+        let present = PresentOptions {
+            element_set: element_set.map(|name| name.as_str().into()),
+            record_syntax: Some(place.syntax(asked.syntax)),
+            ..PresentOptions::default()
+        };
+        Self {
+            search: SearchOptions {
+                databases: place.resolved.databases.clone(),
+                element_set: present.element_set.clone(),
+                record_syntax: present.record_syntax,
+                ..SearchOptions::default()
+            },
+            options: ResultSetOptions {
+                present,
+                chunk_size: profile
+                    .chunk
+                    .map_or(CHUNK, u64::from)
+                    .clamp(1, arguments.count.max(1)),
+                ..ResultSetOptions::default()
+            },
+            place,
         }
-        Ok(exit)
     }
+}
 
-    async fn show(
-        &mut self,
-        place: &Place,
-        found: Result<ResultSet, Unanswered>,
-    ) -> Result<Exit, Failure> {
-        let envelope = Envelope::of(place, &["query", "position"])
-            .with("query", self.query.as_str())
+/// Searches targets, and shows what each has.
+struct Searcher {
+    reach: Reach,
+    places: Vec<Spot>,
+    reader: Reader,
+    keys: Vec<SortKeySpec>,
+    facets: facets::Arguments,
+    start: u64,
+    count: u64,
+    /// Whether words name the query: there may be several.
+    names_queries: bool,
+    writing: Writing,
+}
+
+impl Work for Searcher {
+    async fn answer(&self, ask: &Ask, records: &Records) -> Answer {
+        let Some(spot) = self.places.get(ask.target) else {
+            return Answer::default();
+        };
+        let subject = match self.names_queries {
+            true => format!("{}: {ask}", spot.place),
+            false => spot.place.to_string(),
+        };
+        let query = match self.reader.read(&ask.input) {
+            Ok((query, left_out)) => {
+                if let Some(words) = left_out.filter(|_| ask.target == 0) {
+                    records.send(Words::Note(words.to_owned())).await;
+                }
+                query
+            }
+            Err(words) => {
+                let (piece, answer) = refused(words);
+                records.send(piece).await;
+                return answer;
+            }
+        };
+        let envelope = Envelope::of(&spot.place, &["query", "position"])
+            .with("query", query.to_string())
             .with(
                 "requested_syntax",
-                place.syntax(self.arguments.asked.syntax).to_string(),
+                spot.search.record_syntax.map(|syntax| syntax.to_string()),
             );
-        let mut set = match found {
-            Ok(set) => set,
-            Err(failure) => return self.fail(place, envelope, &failure),
-        };
+        records.ready_for(self.count).await;
+        let shown = self.found(spot, &query, envelope.clone(), &subject, records);
+        match shown.await {
+            Ok(answer) => answer,
+            Err(failure) => {
+                let (piece, answer) = self.writing.failed(envelope, &failure, &subject);
+                records.send(piece).await;
+                answer
+            }
+        }
+    }
+}
+
+impl Searcher {
+    /// Searches and shows what is found.
+    async fn found(
+        &self,
+        spot: &Spot,
+        query: &RpnQuery,
+        envelope: Envelope,
+        subject: &str,
+        records: &Records,
+    ) -> Result<Answer, Unanswered> {
+        let adapted = spot.place.adapted(query)?;
+        let mut lease = self.reach.lease(&spot.place).await?;
+        let mut set = self.search(&mut lease, spot, adapted).await?;
         let hits = set.count();
         let envelope = envelope.with("hits", hits);
-        let exit = match hits {
-            0 => self.end(
-                place,
-                envelope,
-                Exit::NoMatch,
-                "NoMatch",
-                "no record matches",
-            )?,
-            _ if self.arguments.count == 0 => self.counted(place, envelope, hits)?,
-            _ if self.arguments.start > hits => {
-                let words = format!("{hits} records match, fewer than --start says");
-                self.end(place, envelope, Exit::Usage, "OutOfRange", &words)?
+        let way = (self.writing.json, self.count == 0);
+        let pqf = query.to_string();
+        records
+            .send(self.facets.shown(&spot.place, &pqf, set.found(), way))
+            .await;
+        let (piece, answer) = match hits {
+            0 => {
+                let words = "no record matches";
+                self.writing
+                    .end(envelope, Exit::NoMatch, "NoMatch", words, subject)
             }
-            _ => self.records(place, envelope, &mut set).await?,
+            _ if self.count == 0 => self.counted(&envelope, hits, subject),
+            _ if self.start > hits => {
+                let words = format!("{hits} records match, fewer than --start says");
+                self.writing
+                    .end(envelope, Exit::Usage, "OutOfRange", &words, subject)
+            }
+            _ => {
+                return Ok(self
+                    .records(spot, envelope, &mut set, subject, records)
+                    .await);
+            }
         };
-        // What ended otherwise need not be closed.
-        let _ = set.session().close().await;
-        Ok(exit)
+        records.send(piece).await;
+        Ok(answer)
+    }
+
+    /// Searches and sorts.
+    async fn search(
+        &self,
+        lease: &mut Lease,
+        spot: &Spot,
+        query: RpnQuery,
+    ) -> Result<ResultSet, Error> {
+        let search = self.facets.asked(spot.search.clone());
+        let search = search.map_err(|error| Error::fault(Phase::Search, error))?;
+        let (query, search) = (&Query::Type1(query), &search);
+        lease
+            .run(repeat(lease), |session| async move {
+                let options = spot.options.clone();
+                let mut set = session.result_set(query.clone(), search, options).await?;
+                if !self.keys.is_empty() && set.count() > 1 {
+                    set.sort(self.keys.clone()).await?;
+                }
+                Ok(set)
+            })
+            .await
     }
 
     /// The records wanted, each as it comes.
     async fn records(
-        &mut self,
-        place: &Place,
+        &self,
+        spot: &Spot,
         envelope: Envelope,
         set: &mut ResultSet,
-    ) -> Result<Exit, Failure> {
-        if !self.arguments.asked.json {
+        subject: &str,
+        records: &Records,
+    ) -> Answer {
+        if !self.writing.json {
             let hits = set.count();
             let verb = if hits == 1 {
                 "record matches"
             } else {
                 "records match"
             };
-            self.output.note(&format!("{place}: {hits} {verb}"));
+            let words = format!("{subject}: {hits} {verb}");
+            records.send(Words::Note(words)).await;
         }
-        let charset = place.charset(self.arguments.asked.records.charset);
-        self.document.set_charset(charset);
-        let mut exit = Exit::Delivered;
-        let count = usize::try_from(self.arguments.count).unwrap_or(usize::MAX);
-        let mut records = set.stream(self.arguments.start).take(count);
-        let mut position = self.arguments.start;
-        while let Some(record) = records.next().await {
+        let charset = spot.place.charset(self.writing.charset);
+        let mut answer = envelope
+            .clone()
+            .with("outcome", "Delivered")
+            .answer(Exit::Delivered);
+        let count = usize::try_from(self.count).unwrap_or(usize::MAX);
+        let mut slots = set.stream(self.start).take(count);
+        let mut position = self.start;
+        while let Some(slot) = slots.next().await {
             let envelope = envelope.clone().with("position", position);
-            let one = match record {
-                Err(error) => self.fail(place, envelope, &error.into())?,
-                Ok(ResultRecord::Record { external, .. }) if self.arguments.asked.json => {
-                    let (envelope, notes) = envelope.record(&external, charset);
-                    notes.iter().for_each(|note| self.output.note(note));
-                    envelope.write(self.output)?;
-                    Exit::Delivered
-                }
+            let (piece, one) = match slot {
+                Err(error) => self.writing.failed(envelope, &error.into(), subject),
                 Ok(ResultRecord::Record { external, .. }) => {
-                    self.output.record(&external, &mut self.document)?
+                    self.writing.record(envelope, &external, charset)
                 }
                 Ok(ResultRecord::Diagnostic { diagnostic, .. }) => {
                     let words = format!("record {position}: {diagnostic}");
-                    let diagnostics = std::slice::from_ref(&diagnostic);
-                    let envelope = envelope.diagnosed(diagnostics);
-                    self.end(place, envelope, Exit::Refused, "RecordDiagnostic", &words)?
+                    let envelope = envelope.diagnosed(std::slice::from_ref(&diagnostic));
+                    let name = "RecordDiagnostic";
+                    self.writing
+                        .end(envelope, Exit::Refused, name, &words, subject)
                 }
             };
-            exit = exit.and(one);
+            records.send(piece).await;
+            answer = graver(answer, one);
             position += 1;
         }
-        Ok(exit)
+        answer
     }
 
     /// How many records match, where nothing else is wanted.
-    fn counted(&mut self, place: &Place, envelope: Envelope, hits: u64) -> Result<Exit, Failure> {
-        match self.arguments.asked.json {
-            true => envelope.with("outcome", "Found").write(self.output)?,
-            false => self.output.line(&format!("{hits} {place}"))?,
-        }
-        Ok(Exit::Delivered)
-    }
-
-    fn fail(
-        &mut self,
-        place: &Place,
-        envelope: Envelope,
-        failure: &Unanswered,
-    ) -> Result<Exit, Failure> {
-        let (exit, words) = failure.explain();
-        match self.arguments.asked.json {
-            true => envelope.failed(failure).write(self.output)?,
-            false => self.output.error(&format!("{place}: {words}")),
-        }
-        Ok(exit)
-    }
-
-    fn end(
-        &mut self,
-        place: &Place,
-        envelope: Envelope,
-        exit: Exit,
-        name: &str,
-        words: &str,
-    ) -> Result<Exit, Failure> {
-        match self.arguments.asked.json {
-            true => envelope.outcome(name, words).write(self.output)?,
-            false => self.output.error(&format!("{place}: {words}")),
-        }
-        Ok(exit)
+    fn counted(&self, envelope: &Envelope, hits: u64, subject: &str) -> (Piece, Answer) {
+        let envelope = envelope.clone().with("outcome", "Found");
+        let octets = match self.writing.json {
+            true => envelope.octets(),
+            false => format!("{hits} {subject}\n").into_bytes(),
+        };
+        let piece = Piece {
+            octets,
+            ..Piece::default()
+        };
+        (piece, envelope.answer(Exit::Delivered))
     }
 }
 

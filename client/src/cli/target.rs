@@ -11,7 +11,8 @@ use super::args::Global;
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use super::{client, connection, explain, timeouts};
-use crate::client::{Client, ClientOptions};
+use crate::TargetLimits;
+use crate::client::{Client, ClientOptions, Lease};
 use crate::error::Error;
 use crate::profile::{CredentialsError, Profiles, Resolved};
 use crate::render::shown;
@@ -22,6 +23,7 @@ use crate::session::{Session, SessionOptions};
 const DEFAULT_DATABASE: &str = "Default";
 
 /// What it takes to get from a target to a session.
+#[derive(Clone)]
 pub(super) struct Reach {
     client: Client,
     profiles: Profiles,
@@ -85,24 +87,64 @@ impl Reach {
         Some(Place { text, resolved })
     }
 
-    /// Opens a session there. Who to be is what the options say, else the profile.
+    /// What is said at Init, but for what profiles add.
+    pub(super) fn init(&self) -> &InitOptions {
+        &self.init
+    }
+
+    /// Opens a session there.
     pub(super) async fn session(&self, place: &Place) -> Result<Session, Unanswered> {
-        let mut options = SessionOptions {
-            init: self.init.clone(),
-            timeouts: self.client.options().timeouts,
-            ..SessionOptions::default()
-        };
+        self.session_with(place, |_| {}).await
+    }
+
+    /// The same with options changed.
+    pub(super) async fn session_with(
+        &self,
+        place: &Place,
+        change: impl FnOnce(&mut SessionOptions),
+    ) -> Result<Session, Unanswered> {
+        let mut options = self.session_options(place)?;
+        change(&mut options);
+        let Resolved {
+            endpoint, proxy, ..
+        } = &place.resolved;
+        let session = self.client.connect(endpoint, proxy.as_deref(), &options);
+        Ok(session.await?)
+    }
+
+    /// Borrows a session there, within what the profile says that the server bears.
+    pub(super) async fn lease(&self, place: &Place) -> Result<Lease, Unanswered> {
+        let options = self.session_options(place)?;
         let Resolved {
             endpoint,
             proxy,
             profile,
             ..
         } = &place.resolved;
-        if let (None, Some(credentials)) = (&options.init.authentication, &profile.credentials) {
-            options.init.authentication = Some(credentials.authentication()?);
+        let limits = TargetLimits::from(profile);
+        let lease = self
+            .client
+            .lease(endpoint, proxy.as_deref(), &options, &limits);
+        Ok(lease.await?)
+    }
+
+    /// Closes the sessions that nobody uses any more.
+    pub(super) async fn close(&self) {
+        self.client.close_all().await;
+    }
+
+    /// How to open sessions there. Who to be is what the options of the command say, else the profile.
+    fn session_options(&self, place: &Place) -> Result<SessionOptions, CredentialsError> {
+        let mut options = SessionOptions {
+            init: self.init.clone(),
+            timeouts: self.client.options().timeouts,
+            ..SessionOptions::default()
+        };
+        let credentials = &place.resolved.profile.credentials;
+        if let (None, Some(credentials)) = (&options.init.authentication, credentials) {
+            options.init.authentication = Some(self.client.authentication(credentials)?);
         }
-        let session = self.client.connect(endpoint, proxy.as_deref(), &options);
-        Ok(session.await?)
+        Ok(options)
     }
 }
 

@@ -13,7 +13,7 @@ use super::exit::Exit;
 use super::output::{Failure, Output};
 use super::target::{Place, Reach, Unanswered};
 use super::{Interrupt, connection};
-use crate::profile::{Attribute, Entry, Origin, Profile, ProfileError, Profiles};
+use crate::profile::{Attribute, Credentials, Entry, Origin, Profile, ProfileError, Profiles};
 use crate::session::Session;
 use crate::target::{Endpoint, Target};
 
@@ -146,7 +146,8 @@ fn add(arguments: &Add, global: &Global, output: &mut Output) -> Result<Exit, Fa
         .place
         .parse()
         .map_err(|error| connection::usage(&error))?;
-    let section = section(arguments, &target)?;
+    let credentials = connection::credentials(&global.connection)?;
+    let section = section(arguments, &target, credentials.as_ref())?;
     let mut text = String::new();
     if path.exists() {
         let known = Profiles::default().with_file(&path);
@@ -169,7 +170,11 @@ fn add(arguments: &Add, global: &Global, output: &mut Output) -> Result<Exit, Fa
 }
 
 /// The lines of a file of targets that say so.
-fn section(arguments: &Add, target: &Target) -> Result<String, Failure> {
+fn section(
+    arguments: &Add,
+    target: &Target,
+    credentials: Option<&Credentials>,
+) -> Result<String, Failure> {
     let (Endpoint::Tcp(host, port) | Endpoint::Tls(host, port)) = &target.endpoint else {
         return Err(Failure::Usage(
             "a profile is about a host, not a socket of this machine".into(),
@@ -193,6 +198,7 @@ fn section(arguments: &Add, target: &Target) -> Result<String, Failure> {
         ("element_set", &arguments.element_set),
         ("record_charset", &arguments.record_charset),
         ("query_charset", &arguments.query_charset),
+        ("note", &arguments.note),
     ] {
         if let Some(value) = value {
             table.insert(key.into(), value.as_str().into());
@@ -206,9 +212,45 @@ fn section(arguments: &Add, target: &Target) -> Result<String, Failure> {
             table.insert(key.into(), values.clone().into());
         }
     }
-    let unwritable = |error| Failure::machine("write a profile", &error);
-    let fields = toml::to_string(&table).map_err(unwritable)?;
-    Ok(format!("[targets.{}]\n{fields}", arguments.name))
+    for (key, number) in [
+        ("chunk", arguments.chunk.map(i64::from)),
+        ("sessions", arguments.sessions.map(i64::from)),
+    ] {
+        if let Some(number) = number {
+            table.insert(key.into(), number.into());
+        }
+    }
+    if let Some(pause) = arguments.pause.and_then(|pause| pause.0) {
+        table.insert("pause".into(), pause.as_secs_f64().into());
+    }
+    if let Some(credentials) = credentials {
+        table.insert("credentials".into(), identity(credentials).into());
+    }
+    let named = toml::Table::from_iter([(arguments.name.clone(), table.into())]);
+    let all = toml::Table::from_iter([("targets".to_owned(), named.into())]);
+    toml::to_string(&all).map_err(|error| Failure::machine("write a profile", &error))
+}
+
+/// Credentials as a file of targets has them.
+fn identity(credentials: &Credentials) -> toml::Table {
+    let texts = [
+        ("user", &credentials.user),
+        ("group", &credentials.group),
+        ("password_env", &credentials.password_env),
+        ("password_command", &credentials.password_command),
+    ];
+    let texts = texts.into_iter().filter_map(|(key, text)| {
+        let text = text.as_deref()?;
+        Some((key.to_owned(), toml::Value::from(text)))
+    });
+    let flags = [
+        ("open", credentials.open),
+        ("anonymous", credentials.anonymous),
+    ];
+    let flags = flags.into_iter().filter(|(_, is_set)| *is_set);
+    texts
+        .chain(flags.map(|(key, _)| (key.to_owned(), true.into())))
+        .collect()
 }
 
 /// Puts a file of targets in the place of another, once it has been read without a fault.

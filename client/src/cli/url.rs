@@ -36,7 +36,7 @@ pub(crate) fn read(text: &[u8], mode: Mode, output: &Output) -> Option<Z3950Url>
 }
 
 /// A URL as a message may show it: one line, without its user and password.
-fn named(text: &[u8]) -> String {
+pub(super) fn named(text: &[u8]) -> String {
     let shown = shown(text.trim_ascii());
     let Some((scheme, rest)) = shown.split_once("//") else {
         return shown;

@@ -1,6 +1,10 @@
 //! What becomes of URLs, scenario by scenario, against a server that follows a script (RFC 2056 §3, §4).
 
+mod fallback;
 mod faults;
+mod leases;
+#[cfg(feature = "profile")]
+mod profiles;
 mod sessions;
 
 use std::sync::Arc;
@@ -11,7 +15,6 @@ use z3950_asn1::oid;
 use super::*;
 use crate::Found;
 use crate::plan::{Fallback, Strategy};
-use crate::retrieve::Asked;
 use crate::testing::*;
 use crate::url::{Host, Mode};
 
@@ -282,119 +285,6 @@ async fn retrievals_end_as_the_server_makes_them() {
         whole,
     )
     .await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn fallbacks_are_taken_on_consent_and_recorded() {
-    let text = "z39.50r://lib.example/cat?id7;rs=sutrs+usmarc";
-    let syntax = || {
-        options(|plan| {
-            plan.fallback = Fallback {
-                syntax: true,
-                structure: false,
-            }
-        })
-    };
-    let structure = || {
-        options(|plan| {
-            plan.fallback = Fallback {
-                syntax: false,
-                structure: true,
-            }
-        })
-    };
-    let no_sutrs = || one(surrogate(238));
-    let no_sutrs_at_all = || send(presented(PresentStatus::FAILURE, diagnostic(239, "")));
-    let nothing_pushed = || send(found(1, vec![]));
-    let twice = "search(1/2/0,sutrs) present(1+1,sutrs) present(1+1,usmarc) close(finished) end";
-    let once = "search(1/2/0,sutrs) present(1+1,sutrs) close(finished) end";
-    for refusal in [no_sutrs, no_sutrs_at_all] {
-        let turns = vec![accepted(), nothing_pushed(), refusal(), one(marc())];
-        check("S-11", text, syntax(), turns, "Delivered usmarc", twice).await;
-    }
-    let turns = vec![accepted(), nothing_pushed(), no_sutrs(), no_sutrs_at_all()];
-    check("S-11", text, syntax(), turns, "PresentFailed 239", twice).await;
-    let turns = vec![accepted(), nothing_pushed(), no_sutrs()];
-    check(
-        "A-13",
-        text,
-        options(|_| ()),
-        turns,
-        "RecordDiagnostic 238",
-        once,
-    )
-    .await;
-    let pushed = send(found(1, vec![surrogate(238)]));
-    let seen = "search(1/2/0,sutrs) present(1+1,usmarc) close(finished) end";
-    check(
-        "S-11",
-        text,
-        syntax(),
-        vec![accepted(), pushed, one(marc())],
-        "Delivered usmarc",
-        seen,
-    )
-    .await;
-    let other = vec![accepted(), nothing_pushed(), one(surrogate(14))];
-    check("S-11", text, syntax(), other, "RecordDiagnostic 14", once).await;
-    let no_structure = || send(search_failed(diagnostic(118, "104")));
-    let turns = vec![accepted(), no_structure()];
-    let seen = "search(1/2/0,usmarc) close(finished) end";
-    check(
-        "Z-4.8",
-        ID7,
-        options(|_| ()),
-        turns,
-        "SearchFailed 118 104",
-        seen,
-    )
-    .await;
-    let turns = vec![accepted(), no_structure(), no_structure()];
-    let seen = "search(1/2/0,usmarc) search(1/2/0,usmarc) close(finished) end";
-    check(
-        "Z-4.8",
-        ID7,
-        structure(),
-        turns,
-        "SearchFailed 118 104",
-        seen,
-    )
-    .await;
-
-    let (client, _) = client(
-        structure(),
-        [vec![
-            accepted(),
-            no_structure(),
-            send(found(1, vec![marc()])),
-        ]],
-    );
-    let retrieval = client.retrieve(&url(ID7)).await.expect("a plan");
-    assert_eq!(say(&retrieval.outcome), "Delivered usmarc");
-    assert!(!retrieval.conforming);
-    let steps: Vec<_> = retrieval
-        .steps
-        .iter()
-        .map(|step| (step.request, step.diagnostics.condition()))
-        .collect();
-    let record_syntax = Some(oid::USMARC);
-    let expected = [
-        (
-            Asked::Search {
-                record_syntax,
-                structure: true,
-            },
-            Some(118),
-        ),
-        (
-            Asked::Search {
-                record_syntax,
-                structure: false,
-            },
-            None,
-        ),
-    ];
-    assert_eq!(steps, expected);
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,13 +5,14 @@ use z3950_asn1::apdu::{
     AttributeElement, AttributesPlusTerm, Operand, Operator, RpnQuery, RpnRpnOp, RpnStructure, Term,
 };
 use z3950_asn1::bib1::attributes::{
-    STRUCTURE, STRUCTURE_URX, TRUNCATION, TRUNCATION_RIGHT, USE, USE_DOC_ID, USE_ISBN, USE_ISSN,
-    USE_LOCAL_NUMBER, USE_STANDARD_IDENTIFIER,
+    TRUNCATION, TRUNCATION_RIGHT, USE, USE_ISBN, USE_ISSN, USE_LOCAL_NUMBER,
+    USE_STANDARD_IDENTIFIER,
 };
 use z3950_asn1::oid::BIB_1;
 use z3950_asn1::record::standard_number::{Isbn, Issn, lccn, oclc_number};
 
 use super::identifier::{Identifier, Kind};
+use crate::plan::DOCID_ATTRIBUTES;
 
 /// One search, and when it is made.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,8 +28,8 @@ pub struct Attempt {
 }
 
 /// Values of Bib-1 (Z39.50-2003 Appendix ATR.3) that nothing else here has a name for.
-const LCCN: i64 = 9;
-const OCLC_NUMBER: i64 = 1211;
+pub(crate) const LCCN: i64 = 9;
+pub(crate) const OCLC_NUMBER: i64 = 1211;
 
 /// The searches for an identifier, in the order in which they are made.
 pub fn attempts(identifier: &Identifier) -> Vec<Attempt> {
@@ -65,12 +66,7 @@ pub fn attempts(identifier: &Identifier) -> Vec<Attempt> {
             attempt(&[(USE, USE_LOCAL_NUMBER)]);
             attempt(&[(USE, USE_STANDARD_IDENTIFIER)]);
         }
-        Kind::Docid => {
-            attempt(&[(USE, USE_DOC_ID), (STRUCTURE, STRUCTURE_URX)]);
-            attempt(&[(USE, USE_DOC_ID)]);
-            attempt(&[(USE, USE_LOCAL_NUMBER)]);
-            attempt(&[(USE, USE_STANDARD_IDENTIFIER)]);
-        }
+        Kind::Docid => DOCID_ATTRIBUTES.into_iter().for_each(attempt),
     }
     attempts
 }

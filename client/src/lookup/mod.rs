@@ -15,6 +15,7 @@ mod identifier;
 mod matched;
 
 pub use self::attempts::{Attempt, attempts};
+pub(crate) use self::attempts::{LCCN, OCLC_NUMBER};
 pub use self::identifier::{Identifier, IdentifierError, Kind};
 pub use self::matched::{Match, matched};
 use crate::error::Error;

@@ -23,6 +23,9 @@ pub enum PlanError {
         /// Its values.
         values: Vec<Octets>,
     },
+    /// The server's profile names credentials that cannot be had; says why.
+    #[error("no credentials for the server: {0}")]
+    Credentials(String),
 }
 
 /// What a person should agree to before the URL is followed.

@@ -81,8 +81,14 @@ fn the_query_is_one_term_with_two_attributes() {
         "9F 2D 07 40 6F 72 20 61 20 62",
     );
     check("z39.50r://lib.example/cat?a%00b", "9F 2D 03 61 00 62");
-    let plan = planned("z39.50r://lib.example/cat?x", &options);
-    let dropped = hex(plan.search(None, false).expect("a docid"));
+    let allowed = PlanOptions {
+        fallback: Fallback::ALL,
+        ..options
+    };
+    let plan = planned("z39.50r://lib.example/cat?x", &allowed);
+    let mut course = Course::new(&plan).expect("a docid");
+    assert!(course.after_nothing());
+    let dropped = hex(course.search());
     assert!(dropped.ends_with("BF 66 12 BF 2C 0B 30 09 9F 78 01 01 9F 79 02 04 08 9F 2D 01 78"));
 }
 

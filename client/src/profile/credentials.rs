@@ -8,7 +8,7 @@ use serde::Deserialize;
 use z3950_asn1::apdu::{IdAuthentication, IdPass};
 
 /// Who to be at a target, and where the password comes from.
-#[derive(Clone, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Deserialize, PartialEq, Eq, Hash)]
 #[serde(deny_unknown_fields)]
 pub struct Credentials {
     /// The user, if the server wants one.

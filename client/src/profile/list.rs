@@ -12,6 +12,7 @@ use z3950_asn1::apdu::DatabaseName;
 
 use super::Profile;
 use crate::target::{Endpoint, Target, TargetError};
+use crate::url::{self, Host, Z3950Url};
 
 /// The targets that come with the program.
 const BUILT_IN: &str = include_str!("targets.toml");
@@ -171,6 +172,25 @@ impl Profiles {
             .map(|(name, entry)| (name.as_str(), *entry))
     }
 
+    /// The profile of the server that a URL names by host and port, with TLS or without: no URL of RFC 2056 can say that.
+    pub fn of_url(&self, url: &Z3950Url) -> Option<(&str, &Entry)> {
+        let names = url.databases().iter();
+        let databases: Vec<_> = names
+            .map(|name| DatabaseName::from(name.as_bytes()))
+            .collect();
+        self.of_host(url.host(), url.port(), &databases)
+    }
+
+    fn of_host(
+        &self,
+        host: &Host,
+        port: u16,
+        databases: &[DatabaseName],
+    ) -> Option<(&str, &Entry)> {
+        let plain = self.at(&Endpoint::Tcp(host.clone(), port), databases);
+        plain.or_else(|| self.at(&Endpoint::Tls(host.clone(), port), databases))
+    }
+
     /// What a target on a command line means: `NAME`, `NAME/database+database`, or a place as [`Target`] reads it.
     ///
     /// # Errors
@@ -193,7 +213,14 @@ impl Profiles {
                 profile: entry.profile.clone(),
             });
         }
-        Ok(self.resolve_target(text.parse()?))
+        let mut target: Target = text.parse()?;
+        if url::classify(text).is_some()
+            && let Endpoint::Tcp(host, port) = &target.endpoint
+            && let Some((_, entry)) = self.of_host(host, *port, &target.databases)
+        {
+            target.endpoint = entry.profile.endpoint();
+        }
+        Ok(self.resolve_target(target))
     }
 
     /// The same for a target already read.
@@ -286,6 +313,12 @@ mod tests {
             ("safe", "safe ssl:safe.example:210 "),
             ("ssl:safe.example", "safe ssl:safe.example:210 "),
             ("safe.example", "- safe.example:210 "),
+            // A URL cannot say that it means TLS.
+            ("z39.50s://safe.example/", "safe ssl:safe.example:210 "),
+            (
+                "z39.50r://safe.example:2100/cat?id7",
+                "- safe.example:2100 cat",
+            ),
             ("nosuch", "- nosuch:210 "),
             ("a b", "a b is no target"),
         ] {

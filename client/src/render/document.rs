@@ -4,6 +4,7 @@ use z3950_asn1::apdu::External;
 use z3950_asn1::charset::Charset;
 use z3950_asn1::record::Form;
 
+use super::indent::indent;
 use super::{Format, Rendered, render};
 
 /// The records of one answer on their way to standard output.
@@ -11,6 +12,7 @@ use super::{Format, Rendered, render};
 pub struct Document {
     format: Format,
     charset: Option<Charset>,
+    is_indented: bool,
     records: u64,
 }
 
@@ -20,7 +22,17 @@ impl Document {
         Self {
             format,
             charset,
+            is_indented: false,
             records: 0,
+        }
+    }
+
+    /// The same document, whose records in XML are set out for people, an element a line.
+    #[must_use]
+    pub fn indented(self, is_indented: bool) -> Self {
+        Self {
+            is_indented,
+            ..self
         }
     }
 
@@ -37,6 +49,10 @@ impl Document {
     /// The next record, with what stands in front of it. A record that the format cannot hold leaves the document as it is.
     pub fn record(&mut self, record: &External) -> Rendered {
         let mut rendered = render(record, self.format, self.charset);
+        if self.is_indented && rendered.octets.trim_ascii_start().starts_with(b"<") {
+            let indented = str::from_utf8(&rendered.octets).map(indent);
+            rendered.octets = indented.map_or(rendered.octets, String::into_bytes);
+        }
         if rendered.failure.is_none() {
             let in_front = match (self.format.form(), self.records) {
                 (Some(form), 0) => form.begin(),

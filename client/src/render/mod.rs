@@ -1,6 +1,7 @@
 //! Records for people and programs: the formats of `--format`, and text made safe for a terminal.
 
 mod document;
+mod indent;
 mod json;
 mod marc;
 mod terminal;

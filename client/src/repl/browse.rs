@@ -8,10 +8,11 @@ use super::command::{Answer, Stop};
 use super::query::QueryType;
 use super::search::{recode_term, say_diagnostics, term_text};
 use super::state::{Scanned, State};
+use super::waiting::request;
 use crate::cli::Exit;
 use crate::cli::output::Output;
 use crate::error::Diagnostics;
-use crate::service::scan::ScanOptions;
+use crate::service::scan::{ScanOptions, ScanResult};
 use crate::session::Session;
 
 /// The most terms asked for at once.
@@ -64,12 +65,15 @@ impl State {
             }
             _ => text,
         };
-        let query = self.dialects.read(language, text).map_err(|error| {
+        let mut query = self.dialects.read(language, text).map_err(|error| {
             Stop::wrong(format!("{error}\n{}", error.pointed_out(text).trim_end()))
         })?;
+        if let Some(profile) = self.profile() {
+            profile.attributes.lay_under(&mut query);
+        }
         match query.rpn {
             RpnStructure::Op(Operand::AttributesPlusTerm(mut start)) => {
-                if let Some(charset) = self.settings.query_charset {
+                if let Some(charset) = self.term_charset() {
                     recode_term(&mut start.term, charset)?;
                 }
                 Ok((Some(query.attribute_set), start))
@@ -96,8 +100,24 @@ impl State {
             Some(name) => options.in_result_set(name.as_str()),
             None => options,
         };
-        let scan = async |session: &Session| session.scan(scanned.last.clone(), &options).await;
-        let result = self.ask(output, scan).await?;
+        let scan = move |session: Session| {
+            let (scanned, options) = (scanned.clone(), options.clone());
+            let start = scanned.last.clone();
+            let answer = async move { session.scan(start, &options).await };
+            request(answer, move |state, result, output| {
+                state.scanned(scanned, goes_on, result, output)
+            })
+        };
+        self.send_anywhere(scan, output).await
+    }
+
+    fn scanned(
+        &mut self,
+        scanned: Scanned,
+        goes_on: bool,
+        result: ScanResult,
+        output: &mut Output,
+    ) -> Answer {
         let (mut last, mut is_anything_new) = (None, false);
         for (index, entry) in result.entries.into_iter().enumerate() {
             match entry {

@@ -28,30 +28,30 @@ impl State {
     }
 
     pub(super) fn negotiated_charset(&mut self, text: &str, output: &mut Output) -> Answer {
-        let mut words = text.split_whitespace();
-        let (proposed, records_too) = match (words.next(), words.next()) {
-            (None, _) => return self.say("negcharset", output),
-            (Some("-"), _) => (Vec::new(), false),
-            (Some(names), records) => (
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let (proposed, records_too) = match words.as_slice() {
+            [] => return self.say("negcharset", output),
+            ["-" | "none"] => (Vec::new(), false),
+            // The version is that of the session; yaz-client takes it and makes nothing of it either.
+            [names, rest @ ..] if matches!(rest, [] | [_] | [_, "2" | "3"]) => (
                 names.split(',').map(str::to_owned).collect(),
-                records.map_or(Ok(false), flag)?,
+                rest.first().map_or(Ok(false), |records| flag(records))?,
             ),
+            _ => return Err(Stop::Usage),
         };
         self.settings.proposed_charsets = proposed;
         self.settings.records_too = records_too;
         Ok(Exit::Delivered)
     }
 
-    /// All that is written is UTF-8; nothing else is taken for one.
+    /// The character set of what is written as data; words on standard error are in UTF-8 whatever it is.
     pub(super) fn display_charset(&mut self, name: &str, output: &mut Output) -> Answer {
-        match name {
-            "" => self.say("displaycharset", output),
-            "auto" | "-" => Ok(Exit::Delivered),
-            name if Charset::by_name(name) == Charset::by_name("utf-8") => Ok(Exit::Delivered),
-            name => Err(Stop::wrong(format!(
-                "{name}: everything is written in UTF-8; the terminal must take that"
-            ))),
+        if name.is_empty() {
+            return self.say("displaycharset", output);
         }
+        self.settings.display_charset = charset(name)?;
+        output.write_in(self.settings.display_charset);
+        Ok(Exit::Delivered)
     }
 
     pub(super) fn marc_charset(&mut self, name: &str, output: &mut Output) -> Answer {

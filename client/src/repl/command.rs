@@ -69,6 +69,8 @@ pub(super) enum Completes {
     /// The names that queries know, each with its colon.
     Indexes,
     Settings,
+    /// Targets that are known by name or were opened before.
+    Targets,
     /// One of these.
     Words(&'static [&'static str]),
 }
@@ -114,24 +116,31 @@ pub(super) fn entry(name: &str) -> Option<&'static Entry> {
         .or_else(|| YAZ.iter().find(|entry| entry.name.starts_with(&lower)))
 }
 
-/// Name and arguments of a line; `None` if there is nothing on it but blanks or a comment (`# …`).
+/// Name and arguments of a line; `None` if there is nothing on it but blanks or a comment (`# …`). Behind `!` no blank is
+/// needed.
 pub(super) fn split(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
         return None;
     }
+    if let (Some("!"), Some(arguments)) = (line.get(..1), line.get(1..)) {
+        return Some(("!", arguments.trim_start()));
+    }
     let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     Some((name, arguments.trim_start()))
 }
 
-/// Whether a line is not for other eyes: it may hold a password, by itself or as the value of a setting.
+/// Whether a line is not for other eyes: it may hold a password, in a target or as a setting.
 pub(super) fn is_secret(line: &str) -> bool {
-    let mut names = line
-        .split_whitespace()
-        .map(|name| entry(name).map_or("", |entry| entry.name));
-    match names.next() {
-        Some("set" | "settings" | "list_all") => names.next() == Some("authentication"),
-        name => name == Some("authentication"),
+    let Some((name, arguments)) = split(line) else {
+        return false;
+    };
+    match entry(name).map_or("", |entry| entry.name) {
+        "authentication" => true,
+        // `@:2100` is this machine; before any other @ stands who one is.
+        "open" | "init" | "proxy" => arguments.find('@').is_some_and(|at| at > 0),
+        "set" | "settings" | "list_all" => is_secret(arguments),
+        _ => false,
     }
 }
 
@@ -165,7 +174,8 @@ mod tests {
         for (name, found) in [
             ("open", Some("open")),
             ("EXIT", Some("exit")),
-            ("e", Some("exit")),
+            ("e", Some("elements")),
+            ("ex", Some("exit")),
             ("f", Some("find")),
             ("fo", Some("format")),
             ("s", Some("show")),
@@ -181,7 +191,15 @@ mod tests {
             ("sav", None),
             ("us", None),
             ("h", Some("help")),
+            ("c", Some("cancel")),
+            ("cancel_f", Some("cancel_find")),
+            ("set_auto", Some("set_auto_reconnect")),
+            ("set_auto_w", Some("set_auto_wait")),
+            ("w", Some("wait_response")),
+            ("i", Some("itemorder")),
+            ("ini", Some("init")),
             (".", Some(".")),
+            ("!", Some("!")),
             ("fund", None),
         ] {
             assert_eq!(entry(name).map(|entry| entry.name), found, "{name}");
@@ -194,6 +212,8 @@ mod tests {
             ("", None),
             ("  # a remark", None),
             ("quit", Some(("quit", ""))),
+            ("!ls -l", Some(("!", "ls -l"))),
+            ("! ls -l", Some(("!", "ls -l"))),
             (" f  @attr 1=4 \"a  b\" ", Some(("f", "@attr 1=4 \"a  b\""))),
         ] {
             assert_eq!(split(line), parts, "{line:?}");
@@ -214,6 +234,9 @@ mod tests {
             ("authentication ada secret", true),
             ("au ada secret", true),
             ("set authentication ada secret", true),
+            ("open z39.50s://ada:secret@lib.example/", true),
+            ("open connect:ada:secret@proxy.example,lib.example", true),
+            ("open @:2100", false),
             ("find a secret", false),
             ("", false),
         ] {

@@ -5,7 +5,12 @@
 mod browse;
 mod charsets;
 mod command;
+mod facets;
+mod help;
+mod makeurl;
+mod opening;
 mod query;
+mod questions;
 mod script;
 mod search;
 mod sessions;
@@ -17,11 +22,18 @@ mod table;
 mod tape;
 mod tasks;
 mod terminal;
+mod waiting;
 
+pub(crate) use opening::Ways;
+pub(crate) use questions::{Question, questions};
 pub(crate) use state::State;
-pub(crate) use tape::{Tape, Taped};
+pub(crate) use tape::Tape;
+
+use std::future::Future;
+use std::pin::pin;
 
 use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
 
 use crate::cli::input::Lines;
 use crate::cli::output::{Failure, Output};
@@ -31,8 +43,13 @@ use terminal::{Terminal, Typed};
 /// The database searched where none is named, as most servers understand it.
 const DEFAULT_DATABASE: &str = "Default";
 
-/// Where commands come from.
-pub(crate) enum Input {
+/// Where commands come from, and answers to what servers ask.
+pub(crate) struct Input {
+    source: Source,
+    questions: mpsc::Receiver<Question>,
+}
+
+enum Source {
     /// A person, with editing and history.
     Terminal(Box<Terminal>),
     /// A file or another program.
@@ -50,28 +67,58 @@ enum Line {
 }
 
 impl Input {
-    /// An editor on the terminal.
-    pub(crate) fn terminal() -> Result<Self, Failure> {
-        Ok(Self::Terminal(Box::new(Terminal::new()?)))
+    /// An editor on the terminal, where questions are answered too.
+    pub(crate) fn terminal(questions: mpsc::Receiver<Question>) -> Result<Self, Failure> {
+        let source = Source::Terminal(Box::new(Terminal::new()?));
+        Ok(Self { source, questions })
     }
 
-    fn next(&mut self, state: &mut State) -> Result<Line, Failure> {
-        match self {
-            Self::Terminal(terminal) => {
-                let line = match terminal.line(&state.prompt(), state.known_databases())? {
-                    Typed::Line(line) => line,
-                    Typed::GivenUp => return Ok(Line::GivenUp),
-                    Typed::End => return Ok(Line::End),
-                };
-                typed(terminal, state, line)
-            }
-            Self::Pipe(lines) => Ok(match lines.next()? {
+    /// Standard input, which answers no questions.
+    pub(crate) fn pipe(questions: mpsc::Receiver<Question>) -> Self {
+        let source = Source::Pipe(Lines::stdin());
+        Self { source, questions }
+    }
+
+    fn is_terminal(&self) -> bool {
+        matches!(self.source, Source::Terminal(_))
+    }
+
+    fn next(&mut self, state: &mut State, output: &mut Output) -> Result<Line, Failure> {
+        match &mut self.source {
+            Source::Terminal(terminal) => match terminal.line(state, output)? {
+                Typed::Line(line) => typed(terminal, state, line),
+                Typed::GivenUp => Ok(Line::GivenUp),
+                Typed::End => Ok(Line::End),
+            },
+            Source::Pipe(lines) => Ok(match lines.next()? {
                 Some(line) => String::from_utf8(line).map_or_else(
                     |error| Line::Malformed(error.utf8_error().valid_up_to()),
                     Line::Text,
                 ),
                 None => Line::End,
             }),
+        }
+    }
+
+    /// Does work that a server has a part in, while what it asks is answered and Ctrl-C ends it.
+    async fn attend<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Stopped> {
+        let mut work = pin!(Interrupt.or(work));
+        loop {
+            tokio::select! {
+                result = &mut work => return result,
+                Some(question) = self.questions.recv() => match &mut self.source {
+                    Source::Terminal(terminal) => question.put_to(&mut **terminal),
+                    // Nobody is there: dropping the question gives no answer.
+                    Source::Pipe(_) => {}
+                },
+            }
+        }
+    }
+
+    /// After Ctrl-C, lines that were pasted with the one given up are not carried out.
+    fn give_up(&mut self) {
+        if let Source::Terminal(terminal) = &mut self.source {
+            terminal.give_up();
         }
     }
 }
@@ -114,24 +161,63 @@ fn kept_together(text: &str) -> String {
         .collect()
 }
 
-/// Carries out commands until the last, or the first that fails if the state says so.
+/// Opens the session of the command line, if it names one, and carries out commands until the last, or the first that
+/// fails if the state says so.
 pub(crate) fn run(
     state: &mut State,
     mut input: Input,
+    target: Option<&[u8]>,
     runtime: &Runtime,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    if let Input::Terminal(terminal) = &input {
+    let exit = match runtime.block_on(input.attend(begin(state, target, output))) {
+        Ok(exit) => exit?,
+        Err(Stopped) => Exit::Interrupted,
+    };
+    // A person goes on from what could not be opened; a script does not.
+    let is_in_vain = target.is_some() && !state.is_open() && !input.is_terminal();
+    if !state.is_leaving() && (is_in_vain || state.stops_after(exit)) {
+        runtime.block_on(state.close_all());
+        return Ok(exit);
+    }
+    let exit = read(state, &mut input, runtime, output);
+    runtime.block_on(state.close_all());
+    exit
+}
+
+/// What comes before the first line: the user's own file, and the target of the command line.
+async fn begin(
+    state: &mut State,
+    target: Option<&[u8]>,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let exit = state.own_file(output).await?;
+    match target {
+        Some(target) if !(state.is_leaving() || state.stops_after(exit)) => {
+            state.first(target, output).await
+        }
+        _ => Ok(exit),
+    }
+}
+
+fn read(
+    state: &mut State,
+    input: &mut Input,
+    runtime: &Runtime,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    if let Source::Terminal(terminal) = &input.source {
         terminal
             .history()
             .iter()
             .for_each(|line| state.remember(line));
     }
     while !state.is_leaving() {
-        let exit = match input.next(state)? {
-            Line::Text(line) => match runtime.block_on(Interrupt.or(state.line(&line, output))) {
+        let exit = match input.next(state, output)? {
+            Line::Text(line) => match runtime.block_on(input.attend(state.line(&line, output))) {
                 Ok(exit) => exit?,
                 Err(Stopped) => {
+                    input.give_up();
                     runtime.block_on(state.interrupted());
                     output.error("interrupted");
                     Exit::Interrupted
@@ -145,10 +231,8 @@ pub(crate) fn run(
             Line::End => break,
         };
         if state.stops_after(exit) {
-            runtime.block_on(state.close_all());
             return Ok(exit);
         }
     }
-    runtime.block_on(state.close_all());
     Ok(Exit::Delivered)
 }

@@ -1,9 +1,12 @@
-//! `source`, the user's own `.z3950rc`, Ctrl-C (Z39.50-2003 §3.2.6.2), and reading small files.
+//! `source`, the user's own `.z3950rc`, `!`, Ctrl-C (Z39.50-2003 §3.2.6.2), and reading small files.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::Duration;
+
+use tokio::process::Command;
 
 use super::command::{self, Answer, Stop};
 use super::state::State;
@@ -42,13 +45,6 @@ impl State {
         }
     }
 
-    pub(super) async fn cancel(&mut self, output: &mut Output) -> Answer {
-        let options = TriggerOptions::default();
-        let count = self.session()?.trigger_resource_control(&options).await?;
-        output.line(&format!("operations under way: {count}"))?;
-        Ok(Exit::Delivered)
-    }
-
     pub(super) async fn source(&mut self, path: &str, output: &mut Output) -> Answer {
         if path.is_empty() {
             return Err(Stop::Usage);
@@ -77,6 +73,29 @@ impl State {
         self.depth = self.depth.saturating_sub(1);
         Ok(exit)
     }
+}
+
+/// Runs a command of the shell, or the shell itself, which has the terminal meanwhile. Lines that come from a pipe are for
+/// the prompt alone.
+pub(super) async fn shell(command: &str, output: &mut Output) -> Answer {
+    let variable = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
+    let mut shell = Command::new(match command {
+        "" => variable.unwrap_or_else(|| "sh".into()),
+        _ => "sh".into(),
+    });
+    if !command.is_empty() {
+        shell.args(["-c", command]);
+    }
+    if !io::stdin().is_terminal() {
+        shell.stdin(Stdio::null());
+    }
+    let status = shell.kill_on_drop(true).status().await;
+    let status = status.map_err(|error| Stop::wrong(format!("cannot run {command}: {error}")))?;
+    if status.success() {
+        return Ok(Exit::Delivered);
+    }
+    output.error(&format!("the command ended with {status}"));
+    Ok(Exit::Unexpected)
 }
 
 pub(super) async fn sleep(text: &str) -> Answer {

@@ -1,4 +1,4 @@
-//! `find`, `facets`, `delete`, `sort`: making result sets and what is done with them as a whole
+//! `find`, `delete`, `sort`: making result sets and what is done with them as a whole
 //! (Z39.50-2003 §3.2.2, §3.2.4, §3.2.7).
 
 use z3950_asn1::apdu::{
@@ -6,24 +6,33 @@ use z3950_asn1::apdu::{
     SortKeySpec, SortRelation, Term,
 };
 use z3950_asn1::charset::Charset;
-use z3950_asn1::format::facets::{FacetField, FacetList};
 
 use super::command::{Answer, Stop, words};
+use super::facets::say_details;
 use super::query;
 use super::state::State;
+use super::waiting::{Request, request};
 use crate::cli::output::{Failure, Output};
 use crate::cli::{Exit, SORT_LEFT_OUT};
 use crate::error::Diagnostics;
-use crate::service::delete::Delete;
+use crate::profile::Profile;
+use crate::service::delete::{Delete, DeleteResult};
 use crate::service::search::{DEFAULT_RESULT_SET, SearchOptions, SearchResult};
-use crate::service::sort::{SortOptions, key_by_attributes, key_by_field};
+use crate::service::sort::{SortOptions, SortResult, key_by_attributes, key_by_field};
 use crate::session::Session;
-
-/// How many terms of a facet are asked for where nothing is said.
-const FACET_TERMS: i64 = 10;
 
 impl State {
     pub(super) async fn find(&mut self, text: &str, output: &mut Output) -> Answer {
+        let search = self.search(text, output)?;
+        self.send_anywhere(search, output).await
+    }
+
+    /// The search that a text asks for.
+    pub(super) fn search(
+        &mut self,
+        text: &str,
+        output: &Output,
+    ) -> Result<impl Fn(Session) -> Request + use<>, Stop> {
         if text.is_empty() {
             return Err(Stop::Usage);
         }
@@ -33,22 +42,25 @@ impl State {
             place.result_set = None;
         }
         let name = self.next_name();
-        let search = async |session: &Session| {
+        Ok(move |session: Session| {
+            let is_named = session.server_info().options;
             let options = SearchOptions {
-                result_set: match session
-                    .server_info()
-                    .options
-                    .contains(Options::NAMED_RESULT_SETS)
-                {
+                result_set: match is_named.contains(Options::NAMED_RESULT_SETS) {
                     true => name.as_str().into(),
                     false => DEFAULT_RESULT_SET.into(),
                 },
                 ..options.clone()
             };
-            let result = session.search(query.clone(), &options).await?;
-            Ok((options.result_set.to_string_lossy().into_owned(), result))
-        };
-        let (name, result) = self.ask(output, search).await?;
+            let name = options.result_set.to_string_lossy().into_owned();
+            let query = query.clone();
+            let answer = async move { session.search(query, &options).await };
+            request(answer, move |state, result, output| {
+                state.searched_into(name, result, output)
+            })
+        })
+    }
+
+    fn searched_into(&mut self, name: String, result: SearchResult, output: &mut Output) -> Answer {
         self.found(name, result.hits);
         say_hits(result.hits, output)?;
         say_details(&result, output)?;
@@ -72,10 +84,23 @@ impl State {
         if query::leaves_sorting_out(query_type, &self.dialects, text) {
             output.note(SORT_LEFT_OUT);
         }
-        if let (Query::Type1(rpn), Some(charset)) = (&mut query, self.settings.query_charset) {
-            recode(&mut rpn.rpn, charset)?;
+        if let Query::Type1(rpn) = &mut query {
+            if let Some(profile) = self.profile() {
+                profile.attributes.lay_under(rpn);
+            }
+            if let Some(charset) = self.term_charset() {
+                recode(&mut rpn.rpn, charset)?;
+            }
         }
         Ok(query)
+    }
+
+    /// The character set of terms, if the settings or the profile say another than UTF-8.
+    pub(super) fn term_charset(&self) -> Option<Charset> {
+        let known = |profile: &Profile| profile.query_charset;
+        self.settings
+            .query_charset
+            .or_else(|| self.profile().and_then(known))
     }
 
     fn search_options(&self) -> Result<SearchOptions, Stop> {
@@ -84,8 +109,8 @@ impl State {
             small_set_upper_bound: self.settings.small_set_upper_bound,
             large_set_lower_bound: self.settings.large_set_lower_bound,
             medium_set_present_number: self.settings.medium_set_present_number,
-            element_set: self.settings.element_set.clone(),
-            record_syntax: self.settings.record_syntaxes.first().copied(),
+            element_set: self.element_set(),
+            record_syntax: self.record_syntaxes().first().copied(),
             other_info: self.settings.other_info(),
             ..SearchOptions::default()
         };
@@ -109,35 +134,23 @@ impl State {
         }
     }
 
-    pub(super) fn facets(&mut self, text: &str, output: &mut Output) -> Answer {
-        match text {
-            "" => {
-                let asked = self.settings.facets.as_ref().map_or(0, |list| list.0.len());
-                output.line(&format!("facets of {asked} fields are asked for"))?;
-            }
-            "none" => self.settings.facets = None,
-            fields => {
-                let fields = fields.split_whitespace().map(|field| {
-                    let (name, count) = match field.split_once(':') {
-                        Some((name, count)) => (name, count.parse().map_err(|_| Stop::Usage)?),
-                        None => (field, FACET_TERMS),
-                    };
-                    Ok(FacetField::request(name, count))
-                });
-                let fields = fields.collect::<Result<_, Stop>>()?;
-                self.settings.facets = Some(FacetList(fields));
-            }
-        }
-        Ok(Exit::Delivered)
-    }
-
     pub(super) async fn delete(&mut self, names: &str, output: &mut Output) -> Answer {
         let names = words(names);
         let sets = match names.as_slice() {
             [] => Delete::All,
             names => Delete::Sets(names.iter().map(|name| name.as_str().into()).collect()),
         };
-        let result = self.session()?.delete(sets).await?;
+        let delete = move |session: Session| {
+            let (sets, names) = (sets.clone(), names.clone());
+            let answer = async move { session.delete(sets).await };
+            request(answer, move |state, result, output| {
+                state.deleted(&names, &result, output)
+            })
+        };
+        self.send(delete, output).await
+    }
+
+    fn deleted(&mut self, names: &[String], result: &DeleteResult, output: &mut Output) -> Answer {
         if let Some(place) = self.place_mut() {
             let is_deleted = |name: &str| names.is_empty() || names.iter().any(|own| own == name);
             place.hits.retain(|name, _| !is_deleted(name));
@@ -175,44 +188,25 @@ impl State {
             sorted_result_set: into.as_str().into(),
             other_info: self.settings.other_info(),
         };
-        let result = self.session()?.sort(keys, &options).await?;
-        let hits = result.hits.and_then(|hits| u64::try_from(hits).ok());
-        self.found(into, hits.unwrap_or(set.hits));
-        output.line(&format!("sorted: {}", result.status))?;
-        if !result.diagnostics.is_empty() {
-            output.warning(&result.diagnostics.to_string());
-        }
-        Ok(Exit::Delivered)
+        let sort = move |session: Session| {
+            let (keys, options) = (keys.clone(), options.clone());
+            let (into, known) = (into.clone(), set.hits);
+            let answer = async move { session.sort(keys, &options).await };
+            request(answer, move |state, result: SortResult, output| {
+                let hits = result.hits.and_then(|hits| u64::try_from(hits).ok());
+                state.found(into, hits.unwrap_or(known));
+                output.line(&format!("sorted: {}", result.status))?;
+                say_diagnostics(&result.diagnostics, output);
+                Ok(Exit::Delivered)
+            })
+        };
+        self.send(sort, output).await
     }
 }
 
 pub(super) fn say_hits(hits: u64, output: &mut Output) -> Result<(), Failure> {
     let word = if hits == 1 { "hit" } else { "hits" };
     output.line(&format!("{hits} {word}"))
-}
-
-/// What the server adds to the number: how sure it is, what the parts of the query found, facets.
-fn say_details(result: &SearchResult, output: &mut Output) -> Result<(), Failure> {
-    if result.is_estimate() {
-        output.note("the server says that this is an estimate");
-    }
-    for facet in result.facets().map(|list| list.0).unwrap_or_default() {
-        let field = facet.field().map_or_else(
-            || "facet".to_owned(),
-            |field| match field {
-                z3950_asn1::apdu::StringOrNumeric::String(name) => {
-                    name.to_string_lossy().into_owned()
-                }
-                z3950_asn1::apdu::StringOrNumeric::Numeric(number) => number.to_string(),
-            },
-        );
-        output.line(&format!("{field}:"))?;
-        for found in facet.terms.unwrap_or_default() {
-            let term = term_text(&found.term);
-            output.line(&format!("  {term} ({})", found.count))?;
-        }
-    }
-    Ok(())
 }
 
 /// A term as people read it.

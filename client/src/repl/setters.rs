@@ -11,7 +11,7 @@ use z3950_asn1::types::Bits;
 
 use super::command::{Answer, Stop, words};
 use super::query::QueryType;
-use super::settings::on_off;
+use super::settings::{Reconnects, on_off};
 use super::state::State;
 use crate::cli::Exit;
 use crate::cli::output::Output;
@@ -159,7 +159,7 @@ impl State {
         self.settings.proxy = match text {
             "" | "none" => None,
             text => {
-                super::sessions::parse(text)?;
+                super::opening::parse(text)?;
                 Some(text.to_owned())
             }
         };
@@ -185,7 +185,15 @@ impl State {
     pub(super) fn set_auto_reconnect(&mut self, text: &str, output: &mut Output) -> Answer {
         match text {
             "" => return self.say("set_auto_reconnect", output),
-            text => self.settings.auto_reconnect = flag(text)?,
+            text => self.settings.reconnects = Reconnects::by_name(text)?,
+        }
+        Ok(Exit::Delivered)
+    }
+
+    pub(super) fn set_auto_wait(&mut self, text: &str, output: &mut Output) -> Answer {
+        match text {
+            "" => return self.say("set_auto_wait", output),
+            text => self.settings.auto_wait = flag(text)?,
         }
         Ok(Exit::Delivered)
     }
@@ -204,9 +212,15 @@ impl State {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn list_otherinfo(&mut self, _: &str, output: &mut Output) -> Answer {
+    pub(super) fn list_otherinfo(&mut self, text: &str, output: &mut Output) -> Answer {
+        let only = match text {
+            "" => None,
+            index => Some(place(index)?),
+        };
         for (index, (oid, text)) in &self.settings.other {
-            output.line(&format!("{index} {oid} {text}"))?;
+            if only.is_none_or(|only| only == *index) {
+                output.line(&format!("{index} {oid} {text}"))?;
+            }
         }
         Ok(Exit::Delivered)
     }

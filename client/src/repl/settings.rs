@@ -15,13 +15,55 @@ use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
 use super::command::{Answer, Run, Stop, entry};
+use super::facets::shown_as;
 use super::query::QueryType;
+use super::setters::flag;
 use super::state::State;
 use crate::cli::Exit;
 use crate::cli::output::Output;
+use crate::error::Error;
 use crate::plan::SessionDefaults;
 use crate::render::Format;
 use crate::service::init::InitOptions;
+use crate::session::Repeat;
+
+/// When a search or a scan opens anew the session that the server has dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Reconnects {
+    Never,
+    /// If it was dropped before, while nobody used it.
+    #[default]
+    WhenIdle,
+    /// Also if it was dropped instead of an answer.
+    Always,
+}
+
+impl Reconnects {
+    /// That of a name, as `set_auto_reconnect` takes it.
+    pub(super) fn by_name(name: &str) -> Result<Self, Stop> {
+        match name {
+            "idle" => Ok(Self::WhenIdle),
+            name => flag(name).map(|is_on| if is_on { Self::Always } else { Self::Never }),
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Never => "off",
+            Self::WhenIdle => "idle",
+            Self::Always => "on",
+        }
+    }
+
+    /// Whether a request that failed so is made once more on another session.
+    pub(super) fn allows(self, error: &Error) -> bool {
+        match self {
+            Self::Never => false,
+            Self::WhenIdle => Repeat::IfUnsent.allows(error),
+            Self::Always => Repeat::IfLost.allows(error),
+        }
+    }
+}
 
 /// The settings of the prompt, which all its sessions share.
 pub(super) struct Settings {
@@ -54,7 +96,11 @@ pub(super) struct Settings {
     /// By names in small letters.
     pub(super) oids: BTreeMap<String, Oid>,
     pub(super) proxy: Option<String>,
-    pub(super) auto_reconnect: bool,
+    pub(super) reconnects: Reconnects,
+    /// Whether a command waits for the answer to its request.
+    pub(super) auto_wait: bool,
+    /// What is written is in this character set.
+    pub(super) display_charset: Option<Charset>,
     pub(super) package_name: Option<InternationalString>,
     pub(super) marc_dump: Option<(String, File)>,
 }
@@ -87,7 +133,9 @@ impl Default for Settings {
             other: BTreeMap::new(),
             oids: BTreeMap::new(),
             proxy: None,
-            auto_reconnect: false,
+            reconnects: Reconnects::default(),
+            auto_wait: true,
+            display_charset: None,
             package_name: None,
             marc_dump: None,
         }
@@ -120,6 +168,7 @@ pub(super) const NAMES: &[&str] = &[
     "lang",
     "proxy",
     "set_auto_reconnect",
+    "set_auto_wait",
     "packagename",
     "set_marcdump",
 ];
@@ -127,9 +176,12 @@ pub(super) const NAMES: &[&str] = &[
 impl Settings {
     /// What a URL says about searches to come.
     pub(super) fn follow(&mut self, defaults: &SessionDefaults) {
-        let name = defaults.element_set.as_ref();
-        self.element_set = name.map(|name| InternationalString::from(name.as_bytes()));
-        self.record_syntaxes = defaults.record_syntax.into_iter().collect();
+        if let Some(name) = &defaults.element_set {
+            self.element_set = Some(InternationalString::from(name.as_bytes()));
+        }
+        if let Some(syntax) = defaults.record_syntax {
+            self.record_syntaxes = vec![syntax];
+        }
     }
 
     /// What Init is to say.
@@ -222,12 +274,10 @@ impl State {
             "lslb" => settings.large_set_lower_bound.to_string(),
             "ssub" => settings.small_set_upper_bound.to_string(),
             "mspn" => settings.medium_set_present_number.to_string(),
-            "facets" => or_none(
-                settings
-                    .facets
-                    .as_ref()
-                    .map(|list| format!("of {} fields", list.0.len())),
-            ),
+            "facets" => or_none(settings.facets.as_ref().map(|list| {
+                let fields: Vec<String> = list.0.iter().map(shown_as).collect();
+                fields.join(" ")
+            })),
             "scansize" => settings.scan_size.to_string(),
             "scanstep" => or_none(settings.scan_step.map(|step| step.to_string())),
             "scanpos" => or_none(settings.scan_position.map(|position| position.to_string())),
@@ -251,7 +301,10 @@ impl State {
                 let names = &settings.proposed_charsets;
                 or_none((!names.is_empty()).then(|| names.join(",")))
             }
-            "displaycharset" => "utf-8".into(),
+            "displaycharset" => settings
+                .display_charset
+                .map_or("utf-8", |charset| charset.name())
+                .into(),
             "marccharset" => charset(settings.marc_charset),
             "querycharset" => settings
                 .query_charset
@@ -259,7 +312,8 @@ impl State {
                 .into(),
             "lang" => or_none(settings.language.clone()),
             "proxy" => or_none(settings.proxy.clone()),
-            "set_auto_reconnect" => on_off(settings.auto_reconnect).into(),
+            "set_auto_reconnect" => settings.reconnects.name().into(),
+            "set_auto_wait" => on_off(settings.auto_wait).into(),
             "packagename" => string(&settings.package_name),
             "set_marcdump" => or_none(settings.marc_dump.as_ref().map(|(path, _)| path.clone())),
             _ => String::new(),

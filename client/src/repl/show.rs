@@ -1,34 +1,38 @@
-//! `show`, `save`, `makeurl`: the records of a result set (Z39.50-2003 §3.2.3), fetched a few at a time.
+//! `show`, `save`: the records of a result set (Z39.50-2003 §3.2.3), fetched a few at a time.
 
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
 use z3950_asn1::apdu::{CompSpec, External, Specification};
-use z3950_asn1::oid;
-use z3950_asn1::record::{RetrievedRecord, iso2709};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::Oid;
+use z3950_asn1::record::RetrievedRecord;
+use z3950_asn1::types::InternationalString;
 
 use super::command::{Answer, Stop};
+use super::search::say_diagnostics;
 use super::state::State;
+use super::waiting::request;
 use crate::cli::Exit;
 use crate::cli::output::{Failure, Output};
-use crate::error::Diagnostics;
+use crate::error::{Diagnostics, Error};
+use crate::profile::Profile;
 use crate::render::{Document, Format};
 use crate::service::present::PresentOptions;
 use crate::service::records::ResultRecord;
 use crate::session::Session;
-use crate::url::{Kind, Octets, Z3950Url};
 
 /// How many records are asked for at once.
 const CHUNK: u64 = 20;
 
 /// Positions of a result set, from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Span {
-    start: u64,
-    count: u64,
+pub(super) struct Span {
+    pub(super) start: u64,
+    pub(super) count: u64,
     /// The set, if not the last one made.
-    set: Option<String>,
+    pub(super) set: Option<String>,
 }
 
 impl State {
@@ -37,11 +41,37 @@ impl State {
             return self.list_all("", output);
         }
         self.session()?;
+        let (text, is_indented) = match text.strip_prefix("format") {
+            Some(rest) if rest.is_empty() || rest.starts_with(char::is_whitespace) => {
+                (rest.trim_start(), true)
+            }
+            _ => (text, false),
+        };
         let span = self.span(text)?;
-        let mut document = self.document();
+        if !self.settings.auto_wait {
+            return self.show_later(span, is_indented, output).await;
+        }
+        let mut document = self.document().indented(is_indented);
         let exit = self.present(&span, &mut document, output).await;
         output.end(&mut document)?;
         exit
+    }
+
+    /// Asks for records by one Present, whose answer is not waited for.
+    async fn show_later(&mut self, span: Span, is_indented: bool, output: &mut Output) -> Answer {
+        let options = self.present_options(&span)?;
+        let present = move |session: Session| {
+            let (Span { start, count, .. }, options) = (span.clone(), options.clone());
+            let answer = async move { session.present(start, count, &options).await };
+            request(answer, move |state, result, output| {
+                let mut document = state.document().indented(is_indented);
+                let exit = state.write_all(start, result.records, &mut document, output);
+                output.end(&mut document)?;
+                say_diagnostics(&result.diagnostics, output);
+                Ok(exit?)
+            })
+        };
+        self.send(present, output).await
     }
 
     /// `all`, `N[+M[+SET]]`, or nothing for the next record.
@@ -86,8 +116,9 @@ impl State {
         let mut exit = Exit::Delivered;
         let mut position = span.start;
         let end = span.start.saturating_add(span.count);
+        let mut chunk = self.chunk();
         while position < end {
-            let records = fetch(&session, position, end - position, &options).await?;
+            let records = fetch(&session, position, end - position, &mut chunk, &options).await?;
             let came = u64::try_from(records.len()).unwrap_or(u64::MAX);
             exit = exit.and(self.write_all(position, records, document, output)?);
             position = position.saturating_add(came);
@@ -95,37 +126,61 @@ impl State {
         Ok(exit)
     }
 
-    fn present_options(&self, span: &Span) -> Result<PresentOptions, Stop> {
+    pub(super) fn present_options(&self, span: &Span) -> Result<PresentOptions, Stop> {
         let settings = &self.settings;
         let result_set = match &span.set {
             Some(name) => name.clone(),
             None => self.result_set()?.name,
         };
-        let is_complex = settings.schema.is_some() || settings.record_syntaxes.len() > 1;
+        let (syntaxes, element_set) = (self.record_syntaxes(), self.element_set());
+        let is_complex = settings.schema.is_some() || syntaxes.len() > 1;
         let composition = is_complex.then(|| CompSpec {
-            select_alternative_syntax: settings.record_syntaxes.len() > 1,
+            select_alternative_syntax: syntaxes.len() > 1,
             generic: Some(Specification {
                 schema: settings.schema.clone().into(),
-                element_spec: settings
-                    .element_set
+                element_spec: element_set
                     .clone()
                     .map(z3950_asn1::apdu::ElementSpec::ElementSetName),
             }),
             db_specific: None,
-            record_syntax: (settings.record_syntaxes.len() > 1)
-                .then(|| settings.record_syntaxes.clone()),
+            record_syntax: (syntaxes.len() > 1).then(|| syntaxes.clone()),
         });
         Ok(PresentOptions {
             result_set: result_set.as_str().into(),
-            element_set: settings.element_set.clone(),
+            element_set,
             composition,
-            record_syntax: match settings.record_syntaxes.as_slice() {
+            record_syntax: match syntaxes.as_slice() {
                 [syntax] => Some(*syntax),
                 _ => None,
             },
             other_info: settings.other_info(),
             ..PresentOptions::default()
         })
+    }
+
+    /// The record syntaxes to ask for, best first: those of the settings, else that of the profile.
+    pub(super) fn record_syntaxes(&self) -> Vec<Oid> {
+        match self.settings.record_syntaxes.as_slice() {
+            [] => self
+                .profile()
+                .and_then(|profile| profile.record_syntax)
+                .into_iter()
+                .collect(),
+            named => named.to_vec(),
+        }
+    }
+
+    /// The element set to ask for: that of the settings, else that of the profile.
+    pub(super) fn element_set(&self) -> Option<InternationalString> {
+        let known = |profile: &Profile| profile.element_set.as_deref().map(Into::into);
+        let named = self.settings.element_set.clone();
+        named.or_else(|| self.profile().and_then(known))
+    }
+
+    /// How many records to ask for at once.
+    fn chunk(&self) -> u64 {
+        let known = self.profile().and_then(|profile| profile.chunk);
+        known.map_or(CHUNK, u64::from).max(1)
     }
 
     /// Writes records from a position on, and the diagnostics in their places.
@@ -186,7 +241,7 @@ impl State {
         let span = self.span(rest)?;
         let options = self.present_options(&span)?;
         let format = format_of(path).unwrap_or(self.settings.output);
-        let mut document = Document::new(format, self.settings.marc_charset);
+        let mut document = Document::new(format, self.record_charset());
         let mut file = File::create(path).map_err(|error| Stop::file(path, &error))?;
         let mut put = |octets: &[u8]| {
             file.write_all(octets)
@@ -195,8 +250,9 @@ impl State {
         let mut exit = Exit::Delivered;
         let (mut position, mut saved) = (span.start, 0_u64);
         let end = span.start.saturating_add(span.count);
+        let mut chunk = self.chunk();
         while position < end {
-            for record in fetch(&session, position, end - position, &options).await? {
+            for record in fetch(&session, position, end - position, &mut chunk, &options).await? {
                 let reason = match record {
                     ResultRecord::Record { external, .. } => {
                         let rendered = document.record(&external);
@@ -222,88 +278,29 @@ impl State {
         output.note(&format!("{saved} {word} in {path}"));
         Ok(exit)
     }
-
-    pub(super) async fn make_url(&mut self, text: &str, output: &mut Output) -> Answer {
-        let set = self.result_set()?;
-        let span = match text {
-            // The record last shown, or the first.
-            "" => Span {
-                start: set.next.saturating_sub(1).max(1),
-                count: 1,
-                set: None,
-            },
-            text => span(text)
-                .filter(|span| span.count == 1)
-                .ok_or(Stop::Usage)?,
-        };
-        let options = PresentOptions {
-            record_syntax: Some(
-                self.settings
-                    .record_syntaxes
-                    .first()
-                    .copied()
-                    .unwrap_or(oid::USMARC),
-            ),
-            composition: None,
-            ..self.present_options(&span)?
-        };
-        let session = self.session()?;
-        let (database, external) = match fetch(&session, span.start, 1, &options).await?.pop() {
-            Some(ResultRecord::Record { database, external }) => (database, external),
-            Some(ResultRecord::Diagnostic { diagnostic, .. }) => {
-                let reason = Diagnostics(vec![diagnostic]).to_string();
-                return Err(Stop::Because(Exit::Refused, reason));
-            }
-            None => return Err(Stop::wrong("the server sent no record")),
-        };
-        let octets = match RetrievedRecord::of(&external) {
-            RetrievedRecord::Marc(octets) => octets,
-            _ => {
-                return Err(Stop::wrong(
-                    "the record is no MARC record, so nobody here knows its identifier",
-                ));
-            }
-        };
-        let number = iso2709::parse(&octets).ok().and_then(|parsed| {
-            let number = parsed.record.control_number()?.trim_ascii().to_vec();
-            (!number.is_empty()).then_some(number)
-        });
-        let number =
-            number.ok_or_else(|| Stop::wrong("the record has no control number (field 001)"))?;
-        let place = self.place().map(|place| place.target.clone());
-        let target = super::sessions::parse(&place.unwrap_or_default())?;
-        let database = match database {
-            Some(name) => Octets::from(name.as_bytes()),
-            None => self
-                .searched()
-                .first()
-                .map(|name| Octets::from(name.0.as_bytes()))
-                .unwrap_or_else(|| Octets::from(super::DEFAULT_DATABASE)),
-        };
-        let url = Z3950Url::builder(Kind::Retrieval, target.endpoint.host())
-            .port(target.endpoint.port())
-            .database(database)
-            .docid(number);
-        let url = match &options.element_set {
-            Some(name) => url.element_set(name.as_bytes()),
-            None => url,
-        };
-        let url = url
-            .build()
-            .map_err(|error| Stop::wrong(error.to_string()))?;
-        output.line(&url.to_string())?;
-        Ok(Exit::Delivered)
-    }
 }
 
-/// Some records from a position on; at least one.
-async fn fetch(
+/// Some records from a position on, as many as `chunk` says; at least one. A server that has not the room for so many is
+/// asked for fewer from then on.
+pub(super) async fn fetch(
     session: &Session,
     position: u64,
     count: u64,
+    chunk: &mut u64,
     options: &PresentOptions,
 ) -> Result<Vec<ResultRecord>, Stop> {
-    let result = session.present(position, count.min(CHUNK), options).await?;
+    let result = loop {
+        let asked = count.min(*chunk);
+        match session.present(position, asked, options).await {
+            Err(Error::Refused { diagnostics, .. })
+                if asked > 1
+                    && diagnostics.condition() == Some(Condition::RESOURCES_EXHAUSTED.0) =>
+            {
+                *chunk = asked / 2;
+            }
+            result => break result?,
+        }
+    };
     if result.records.is_empty() {
         return Err(Stop::Because(
             Exit::Transport,
@@ -314,7 +311,7 @@ async fn fetch(
 }
 
 /// `N`, `N+M` or `N+M+SET`, numbers from 1.
-fn span(text: &str) -> Option<Span> {
+pub(super) fn span(text: &str) -> Option<Span> {
     let mut parts = text.splitn(3, '+').map(str::trim);
     let number = |text: &str| text.parse().ok().filter(|&number: &u64| number > 0);
     Some(Span {

@@ -1,6 +1,7 @@
 //! What the prompt remembers between commands, and how a line becomes one of them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use z3950_asn1::apdu::{AttributesPlusTerm, DatabaseName, External};
 use z3950_asn1::charset::Charset;
@@ -8,23 +9,20 @@ use z3950_asn1::oid::Oid;
 use z3950_asn1::query::Dialects;
 
 use super::command::{self, Answer, Run, Stop};
+use super::opening::{Way, Ways};
 use super::settings::Settings;
-use super::tape::{Tape, Taped};
+use super::waiting::UnderWay;
 use crate::cli::Exit;
 use crate::cli::output::{Failure, Output};
-use crate::client::Client;
-use crate::error::Error;
+use crate::pace::Clock;
+use crate::profile::Profile;
 use crate::render::{Document, Format};
 use crate::session::Session;
-use crate::transport::Routes;
 use crate::url::Mode;
 
 /// The state of the prompt.
 pub(crate) struct State {
-    pub(super) client: Client,
-    /// The ways that the client goes too.
-    pub(super) routes: Routes,
-    pub(super) tape: Tape,
+    pub(super) ways: Ways,
     pub(super) mode: Mode,
     pub(super) settings: Settings,
     pub(super) dialects: Dialects,
@@ -32,8 +30,10 @@ pub(crate) struct State {
     pub(super) places: Vec<Place>,
     /// Which of them commands are for; an index of `places`.
     pub(super) current: usize,
-    /// Where the last session was opened, for `open` alone.
-    pub(super) last_target: Option<String>,
+    /// Where the last session was opened, for `open` alone; it may hold a password.
+    pub(super) last_target: Option<Vec<u8>>,
+    /// Requests whose answers nobody waits for yet.
+    pub(super) under_way: UnderWay,
     /// The databases of sessions that name none.
     pub(super) databases: Vec<DatabaseName>,
     pub(super) last_record: Option<External>,
@@ -50,8 +50,10 @@ pub(crate) struct State {
 
 /// A session, and what belongs to it.
 pub(super) struct Place {
-    pub(super) target: String,
+    pub(super) way: Way,
     pub(super) session: Session,
+    /// When the server may be asked again; sessions with one server share it.
+    pub(super) clock: Arc<Clock>,
     pub(super) databases: Vec<DatabaseName>,
     /// How many sets were named.
     pub(super) sets_named: u64,
@@ -85,12 +87,11 @@ const MAX_HISTORY: usize = 1000;
 const MAX_SETS: usize = 10_000;
 
 impl State {
-    /// A prompt without a session, whose client goes the ways of `taped`.
+    /// A prompt without a session.
     ///
     /// Records are written in this format, read in this character set whatever they say, if one is given.
     pub(crate) fn new(
-        client: Client,
-        Taped { routes, tape, .. }: Taped,
+        ways: Ways,
         mode: Mode,
         output: Format,
         charset: Option<Charset>,
@@ -102,15 +103,14 @@ impl State {
             ..Settings::default()
         };
         Self {
-            client,
-            routes,
-            tape,
+            ways,
             mode,
             settings,
             dialects: Dialects::default(),
             places: Vec::new(),
             current: 0,
             last_target: None,
+            under_way: UnderWay::default(),
             databases: Vec::new(),
             last_record: None,
             history: Vec::new(),
@@ -123,7 +123,20 @@ impl State {
 
     /// The records of one answer, none of them written yet.
     pub(super) fn document(&self) -> Document {
-        Document::new(self.settings.output, self.settings.marc_charset)
+        Document::new(self.settings.output, self.record_charset())
+    }
+
+    /// The character set that records are in, if the settings or the profile know.
+    pub(super) fn record_charset(&self) -> Option<Charset> {
+        let known = |profile: &Profile| profile.record_charset;
+        self.settings
+            .marc_charset
+            .or_else(|| self.profile().and_then(known))
+    }
+
+    /// What is known of the server.
+    pub(super) fn profile(&self) -> Option<&Profile> {
+        self.place().map(|place| &place.way.profile)
     }
 
     /// Whether a session is open.
@@ -149,12 +162,27 @@ impl State {
         }
     }
 
-    /// The databases that were named so far.
+    /// The databases that were named so far, and those that profiles of the servers name.
     pub(super) fn known_databases(&self) -> Vec<String> {
         let named = self.places.iter().flat_map(|place| &place.databases);
         let named = named.chain(&self.databases);
         let mut names: Vec<String> = named
             .map(|name| name.0.to_string_lossy().into_owned())
+            .collect();
+        let profiles = self.places.iter().map(|place| &place.way.profile);
+        names.extend(profiles.flat_map(|profile| profile.databases.iter().cloned()));
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// The targets that `open` knows: profiles by name, and the sessions there are.
+    pub(super) fn known_targets(&self) -> Vec<String> {
+        let profiles = self.ways.profiles.iter();
+        let opened = self.places.iter().map(|place| place.way.target());
+        let mut names: Vec<String> = profiles
+            .map(|(name, _)| name.to_owned())
+            .chain(opened)
             .collect();
         names.sort();
         names.dedup();
@@ -175,7 +203,6 @@ impl State {
         let farewells = sessions.iter().map(|place| place.session.close());
         // What ended otherwise need not be closed.
         let _ = futures_util::future::join_all(farewells).await;
-        self.client.close_all().await;
     }
 
     /// Carries out a line; what it answers is data, what goes wrong is said on standard error.
@@ -191,10 +218,20 @@ impl State {
             Run::Here(run) => run(self, arguments, output),
             Run::There(run) => run(self, arguments, output).await,
         };
+        self.said(answer, &entry.usage(), output)
+    }
+
+    /// Says why a command was not carried out, if it was not.
+    pub(super) fn said(
+        &self,
+        answer: Answer,
+        usage: &str,
+        output: &Output,
+    ) -> Result<Exit, Failure> {
         match answer {
             Ok(exit) => Ok(exit),
             Err(Stop::Usage) => {
-                output.error(&format!("usage: {}", entry.usage()));
+                output.error(&format!("usage: {usage}"));
                 Ok(Exit::Usage)
             }
             Err(Stop::Because(exit, reason)) => {
@@ -242,30 +279,15 @@ impl State {
         Some(place)
     }
 
-    /// Makes a request; where the user wants that, once more on a session opened anew if the server has dropped it.
-    pub(super) async fn ask<T>(
-        &mut self,
-        output: &mut Output,
-        request: impl AsyncFn(&Session) -> Result<T, Error>,
-    ) -> Result<T, Stop> {
-        let reconnects = self.settings.auto_reconnect;
-        if reconnects && self.place().is_some() && !self.is_open() {
-            self.reopen(output).await?;
-        }
-        let session = self.session()?;
-        match request(&session).await {
-            Err(error) if reconnects && error.is_connection_lost() => {
-                self.reopen(output).await?;
-                Ok(request(&self.session()?).await?)
-            }
-            result => Ok(result?),
-        }
-    }
-
     /// The result set, or that there is none.
     pub(super) fn result_set(&self) -> Result<ResultSet, Stop> {
         let set = self.place().and_then(|place| place.result_set.clone());
-        set.ok_or_else(|| Stop::wrong("there is no result set; find QUERY makes one"))
+        set.ok_or_else(|| {
+            Stop::wrong(match self.under_way.is_empty() {
+                true => "there is no result set; find QUERY makes one",
+                false => "there is no result set yet; wait_response takes up the answer to find",
+            })
+        })
     }
 
     /// Makes a set the one that commands are for.
@@ -299,21 +321,6 @@ impl State {
             return Err(Stop::Usage);
         }
         self.is_leaving = true;
-        Ok(Exit::Delivered)
-    }
-
-    pub(super) fn help(&mut self, name: &str, output: &mut Output) -> Answer {
-        if !name.is_empty() {
-            let entry = command::entry(name).ok_or_else(|| {
-                Stop::wrong(format!("there is no command {name}; help lists them"))
-            })?;
-            output.line(&entry.help())?;
-            return Ok(Exit::Delivered);
-        }
-        for entry in command::all() {
-            output.line(&format!("{:<20} {}", entry.name, entry.summary))?;
-        }
-        output.line("help COMMAND shows its arguments and examples")?;
         Ok(Exit::Delivered)
     }
 

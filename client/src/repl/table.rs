@@ -1,6 +1,8 @@
 //! The commands of the prompt: those of yaz-client under its names and in its order, then ours.
 
-use super::command::Completes::{Commands, Databases, Files, Indexes, Nothing, Settings, Words};
+use super::command::Completes::{
+    Commands, Databases, Files, Indexes, Nothing, Settings, Targets, Words,
+};
 use super::command::{Answer, Completes, Entry, Run, Work};
 use super::state::State;
 use crate::cli::output::Output;
@@ -53,25 +55,25 @@ const fn there(
 /// The commands of yaz-client; a prefix takes the first that begins so.
 #[rustfmt::skip]
 pub(super) const YAZ: &[Entry] = &[
-    there("open", "[TARGET]", "open a session: at a host as YAZ writes it, by a z39.50s URL, or again where the last one was",
-        &["open lib.example:2100/cat+maps", "open ssl:lib.example/cat", "open z39.50s://lib.example/cat;rs=sutrs", "open"],
-        Nothing, |state, text, output| Box::pin(state.open(text.as_bytes(), output))),
+    there("open", "[TARGET]", "open a session: at a host as YAZ writes it, at a target known by name, by a z39.50s URL, or again where the last one was",
+        &["open lib.example:2100/cat+maps", "open ssl:lib.example/cat", "open loc", "open z39.50s://lib.example/cat;rs=sutrs", "open"],
+        Targets, |state, text, output| Box::pin(state.open(text.as_bytes(), output))),
     here("quit", "", "close all sessions and leave", &[], Nothing, State::quit),
-    here("exit", "", "the same as quit", &[], Nothing, State::quit),
     there("find", "QUERY", "search for words, or by a query in PQF, CCL or CQL",
         &["find war peace", "find \"war and peace\"", "find ti:war au:tolstoy", "find @attr 1=4 war",
           "find @and @attr 1=4 war @attr 1=1003 tolstoy", "find ccl: ti=war and au=tolstoy",
           "find cql: dc.title=war and dc.creator=tolstoy"],
         Indexes, |state, text, output| Box::pin(state.find(text, output))),
-    here("facets", "[FIELD[:COUNT]...|none]", "ask for the most frequent terms of fields with the next searches",
-        &["facets author subject:5", "facets none"], Nothing, State::facets),
+    here("facets", "[FIELD[:COUNT]...|ATTRIBUTES[, ATTRIBUTES]...|none]", "ask for the most frequent terms of fields with the next searches",
+        &["facets author subject:5", "facets @attr 1=author @attr 3=5, @attr 1=subject", "facets none"], Words(&["none"]), State::facets),
     there("delete", "[SET...]", "delete result sets, or all of them", &["delete 1 2", "delete"],
         Nothing, |state, text, output| Box::pin(state.delete(text, output))),
     here("base", "[DATABASE...]", "name the databases to search, or show them; + stands for a blank in a name",
         &["base books", "base books serials"], Databases, State::base),
-    there("show", "[all|N[+M[+SET]]|settings]", "show the next record, record N, or M records from N on; Enter shows the next",
-        &["show", "show 3", "show 1+10", "show 1+10+2", "show all", "show settings"],
-        Words(&["all", "settings"]), |state, text, output| Box::pin(state.show(text, output))),
+    there("show", "[format] [all|N[+M[+SET]]] or settings",
+        "show the next record, record N, or M records from N on; format sets XML out, an element a line; Enter shows the next",
+        &["show", "show 3", "show 1+10", "show 1+10+2", "show all", "show format 1", "show settings"],
+        Words(&["all", "format", "settings"]), |state, text, output| Box::pin(state.show(text, output))),
     there("scan", "[TERM]", "list the terms of an index from one on; without a term, those that follow",
         &["scan @attr 1=4 war", "scan ti:war", "scan"],
         Indexes, |state, text, output| Box::pin(state.scan(text, output))),
@@ -96,8 +98,10 @@ pub(super) const YAZ: &[Entry] = &[
     here("status", "", "show the bounds of records that come with a search", &[], Nothing, State::status),
     here("setnames", "[on|off]", "give each result set a name of its own: 1, 2 …; as the server allows unless set",
         &["setnames on", "setnames 0"], ON_OFF, State::set_names),
-    there("cancel", "", "tell the server to stop what is under way, as Ctrl-C does", &[],
-        Nothing, |state, _, output| Box::pin(state.cancel(output))),
+    there("cancel", "[wait]", "tell the server to stop what is under way, as Ctrl-C does; wait takes up what it answers", &["cancel", "cancel wait"],
+        Words(&["wait"]), |state, text, output| Box::pin(state.cancel(text, output))),
+    there("cancel_find", "QUERY", "search, and tell the server at once to stop", &["cancel_find @attr 1=4 war"],
+        Indexes, |state, text, output| Box::pin(state.cancel_find(text, output))),
     here("format", "[SYNTAX...|none]", "name the record syntax to ask for, several to choose from, or show it",
         &["format usmarc", "format sutrs", "format xml usmarc", "format 1.2.840.10003.5.109.10", "format none"],
         SYNTAXES, State::record_syntax),
@@ -111,9 +115,10 @@ pub(super) const YAZ: &[Entry] = &[
         &["querytype ccl2rpn", "querytype cql", "querytype auto"], QUERY_TYPES, State::querytype),
     here("refid", "[ID]", "the referenceId that requests bear; without one, they bear none of yours", &["refid r1", "refid"],
         Nothing, State::reference_id),
-    there("itemorder", "item N|xml N DOCUMENT", "order record N of the result set; a document is \"text\", a word or <FILE",
-        &["itemorder item 1", "itemorder xml 1 <order.xml"],
-        Words(&["item", "xml"]), |state, text, output| Box::pin(state.item_order(text, output))),
+    there("itemorder", "item N | ill N [DOCUMENT] | xml N DOCUMENT",
+        "order record N of the result set: by its place alone, by an ILL-Request made of the record or of one's own, or by an XML document; a document is \"text\", a word or <FILE",
+        &["itemorder item 1", "itemorder ill 1", "itemorder ill 1 <request.ber", "itemorder xml 1 <order.xml"],
+        Words(&["item", "ill", "xml"]), |state, text, output| Box::pin(state.item_order(text, output))),
     there("update", "insert|replace|delete|update ID|none [DOCUMENT]",
         "change the database by a record: \"text\", a word, <FILE, or the record last shown",
         &["update insert id7 <record.xml", "update delete id7"],
@@ -131,7 +136,7 @@ pub(super) const YAZ: &[Entry] = &[
         CHARSETS, State::charset),
     here("negcharset", "[NAME[,NAME]... [0|1]|-]", "propose character sets to the next server; 1 for records too",
         &["negcharset utf-8 1", "negcharset -"], CHARSETS, State::negotiated_charset),
-    here("displaycharset", "[NAME|auto|-]", "the character set of the terminal, which is UTF-8", &["displaycharset utf-8"],
+    here("displaycharset", "[NAME|auto|-]", "the character set that is written, UTF-8 unless said otherwise", &["displaycharset iso-8859-1", "displaycharset -"],
         CHARSETS, State::display_charset),
     here("marccharset", "[NAME|auto|-]", "the character set that MARC records are in, whatever they say", &["marccharset marc-8"],
         CHARSETS, State::marc_charset),
@@ -142,6 +147,8 @@ pub(super) const YAZ: &[Entry] = &[
         Files, |state, text, output| Box::pin(state.source(text, output))),
     there(".", "FILE", "the same as source", &[". daily.z3950"],
         Files, |state, text, output| Box::pin(state.source(text, output))),
+    there("!", "[COMMAND]", "run a command of the shell, or the shell itself", &["! ls *.mrc", "!date"],
+        Files, |_, text, output| Box::pin(super::script::shell(text, output))),
     here("set_apdufile", "[FILE|-]", "write every APDU to a file, or standard error; without one, no more", &["set_apdufile apdus.log"],
         Files, State::set_apdufile),
     here("set_berfile", "[FILE|-]", "write the BER values of every APDU to a file, or standard error", &["set_berfile -"],
@@ -150,13 +157,18 @@ pub(super) const YAZ: &[Entry] = &[
         Files, State::set_marcdump),
     here("set_cclfile", "FILE", "read what the qualifiers of CCL mean", &["set_cclfile default.bib"], Files, State::set_cclfile),
     here("set_cqlfile", "FILE", "read what the indexes of CQL mean", &["set_cqlfile pqf.properties"], Files, State::set_cqlfile),
-    here("set_auto_reconnect", "[on|off]", "open a session anew when the server has dropped it, once for each request",
-        &["set_auto_reconnect on"], ON_OFF, State::set_auto_reconnect),
+    here("set_auto_reconnect", "[on|off|idle]",
+        "open a session anew for find and scan when the server has dropped it: always, never, or where nobody was using it, as it is at first",
+        &["set_auto_reconnect on"], Words(&["on", "off", "idle"]), State::set_auto_reconnect),
+    here("set_auto_wait", "[on|off]", "wait for the answer to each request, or leave it to wait_response",
+        &["set_auto_wait off"], ON_OFF, State::set_auto_wait),
     here("set_otherinfo", "INDEX OID TEXT", "add a text to every request, in one of ten places",
         &["set_otherinfo 0 1.2.840.10003.10.1000.81.3 192.0.2.1"], Nothing, State::set_otherinfo),
     here("list_otherinfo", "[INDEX]", "show what is added to requests", &[], Nothing, State::list_otherinfo),
     here("clear_otherinfo", "[INDEX]", "add nothing to requests", &["clear_otherinfo 0"], Nothing, State::clear_otherinfo),
     here("list_all", "", "show all settings", &[], Nothing, State::list_all),
+    there("wait_response", "[COUNT]", "take up the answers to requests that were not waited for, oldest first", &["wait_response", "wait_response 2"],
+        Nothing, |state, text, output| Box::pin(state.wait_response(text, output))),
     there("sleep", "SECONDS", "wait", &["sleep 1"], Nothing, |_, text, _| Box::pin(super::script::sleep(text))),
     here("register_oid", "NAME CLASS OID", "give an object identifier a name, for format and schema",
         &["register_oid mine recsyn 1.2.840.10003.5.1000.99.1"], Nothing, State::register_oid),
@@ -166,7 +178,11 @@ pub(super) const YAZ: &[Entry] = &[
         Words(&["search", "present", "delSet", "scan", "sort", "namedResultSets", "extendedServices", "default"]),
         State::options),
     here("zversion", "[1|2|3]", "the highest version of Z39.50 to offer", &["zversion 2"], Words(&["2", "3"]), State::version),
-    here("help", "[COMMAND]", "list the commands, or explain one", &["help find"], Commands, State::help),
+    there("init", "[TARGET]", "say Init once more in this session, as the settings are now; or open a session elsewhere", &["init"],
+        Targets, |state, text, output| Box::pin(state.init_again(text, output))),
+    here("help", "[COMMAND]", "list the commands, or explain one; also: queries, prox", &["help find", "help prox"], Commands, State::help),
+    // The last one, as yaz-client has it: e is elements.
+    here("exit", "", "the same as quit", &[], Nothing, State::quit),
 ];
 
 /// Commands that yaz-client does not have; they need their full name.
@@ -185,3 +201,23 @@ pub(super) const OURS: &[Entry] = &[
     there("makeurl", "[N]", "the z39.50r URL of record N, by its control number", &["makeurl 3"],
         Nothing, |state, text, output| Box::pin(state.make_url(text, output))),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The commands of yaz-client that people and scripts need, in the order in which a prefix finds them.
+    const ORDER: &str = "open quit find facets delete base show scan setscan scanstep scanpos scansize sort sort+ \
+        authentication lslb ssub mspn status setnames cancel cancel_find format schema elements close querytype refid \
+        itemorder update update0 xmles packagename proxy charset negcharset displaycharset marccharset querycharset lang \
+        source . ! set_apdufile set_berfile set_marcdump set_cclfile set_cqlfile set_auto_reconnect set_auto_wait \
+        set_otherinfo list_otherinfo clear_otherinfo list_all wait_response sleep register_oid cclparse options zversion \
+        init help exit";
+
+    #[test]
+    fn the_commands_of_yaz_client_stand_in_their_order() {
+        let names: Vec<&str> = YAZ.iter().map(|entry| entry.name).collect();
+        let expected: Vec<&str> = ORDER.split_whitespace().collect();
+        assert_eq!(names, expected);
+    }
+}

@@ -58,8 +58,10 @@ enum Direction {
 pub(crate) struct Taped {
     pub(crate) routes: Routes,
     pub(crate) tape: Tape,
-    /// Where to go, and through which proxy; without one, by TCP to what is asked for.
-    pub(crate) endpoint: Option<(Endpoint, Option<String>)>,
+    /// Where to go.
+    pub(crate) endpoint: Endpoint,
+    /// Through which proxy, if one is named for this target alone.
+    pub(crate) proxy: Option<String>,
 }
 
 impl Connect for Taped {
@@ -70,10 +72,7 @@ impl Connect for Taped {
         timeouts: &'a Timeouts,
     ) -> BoxFuture<'a, Result<BoxStream, Error>> {
         Box::pin(async move {
-            let connector = match &self.endpoint {
-                Some((endpoint, proxy)) => self.routes.to(endpoint, proxy.as_deref()),
-                None => self.routes.to(&Endpoint::Tcp(host.clone(), port), None),
-            };
+            let connector = self.routes.to(&self.endpoint, self.proxy.as_deref());
             let connector = connector.map_err(|error| Error::Unavailable {
                 phase: Phase::Connect,
                 cause: Cause::Other(Arc::new(io::Error::other(error))),
@@ -243,23 +242,25 @@ fn said(apdu: &Apdu) -> String {
             format!("{query} in {}, into set {set}", databases.join(" "))
         }
         Apdu::SearchResponse(response) => match response.search_status {
-            true => format!("{} hits", response.result_count),
+            true => counted(response.result_count, "hit"),
             false => "failed".into(),
         },
         Apdu::PresentRequest(request) => format!(
-            "{} records from {} on, of set {}",
-            request.number_of_records_requested,
+            "{} from {} on, of set {}",
+            counted(request.number_of_records_requested, "record"),
             request.result_set_start_point,
             request.result_set_id.0.to_string_lossy()
         ),
         Apdu::PresentResponse(response) => format!(
-            "{} records, {}",
-            response.number_of_records_returned, response.present_status
+            "{}, {}",
+            counted(response.number_of_records_returned, "record"),
+            response.present_status
         ),
-        Apdu::ScanRequest(request) => format!("{} terms", request.number_of_terms_requested),
+        Apdu::ScanRequest(request) => counted(request.number_of_terms_requested, "term"),
         Apdu::ScanResponse(response) => format!(
-            "{} terms, {}",
-            response.number_of_entries_returned, response.scan_status
+            "{}, {}",
+            counted(response.number_of_entries_returned, "term"),
+            response.scan_status
         ),
         Apdu::SortResponse(response) => response.sort_status.to_string(),
         Apdu::DeleteResultSetResponse(response) => response.delete_operation_status.to_string(),
@@ -268,6 +269,12 @@ fn said(apdu: &Apdu) -> String {
         _ => return name.to_owned(),
     };
     format!("{name}: {words}")
+}
+
+/// `1 hit`, `2 hits`
+fn counted(count: i64, word: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {word}{ending}")
 }
 
 impl State {
@@ -281,7 +288,7 @@ impl State {
             "" => 2,
             number => number.parse().map_err(|_| Stop::Usage)?,
         };
-        let apdus: Vec<Noted> = self.tape.kept().apdus.iter().cloned().collect();
+        let apdus: Vec<Noted> = self.ways.tape.kept().apdus.iter().cloned().collect();
         let first = apdus.len().saturating_sub(count);
         for noted in apdus.iter().skip(first) {
             let length = noted.length;
@@ -298,12 +305,12 @@ impl State {
     }
 
     pub(super) fn set_apdufile(&mut self, path: &str, _: &mut Output) -> Answer {
-        self.tape.kept().apdu_file = log_file(path)?;
+        self.ways.tape.kept().apdu_file = log_file(path)?;
         Ok(Exit::Delivered)
     }
 
     pub(super) fn set_berfile(&mut self, path: &str, _: &mut Output) -> Answer {
-        self.tape.kept().ber_file = log_file(path)?;
+        self.ways.tape.kept().ber_file = log_file(path)?;
         Ok(Exit::Delivered)
     }
 }

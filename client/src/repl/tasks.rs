@@ -2,17 +2,25 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::time::SystemTime;
 
 use z3950_asn1::apdu::External;
+use z3950_asn1::charset::{Options, to_utf8};
 use z3950_asn1::es::update::{Action, RecordId};
 use z3950_asn1::oid::{self, Oid};
+use z3950_asn1::record::iso2709;
 
 use super::command::{Answer, Stop};
 use super::search::say_diagnostics;
 use super::state::State;
-use crate::cli::Exit;
+use super::waiting::request;
 use crate::cli::output::Output;
-use crate::service::extended::{DatabaseUpdate, Order, Task, TaskOptions, UpdateVersion};
+use crate::cli::{Exit, task_lines};
+use crate::service::extended::{
+    DatabaseUpdate, Order, Task, TaskOptions, TaskResult, UpdateVersion, ill_request,
+    ill_request_of,
+};
+use crate::session::Session;
 
 /// The largest document taken from a file, in octets.
 const MAX_DOCUMENT: u64 = 16 << 20;
@@ -65,18 +73,37 @@ impl State {
     pub(super) async fn item_order(&mut self, text: &str, output: &mut Output) -> Answer {
         let (kind, rest) = next(text).ok_or(Stop::Usage)?;
         let (number, rest) = next(rest).ok_or(Stop::Usage)?;
-        let number: i64 = number.parse().map_err(|_| Stop::Usage)?;
+        let number: u32 = number.parse().map_err(|_| Stop::Usage)?;
+        let set = self.result_set()?;
         let request = match (kind, document(rest)?) {
             ("item", None) => None,
+            ("ill", None) => self.request_for(number.into()).await?,
+            ("ill", Some(octets)) => {
+                let request = ill_request_of(octets);
+                Some(request.ok_or_else(|| Stop::wrong("the document is no ILL-Request in BER"))?)
+            }
             ("xml", Some(document)) => Some(External::octet_aligned(oid::XML, document)),
             _ => return Err(Stop::Usage),
         };
         let order = Order {
-            item: Some((self.result_set()?.name.into(), number)),
+            item: Some((set.name.as_str().into(), number.into())),
             request,
             ..Order::default()
         };
         self.task(order.task(), output).await
+    }
+
+    /// An ILL-Request for the record at a position.
+    async fn request_for(&mut self, position: u64) -> Result<Option<External>, Stop> {
+        let (_, octets) = self.marc_record(position).await?;
+        let parsed = iso2709::parse(&octets);
+        let parsed = parsed.map_err(|error| Stop::wrong(format!("the record: {error}")))?;
+        let options = Options {
+            charset: self.record_charset(),
+            ..Options::default()
+        };
+        let record = to_utf8(&parsed.record, &options).record;
+        ill_request(&record, SystemTime::now()).map_err(|error| Stop::wrong(error.to_string()))
     }
 
     pub(super) async fn xml_service(&mut self, text: &str, output: &mut Output) -> Answer {
@@ -102,22 +129,27 @@ impl State {
             other_info: self.settings.other_info(),
             ..TaskOptions::default()
         };
-        let result = self.session()?.task(task, &options).await?;
-        output.line(&format!("task: {}", result.status))?;
-        say_diagnostics(&result.diagnostics, output);
-        if let Some(package) = result.package() {
-            if let Some(name) = &package.package_name {
-                output.line(&format!("package: {}", name.to_string_lossy()))?;
-            }
-            output.line(&format!("state: {}", package.task_status))?;
-        }
-        Ok(Exit::Delivered)
+        let order = move |session: Session| {
+            let (task, options) = (task.clone(), options.clone());
+            let answer = async move { session.task(task, &options).await };
+            request(answer, |_, result, output| say_task(&result, output))
+        };
+        self.send(order, output).await
     }
 
     pub(super) fn package_name(&mut self, text: &str, _: &mut Output) -> Answer {
         self.settings.package_name = (!text.is_empty()).then(|| text.into());
         Ok(Exit::Delivered)
     }
+}
+
+/// What became of a task, and its package where it came.
+fn say_task(result: &TaskResult, output: &mut Output) -> Answer {
+    for line in task_lines(result) {
+        output.line(&line)?;
+    }
+    say_diagnostics(&result.diagnostics, output);
+    Ok(Exit::Delivered)
 }
 
 /// The next word and what follows it.

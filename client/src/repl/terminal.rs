@@ -1,6 +1,8 @@
 //! The prompt of a person: editing, history in `~/.z3950_history`, the Tab key, and passwords that are not echoed.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::io::{self, Write};
 
 use rustyline::completion::{Completer, FilenameCompleter};
 use rustyline::error::ReadlineError;
@@ -12,16 +14,21 @@ use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
 use z3950_asn1::query::names;
 
 use super::command::{self, Completes};
+use super::questions::Person;
 use super::script::at_home;
 use super::settings;
-use crate::cli::output::Failure;
+use super::state::State;
+use crate::cli::output::{Failure, Output};
+use crate::render::escape_controls;
 
 /// How many lines are remembered.
 const MAX_HISTORY: usize = 1000;
 
-/// An editor on the terminal.
+/// An editor on the terminal. What is typed while nobody reads it waits for the next line.
 pub(crate) struct Terminal {
     editor: Editor<Assistant, DefaultHistory>,
+    /// Lines that came in one piece with the one before, as pasted text does.
+    pasted: VecDeque<String>,
 }
 
 /// What a person typed.
@@ -48,7 +55,10 @@ impl Terminal {
             // There is none the first time.
             let _ = editor.load_history(&path);
         }
-        Ok(Self { editor })
+        Ok(Self {
+            editor,
+            pasted: VecDeque::new(),
+        })
     }
 
     /// The lines of earlier times, oldest first.
@@ -56,12 +66,25 @@ impl Terminal {
         self.editor.history().iter().cloned().collect()
     }
 
-    /// The next line; `databases` are offered by the Tab key.
-    pub(super) fn line(&mut self, prompt: &str, databases: Vec<String>) -> Result<Typed, Failure> {
-        if let Some(assistant) = self.editor.helper_mut() {
-            assistant.databases = databases;
+    /// The next line; the Tab key offers what the state knows.
+    pub(super) fn line(&mut self, state: &State, output: &mut Output) -> Result<Typed, Failure> {
+        if let Some(line) = self.pasted.pop_front() {
+            output.line(&format!("{}{line}", state.prompt()))?;
+            return Ok(Typed::Line(line));
         }
-        self.read(prompt)
+        if let Some(assistant) = self.editor.helper_mut() {
+            assistant.databases = state.known_databases();
+            assistant.targets = state.known_targets();
+        }
+        Ok(match self.read(&state.prompt())? {
+            Typed::Line(text) => {
+                let mut lines = text.lines().map(str::to_owned);
+                let first = lines.next().unwrap_or_default();
+                self.pasted.extend(lines);
+                Typed::Line(first)
+            }
+            other => other,
+        })
     }
 
     /// Remembers a line for the arrow keys, and for the next time.
@@ -71,6 +94,11 @@ impl Terminal {
         if let Some(path) = at_home(".z3950_history") {
             let _ = self.editor.append_history(&path);
         }
+    }
+
+    /// Passes over the lines that were pasted behind the last one.
+    pub(super) fn give_up(&mut self) {
+        self.pasted.clear();
     }
 
     /// A line that is not shown.
@@ -104,10 +132,30 @@ impl Terminal {
     }
 }
 
+impl Person for Terminal {
+    fn hears(&mut self, words: &str) {
+        // Where nobody reads it, nobody will answer either.
+        let _ = writeln!(io::stderr(), "{}", escape_controls(words));
+    }
+
+    fn answers(&mut self, prompt: &str, is_secret: bool) -> Option<String> {
+        let prompt = escape_controls(prompt);
+        let typed = match is_secret {
+            true => self.password(&prompt),
+            false => self.read(&prompt),
+        };
+        match typed {
+            Ok(Typed::Line(line)) => Some(line),
+            Ok(Typed::GivenUp | Typed::End) | Err(_) => None,
+        }
+    }
+}
+
 /// What the editor asks while a line is typed.
 #[derive(Default)]
 struct Assistant {
     databases: Vec<String>,
+    targets: Vec<String>,
     hides: bool,
 }
 
@@ -158,8 +206,13 @@ impl Completer for Assistant {
 
 /// What may follow: `None` for the name of a command.
 fn of_line(typed: &str) -> Option<Completes> {
-    let (name, _) = typed.trim_start().split_once(char::is_whitespace)?;
-    Some(command::entry(name).map_or(Completes::Nothing, |entry| entry.completes))
+    let (name, behind) = typed.trim_start().split_once(char::is_whitespace)?;
+    let completes = command::entry(name).map_or(Completes::Nothing, |entry| entry.completes);
+    match behind.trim_start().contains(char::is_whitespace) {
+        // The value of a setting is completed as behind the command of its name.
+        true if completes == Completes::Settings => of_line(behind),
+        _ => Some(completes),
+    }
 }
 
 impl Assistant {
@@ -179,6 +232,7 @@ impl Assistant {
                 .map(|index| format!("{}:", index.name))
                 .collect(),
             Some(Completes::Settings) => names_of(settings::NAMES),
+            Some(Completes::Targets) => self.targets.clone(),
             Some(Completes::Words(words)) => names_of(words),
         };
         let lower = word.to_ascii_lowercase();
@@ -199,6 +253,7 @@ mod tests {
     fn what_fits_is_offered() {
         let assistant = Assistant {
             databases: vec!["books".into(), "serials".into()],
+            targets: vec!["loc".into(), "lib.example:210/books".into()],
             hides: false,
         };
         for (typed, offered) in [
@@ -210,6 +265,11 @@ mod tests {
             ("format us", &["usmarc"]),
             ("help hist", &["history"]),
             ("set setn", &["setnames"]),
+            ("set format us", &["usmarc"]),
+            ("set base bo", &["books"]),
+            ("open lo", &["loc"]),
+            ("open LIB", &["lib.example:210/books"]),
+            ("! l", &[]),
             ("fund x", &[]),
             ("quit ", &[]),
         ] {

@@ -1,7 +1,8 @@
 //! Delete: result sets the client no longer needs (Z39.50-2003 §3.2.4).
 
 use z3950_asn1::apdu::{
-    Apdu, DeleteFunction, DeleteResultSetRequest, DeleteSetStatus, ListStatus, Options, ResultSetId,
+    Apdu, DeleteFunction, DeleteResultSetRequest, DeleteSetStatus, ListStatus, Options,
+    OtherInformation, ResultSetId,
 };
 use z3950_asn1::types::InternationalString;
 
@@ -18,7 +19,7 @@ pub enum Delete {
 }
 
 impl Delete {
-    /// The request that says so.
+    /// The request that says so, without other information.
     pub fn request(self) -> DeleteResultSetRequest {
         let (delete_function, result_set_list) = match self {
             Self::Sets(names) => (
@@ -47,12 +48,17 @@ pub struct DeleteResult {
     pub not_deleted: Option<i64>,
     /// A word from the server.
     pub message: Option<String>,
+    /// Whatever else the server added.
+    pub other_info: Option<OtherInformation>,
 }
 
 /// Sends the request. A status other than success is data, as servers disagree on what counts as one.
-pub(crate) async fn delete(session: &Session, sets: Delete) -> Result<DeleteResult, Error> {
+pub(crate) async fn delete(
+    session: &Session,
+    request: DeleteResultSetRequest,
+) -> Result<DeleteResult, Error> {
     session.require(Phase::Delete, Options::DELETE, "delSet")?;
-    let response = match session.ask(sets.request().into()).await? {
+    let response = match session.ask(request.into()).await? {
         Apdu::DeleteResultSetResponse(response) => *response,
         other => return Err(super::unexpected(Phase::Delete, &other)),
     };
@@ -64,5 +70,6 @@ pub(crate) async fn delete(session: &Session, sets: Delete) -> Result<DeleteResu
         message: response
             .delete_message
             .map(|message| message.to_string_lossy().into_owned()),
+        other_info: response.other_info,
     })
 }

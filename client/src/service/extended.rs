@@ -1,7 +1,10 @@
 //! Extended services: tasks that outlive the operation which asks for them, such as updates and orders
 //! (Z39.50-2003 §3.2.9). What a task is about travels in an EXTERNAL of its own module, [`z3950_asn1::es`].
 
+mod export;
+mod ill;
 mod order;
+mod periodic;
 mod persistent;
 mod update;
 
@@ -14,7 +17,10 @@ use z3950_asn1::es::{TaskPackage, TaskParameters};
 use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::types::InternationalString;
 
+pub use self::export::{Delivery, Export};
+pub use self::ill::{ill_request, ill_request_of};
 pub use self::order::Order;
+pub use self::periodic::PeriodicQuery;
 pub use self::persistent::{KeptQuery, KeptResultSet};
 pub use self::update::{DatabaseUpdate, UpdateVersion};
 use crate::error::{Diagnostics, Error, Phase};
@@ -120,7 +126,7 @@ impl TaskOptions {
 /// What became of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskResult {
-    /// Whether it was done or only taken on.
+    /// Whether it was done, only taken on, or failed.
     pub status: OperationStatus,
     /// What the server says about it.
     pub diagnostics: Diagnostics,
@@ -147,6 +153,21 @@ pub(crate) async fn task(
     session: &Session,
     request: ExtendedServicesRequest,
 ) -> Result<TaskResult, Error> {
+    let result = outcome(session, request).await?;
+    match result.status {
+        OperationStatus::FAILURE => Err(Error::Refused {
+            phase: Phase::ExtendedServices,
+            diagnostics: result.diagnostics,
+        }),
+        _ => Ok(result),
+    }
+}
+
+/// The same, the status failure being a result like others.
+pub(crate) async fn outcome(
+    session: &Session,
+    request: ExtendedServicesRequest,
+) -> Result<TaskResult, Error> {
     session.require_granted(
         Phase::ExtendedServices,
         Options::EXTENDED_SERVICES,
@@ -156,16 +177,9 @@ pub(crate) async fn task(
         Apdu::ExtendedServicesResponse(response) => *response,
         other => return Err(super::unexpected(Phase::ExtendedServices, &other)),
     };
-    let diagnostics = Diagnostics(response.diagnostics.unwrap_or_default());
-    if response.operation_status == OperationStatus::FAILURE {
-        return Err(Error::Refused {
-            phase: Phase::ExtendedServices,
-            diagnostics,
-        });
-    }
     Ok(TaskResult {
         status: response.operation_status,
-        diagnostics,
+        diagnostics: Diagnostics(response.diagnostics.unwrap_or_default()),
         task_package: response.task_package,
         other_info: response.other_info,
     })

@@ -12,7 +12,9 @@ use z3950_asn1::format::charset_negotiation::{
 };
 use z3950_asn1::types::{Bits, InternationalString};
 
-use crate::error::{Diagnostics, Error, InitRejected};
+use crate::connection::Handle;
+use crate::error::{Diagnostics, Error, InitRejected, Phase};
+use crate::transport::Timeouts;
 
 /// `preferredMessageSize` offered, in octets.
 pub const PREFERRED_MESSAGE_SIZE: u32 = 1_048_576;
@@ -139,6 +141,23 @@ pub mod authenticate {
             user_id: user.map(Into::into),
             password: password.map(Into::into),
         })
+    }
+}
+
+/// Sends Init, offering what `options` say and what there is somebody to answer for.
+pub(crate) async fn init(
+    handle: &Handle,
+    options: &InitOptions,
+    answered: Options,
+    timeouts: Timeouts,
+) -> Result<ServerInfo, Error> {
+    let offered = InitOptions {
+        options: options.options | answered,
+        ..options.clone()
+    };
+    match handle.ask(offered.request().into(), timeouts).await? {
+        Apdu::InitializeResponse(response) => Ok(ServerInfo::new(&offered, &response)),
+        other => Err(super::unexpected(Phase::Init, &other)),
     }
 }
 

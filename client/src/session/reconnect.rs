@@ -34,45 +34,10 @@ pub enum Repeat {
     IfLost,
 }
 
-/// A session that is opened again when it is lost, once for each request.
-#[derive(Debug)]
-pub struct Reconnecting<R> {
-    session: Session,
-    reconnect: R,
-}
-
-impl<R: Reconnect> Reconnecting<R> {
-    /// Watches over `session`; `reconnect` opens the next one.
-    pub fn new(session: Session, reconnect: R) -> Self {
-        Self { session, reconnect }
+impl Repeat {
+    /// Whether a request that failed so may be made again.
+    pub(crate) fn allows(self, error: &Error) -> bool {
+        let is_unsent = matches!(error, Error::Ended { .. });
+        error.is_connection_lost() && (is_unsent || self == Self::IfLost)
     }
-
-    /// The session now in use.
-    pub fn session(&self) -> &Session {
-        &self.session
-    }
-
-    /// Makes a request, and once more on another session if the first was lost and `repeat` allows it.
-    ///
-    /// # Errors
-    /// Those of the last request, or of opening the session for it.
-    pub async fn run<T>(
-        &mut self,
-        repeat: Repeat,
-        request: impl AsyncFn(&Session) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        match request(&self.session).await {
-            Err(error) if may_be_repeated(&error, repeat) => {
-                tracing::info!(%error, "session lost, opening another");
-                self.session = self.reconnect.reconnect().await?;
-                request(&self.session).await
-            }
-            result => result,
-        }
-    }
-}
-
-fn may_be_repeated(error: &Error, repeat: Repeat) -> bool {
-    let is_unsent = matches!(error, Error::Ended { .. });
-    error.is_connection_lost() && (is_unsent || repeat == Repeat::IfLost)
 }

@@ -1,7 +1,8 @@
 //! The session as its users see it: in step whatever is dropped, closed once, ended with a reason.
 
 mod concurrency;
-mod reconnect;
+mod every_octet;
+mod init;
 mod server_requests;
 mod services;
 mod traps;

@@ -33,6 +33,8 @@ use tokio::time::Instant;
 pub use self::proxy::{NoProxy, Proxied, Proxy, ProxyError};
 pub use self::route::{RouteError, Routes};
 pub use self::tcp::Tcp;
+#[cfg(feature = "cli")]
+pub(crate) use self::tls::is_alert;
 #[cfg(feature = "tls")]
 pub use self::tls::{ClientCertificate, Tls, TlsError, TlsOptions};
 #[cfg(unix)]

@@ -189,6 +189,36 @@ impl Proxied {
         }
     }
 
+    /// The proxy went away, or speaks another protocol.
+    fn broken(&self, error: &dyn std::error::Error) -> Error {
+        let words = format!("{}: {error}", self.proxy);
+        Error::Unavailable {
+            phase: Phase::Proxy,
+            cause: Cause::Other(Arc::new(io::Error::other(words))),
+        }
+    }
+
+    /// That there is no connection to the proxy, which is another thing than none to the server.
+    fn out_of_reach(&self, error: Error) -> Error {
+        let Error::Unavailable { cause, .. } = error else {
+            return error;
+        };
+        let named = |error: &io::Error| {
+            let words = format!("{}: {error}", self.proxy);
+            Arc::new(io::Error::new(error.kind(), words))
+        };
+        let cause = match cause {
+            Cause::Dns(error) => Cause::Dns(named(&error)),
+            Cause::Refused(error) => Cause::Refused(named(&error)),
+            Cause::Other(error) => Cause::Other(named(&error)),
+            cause => cause,
+        };
+        Error::Unavailable {
+            phase: Phase::Proxy,
+            cause,
+        }
+    }
+
     async fn through(&self, stream: BoxStream, host: &Host, port: u16) -> Result<BoxStream, Error> {
         match self.proxy.kind {
             Kind::Http => self.http(stream, host, port).await,
@@ -202,18 +232,23 @@ impl Proxied {
         if let Some(userinfo) = &self.proxy.credentials {
             let (user, password) = user_and_password(userinfo);
             let credentials = STANDARD.encode([user, b":", password].concat());
-            let mut value =
-                HeaderValue::try_from(format!("Basic {credentials}")).map_err(broken)?;
+            let mut value = HeaderValue::try_from(format!("Basic {credentials}"))
+                .map_err(|error| self.broken(&error))?;
             value.set_sensitive(true);
             request = request.header(PROXY_AUTHORIZATION, value);
         }
-        let request = request.body(Empty::<Bytes>::new()).map_err(broken)?;
+        let request = request
+            .body(Empty::<Bytes>::new())
+            .map_err(|error| self.broken(&error))?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
-            .map_err(broken)?;
+            .map_err(|error| self.broken(&error))?;
         // It ends when the request has failed, or hands the stream over.
         tokio::spawn(connection.with_upgrades());
-        let response = sender.send_request(request).await.map_err(broken)?;
+        let response = sender
+            .send_request(request)
+            .await
+            .map_err(|error| self.broken(&error))?;
         if !response.status().is_success() {
             return Err(refused(format!(
                 "{} answered {}",
@@ -221,7 +256,9 @@ impl Proxied {
                 response.status()
             )));
         }
-        let stream = hyper::upgrade::on(response).await.map_err(broken)?;
+        let stream = hyper::upgrade::on(response)
+            .await
+            .map_err(|error| self.broken(&error))?;
         Ok(Box::new(TokioIo::new(stream)))
     }
 
@@ -242,7 +279,7 @@ impl Proxied {
         };
         match connected {
             Ok(stream) => Ok(Box::new(stream.into_inner())),
-            Err(tokio_socks::Error::Io(error)) => Err(broken(error)),
+            Err(tokio_socks::Error::Io(error)) => Err(self.broken(&error)),
             Err(error) => Err(refused(format!("{}: {error}", self.proxy))),
         }
     }
@@ -265,7 +302,8 @@ impl Connect for Proxied {
                 ..
             } = &self.proxy;
             tracing::info!(proxy = %self.proxy, "connecting through a proxy");
-            let stream = self.inner.connect(proxy, *proxy_port, timeouts).await?;
+            let stream = self.inner.connect(proxy, *proxy_port, timeouts).await;
+            let stream = stream.map_err(|error| self.out_of_reach(error))?;
             let limit = timeouts.to_connect();
             limit
                 .hold(Phase::Proxy, self.through(stream, host, port))
@@ -283,14 +321,6 @@ fn refused(words: String) -> Error {
     Error::Unavailable {
         phase: Phase::Proxy,
         cause: Cause::Proxy(words),
-    }
-}
-
-/// The proxy went away, or speaks another protocol.
-fn broken(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::Unavailable {
-        phase: Phase::Proxy,
-        cause: Cause::Other(Arc::new(io::Error::other(error))),
     }
 }
 

@@ -1,7 +1,11 @@
 //! The way to an [`Endpoint`]: TCP, through a proxy where there is one, TLS on top; or a socket of this machine.
 
 use std::sync::Arc;
+#[cfg(feature = "tls")]
+use std::sync::OnceLock;
 
+#[cfg(feature = "tls")]
+use super::tls::Trust;
 use super::{Connect, Resolve, Tcp};
 #[cfg(feature = "proxy")]
 use super::{NoProxy, Proxied, Proxy, ProxyError};
@@ -9,12 +13,15 @@ use super::{NoProxy, Proxied, Proxy, ProxyError};
 use super::{Tls, TlsError, TlsOptions};
 use crate::target::Endpoint;
 
-/// How to get anywhere: what is the same for all endpoints.
+/// How to get anywhere: what is the same for all endpoints. Copies share the certificates they trust, which are read when
+/// the first of them leads to an endpoint with TLS.
 #[derive(Clone, Default)]
 pub struct Routes {
     way: Way,
     #[cfg(feature = "tls")]
     tls: TlsOptions,
+    #[cfg(feature = "tls")]
+    trust: Arc<OnceLock<Trust>>,
     #[cfg(feature = "proxy")]
     proxy: Option<(Proxy, NoProxy)>,
 }
@@ -66,6 +73,8 @@ impl Routes {
             way,
             #[cfg(feature = "tls")]
             tls: TlsOptions::default(),
+            #[cfg(feature = "tls")]
+            trust: Arc::default(),
             #[cfg(feature = "proxy")]
             proxy: None,
         }
@@ -75,7 +84,17 @@ impl Routes {
     #[cfg(feature = "tls")]
     pub fn tls(mut self, options: TlsOptions) -> Self {
         self.tls = options;
+        self.trust = Arc::default();
         self
+    }
+
+    /// Reads the certificates that the TLS options name now, so that a bad file is known before anything is sent.
+    ///
+    /// # Errors
+    /// Options that cannot be followed.
+    #[cfg(feature = "tls")]
+    pub fn read_certificates(&self) -> Result<(), TlsError> {
+        self.trust().map(drop)
     }
 
     /// Through a proxy, but to hosts of `exempt` without it.
@@ -129,7 +148,19 @@ impl Routes {
 
     #[cfg(feature = "tls")]
     fn secured(&self, inner: Arc<dyn Connect>) -> Result<Arc<dyn Connect>, RouteError> {
-        Ok(Arc::new(Tls::new(inner, &self.tls)?))
+        Ok(Arc::new(Tls::trusting(inner, self.trust()?)))
+    }
+
+    #[cfg(feature = "tls")]
+    fn trust(&self) -> Result<Trust, TlsError> {
+        Ok(match self.trust.get() {
+            Some(trust) => trust.clone(),
+            // Should two read them at once, either may keep them.
+            None => {
+                let trust = Trust::new(&self.tls)?;
+                self.trust.get_or_init(|| trust).clone()
+            }
+        })
     }
 
     #[cfg(not(feature = "tls"))]
@@ -146,4 +177,37 @@ fn unix(path: &std::path::Path) -> Result<Arc<dyn Connect>, RouteError> {
 #[cfg(not(unix))]
 fn unix(_: &std::path::Path) -> Result<Arc<dyn Connect>, RouteError> {
     Err(RouteError::NotBuiltIn("the way to Unix sockets"))
+}
+
+#[cfg(all(test, feature = "tls"))]
+mod tests {
+    use super::*;
+    use crate::url::Host;
+
+    #[test]
+    fn certificates_are_read_once_and_only_for_tls() {
+        let key = rcgen::KeyPair::generate().expect("a key");
+        let params = rcgen::CertificateParams::new(Vec::new()).expect("no names");
+        let certificate = params.self_signed(&key).expect("a certificate");
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("roots.pem");
+        let routes = Routes::default().tls(TlsOptions {
+            roots: Some(file.clone()),
+            ..TlsOptions::default()
+        });
+        let host: Host = "lib.example".parse().expect("a host");
+        let plain = Endpoint::Tcp(host.clone(), 210);
+        let secured = Endpoint::Tls(host, 210);
+        assert!(routes.to(&plain, None).is_ok());
+        assert!(matches!(routes.to(&secured, None), Err(RouteError::Tls(_))));
+        std::fs::write(&file, certificate.pem()).expect("written");
+        assert!(routes.clone().to(&secured, None).is_ok());
+        std::fs::remove_file(&file).expect("removed");
+        assert!(routes.to(&secured, None).is_ok());
+        let others = routes.tls(TlsOptions {
+            roots: Some(file),
+            ..TlsOptions::default()
+        });
+        assert!(others.to(&secured, None).is_err());
+    }
 }

@@ -73,11 +73,22 @@ pub enum TlsError {
     Setup(#[source] rustls::Error),
 }
 
+/// TLS as [`TlsOptions`] want it, its certificates read: what all connections made with the same options share.
+#[derive(Clone)]
+pub(super) struct Trust(TlsConnector);
+
+impl Trust {
+    /// Reads the files of certificates that the options name, and the system's.
+    pub(super) fn new(options: &TlsOptions) -> Result<Self, TlsError> {
+        Ok(Self(TlsConnector::from(Arc::new(config(options)?))))
+    }
+}
+
 /// TLS through another connector.
 #[derive(Clone)]
 pub struct Tls {
     inner: Arc<dyn Connect>,
-    connector: TlsConnector,
+    trust: Trust,
 }
 
 impl Tls {
@@ -86,10 +97,12 @@ impl Tls {
     /// # Errors
     /// Options that cannot be followed: files are read now.
     pub fn new(inner: impl Connect + 'static, options: &TlsOptions) -> Result<Self, TlsError> {
-        Ok(Self {
-            inner: Arc::new(inner),
-            connector: TlsConnector::from(Arc::new(config(options)?)),
-        })
+        Ok(Self::trusting(Arc::new(inner), Trust::new(options)?))
+    }
+
+    /// The same with certificates that were read before.
+    pub(super) fn trusting(inner: Arc<dyn Connect>, trust: Trust) -> Self {
+        Self { inner, trust }
     }
 }
 
@@ -102,20 +115,43 @@ impl Connect for Tls {
     ) -> BoxFuture<'a, Result<BoxStream, Error>> {
         Box::pin(async move {
             let stream = self.inner.connect(host, port, timeouts).await?;
-            let name = ServerName::try_from(host.for_connecting())
-                .map_err(|error| failed(io::Error::other(error)))?;
-            let handshake = self.connector.connect(name, stream);
+            let name = ServerName::try_from(host.for_connecting()).map_err(|error| {
+                let cause = Cause::Tls(Arc::new(io::Error::other(error)));
+                unavailable(cause)
+            })?;
+            let handshake = self.trust.0.connect(name, stream);
             let secured = timeouts.to_connect().hold(Phase::Tls, handshake).await?;
             Ok(Box::new(secured.map_err(failed)?) as BoxStream)
         })
     }
 }
 
+/// A handshake that failed: because of the certificate, or otherwise.
 fn failed(error: io::Error) -> Error {
+    let is_certificate = matches!(fault(&error), Some(rustls::Error::InvalidCertificate(_)));
+    let error = Arc::new(error);
+    unavailable(match is_certificate {
+        true => Cause::Tls(error),
+        false => Cause::Handshake(error),
+    })
+}
+
+fn unavailable(cause: Cause) -> Error {
     Error::Unavailable {
         phase: Phase::Tls,
-        cause: Cause::Tls(Arc::new(error)),
+        cause,
     }
+}
+
+fn fault(error: &io::Error) -> Option<&rustls::Error> {
+    error.get_ref()?.downcast_ref()
+}
+
+/// Whether the server broke TLS off with an alert, in the handshake or behind it, which is what it does to a client
+/// whose certificate it misses.
+#[cfg(feature = "cli")]
+pub(crate) fn is_alert(error: &io::Error) -> bool {
+    matches!(fault(error), Some(rustls::Error::AlertReceived(_)))
 }
 
 fn config(options: &TlsOptions) -> Result<ClientConfig, TlsError> {

@@ -1,13 +1,19 @@
 //! The programs `z3950` and `z3950d` as their users run them: arguments and input in, output and exit code out.
 
+mod batch;
 mod daemon;
 mod decode;
+mod fallback;
 mod get;
 mod locators;
 mod lookup;
 mod open;
+mod order;
 mod probe;
 mod query;
+mod scan;
 mod search;
 mod targets;
+mod transport;
+mod update;
 mod url;

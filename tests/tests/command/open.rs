@@ -181,18 +181,25 @@ fn a_server_that_ends_the_session_is_noticed() {
             Fault::Close(CloseReason::SHUTDOWN, Some("good night")),
         )
         .start();
-    let commands = format!(
-        "find x\nfind x\nopen {}\nfind @set nosuch\n",
-        server.session_url("/cat")
-    );
-    let ran = z3950_fed(["open", &server.session_url("/cat")], &commands);
-    assert!(
-        ran.stderr.contains("good night") && ran.stderr.contains("has ended the session"),
-        "{}",
-        ran.stderr
-    );
-    server.wait_for_end();
-    assert_eq!(server.sessions(), 2, "another one was opened");
+    for (setting, sessions, words) in [
+        // A search finds the session gone before it is sent, and goes to another one.
+        ("idle", 3, "opening another"),
+        ("off", 2, "has ended the session"),
+    ] {
+        let before = server.sessions();
+        let commands = format!(
+            "set_auto_reconnect {setting}\nfind x\nfind x\nopen {}\nfind @set nosuch\n",
+            server.session_url("/cat")
+        );
+        let ran = z3950_fed(["open", &server.session_url("/cat")], &commands);
+        assert!(
+            ran.stderr.contains("good night") && ran.stderr.contains(words),
+            "{}",
+            ran.stderr
+        );
+        server.wait_for_end();
+        assert_eq!(server.sessions() - before, sessions, "{setting}");
+    }
 }
 
 #[test]
@@ -394,6 +401,12 @@ mspn 1
 find 2
 refid abc
 find 4
+e F
+f 6
+set_auto_reconnect on
+set_auto_wait on
+facets @attr 1=title @attr 3=2
+find 8
 close
 ";
 
@@ -424,4 +437,244 @@ fn a_file_of_yaz_client_runs_unchanged() {
     assert!(theirs.len() >= 7, "{theirs:?}");
     assert_eq!(ours, theirs, "{ran:?}");
     assert!(!ran.stderr.contains("error"), "{ran:?}");
+}
+
+#[test]
+fn answers_are_waited_for_later_where_that_is_wanted() {
+    let commands = "set_auto_wait off\nfind @attr 1=1032 pg1342\nfind @attr 1=1032 nosuch\nscansize 2\n\
+        wait_response\nbase books\nwait_response 1\nfind @attr 1=1032 pg2600\nshow 1\nwait_response\nshow 1\nwait_response 9\nfind @and x\n\
+        set_auto_wait on\nfind @attr 1=1032 pg2600\nwait_response\n";
+    let ran = demo("z39.50s://localhost/books", commands, &[]);
+    let hits: Vec<&str> = ran
+        .stdout
+        .lines()
+        .filter(|line| line.ends_with(" hit") || line.ends_with(" hits"))
+        .collect();
+    assert_eq!(hits, ["1 hit", "0 hits", "1 hit", "1 hit"], "{ran:?}");
+    assert!(ran.stdout.contains("001 pg2600"), "{ran:?}");
+    assert_eq!(
+        ran.stderr.matches("no request is under way").count(),
+        2,
+        "{ran:?}"
+    );
+    // More than a hundred are not sent.
+    let many = format!("set_auto_wait off\n{}", "find @attr 1=4 war\n".repeat(101));
+    let ran = demo("z39.50s://localhost/books", &many, &[]);
+    assert!(
+        ran.stdout.is_empty() && ran.stderr.contains("100 requests are under way"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn an_answer_goes_to_its_own_session() {
+    let one = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .start();
+    let other = TestServer::builder()
+        .database("cat", [record("id8", "Eight")])
+        .start();
+    let commands = format!(
+        "set_auto_wait off\nfind @attr 1=1032 id7\nopen {}/cat\nfind @attr 1=1032 id7\nwait_response 2\nset_auto_wait on\n\
+         show 1\nuse 1\nshow 1\n",
+        other.addr()
+    );
+    let ran = z3950_fed(["open", &format!("{}/cat", one.addr())], &commands);
+    assert!(ran.stdout.starts_with("1 hit\n0 hits\n"), "{ran:?}");
+    assert_eq!(ran.stdout.matches("001 id7").count(), 1, "{ran:?}");
+}
+
+#[test]
+fn a_search_is_cancelled_at_once() {
+    use z3950_asn1::apdu::Apdu;
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .fault(
+            When::search().nth(1),
+            Fault::Delay(std::time::Duration::from_millis(300)),
+        )
+        .start();
+    let commands =
+        "cancel_find @attr 1=1032 id7\nfind @attr 1=1032 id7\ncancel\ncancel wait\ncancel now\n";
+    let target = format!("{}/cat", server.addr());
+    let ran = z3950_fed(["open", &target], commands);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let triggers = server
+        .wait_for_end()
+        .into_iter()
+        .filter(|entry| matches!(entry.apdu, Some(Apdu::TriggerResourceControlRequest(_))))
+        .count();
+    assert_eq!(triggers, 1, "{ran:?}");
+    assert!(
+        ran.stdout.contains("1 hit\noperations under way: 0\n"),
+        "{ran:?}"
+    );
+    assert!(ran.stderr.contains("usage: cancel [wait]"), "{ran:?}");
+    let ran = z3950_fed(
+        ["open", &target],
+        "options search present\nopen\ncancel\ncancel_find @attr 1=1032 id7\n",
+    );
+    assert!(
+        ran.stderr.contains("triggerResourceCtrl") && ran.stdout.ends_with("1 hit\n"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn init_is_said_again_in_the_same_session() {
+    use z3950_asn1::apdu::Apdu;
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .start();
+    let commands = "find @attr 1=1032 id7\nzversion 2\ninit\nshow 1\nfind @attr 1=1032 id7\n";
+    let ran = z3950_fed(["open", &format!("{}/cat", server.addr())], commands);
+    assert!(ran.stdout.ends_with("1 hit\n1 hit\n"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("version 2") && ran.stderr.contains("no result set"),
+        "{ran:?}"
+    );
+    let inits = server
+        .wait_for_end()
+        .into_iter()
+        .filter(|entry| matches!(entry.apdu, Some(Apdu::InitializeRequest(_))));
+    assert_eq!((inits.count(), server.sessions()), (2, 1));
+}
+
+#[test]
+fn commands_of_the_shell_are_run() {
+    let commands = "! echo one two\n!echo three\n! exit 3\n! cat\nfind @attr 1=1032 pg1342\n";
+    let ran = demo("z39.50s://localhost/books", commands, &[]);
+    assert_eq!(ran.stdout, "one two\nthree\n1 hit\n", "{ran:?}");
+    assert!(ran.stderr.contains("exit status: 3"), "{ran:?}");
+}
+
+#[test]
+fn records_in_xml_are_set_out() {
+    let commands =
+        "format xml\nfind @attr 1=1032 pg1342\nshow 1\nshow format 1\nshow format\nshow formal\n";
+    let ran = demo("z39.50s://localhost/books", commands, &[]);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    let indented = lines
+        .iter()
+        .filter(|line| line.trim_start().starts_with("<controlfield") && line.starts_with("  "));
+    assert!(indented.count() >= 1, "{ran:?}");
+    assert!(
+        ran.stderr.contains("all 1 records have been shown") && ran.stderr.contains("usage: show"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn data_are_written_in_the_character_set_of_the_terminal() {
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Émile – Ω")])
+        .start();
+    let commands = "displaycharset iso-8859-1\nfind @attr 1=1032 id7\nshow 1\ndisplaycharset klingon\ndisplaycharset -\nshow 1\n";
+    let ran = z3950_fed(["open", &format!("{}/cat", server.addr())], commands);
+    let has = |octets: &[u8]| ran.octets.windows(octets.len()).any(|part| part == octets);
+    assert!(
+        has(b"\xc9mile ? ?") && has("Émile – Ω".as_bytes()),
+        "{ran:?}"
+    );
+    assert!(
+        ran.stderr.contains("klingon is no known character set"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn what_is_ordered_is_an_item_a_loan_or_a_document() {
+    use z3950_tests::peer;
+    let Some(server) = peer::yaz_ztest() else {
+        return;
+    };
+    let commands = "find 3\nitemorder item 1\nitemorder ill 2\nitemorder xml 1 \"<order/>\"\nitemorder ill 1 nonsense\nitemorder pigeon 1\n";
+    let target = format!("127.0.0.1:{}/Default", server.port);
+    let ran = z3950_fed(["open", &target], commands);
+    assert_eq!(ran.stdout.matches("task: done").count(), 3, "{ran:?}");
+    assert!(
+        ran.stderr.contains("no ILL-Request") && ran.stderr.contains("usage: itemorder"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn profiles_are_opened_by_name_and_followed() {
+    use z3950_asn1::apdu::{Apdu, IdAuthentication};
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .start();
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("targets.toml");
+    let profile = format!(
+        "[targets.mine]\nhost = \"127.0.0.1\"\nport = {}\ndatabases = [\"cat\"]\nrecord_syntax = \"sutrs\"\n\
+         attributes = [\"4=2\"]\ncredentials = {{ user = \"ada\", password_env = \"PATH\" }}\n",
+        server.addr().port()
+    );
+    std::fs::write(&path, profile).expect("written");
+    let targets = path.to_str().expect("UTF-8");
+    let ran = z3950_fed(
+        ["--targets", targets, "open"],
+        "find x\nopen mine\nbase\nfind @attr 1=4 seven\nshow 1\n",
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.starts_with("cat\n1 hit\nTitle: "), "{ran:?}");
+    assert!(
+        ran.stderr.contains("no session is open") && ran.stderr.contains("(mine)"),
+        "{ran:?}"
+    );
+    let apdus = server
+        .wait_for_end()
+        .into_iter()
+        .filter_map(|entry| entry.apdu);
+    let (mut authentications, mut queries) = (Vec::new(), Vec::new());
+    for apdu in apdus {
+        match apdu {
+            Apdu::InitializeRequest(request) => authentications.push(request.id_authentication),
+            Apdu::SearchRequest(request) => queries.push(format!("{:?}", request.query)),
+            _ => {}
+        }
+    }
+    assert!(
+        matches!(
+            authentications.as_slice(),
+            [Some(IdAuthentication::IdPass(_))]
+        ),
+        "{authentications:?}"
+    );
+    assert_eq!(queries.len(), 1);
+}
+
+#[test]
+fn what_parts_of_a_query_found_is_told() {
+    let ran = demo(
+        "z39.50s://localhost/books",
+        "find @and @attr 1=4 pride @attr 1=4 prejudice\nfacets @attr 1=author @attr 3=2\nfacets\nfind @attr 1=4 war\nfacets none\nfacets\n",
+        &["--stop-on-error"],
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.starts_with("1 hit\nauthor:2\n"), "{ran:?}");
+    for words in ["parts of the query: pride (", "no facets are asked for"] {
+        assert!(ran.stderr.contains(words), "{words}: {ran:?}");
+    }
+}
+
+#[test]
+fn help_tells_of_every_command_and_of_queries() {
+    let ran = demo("z39.50s://localhost/books", "help\n", &[]);
+    let names: Vec<String> = ran
+        .stdout
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .map(str::to_owned)
+        .collect();
+    assert!(names.len() > 60, "{ran:?}");
+    let asked: String = names.iter().map(|name| format!("help {name}\n")).collect();
+    let ran = demo(
+        "z39.50s://localhost/books",
+        &format!("{asked}help prox\nhelp queries\n"),
+        &["--stop-on-error"],
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("@prox EXCLUSION"), "{ran:?}");
 }

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
+use z3950_asn1::record::{iso2709, mrk};
 use z3950_tests::peer;
-use z3950_tests::program::z3950;
+use z3950_tests::program::{Daemon, z3950};
 
 #[test]
 fn what_a_server_does_is_listed() {
@@ -35,6 +36,22 @@ fn what_a_server_does_is_listed() {
         ("search 1=1032 4=104", "Ok"),
         ("record syntax usmarc", "Ok"),
         ("element set F", "Ok"),
+        ("element set B", "Ok"),
+        ("search 1=4 5=100", "Ok"),
+        ("scan 1=4", "Ok"),
+        ("sort 1=4", "Ok"),
+        ("two result sets", "Ok"),
+        ("delete a result set", "Ok"),
+        ("option resourceReport", "Ok"),
+        ("option triggerResourceCtrl", "Ok"),
+        ("option extendedServices", "Ok"),
+        ("option level-1Segmentation", "Ok"),
+        ("option level-2Segmentation", "Ok"),
+        ("option concurrentOperations", "Ok"),
+        ("option negotiationModel", "Ok"),
+        ("option queryType104", "Ok"),
+        ("option stringSchema", "Ok"),
+        ("option encapsulation", "NotGranted"),
     ] {
         assert_eq!(
             outcomes.get(tried).map(String::as_str),
@@ -65,6 +82,51 @@ fn yaz_ztest_is_gone_through() {
             "{words}: {ran:?}"
         );
     }
+}
+
+#[test]
+fn zebrasrv_is_gone_through() {
+    let text = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=245  00$aWar and peace\n";
+    let record = mrk::parse_all(text).expect("a record").remove(0);
+    let octets = iso2709::encode(&record).expect("fits");
+    let Some(server) = peer::zebrasrv(&[octets.into()]) else {
+        return;
+    };
+    let target = format!("127.0.0.1:{}/Default", server.port);
+    let ran = z3950(["probe", &target, "--term", "war", "--pause", "0"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for (words, verdict) in [
+        ("search 1=4 4=1 ", " ok "),
+        ("record syntax usmarc", " ok "),
+        ("option scan", " ok "),
+        ("option extendedServices", " ok "),
+        ("option duplicateDetection", " not granted "),
+    ] {
+        let line = ran.stdout.lines().find(|line| line.starts_with(words));
+        assert!(
+            line.is_some_and(|line| line.contains(verdict)),
+            "{words}: {ran:?}"
+        );
+    }
+}
+
+#[test]
+fn a_server_that_hangs_up_costs_one_line() {
+    let daemon = Daemon::start(["--demo", "--fault", "on sort: cut 0"]);
+    let target = format!("{}/books", daemon.address());
+    let ran = z3950(["probe", &target, "--term", "war", "--pause", "0"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let dropped: Vec<&str> = ran
+        .stdout
+        .lines()
+        .filter(|line| line.contains(" dropped "))
+        .map(|line| line.split("  ").next().unwrap_or_default())
+        .collect();
+    assert_eq!(
+        dropped,
+        ["sort 1=4", "option sort", "option resultCount"],
+        "{ran:?}"
+    );
 }
 
 #[test]

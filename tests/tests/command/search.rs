@@ -176,7 +176,8 @@ fn envelopes_have_the_same_keys() {
             (&line["outcome"], &line["hits"], &line["url"]),
             (&outcome.into(), &hits.into(), &url.into())
         );
-        assert_eq!(line["step"], "1=1032,4=104");
+        let found = (hits > 0).then_some("1=1032,4=104");
+        assert_eq!(line["step"].as_str(), found);
     }
     let ran = demo(&["search", "localhost/books", "ti:pride", "--json"]);
     let line = &lines(&ran)[0];

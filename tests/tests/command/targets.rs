@@ -25,6 +25,53 @@ fn profiles_are_added_and_used_by_name() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let ran = targets(&["add", "other", "ssl:lib.example/a+b", "--docid", "1=12"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
+    let ran = targets(&[
+        "add",
+        "closed",
+        "lib.example/x",
+        "--user",
+        "me",
+        "--password-env",
+        "SECRET",
+        "--chunk",
+        "5",
+        "--pause",
+        "0.5",
+        "--sessions",
+        "2",
+        "--note",
+        "by day only",
+    ]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let shown = targets(&["show", "closed", "--json"]);
+    let shown: Value = serde_json::from_str(&shown.stdout).expect("JSON");
+    assert_eq!(
+        [
+            &shown["credentials"],
+            &shown["chunk"],
+            &shown["pause"],
+            &shown["sessions"],
+            &shown["note"]
+        ],
+        [
+            &Value::from(true),
+            &5.into(),
+            &0.5.into(),
+            &2.into(),
+            &"by day only".into()
+        ]
+    );
+    let text = std::fs::read_to_string(file).expect("read");
+    assert!(
+        text.contains("[targets.closed.credentials]\npassword_env = \"SECRET\""),
+        "{text}"
+    );
+    // The password is wanted only where a session is opened.
+    let ran = targets(&["check", "closed"]);
+    assert!(
+        ran.code == Some(2) && ran.stderr.contains("SECRET"),
+        "{ran:?}"
+    );
     for (arguments, words) in [
         (&["add", "mine", "lib.example"][..], "already"),
         (&["add", "a b", "lib.example"], "letters"),

@@ -1,6 +1,7 @@
 //! The end-to-end scenarios S-01 to S-26 and the rows Z-6.3 and Z-7.*: the client against `TestServer`, with what
 //! goes over the wire and what becomes of it.
 
+mod fallback;
 mod names;
 mod retrieval;
 mod rows;

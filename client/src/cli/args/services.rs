@@ -7,10 +7,11 @@ use clap::{Args, Subcommand};
 use z3950_asn1::oid::Oid;
 
 use super::{Lang, Records, Tables, Wait, seconds};
+use crate::cli::batch::Batch;
 use crate::plan::record_syntax_by_name;
 
 /// What a TARGET is and what `--json` gives, for the help of every command that has them.
-const TARGET: &str = "\
+pub(in crate::cli) const TARGET: &str = "\
 Targets:
   A target is the name of a profile (z3950 targets list), with databases of one's own behind a slash if need be;
   or host[:port][/database[+database]], ssl:host…, unix:path[:database], connect:proxy:port,target; or a URL.
@@ -21,15 +22,12 @@ Lines of --json:
   step, diagnostic {set, code, text, addinfo} and record, and some of the command; null where there is nothing.";
 
 #[derive(Debug, Args)]
-#[command(after_help = TARGET)]
+#[command(after_help = TARGET, override_usage = SEARCH_USAGE)]
 pub(in crate::cli) struct Search {
-    /// Where to search; may be given several times.
-    #[arg(required = true, value_name = "TARGET")]
-    pub(in crate::cli) targets: Vec<OsString>,
-
-    /// What to search for: words and index names (ti:war au:tolstoy), or PQF if it begins with @.
-    #[arg(value_name = "QUERY", required = true, allow_hyphen_values = true)]
-    pub(in crate::cli) query: OsString,
+    /// Where to search, which may be several targets, and behind them what to search for: words and index names
+    /// (ti:war au:tolstoy), or PQF if it begins with @. With --input only targets: each line is a query.
+    #[arg(required = true, value_name = "TARGET... QUERY")]
+    pub(in crate::cli) words: Vec<OsString>,
 
     #[command(flatten)]
     pub(in crate::cli) language: Language,
@@ -42,6 +40,9 @@ pub(in crate::cli) struct Search {
     #[arg(long = "sort", value_name = "KEY[:desc]")]
     pub(in crate::cli) sort: Vec<String>,
 
+    #[command(flatten)]
+    pub(in crate::cli) facets: crate::cli::facets::Arguments,
+
     /// The position of the first record to show.
     #[arg(long, value_name = "POSITION", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub(in crate::cli) start: u64,
@@ -49,7 +50,13 @@ pub(in crate::cli) struct Search {
     /// How many records of each target to show; 0 only tells how many there are.
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]
     pub(in crate::cli) count: u64,
+
+    #[command(flatten)]
+    pub(in crate::cli) batch: Batch,
 }
+
+const SEARCH_USAGE: &str = "z3950 search [OPTIONS] <TARGET>... <QUERY>
+       z3950 search [OPTIONS] <TARGET>... --input <FILE>";
 
 /// The language of a query.
 #[derive(Debug, Args)]
@@ -111,6 +118,10 @@ pub(in crate::cli) struct Scan {
     #[arg(long, value_name = "POSITION", default_value_t = 1)]
     pub(in crate::cli) position: u64,
 
+    /// Count only the records that a query finds, as Index Data's servers can; the query is in the language of the term.
+    #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
+    pub(in crate::cli) set: Option<OsString>,
+
     /// How many terms to leave out between two.
     #[arg(long, value_name = "NUMBER")]
     pub(in crate::cli) step: Option<u64>,
@@ -128,7 +139,7 @@ pub(in crate::cli) struct Lookup {
     pub(in crate::cli) target: OsString,
 
     /// isbn:…, issn:…, lccn:…, oclc:…, local:… or docid:…; without a prefix the shape decides.
-    #[arg(required = true, value_name = "ID")]
+    #[arg(required_unless_present = "inputs", value_name = "ID")]
     pub(in crate::cli) identifiers: Vec<String>,
 
     #[command(flatten)]
@@ -137,6 +148,9 @@ pub(in crate::cli) struct Lookup {
     /// How many records to show where several match.
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]
     pub(in crate::cli) count: u64,
+
+    #[command(flatten)]
+    pub(in crate::cli) batch: Batch,
 }
 
 #[derive(Debug, Args)]
@@ -170,7 +184,8 @@ pub(in crate::cli) enum Targets {
     List(Listing),
     /// Show all that is known of targets.
     Show(Given),
-    /// Add a profile to your own file of targets.
+    /// Add a profile to your own file of targets, with the credentials that --user and its like say: of the password only
+    /// where it comes from.
     Add(Box<Add>),
     /// Open a session with each target and close it.
     Check(Given),
@@ -234,6 +249,22 @@ pub(in crate::cli) struct Add {
     /// A way to search for a docid, such as 1=12; may be given several times, best first.
     #[arg(long = "docid", value_name = "ATTRIBUTES")]
     pub(in crate::cli) docid: Vec<String>,
+
+    /// How many records to ask for in one Present.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(in crate::cli) chunk: Option<u32>,
+
+    /// The least time between two requests.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(in crate::cli) pause: Option<Wait>,
+
+    /// How many sessions to have open at once.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(in crate::cli) sessions: Option<u16>,
+
+    /// What else one should know of it.
+    #[arg(long, value_name = "TEXT")]
+    pub(in crate::cli) note: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -264,7 +295,7 @@ pub(in crate::cli) struct Shell {
 }
 
 /// A record syntax by name or object identifier.
-fn syntax(text: &str) -> Result<Oid, String> {
+pub(in crate::cli) fn syntax(text: &str) -> Result<Oid, String> {
     record_syntax_by_name(text)
         .or_else(|| Oid::by_name(text))
         .ok_or_else(|| "no known record syntax".to_owned())

@@ -277,10 +277,7 @@ async fn a_url_causes_searches_and_presents_only() {
         );
         let text = format!("z39.50{kind}://lib.example/{text}");
         let all = options(|plan| {
-            plan.fallback = Fallback {
-                syntax: true,
-                structure: true,
-            };
+            plan.fallback = Fallback::ALL;
             plan.allow_url_credentials = true;
         });
         let (client, transcript) = client(all, [answers(number), answers(number + 1)]);

@@ -42,7 +42,8 @@ impl Order {
             item: *item,
         });
         let order = ItemOrder::EsRequest(Box::new(EsRequest {
-            to_keep: Some(to_keep).filter(|to_keep| *to_keep != OriginPartToKeep::default()),
+            // Always there, for yaz-ztest 5.34 reads it even where it is not.
+            to_keep: Some(to_keep),
             not_to_keep: OriginPartNotToKeep {
                 result_set_item: item,
                 item_request: self.request.clone(),

@@ -19,7 +19,10 @@ impl Connect for Scripted {
         Box::pin(async move {
             *self.1.lock().expect("unpoisoned") = format!("{host}:{port}");
             let stream = self.0.lock().expect("unpoisoned").take();
-            stream.ok_or_else(|| broken(io::Error::other("a second connection")))
+            stream.ok_or_else(|| Error::Unavailable {
+                phase: Phase::Connect,
+                cause: Cause::Other(Arc::new(io::Error::other("a second connection"))),
+            })
         })
     }
 }
@@ -94,7 +97,7 @@ async fn http_proxies_are_asked_to_connect() {
     check(
         "http://proxy.example:3128",
         &[(request, b"220 mail.example ESMTP\r\n")],
-        "the connection failed during the proxy's answer: transport failure",
+        "the connection failed at the proxy: transport failure",
     )
     .await;
 }

@@ -1,0 +1,30 @@
+//! Many inputs in one run: read as lines, asked for side by side, written in their order, and taken up again where a run
+//! was broken off (no standard has batches; what one retrieval is, RFC 2056 §4 says).
+//!
+//! | file | holds |
+//! |---|---|
+//! | `inputs` | lines of files and standard input, bounded; what is asked of which target |
+//! | `runner` | so many jobs at once, their pieces one after the other |
+//! | `sinks` | one file, or a file for each input |
+//! | `report` | a line for each answer, as a table or as JSON |
+//! | `resume` | how far a report goes, and whether it is about these inputs |
+//!
+//! Output and report agree at any moment, even after a kill: a line of the report is written when the records it speaks
+//! of are complete in the output, and says how long the output is then. To go on, a torn last line is cut from the
+//! report and the output is cut back to the length in the line before it; what was asked for in between is asked for
+//! again. Both are in the order of the inputs, so the lines of the report tell which inputs are done.
+
+mod inputs;
+mod report;
+mod resume;
+mod runner;
+mod sinks;
+
+pub use self::inputs::{Ask, Asks, InputError, Inputs, MAX_INPUT};
+pub use self::report::{Answer, Entry, Report, ReportForm};
+pub use self::resume::{ResumeError, Resumed, Tally, resume};
+pub use self::runner::{AHEAD, Event, HELD, Piece, Records, Words, Work, run};
+pub use self::sinks::{Cut, FileSink, FolderSink, Sink};
+
+#[cfg(test)]
+mod tests;

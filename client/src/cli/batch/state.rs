@@ -1,0 +1,148 @@
+//! A run under way: pieces to their destination, words to people, answers to the report; and how it ended.
+
+use std::time::Duration;
+
+use super::arguments::Batch;
+use super::destination::Destination;
+use super::names;
+use super::progress::Progress;
+use crate::batch::{Answer, Ask, Entry, Event, InputError, Report, Tally, Words};
+use crate::cli::exit::Exit;
+use crate::cli::interrupt::Stopped;
+use crate::cli::output::{Failure, Output};
+
+/// What a run writes to, and what came of it so far.
+pub(super) struct State<'a> {
+    /// Whether there may be many inputs, of which people want to be told the sum.
+    pub(super) is_batch: bool,
+    /// What is asked, as the report has it.
+    pub(super) targets: Vec<String>,
+    pub(super) destination: Destination,
+    pub(super) report: Option<Report>,
+    /// How many answers there are from earlier runs.
+    pub(super) before: u64,
+    /// All answers.
+    pub(super) tally: Tally,
+    pub(super) progress: Progress,
+    pub(super) output: &'a mut Output,
+}
+
+impl State<'_> {
+    /// Says what is there already.
+    pub(super) fn begin(&self) {
+        if self.before > 0 {
+            let words = format!("{} inputs were answered before", self.before);
+            self.output.note(&words);
+        }
+        self.progress.begin(self.before);
+    }
+
+    /// Takes what comes of an ask. What a report says is not said again, only to those who want to know all.
+    pub(super) fn take(&mut self, ask: &Ask, event: Event) -> Result<(), Failure> {
+        match event {
+            Event::Piece(piece) => {
+                for words in &piece.words {
+                    self.say(words);
+                }
+                self.destination.write(&piece, self.output)
+            }
+            Event::Answer(answer, took) => self.answered(ask, *answer, took),
+        }
+    }
+
+    fn answered(&mut self, ask: &Ask, answer: Answer, took: Duration) -> Result<(), Failure> {
+        let (target, input) = names(&self.targets, ask);
+        let length = self.destination.complete(ask, &input)?;
+        self.tally.add(answer.exit);
+        if let Some(report) = &mut self.report {
+            let entry = Entry {
+                position: ask.position,
+                target,
+                input,
+                answer,
+                took,
+                length,
+            };
+            report
+                .write(&entry)
+                .map_err(|error| Failure::machine("write the report", &error))?;
+        }
+        self.progress.answered(&self.tally);
+        Ok(())
+    }
+
+    fn say(&self, words: &Words) {
+        let output = &self.output;
+        match words {
+            Words::Note(words) | Words::Warning(words) | Words::Error(words)
+                if self.report.is_some() =>
+            {
+                tracing::info!("{words}");
+            }
+            Words::Note(words) if self.is_batch => tracing::info!("{words}"),
+            Words::Note(words) => self.progress.aside(|| output.note(words)),
+            Words::Warning(words) => self.progress.aside(|| output.warning(words)),
+            Words::Error(words) => self.progress.aside(|| output.error(words)),
+        }
+    }
+
+    /// Ends the run: whatever came in the way, output and report agree.
+    pub(super) fn end(
+        mut self,
+        ran: Result<Result<(), Failure>, Stopped>,
+        arguments: &Batch,
+    ) -> Result<Exit, Failure> {
+        self.progress.clear();
+        let finished = match &ran {
+            Ok(Err(Failure::BrokenPipe | Failure::Write(_))) => Ok(()),
+            _ => self.destination.finish(self.output),
+        };
+        if self.is_batch {
+            let total = self.tally.total();
+            let inputs = if total == 1 { "input" } else { "inputs" };
+            let words = in_words(&self.tally);
+            self.output.note(&match total {
+                0 => "no input was answered".to_owned(),
+                _ => format!("{total} {inputs} answered: {words}"),
+            });
+        }
+        let exits = self.tally.iter().map(|(exit, _)| Exit::of(exit));
+        let exit = exits.fold(Exit::Delivered, Exit::and);
+        let may_go_on = self.report.is_some() && arguments.file().is_some();
+        if may_go_on && !matches!(ran, Ok(Ok(()))) {
+            let words = "broken off; the same command with --resume goes on from here";
+            self.output.note(words);
+        }
+        let exit = match ran {
+            Ok(Ok(())) => exit,
+            Ok(Err(failure)) => return Err(failure),
+            Err(Stopped) => Exit::Interrupted,
+        };
+        finished?;
+        Ok(exit)
+    }
+}
+
+/// `4990 delivered, 10 without a match`
+pub(super) fn in_words(tally: &Tally) -> String {
+    let parts = tally.iter().map(|(exit, count)| {
+        let words = match Exit::of(exit) {
+            Exit::Delivered => "delivered",
+            Exit::Usage => "not carried out",
+            Exit::NoMatch => "without a match",
+            Exit::Ambiguous => "with several matches",
+            Exit::Refused => "refused",
+            Exit::Transport => "without an answer",
+            Exit::PortRefused => "with a reserved port",
+            Exit::Unexpected | Exit::FaultsFound | Exit::Interrupted => "failed",
+        };
+        format!("{count} {words}")
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+impl From<InputError> for Failure {
+    fn from(InputError { name, error }: InputError) -> Self {
+        Self::input(&name, &error)
+    }
+}

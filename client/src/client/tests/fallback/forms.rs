@@ -1,0 +1,235 @@
+//! Other forms of the record: the next record syntax, no element set; and all fallbacks together, which come to an end.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn record_syntaxes_are_tried_in_their_order() {
+    let id = "z39.50r://h.example/cat?id7;rs=sutrs+xml";
+    let search = |syntax: &str| format!("search 1=1032,4=104 cat {syntax} -");
+    let [sutrs, xml, any] = [search("sutrs"), search("xml"), search("-")];
+    let [sutrs, xml, any] = [&*sutrs, &*xml, &*any];
+    let (by_xml, by_none) = (
+        "1=1032,4=104;rs=1.2.840.10003.5.109.10",
+        "1=1032,4=104;rs=none",
+    );
+    for condition in [227, 238, 239] {
+        // As an answer to the search, in the place of the record, as an answer to Present.
+        let search_refused = move |asked: &str| {
+            if asked.contains("sutrs") {
+                Refuse(condition)
+            } else {
+                One
+            }
+        };
+        check(
+            id,
+            SYNTAX,
+            search_refused,
+            &[sutrs, xml],
+            "Delivered usmarc mismatch",
+            by_xml,
+        )
+        .await;
+        let none_but_any = move |asked: &str| {
+            if asked.contains(" - ") {
+                One
+            } else {
+                Refuse(condition)
+            }
+        };
+        check(
+            id,
+            SYNTAX,
+            none_but_any,
+            &[sutrs, xml, any],
+            "Delivered usmarc",
+            by_none,
+        )
+        .await;
+        for refusal in [Refuse(condition), Surrogate(condition)] {
+            let asked = [sutrs, "present sutrs -", "present xml -", "present - -"];
+            let server = move |asked: &str| match asked {
+                asked if asked.starts_with("search") => Hits(1),
+                "present - -" => One,
+                _ => refusal,
+            };
+            check(id, SYNTAX, server, &asked, "Delivered usmarc", by_none).await;
+        }
+        let pushed = move |asked: &str| {
+            if asked.contains("sutrs") {
+                Surrogate(condition)
+            } else {
+                One
+            }
+        };
+        check(
+            id,
+            SYNTAX,
+            pushed,
+            &[sutrs, "present xml -"],
+            "Delivered usmarc mismatch",
+            by_xml,
+        )
+        .await;
+        let refused = format!("SearchFailed {condition}");
+        check(
+            id,
+            SYNTAX,
+            move |_| Refuse(condition),
+            &[sutrs, xml, any],
+            &refused,
+            "-",
+        )
+        .await;
+        // RFC 2056 says to select one.
+        let once = format!("RecordDiagnostic {condition}");
+        check(
+            id,
+            NONE,
+            move |_| Surrogate(condition),
+            &[sutrs],
+            &once,
+            "1=1032,4=104",
+        )
+        .await;
+        check(
+            id,
+            ATTRIBUTES,
+            move |_| Surrogate(condition),
+            &[sutrs],
+            &once,
+            "1=1032,4=104",
+        )
+        .await;
+    }
+    check(
+        id,
+        SYNTAX,
+        |_| Surrogate(14),
+        &[sutrs],
+        "RecordDiagnostic 14",
+        "1=1032,4=104",
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_element_set_is_left_out() {
+    let id = "z39.50r://h.example/cat?id7;esn=x";
+    let (with, without) = (
+        "search 1=1032,4=104 cat usmarc x",
+        "search 1=1032,4=104 cat usmarc -",
+    );
+    let word = "1=1032,4=104;esn=none";
+    for condition in [25, 26] {
+        let refused = move |asked: &str| {
+            if asked.ends_with(" x") {
+                Refuse(condition)
+            } else {
+                One
+            }
+        };
+        check(
+            id,
+            ELEMENT_SET,
+            refused,
+            &[with, without],
+            "Delivered usmarc",
+            word,
+        )
+        .await;
+        let pushed = move |asked: &str| {
+            if asked.ends_with(" x") {
+                Surrogate(condition)
+            } else {
+                One
+            }
+        };
+        check(
+            id,
+            ELEMENT_SET,
+            pushed,
+            &[with, "present usmarc -"],
+            "Delivered usmarc",
+            word,
+        )
+        .await;
+        let expected = format!("SearchFailed {condition}");
+        check(
+            id,
+            SYNTAX,
+            move |_| Refuse(condition),
+            &[with],
+            &expected,
+            "-",
+        )
+        .await;
+        // It is left out once, and where there is none nothing is left to leave out.
+        check(
+            id,
+            ELEMENT_SET,
+            move |_| Refuse(condition),
+            &[with, without],
+            &expected,
+            "-",
+        )
+        .await;
+        check(
+            "z39.50r://h.example/cat?id7",
+            ELEMENT_SET,
+            move |_| Refuse(condition),
+            &[without],
+            &expected,
+            "-",
+        )
+        .await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_of_it_comes_to_an_end() {
+    let everything = |asked: &str| match asked {
+        asked if asked.contains("a+b") => Refuse(111),
+        asked if asked.ends_with(" x") => Refuse(25),
+        asked if asked.contains("sutrs") => Refuse(239),
+        asked if asked.starts_with("search 1=12 b") => Surrogate(238),
+        asked if asked.starts_with("present -") => One,
+        asked if asked.starts_with("present") => Surrogate(238),
+        _ => Refuse(114),
+    };
+    let (retrieval, asked) = retrieved(
+        &planned(
+            "z39.50r://h.example/a+b?id7;esn=x;rs=sutrs+usmarc",
+            Fallback::ALL,
+        ),
+        everything,
+    )
+    .await;
+    assert_eq!(say(&retrieval.outcome), "Delivered usmarc");
+    assert_eq!(
+        retrieval.step.as_deref(),
+        Some("1=12;database=b;rs=none;esn=none")
+    );
+    assert!(!retrieval.conforming);
+    assert_eq!(asked.len(), retrieval.steps.len());
+    let conditions: Vec<Option<i64>> = retrieval
+        .steps
+        .iter()
+        .map(|step| step.diagnostics.condition())
+        .collect();
+    let expected = [111, 25, 239, 114, 114, 114, 114, 114, 238].map(Some);
+    assert_eq!(conditions.split_last(), Some((&None, &expected[..])));
+    // However many databases a URL names.
+    let names: Vec<String> = (0..1000).map(|number| format!("d{number}")).collect();
+    let many = format!("z39.50r://h.example/{}?id7", names.join("+"));
+    let refuses = |asked: &str| {
+        if asked.contains('+') {
+            Refuse(111)
+        } else {
+            Hits(0)
+        }
+    };
+    let (retrieval, asked) = retrieved(&planned(&many, Fallback::ALL), refuses).await;
+    assert!(matches!(retrieval.outcome, Outcome::NoMatch));
+    assert_eq!(asked.len(), 101);
+}

@@ -1,0 +1,415 @@
+//! Sessions lent out: to one user at a time, to whoever asked first, never one that somebody may still be using.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use tokio::time::Instant;
+use z3950_asn1::apdu::*;
+
+use super::*;
+use crate::result_set::ResultSetOptions;
+use crate::service::search::SearchOptions;
+use crate::session::{Repeat, SessionOptions};
+use crate::target::Endpoint;
+use crate::{Lease, TargetLimits};
+
+fn place(port: u16) -> Endpoint {
+    let host = Host::parse("lib.example", Mode::Strict);
+    Endpoint::Tcp(host.expect("a host"), port)
+}
+
+fn limits(sessions: usize, pause: u64) -> TargetLimits {
+    TargetLimits {
+        sessions,
+        pause: Duration::from_secs(pause),
+    }
+}
+
+/// A client of servers that find two records, as often as they are asked to.
+fn searchable(servers: usize) -> (Client, Transcript) {
+    let script = || {
+        let answers = std::iter::repeat_with(|| send(found(2, vec![])));
+        let turns: Vec<Turn> = std::iter::once(accepted())
+            .chain(answers.take(20))
+            .collect();
+        turns
+    };
+    client(
+        options(|_| ()),
+        std::iter::repeat_with(script).take(servers),
+    )
+}
+
+async fn lend(client: &Client, limits: &TargetLimits) -> Lease {
+    let options = SessionOptions::default();
+    let lease = client.lease(&place(210), None, &options, limits).await;
+    lease.expect("a session")
+}
+
+async fn search(session: &Session) -> Result<u64, Error> {
+    let found = session.search(query(), &SearchOptions::default()).await?;
+    Ok(found.hits)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_comes_back_unless_it_is_spoilt() {
+    /// What happens to a session before the lease is dropped.
+    type Use = fn(Lease) -> crate::transport::BoxFuture<'static, Option<Session>>;
+    let uses: [(&str, Use, bool); 7] = [
+        (
+            "used",
+            |lease| {
+                Box::pin(async move {
+                    search(&lease).await.expect("found");
+                    None
+                })
+            },
+            true,
+        ),
+        ("not used", |_| Box::pin(async { None }), true),
+        (
+            "closed",
+            |lease| {
+                Box::pin(async move {
+                    lease.close().await;
+                    None
+                })
+            },
+            false,
+        ),
+        (
+            "another handle lives",
+            |lease| Box::pin(async move { Some(Session::clone(&lease)) }),
+            false,
+        ),
+        (
+            "another handle lived",
+            |lease| {
+                Box::pin(async move {
+                    drop(Session::clone(&lease));
+                    None
+                })
+            },
+            true,
+        ),
+        (
+            "a request was given up",
+            |lease| {
+                Box::pin(async move {
+                    let given_up = tokio::time::timeout(Duration::ZERO, search(&lease)).await;
+                    assert!(given_up.is_err());
+                    None
+                })
+            },
+            false,
+        ),
+        (
+            "renewed",
+            |mut lease| {
+                Box::pin(async move {
+                    lease.renew().await.expect("a session");
+                    None
+                })
+            },
+            true,
+        ),
+    ];
+    for (what, used, comes_back) in uses {
+        let (client, _) = searchable(3);
+        let lease = lend(&client, &TargetLimits::default()).await;
+        assert!(!lease.is_reused(), "{what}");
+        let _handle = used(lease).await;
+        let again = lend(&client, &TargetLimits::default()).await;
+        assert_eq!(again.is_reused(), comes_back, "{what}");
+        assert_eq!(search(&again).await.ok(), Some(2), "{what}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_like_sessions_stand_for_each_other() {
+    let plain = SessionOptions::default();
+    let mut somebody = plain.clone();
+    somebody.init.authentication = Some(IdAuthentication::Open("me/pw".into()));
+    let mut small = plain.clone();
+    small.init.preferred_message_size = 1;
+    let mut pipelined = plain.clone();
+    pipelined.max_pipelined = 2;
+    let mut patient = plain.clone();
+    patient.timeouts.answer = None;
+    for (what, port, proxy, options, is_reused) in [
+        ("the same", 210, None, &plain, true),
+        ("other timeouts", 210, None, &patient, true),
+        ("another port", 2100, None, &plain, false),
+        ("a proxy", 210, Some("proxy.example"), &plain, false),
+        ("somebody", 210, None, &somebody, false),
+        ("sizes", 210, None, &small, false),
+        ("pipelining", 210, None, &pipelined, false),
+    ] {
+        let (client, _) = searchable(2);
+        let limits = TargetLimits::default();
+        let lease = async |port, proxy, options: &SessionOptions| {
+            let lease = client.lease(&place(port), proxy, options, &limits).await;
+            lease.expect("a session")
+        };
+        drop(lease(210, None, &plain).await);
+        assert_eq!(
+            lease(port, proxy, options).await.is_reused(),
+            is_reused,
+            "{what}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn places_go_to_whoever_asked_first() {
+    let (client, transcript) = searchable(2);
+    let begun = Instant::now();
+    let jobs = (0..6).map(|_| async {
+        let lease = lend(&client, &limits(2, 0)).await;
+        let at = begun.elapsed().as_secs();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        drop(lease);
+        at
+    });
+    let went = futures_util::future::join_all(jobs).await;
+    assert_eq!(went, [0, 0, 1, 1, 2, 2]);
+    client.close_all().await;
+    let seen = transcript.finished().await;
+    assert_eq!(seen.matches("initRequest").count(), 2, "{seen}");
+    assert_eq!(seen.matches("close(finished)").count(), 2, "{seen}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_for_a_place_ends_at_the_deadline() {
+    let (client, _) = searchable(1);
+    let first = lend(&client, &limits(1, 0)).await;
+    let mut options = SessionOptions::default();
+    options.timeouts.deadline = Some(Instant::now() + Duration::from_secs(5));
+    let second = client
+        .lease(&place(210), None, &options, &limits(1, 0))
+        .await;
+    let error = second.expect_err("no place");
+    assert!(matches!(
+        error,
+        Error::Unavailable {
+            phase: Phase::Connect,
+            cause: Cause::Deadline
+        }
+    ));
+    drop(first);
+    assert!(lend(&client, &limits(1, 0)).await.is_reused());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_session_makes_room_for_another() {
+    let (client, transcript) = searchable(2);
+    drop(lend(&client, &limits(1, 0)).await);
+    let mut options = SessionOptions::default();
+    options.init.authentication = Some(IdAuthentication::Anonymous);
+    let other = client
+        .lease(&place(210), None, &options, &limits(1, 0))
+        .await;
+    assert!(other.is_ok_and(|other| !other.is_reused()));
+    let seen = transcript.text();
+    assert!(
+        seen.starts_with("connect initRequest close(finished) end connect"),
+        "{seen}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_keep_their_distance_over_all_sessions() {
+    let (client, _) = searchable(2);
+    let begun = Instant::now();
+    let jobs = (0..2).map(|_| async {
+        let lease = lend(&client, &limits(2, 10)).await;
+        let mut went = vec![begun.elapsed().as_secs()];
+        for _ in 0..2 {
+            search(&lease).await.expect("found");
+            went.push(begun.elapsed().as_secs());
+        }
+        went
+    });
+    let went = futures_util::future::join_all(jobs).await;
+    assert_eq!(went, [[0, 20, 40], [10, 30, 50]]);
+    // Nobody waits elsewhere, and not beyond the deadline here.
+    let elsewhere = client
+        .lease(
+            &place(2100),
+            None,
+            &SessionOptions::default(),
+            &limits(2, 10),
+        )
+        .await;
+    assert!(elsewhere.is_err_and(|error| matches!(error, Error::Unavailable { .. })));
+    assert_eq!(begun.elapsed().as_secs(), 50);
+    let mut hurried = SessionOptions::default();
+    hurried.timeouts.deadline = Some(Instant::now() + Duration::from_secs(5));
+    let lease = client
+        .lease(&place(210), None, &hurried, &limits(2, 10))
+        .await;
+    let lease = lease.expect("a session");
+    let late = search(&lease).await.expect_err("late");
+    assert!(matches!(
+        late,
+        Error::Unavailable {
+            phase: Phase::Search,
+            cause: Cause::Deadline
+        }
+    ));
+    assert_eq!(begun.elapsed().as_secs(), 55);
+    assert!(lease.is_fit());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_lost_is_replaced_once_and_never_in_a_change() {
+    let dropped = || vec![accepted(), send(found(2, vec![])), Turn::HangUp];
+    let refusing = || {
+        vec![
+            accepted(),
+            send(found(2, vec![])),
+            send(search_failed(None)),
+        ]
+    };
+    let closed = |reason| {
+        let bye = Close::new(reason, None).into();
+        vec![accepted(), Turn::Send(vec![found(2, vec![]).into(), bye])]
+    };
+    let dying = || closed(CloseReason::LACK_OF_ACTIVITY);
+    let banned = || closed(CloseReason::SECURITY_VIOLATION);
+    let alive = || vec![accepted(), send(found(2, vec![]))];
+    for (what, scripts, repeat, hits) in [
+        ("unsent", [dying(), alive()], Repeat::IfUnsent, Some(2)),
+        (
+            "unsent, whatever it is",
+            [dying(), alive()],
+            Repeat::IfLost,
+            Some(2),
+        ),
+        ("lost", [dropped(), alive()], Repeat::IfLost, Some(2)),
+        (
+            "lost in a change",
+            [dropped(), alive()],
+            Repeat::IfUnsent,
+            None,
+        ),
+        (
+            "lost twice",
+            [dropped(), vec![accepted(), Turn::HangUp]],
+            Repeat::IfLost,
+            None,
+        ),
+        (
+            "closed for a reason",
+            [banned(), alive()],
+            Repeat::IfLost,
+            None,
+        ),
+        ("refused", [refusing(), alive()], Repeat::IfLost, None),
+    ] {
+        let (client, _) = client(options(|_| ()), scripts);
+        let mut lease = lend(&client, &TargetLimits::default()).await;
+        search(&lease).await.expect("found");
+        // Whatever the server says of its own accord comes in now.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let again = lease.run(repeat, |session| async move { search(&session).await });
+        let again = again.await;
+        assert_eq!(again.ok(), hits, "{what}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retrieval_repeats_what_an_idle_session_lost() {
+    let mut keep = options(|_| ());
+    keep.keep_open = true;
+    let pushed = || send(found(1, vec![marc()]));
+    let (client, transcript) = client(
+        keep,
+        [
+            vec![accepted(), pushed(), Turn::HangUp],
+            vec![accepted(), pushed(), send(found(1, vec![])), Turn::HangUp],
+            vec![accepted(), Turn::HangUp],
+        ],
+    );
+    for expected in [
+        "Delivered usmarc",
+        "Delivered usmarc",
+        // The search was answered: the session was not lost before.
+        "Unavailable Present connection closed by the server",
+        // A new session has no excuse.
+        "Unavailable Search connection closed by the server",
+    ] {
+        let retrieval = client.retrieve(&url(ID7)).await.expect("a plan");
+        assert_eq!(say(&retrieval.outcome), expected);
+    }
+    assert_eq!(transcript.text().matches("initRequest").count(), 3);
+}
+
+#[test]
+fn futures_may_be_spawned() {
+    fn check(_: impl Send) {}
+    let (client, _) = searchable(0);
+    let url = url(ID7);
+    let (place, options, limits) = (place(210), SessionOptions::default(), limits(1, 0));
+    check(client.retrieve(&url));
+    check(client.open(&url));
+    check(client.lease(&place, None, &options, &limits));
+    check(async {
+        let mut lease = lend(&client, &limits).await;
+        lease
+            .read(|session| async move { search(&session).await })
+            .await
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_set_goes_on_in_a_session_like_the_lost_one() {
+    let page = || one(marc());
+    let (client, transcript) = client(
+        options(|_| ()),
+        [
+            vec![accepted(), send(found(2, vec![])), page(), Turn::HangUp],
+            vec![accepted(), send(found(2, vec![])), page()],
+        ],
+    );
+    let lease = lend(&client, &limits(1, 0)).await;
+    let options = ResultSetOptions {
+        chunk_size: 1,
+        reconnect: Some(lease.reconnect()),
+        ..ResultSetOptions::default()
+    };
+    let search = SearchOptions::default();
+    let set = lease.result_set(query(), &search, options).await;
+    let mut set = set.expect("found");
+    let records: Vec<_> = set.stream(1).collect().await;
+    assert_eq!(records.iter().filter(|record| record.is_ok()).count(), 2);
+    assert_eq!(transcript.text().matches("connect").count(), 2);
+    drop((set, lease));
+    // The session that the set went on in was nobody's to give back.
+    let third = client
+        .lease(&place(210), None, &SessionOptions::default(), &limits(1, 0))
+        .await;
+    assert!(third.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn servers_that_nobody_uses_are_forgotten() {
+    let (client, _) = searchable(3);
+    let lease = async |port, pause| {
+        let options = SessionOptions::default();
+        let limits = limits(1, pause);
+        let lease = client.lease(&place(port), None, &options, &limits).await;
+        lease.expect("a session")
+    };
+    let known = || client.shared.pool.servers();
+    lease(1, 0).await.close().await;
+    lease(2, 60).await.close().await;
+    assert_eq!(known(), 1, "the first is forgotten");
+    drop(lease(3, 0).await);
+    assert_eq!(known(), 2, "the pause of the second is not over");
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let (place, options) = (place(4), SessionOptions::default());
+    let refused = client.lease(&place, None, &options, &limits(1, 0)).await;
+    assert!(refused.is_err());
+    assert_eq!(known(), 2, "the third has an idle session");
+}

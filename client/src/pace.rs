@@ -1,0 +1,91 @@
+//! The least time between two requests to one server, over all sessions with it: some servers ask for it, and many block
+//! who comes too fast. Z39.50-2003 knows no such limit.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep_until};
+
+/// When a server may be asked again. Sessions with one server share it.
+#[derive(Debug, Default)]
+pub(crate) struct Clock(Mutex<Option<Instant>>);
+
+impl Clock {
+    /// Whether a request may go out at once.
+    pub(crate) fn is_due(&self) -> bool {
+        // Who holds the lock waits for its turn.
+        let next = self.0.try_lock();
+        next.is_ok_and(|next| next.is_none_or(|next| next <= Instant::now()))
+    }
+}
+
+/// How fast the requests of a session may follow each other and those of its neighbours.
+#[derive(Debug, Clone)]
+pub(crate) struct Pace {
+    clock: Arc<Clock>,
+    pause: Duration,
+}
+
+impl Pace {
+    /// A pause after each request; `None` without one, which then costs nothing.
+    pub(crate) fn new(clock: &Arc<Clock>, pause: Duration) -> Option<Self> {
+        (!pause.is_zero()).then(|| Self {
+            clock: Arc::clone(clock),
+            pause,
+        })
+    }
+
+    /// Waits for the turn of a request, first come, first served. Who goes away gives the turn to the next.
+    pub(crate) async fn wait(&self) {
+        let mut next = self.clock.0.lock().await;
+        if let Some(at) = *next {
+            sleep_until(at).await;
+        }
+        *next = Instant::now().checked_add(self.pause);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::future::join_all;
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_keep_their_distance() {
+        let seconds = Duration::from_secs;
+        for (pauses, went) in [
+            (&[2, 2, 2][..], &[0, 2, 4][..]),
+            // Each pause counts from its own request.
+            (&[1, 3, 1], &[0, 1, 4]),
+            (&[0, 0], &[0, 0]),
+        ] {
+            let clock = Arc::default();
+            let begun = Instant::now();
+            let requests = pauses.iter().map(|pause| {
+                let pace = Pace::new(&clock, seconds(*pause));
+                async move {
+                    if let Some(pace) = pace {
+                        pace.wait().await;
+                    }
+                    begun.elapsed().as_secs()
+                }
+            });
+            assert_eq!(join_all(requests).await, went, "{pauses:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_goes_away_costs_nobody_time() {
+        let clock = Arc::default();
+        let pace = Pace::new(&clock, Duration::from_secs(10)).expect("a pause");
+        let begun = Instant::now();
+        assert!(clock.is_due());
+        pace.wait().await;
+        assert!(!clock.is_due());
+        let given_up = tokio::time::timeout(Duration::from_secs(1), pace.wait()).await;
+        assert!(given_up.is_err());
+        pace.wait().await;
+        assert_eq!(begun.elapsed().as_secs(), 10);
+    }
+}

@@ -1,0 +1,217 @@
+//! ILL-Requests for item orders: the loan of what a MARC record describes, made in version 1 of the protocol
+//! (ISO 10161-1, ILL-Request; it travels as Z39.50-2003 Appendix EXT.4 says).
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use z3950_asn1::apdu::External;
+use z3950_asn1::codec::encode_value;
+use z3950_asn1::codec::frame::{CONSTRUCTED, Header, Length};
+use z3950_asn1::error::EncodeError;
+use z3950_asn1::oid::ILL;
+use z3950_asn1::record::MarcRecord;
+use z3950_asn1::record::dublin_core::elements;
+use z3950_asn1::record::standard_number::{Isbn, Issn};
+use z3950_asn1::types::{Any, InternationalString};
+
+/// What the order is part of, as transaction-group-qualifier.
+const GROUP: &str = "z3950";
+
+/// Transaction-Type: simple. This and other defaults are sent, because YAZ wants them.
+const SIMPLE: u8 = 1;
+/// Place-On-Hold-Type: according to responder policy.
+const RESPONDERS_POLICY: u8 = 3;
+/// ILL-Service-Type: loan.
+const LOAN: u8 = 1;
+/// Requester-Optional-Messages-Type: neither required nor desired.
+const NEITHER: u8 = 3;
+
+/// A request for the item of a record in UTF-8. `now` names the transaction too.
+///
+/// # Errors
+/// Only for values that no BER can carry.
+pub fn ill_request(record: &MarcRecord, now: SystemTime) -> Result<Option<External>, EncodeError> {
+    let (date, time) = date_and_time(now);
+    let transaction = [text(1, GROUP)?, text(2, &format!("{date}{time}"))?];
+    let moment = put(
+        0xa0,
+        &[
+            put(0x80, &[date.into_bytes()]),
+            put(0x81, &[time.into_bytes()]),
+        ],
+    );
+    let messages = [
+        put(0x80, &[vec![0]]),
+        put(0x81, &[vec![0]]),
+        put(0x82, &[vec![NEITHER]]),
+        put(0x83, &[vec![NEITHER]]),
+    ];
+    let contents = [
+        put(0x80, &[vec![1]]),
+        put(0xa1, &transaction),
+        put(0xa2, &[moment]),
+        put(0x85, &[vec![SIMPLE]]),
+        put(0xa9, &[put(0x0a, &[vec![LOAN]])]),
+        put(0xab, &messages),
+        put(0x8e, &[vec![RESPONDERS_POLICY]]),
+        put(0xb0, &item(record)?),
+        put(0x95, &[vec![0]]),
+        put(0x96, &[vec![0]]),
+    ];
+    // The module has explicit tags: the application tag stands around the sequence.
+    let request = put(0x61, &[put(0x30, &contents)]);
+    Ok(Any::new(request).map(|request| External::single_asn1_type(ILL, request)))
+}
+
+/// The octets of an ILL-Request made elsewhere; `None` where they are not one constructed BER value, as every APDU of
+/// ISO 10161 is.
+pub fn ill_request_of(octets: Vec<u8>) -> Option<External> {
+    let header = Header::read(&octets).ok()??;
+    let is_whole = match header.length {
+        Length::Definite(length) => header.octets.checked_add(length) == Some(octets.len()),
+        Length::Indefinite => octets.ends_with(&[0, 0]),
+    };
+    let request = (is_whole && header.class & CONSTRUCTED != 0).then(|| Any::new(octets))??;
+    Some(External::single_asn1_type(ILL, request))
+}
+
+/// Item-Id: what the record says of author, title and edition, in the order of the tags.
+fn item(record: &MarcRecord) -> Result<Vec<Vec<u8>>, EncodeError> {
+    let elements = elements(record);
+    let first = |element: &str| {
+        let found = elements.iter().find(|(name, _)| *name == element);
+        found.map(|(_, value)| value.as_str())
+    };
+    let mut parts = Vec::new();
+    for (tag, element) in [(3, "creator"), (4, "title"), (8, "publisher"), (12, "date")] {
+        // ILL-Strings neither begin nor end with a blank.
+        if let Some(value) = first(element)
+            .map(str::trim)
+            .filter(|value| !value.is_empty())
+        {
+            parts.push(text(tag, value)?);
+        }
+    }
+    let mut numbers = elements
+        .iter()
+        .filter(|(name, _)| *name == "identifier")
+        .filter_map(|(_, value)| value.rsplit(':').next());
+    if let Some(isbn) = numbers
+        .clone()
+        .find_map(Isbn::parse)
+        .and_then(|isbn| isbn.ten())
+    {
+        parts.push(text(18, &isbn)?);
+    }
+    if let Some(issn) = numbers.find_map(Issn::parse) {
+        parts.push(text(19, &issn.without_hyphen())?);
+    }
+    Ok(parts)
+}
+
+/// An ILL-String under a context tag, 0 to 30.
+fn text(tag: u8, text: &str) -> Result<Vec<u8>, EncodeError> {
+    let string = encode_value(&InternationalString::from(text))?;
+    Ok(put(0xa0 | tag, &[string.to_vec()]))
+}
+
+/// A value of one identifier octet.
+fn put(identifier: u8, contents: &[Vec<u8>]) -> Vec<u8> {
+    let contents = contents.concat();
+    let mut octets = vec![identifier];
+    match u8::try_from(contents.len()) {
+        Ok(short) if short < 0x80 => octets.push(short),
+        _ => {
+            let length = contents.len().to_be_bytes();
+            let length = length.iter().skip_while(|octet| **octet == 0);
+            let length: Vec<u8> = length.copied().collect();
+            octets.push(0x80 | u8::try_from(length.len()).unwrap_or(8));
+            octets.extend(length);
+        }
+    }
+    octets.extend(contents);
+    octets
+}
+
+/// `YYYYMMDD` and `HHMMSS` of Coordinated Universal Time.
+fn date_and_time(now: SystemTime) -> (String, String) {
+    let seconds = now
+        .duration_since(UNIX_EPOCH)
+        .as_ref()
+        .map_or(0, Duration::as_secs);
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Years begin in March, so that the day a leap year has more is the last one.
+    let day = days + 719_468;
+    let (era, day) = (day / 146_097, day % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 {
+        (month + 3, 0)
+    } else {
+        (month - 9, 1)
+    };
+    let year = era * 400 + year + next;
+    (
+        format!("{year:04}{month:02}{day:02}"),
+        format!(
+            "{:02}{:02}{:02}",
+            second / 3600,
+            second / 60 % 60,
+            second % 60
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use z3950_asn1::record::{Field, Leader};
+
+    #[test]
+    fn moments_are_days_of_the_calendar() {
+        for (seconds, date, time) in [
+            (0, "19700101", "000000"),
+            (951_782_399, "20000228", "235959"),
+            (951_782_400, "20000229", "000000"),
+            (1_709_251_199, "20240229", "235959"),
+            (4_107_542_400, "21000301", "000000"),
+        ] {
+            let now = UNIX_EPOCH + Duration::from_secs(seconds);
+            assert_eq!(date_and_time(now), (date.into(), time.into()));
+        }
+    }
+
+    #[test]
+    fn a_record_becomes_a_request_for_its_loan() {
+        let record = MarcRecord {
+            leader: Leader::default(),
+            fields: vec![
+                Field::data(b"020", "  ", [(b"a", "0-14-143951-3")]),
+                Field::data(b"100", "1 ", [(b"a", "Austen, Jane")]),
+                Field::data(b"245", "10", [(b"a", "Emma")]),
+            ],
+        };
+        let request = ill_request(&record, UNIX_EPOCH)
+            .expect("encodes")
+            .expect("a value");
+        assert_eq!(request.direct_reference, Some(ILL));
+        let item = item(&record).expect("encodes").concat();
+        let expected = [
+            &b"\xa3\x0e\x1b\x0cAusten, Jane"[..],
+            b"\xa4\x06\x1b\x04Emma",
+            b"\xb2\x0c\x1b\x0a0141439513",
+        ];
+        assert_eq!(item, expected.concat());
+    }
+
+    #[test]
+    fn long_values_have_long_lengths() {
+        assert_eq!(put(4, &[vec![0; 127]]).get(..2), Some(&[4, 127][..]));
+        assert_eq!(put(4, &[vec![0; 128]]).get(..3), Some(&[4, 0x81, 128][..]));
+        assert_eq!(
+            put(4, &[vec![0; 300]]).get(..4),
+            Some(&[4, 0x82, 1, 44][..])
+        );
+    }
+}

@@ -1,0 +1,129 @@
+//! Batches that lose their sessions, or are interrupted by Ctrl-C.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use z3950_server::fault::{Fault, When};
+use z3950_server::testing::{TestServer, TestServerBuilder, record};
+use z3950_tests::program::{self, z3950};
+
+use super::{folder, rows, text};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn catalogue() -> TestServerBuilder {
+    let records = (1..=6).map(|number| record(&format!("id{number}"), "War"));
+    TestServer::builder().database("books", records)
+}
+
+/// The arguments of a batch that looks for all records.
+fn arguments(server: &TestServer, folder: &Path) -> Vec<String> {
+    let ids: String = (1..=6)
+        .map(|number| format!("local:id{number}\n"))
+        .collect();
+    fs::write(folder.join("ids"), ids).expect("the inputs are written");
+    let path = |name: &str| folder.join(name).to_str().expect("text").to_owned();
+    let target = format!("{}/books", server.addr());
+    let mut arguments = vec!["lookup".to_owned(), target, "--resume".to_owned()];
+    for (option, name) in [
+        ("--input", "ids"),
+        ("--output", "out.xml"),
+        ("--report", "report.tsv"),
+    ] {
+        arguments.extend([option.to_owned(), path(name)]);
+    }
+    arguments
+}
+
+#[test]
+fn a_session_that_was_dropped_is_replaced_once() {
+    for (when, fault, outcome, sessions) in [
+        (When::search().nth(9), Fault::HangUp, "Delivered", 1),
+        // It ends while nobody uses it, or with a request under way after others went well.
+        (When::present().nth(2), Fault::HangUp, "Delivered", 3),
+        (When::search().nth(3), Fault::CutAfter(0), "Delivered", 3),
+        // It was new: another one would fare no better.
+        (When::search().nth(1), Fault::CutAfter(0), "Unavailable", 6),
+    ] {
+        let server = catalogue().fault(when, fault.clone()).start();
+        let folder = folder();
+        let ran = z3950(arguments(&server, folder.path()));
+        let report = rows(&text(&folder, "report.tsv"), ["outcome"]).concat();
+        assert_eq!(report, vec![outcome; 6], "{fault:?}: {ran:?}");
+        let code = if outcome == "Delivered" { 0 } else { 6 };
+        assert_eq!(ran.code, Some(code), "{fault:?}: {ran:?}");
+        assert_eq!(server.sessions(), sessions, "{fault:?}");
+    }
+}
+
+#[test]
+fn an_interrupted_batch_says_how_to_go_on() {
+    let slow = Fault::Delay(Duration::from_secs(120));
+    let server = catalogue().fault(When::search().nth(5), slow).start();
+    let folder = folder();
+    let arguments = arguments(&server, folder.path());
+    let child = Command::new(program::path("z3950"))
+        .args(&arguments)
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let answered = || {
+        let report = fs::read_to_string(folder.path().join("report.tsv"));
+        report.map_or(0, |report| report.lines().count().saturating_sub(1))
+    };
+    let deadline = Instant::now() + PATIENCE;
+    while answered() < 4 {
+        assert!(Instant::now() < deadline, "four inputs are answered");
+        std::thread::yield_now();
+    }
+    let sent = Command::new("sh")
+        .args(["-c", "kill -s INT \"$0\"", &child.id().to_string()])
+        .status();
+    assert!(sent.expect("sh starts").success(), "the signal is sent");
+    let ended = child.wait_with_output().expect("it ends");
+    let words = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(130), "{words}");
+    assert!(words.contains("with --resume goes on from here"), "{words}");
+    let output = text(&folder, "out.xml");
+    assert_eq!(output.matches("</record>").count(), 4);
+    assert!(output.ends_with("</collection>\n"), "{output}");
+    // Another session is as slow, but later than it is needed.
+    let ran = z3950(&arguments);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(answered(), 6);
+    assert_eq!(text(&folder, "out.xml").matches("</record>").count(), 6);
+}
+
+#[test]
+fn a_profile_says_how_many_sessions_its_server_bears() {
+    for (limit, jobs, most) in [
+        ("sessions = 1", "4", 1),
+        ("sessions = 2\npause = 0.01", "6", 2),
+    ] {
+        let server = catalogue().start();
+        let folder = folder();
+        let port = server.addr().port();
+        let profile = format!(
+            "[targets.one]\nhost = \"127.0.0.1\"\nport = {port}\ndatabases = [\"books\"]\n{limit}\n"
+        );
+        fs::write(folder.path().join("targets.toml"), profile).expect("written");
+        let mut arguments = arguments(&server, folder.path());
+        arguments[1] = "one".to_owned();
+        let targets = folder.path().join("targets.toml");
+        arguments.extend(
+            ["--jobs", jobs, "--targets", targets.to_str().expect("text")].map(str::to_owned),
+        );
+        let ran = z3950(&arguments);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(
+            (1..=most).contains(&server.sessions()),
+            "{limit}: {}",
+            server.sessions()
+        );
+        let report = rows(&text(&folder, "report.tsv"), ["target", "step"]);
+        assert_eq!(report, vec![["one".to_owned(), "1=12".to_owned()]; 6]);
+    }
+}

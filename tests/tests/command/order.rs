@@ -1,0 +1,101 @@
+//! `z3950 order`: one record of a search, or a request of one's own, and the package that tells of it.
+
+use serde_json::Value;
+use z3950_tests::peer;
+use z3950_tests::program::{Daemon, Ran, z3950};
+
+fn order(daemon: &Daemon, arguments: &[&str]) -> Ran {
+    let target = format!("{}/books", daemon.address());
+    z3950([&["order", target.as_str()], arguments].concat())
+}
+
+#[test]
+fn one_record_is_ordered() {
+    let daemon = Daemon::start(["--demo"]);
+    let ran = order(
+        &daemon,
+        &[
+            "ti:pride",
+            "--contact-name",
+            "A. Reader",
+            "--payment",
+            "invoice",
+            "--package",
+            "mine",
+        ],
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for words in [
+        "task: accepted",
+        "Package name: mine",
+        "A. Reader",
+        "pending",
+    ] {
+        assert!(ran.stdout.contains(words), "{words}: {ran:?}");
+    }
+    // The name is taken now.
+    let ran = order(&daemon, &["ti:pride", "--package", "mine", "--json"]);
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+    let line: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(
+        (&line["outcome"], &line["diagnostic"]["code"], &line["hits"]),
+        (&"TaskFailed".into(), &218.into(), &1.into())
+    );
+    let ran = order(&daemon, &["war", "--item", "2", "--json"]);
+    let line: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(
+        (&line["outcome"], &line["position"], &line["task"]["status"]),
+        (&"Accepted".into(), &2.into(), &"accepted".into()),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn requests_of_ones_own_are_sent_as_they_are() {
+    let daemon = Daemon::start(["--demo"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str, octets: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, octets).expect("written");
+        path.to_str().expect("text").to_owned()
+    };
+    let xml = file("request.xml", b"<loan>one copy</loan>");
+    let ill = file("request.ber", b"\x61\x03\x80\x01\x01");
+    let words = file("words.txt", b"the first edition");
+    for request in [&xml, &ill] {
+        let ran = order(&daemon, &["--request", request, "--description", &words]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.stdout.contains("the first edition"), "{ran:?}");
+    }
+    let ran = order(&daemon, &["--request", &words]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+}
+
+#[test]
+fn what_is_not_one_record_is_not_ordered() {
+    let daemon = Daemon::start(["--demo"]);
+    for (arguments, code, words) in [
+        (&["nonesuchword"][..], 3, "nothing was ordered"),
+        (&["war"], 4, "--item"),
+        (&["ti:pride", "--item", "9"], 2, "fewer than --item"),
+        (&["@attr 1=4"], 2, "missing"),
+        (&[], 2, "QUERY"),
+        (&["ti:pride", "--wait", "yes"], 5, "225"),
+        (&["ti:pride", "--customer-reference", "x"], 2, "--payment"),
+    ] {
+        let ran = order(&daemon, arguments);
+        assert_eq!(ran.code, Some(code), "{arguments:?}: {ran:?}");
+        assert!(ran.stderr.contains(words), "{arguments:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn yaz_ztest_takes_orders() {
+    let Some(server) = peer::yaz_ztest() else {
+        return;
+    };
+    let target = format!("127.0.0.1:{}/Default", server.port);
+    let ran = z3950(["order", &target, "computer", "--item", "1"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("911"), "{ran:?}");
+}

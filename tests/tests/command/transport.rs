@@ -1,0 +1,365 @@
+//! The ways to a server: TLS with certificates right and wrong, proxies, Unix sockets; and what is said where there is none.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
+use tempfile::TempDir;
+use z3950_tests::program::{Daemon, Ran, path, run, z3950};
+
+/// The host that certificates are for and proxies are asked for; nobody resolves it.
+const HOST: &str = "lib.example";
+
+/// A `z3950d` on one listener of any kind, until it is dropped.
+struct Listener {
+    child: Child,
+    /// What stands behind `listening on`.
+    place: String,
+}
+
+impl Listener {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = Command::new(path("z3950d"))
+            .arg("--demo")
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("z3950d starts");
+        let mut line = String::new();
+        let output = child.stdout.take().expect("standard output is piped");
+        BufReader::new(output).read_line(&mut line).expect("a line");
+        let place = line.trim_end().strip_prefix("listening on ");
+        let place = place.unwrap_or_else(|| panic!("{line:?}")).to_owned();
+        Self { child, place }
+    }
+
+    fn port(&self) -> &str {
+        self.place.rsplit(':').next().expect("a port")
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An authority, and the files of what it certifies.
+struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+    folder: TempDir,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).expect("no names");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        let issuer = CertifiedIssuer::self_signed(params, key).expect("an authority");
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("root.pem"), issuer.pem()).expect("written");
+        Self { issuer, folder }
+    }
+
+    fn root(&self) -> String {
+        text(&self.folder.path().join("root.pem"))
+    }
+
+    /// The files of a certificate for `names` and of its key; without an issuer it vouches for itself.
+    fn certify(&self, names: &[&str], is_expired: bool, is_issued: bool) -> (String, String) {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let file = format!("{}-{is_expired}-{is_issued}", names.join("+"));
+        let mut params = CertificateParams::new(names).expect("names");
+        if is_expired {
+            params.not_before = date_time_ymd(2001, 1, 1);
+            params.not_after = date_time_ymd(2002, 1, 1);
+        }
+        let key = KeyPair::generate().expect("a key");
+        let certificate = match is_issued {
+            true => params.signed_by(&key, &self.issuer),
+            false => params.self_signed(&key),
+        };
+        let write = |ending: &str, pem: String| {
+            let path = self.folder.path().join(format!("{file}.{ending}"));
+            std::fs::write(&path, pem).expect("written");
+            text(&path)
+        };
+        let certificate = certificate.expect("a certificate");
+        (
+            write("cert", certificate.pem()),
+            write("key", key.serialize_pem()),
+        )
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.to_str().expect("text").to_owned()
+}
+
+fn tls_server((certificate, key): &(String, String), more: &[&str]) -> Listener {
+    let listen = ["--listen", "tls:127.0.0.1:0", "--certificate"];
+    Listener::start(&[&listen[..], &[certificate, "--key", key], more].concat())
+}
+
+/// Looks up a record at the target.
+fn lookup(target: &str, options: &[&str]) -> Ran {
+    let arguments = ["search", target, "ti:pride", "--count", "0"];
+    z3950([&arguments[..], options].concat())
+}
+
+fn is_found(ran: &Ran) -> bool {
+    ran.code == Some(0) && ran.stdout.starts_with("1 ")
+}
+
+#[test]
+fn only_the_right_certificate_is_believed() {
+    let authority = Authority::new();
+    let root = authority.root();
+    for (names, is_expired, is_issued, words) in [
+        (&["127.0.0.1"][..], false, true, ""),
+        (&["127.0.0.1"], true, true, "expired"),
+        (&["127.0.0.1"], false, false, "invalid peer certificate"),
+        (&["other.example"], false, true, "not valid for name"),
+    ] {
+        let server = tls_server(&authority.certify(names, is_expired, is_issued), &[]);
+        let target = format!("ssl:127.0.0.1:{}/books", server.port());
+        let ran = lookup(&target, &["--ca-file", &root]);
+        match words {
+            "" => assert!(is_found(&ran), "{ran:?}"),
+            words => {
+                assert_eq!(ran.code, Some(6), "{words}: {ran:?}");
+                for words in [
+                    "TLS with the server failed",
+                    words,
+                    "--ca-file",
+                    "--insecure",
+                ] {
+                    assert!(ran.stderr.contains(words), "{words}: {ran:?}");
+                }
+            }
+        }
+        assert!(is_found(&lookup(&target, &["--insecure"])), "{words}");
+        // The system's roots do not vouch for it.
+        assert_eq!(lookup(&target, &[]).code, Some(6), "{words}");
+    }
+}
+
+#[test]
+fn a_client_shows_its_certificate() {
+    let (servers, clients) = (Authority::new(), Authority::new());
+    let roots = clients.root();
+    let wanted = [
+        "--client-authorities",
+        &roots,
+        "--require-client-certificate",
+    ];
+    let server = tls_server(&servers.certify(&["127.0.0.1"], false, true), &wanted);
+    let target = format!("ssl:127.0.0.1:{}/books", server.port());
+    let trusted = servers.root();
+    let (certificate, key) = clients.certify(&["client.example"], false, true);
+    let (stranger, its_key) = servers.certify(&["client.example"], false, true);
+    let both = clients.folder.path().join("both.pem");
+    let pems = [&certificate, &key].map(|path| std::fs::read_to_string(path).expect("read"));
+    std::fs::write(&both, pems.concat()).expect("written");
+    let both = text(&both);
+    for (options, is_let_in) in [
+        (&["--cert", &certificate, "--key", &key][..], true),
+        (&["--cert", &both], true),
+        (&["--cert", &stranger, "--key", &its_key], false),
+        (&[], false),
+    ] {
+        let ran = lookup(&target, &[&["--ca-file", &trusted], options].concat());
+        assert_eq!(is_found(&ran), is_let_in, "{options:?}: {ran:?}");
+        if !is_let_in {
+            assert_eq!(ran.code, Some(6), "{options:?}: {ran:?}");
+            assert!(ran.stderr.contains("--cert"), "{options:?}: {ran:?}");
+        }
+    }
+    // A key that is not that of the certificate.
+    let ran = lookup(&target, &["--cert", &certificate, "--key", &its_key]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+}
+
+#[test]
+fn tls_and_plain_do_not_mix() {
+    let authority = Authority::new();
+    let secured = tls_server(&authority.certify(&["127.0.0.1"], false, true), &[]);
+    let plain = Daemon::start(["--demo"]);
+    for (target, words) in [
+        (format!("127.0.0.1:{}/books", secured.port()), "ssl:"),
+        (format!("ssl:{}/books", plain.address()), "without ssl:"),
+    ] {
+        let ran = lookup(&target, &["--ca-file", &authority.root(), "--timeout", "5"]);
+        assert_eq!(ran.code, Some(6), "{ran:?}");
+        assert!(ran.stderr.contains(words), "{ran:?}");
+    }
+}
+
+/// A proxy that leads every connection to one address, and notes what it was asked.
+struct Proxy {
+    address: SocketAddr,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Proxy {
+    /// `handshake` reads what is asked and grants it, or returns `None`.
+    fn start(to: SocketAddr, handshake: fn(&mut TcpStream) -> Option<String>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("its address");
+        let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+        let noted = Arc::clone(&asked);
+        // It ends with the test program.
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let noted = Arc::clone(&noted);
+                thread::spawn(move || {
+                    let mut near = stream;
+                    if let Some(what) = handshake(&mut near) {
+                        noted.lock().expect("no panic").push(what);
+                        join(near, TcpStream::connect(to).expect("the server is there"));
+                    }
+                });
+            }
+        });
+        Self { address, asked }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut self.asked.lock().expect("no panic"))
+    }
+}
+
+/// Passes on what either side sends, until both have ended.
+fn join(near: TcpStream, far: TcpStream) {
+    let pass = |mut from: TcpStream, mut to: TcpStream| {
+        thread::spawn(move || {
+            // A side that is gone ends the other one.
+            let _ = std::io::copy(&mut from, &mut to);
+            let _ = to.shutdown(Shutdown::Write);
+        })
+    };
+    let clones = (
+        near.try_clone().expect("a clone"),
+        far.try_clone().expect("a clone"),
+    );
+    let ways = [pass(near, far), pass(clones.1, clones.0)];
+    ways.into_iter().for_each(|way| drop(way.join()));
+}
+
+/// An HTTP proxy that wants `user:secret`.
+fn http(stream: &mut TcpStream) -> Option<String> {
+    let mut head = Vec::new();
+    let mut octet = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut octet).ok()?;
+        head.extend(octet);
+    }
+    let head = String::from_utf8(head).expect("text");
+    let is_known = head
+        .to_ascii_lowercase()
+        .contains("proxy-authorization: basic dxnlcjpzzwnyzxq=");
+    let answer: &[u8] = match is_known {
+        true => b"HTTP/1.1 200 Connection established\r\n\r\n",
+        false => b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n",
+    };
+    stream.write_all(answer).ok()?;
+    is_known.then(|| head.lines().next().expect("a line").to_owned())
+}
+
+/// A SOCKS5 proxy for everybody.
+fn socks5(stream: &mut TcpStream) -> Option<String> {
+    let mut read = |length: usize| {
+        let mut octets = vec![0; length];
+        stream.read_exact(&mut octets).ok()?;
+        Some(octets)
+    };
+    let methods = usize::from(*read(2)?.last()?);
+    read(methods)?;
+    stream.write_all(b"\x05\x00").ok()?;
+    let mut read = |length: usize| {
+        let mut octets = vec![0; length];
+        stream.read_exact(&mut octets).ok()?;
+        Some(octets)
+    };
+    let length = usize::from(*read(5)?.last()?);
+    let name = String::from_utf8(read(length)?).ok()?;
+    let port = read(2)?;
+    stream
+        .write_all(b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x00")
+        .ok()?;
+    Some(format!("{name}:{}", u16::from_be_bytes([port[0], port[1]])))
+}
+
+#[test]
+fn proxies_lead_to_the_server() {
+    let daemon = Daemon::start(["--demo"]);
+    let http = Proxy::start(daemon.address(), http);
+    let socks5 = Proxy::start(daemon.address(), socks5);
+    let target = format!("{HOST}:2100/books");
+    let by_http = format!("http://user:secret@{}", http.address);
+    let by_socks5 = format!("socks5://{}", socks5.address);
+    let ran = lookup(&target, &["--proxy", &by_http]);
+    assert!(is_found(&ran), "{ran:?}");
+    assert_eq!(http.asked(), ["CONNECT lib.example:2100 HTTP/1.1"]);
+    let ran = lookup(&target, &["--proxy", &by_socks5]);
+    assert!(is_found(&ran), "{ran:?}");
+    assert_eq!(socks5.asked(), ["lib.example:2100"]);
+    let named = format!("connect:user:secret@{},{target}", http.address);
+    let ran = lookup(&named, &[]);
+    assert!(is_found(&ran), "{ran:?}");
+    assert_eq!(http.asked().len(), 1);
+    let ran = run(
+        Command::new(path("z3950"))
+            .env("ALL_PROXY", &by_socks5)
+            .args(["search", &target, "ti:pride", "--count", "0"]),
+        "",
+    );
+    assert!(is_found(&ran), "{ran:?}");
+    assert_eq!(socks5.asked().len(), 1);
+    // Whoever the proxy does not know.
+    let stranger = format!("http://user:wrong@{}", http.address);
+    let ran = lookup(&target, &["--proxy", &stranger]);
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    assert!(
+        ran.stderr.contains("the proxy refused to connect")
+            && ran.stderr.contains("407")
+            && !ran.stderr.contains("wrong"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn tls_goes_through_a_proxy_to_the_host_itself() {
+    let authority = Authority::new();
+    let server = tls_server(&authority.certify(&[HOST], false, true), &[]);
+    let address = format!("127.0.0.1:{}", server.port());
+    let proxy = Proxy::start(address.parse().expect("an address"), socks5);
+    let target = format!("ssl:{HOST}:2101/books");
+    let proxy = format!("socks5://{}", proxy.address);
+    let ran = lookup(
+        &target,
+        &["--proxy", &proxy, "--ca-file", &authority.root()],
+    );
+    assert!(is_found(&ran), "{ran:?}");
+}
+
+#[test]
+fn a_unix_socket_is_a_target() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let socket: PathBuf = folder.path().join("z");
+    let socket = text(&socket);
+    let server = Listener::start(&["--listen", &format!("unix:{socket}")]);
+    assert_eq!(server.place, format!("unix:{socket}"));
+    let ran = lookup(&format!("unix:{socket}:books"), &[]);
+    assert!(is_found(&ran), "{ran:?}");
+    let ran = lookup(&format!("unix:{socket}-nobody:books"), &[]);
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    assert!(ran.stderr.contains("nobody"), "{ran:?}");
+}

@@ -1,0 +1,56 @@
+//! Ctrl-C ends the request and not the session (Z39.50-2003 §3.2.6.2).
+
+use std::time::{Duration, Instant};
+
+use expectrl::ControlCode;
+use z3950_server::fault::{Fault, When};
+use z3950_server::testing::{TestServer, record};
+use z3950_tests::peer;
+
+use super::{PATIENCE, Person, home, wait_for_searches};
+
+#[test]
+fn ctrl_c_cancels_the_request_and_not_the_session() {
+    let home = home();
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .fault(When::search().nth(1), Fault::Delay(Duration::from_secs(2)))
+        .start();
+    let mut person = Person::at(&server, home.path());
+    person.enters("find @attr 1=1032 id7");
+    wait_for_searches(&server, 1);
+    person.presses(ControlCode::EndOfText);
+    person.sees("interrupted");
+    person.sees("z3950> ");
+    person.enters("find @attr 1=1032 id7");
+    person.sees("1 hit");
+    assert_eq!(server.sessions(), 1);
+}
+
+#[test]
+fn ctrl_c_tells_a_server_that_can_be_told() {
+    let Some(server) = peer::yaz_ztest() else {
+        return;
+    };
+    let home = home();
+    let log = home.path().join("apdus");
+    // Its database Slow takes three seconds.
+    let target = format!("127.0.0.1:{}/Slow", server.port);
+    let mut person = Person::at_target(&target, home.path());
+    person.enters(&format!("set_apdufile {}", log.display()));
+    person.sees("z3950> ");
+    person.enters("find 12");
+    let logged = |name: &str| std::fs::read_to_string(&log).is_ok_and(|text| text.contains(name));
+    let deadline = Instant::now() + PATIENCE;
+    while !logged("sent searchRequest") && Instant::now() < deadline {
+        std::thread::yield_now();
+    }
+    person.presses(ControlCode::EndOfText);
+    person.sees("interrupted");
+    person.sees("z3950> ");
+    assert!(logged("sent triggerResourceControlRequest"));
+    person.enters("base Default");
+    person.sees("z3950> ");
+    person.enters("find 15");
+    person.sees("15 hits");
+}

@@ -1,0 +1,153 @@
+//! Retrievals that may go other ways than that of RFC 2056 §4: what goes over the wire, what is said of it, and that
+//! nothing of it happens unasked (decision A-13, row S-11).
+
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid;
+use z3950_client::plan::Fallback;
+use z3950_client::retrieve::Asked;
+use z3950_client::{Outcome, Retrieval};
+use z3950_server::diagnostic;
+use z3950_server::fault::{Fault, Faults, When};
+
+use super::names::{CLOSE, INIT, PRESENT, SEARCH, sequence};
+use super::{client, library, url};
+
+/// A retrieval at a server with these faults; and the APDUs that went over the wire.
+async fn retrieved(
+    text: &str,
+    fallback: Fallback,
+    faults: Faults,
+) -> (Retrieval, Vec<&'static str>) {
+    let server = library().faults(faults).start();
+    let client = client(&server, |options| options.plan.fallback = fallback);
+    let retrieval = client.retrieve(&url(text)).await.expect("a plan");
+    client.close_all().await;
+    server.wait_for_end();
+    (retrieval, server.names())
+}
+
+fn refused(number: u64, condition: Condition) -> (When, Fault) {
+    (
+        When::search().nth(number),
+        Fault::Fails(diagnostic(condition, "")),
+    )
+}
+
+fn faults(all: impl IntoIterator<Item = (When, Fault)>) -> Faults {
+    all.into_iter()
+        .fold(Faults::new(), |faults, (when, fault)| {
+            faults.on(when, fault)
+        })
+}
+
+#[tokio::test]
+async fn the_server_is_asked_until_it_takes_a_search() {
+    let id = "z39.50r://lib.example/cat?id7";
+    let chain = [
+        Condition::USE,
+        Condition::STRUCTURE,
+        Condition::ATTRIBUTE_SET,
+    ];
+    let all = || {
+        faults(
+            (1_u64..)
+                .zip(chain)
+                .map(|(number, condition)| refused(number, condition)),
+        )
+    };
+    let (retrieval, apdus) = retrieved(id, Fallback::default(), all()).await;
+    assert_eq!(retrieval.outcome.name(), "SearchFailed");
+    assert_eq!(apdus, sequence(&[&INIT, &SEARCH, &CLOSE]));
+    let (retrieval, apdus) = retrieved(id, Fallback::ALL, all()).await;
+    assert_eq!(
+        apdus,
+        sequence(&[&INIT, &SEARCH, &SEARCH, &SEARCH, &SEARCH, &CLOSE])
+    );
+    let forms: Vec<&str> = retrieval
+        .steps
+        .iter()
+        .map(|step| step.form.as_str())
+        .collect();
+    assert_eq!(forms, ["1=1032,4=104", "1=1032", "1=12", "1=1007"]);
+    let conditions = retrieval
+        .steps
+        .iter()
+        .map(|step| step.diagnostics.condition());
+    let said: Vec<_> = chain
+        .iter()
+        .map(|condition| Some(condition.0))
+        .chain([None])
+        .collect();
+    assert_eq!(conditions.collect::<Vec<_>>(), said);
+    assert!(!retrieval.conforming);
+    // A search that is taken may find nothing, which is no delivery.
+    match retrieval.outcome {
+        Outcome::Delivered(_) => assert_eq!(retrieval.step.as_deref(), Some("1=1007")),
+        outcome => assert_eq!((outcome.name(), retrieval.step), ("NoMatch", None)),
+    }
+}
+
+#[tokio::test]
+async fn several_records_are_delivered_by_no_way() {
+    let first = || faults([refused(1, Condition::USE)]);
+    let (retrieval, apdus) =
+        retrieved("z39.50r://lib.example/cat?dup", Fallback::ALL, first()).await;
+    assert!(
+        matches!(retrieval.outcome, Outcome::Ambiguous { hits: 2 }),
+        "{:?}",
+        retrieval.outcome
+    );
+    assert_eq!(retrieval.step.as_deref(), Some("1=1032"));
+    assert_eq!(apdus, sequence(&[&INIT, &SEARCH, &SEARCH, &CLOSE]));
+}
+
+#[tokio::test]
+async fn databases_that_cannot_go_together_go_one_by_one() {
+    let together = || faults([refused(1, Condition::COMBINATION)]);
+    let text = "z39.50r://lib.example/nosuch+cat?id7";
+    let (retrieval, apdus) = retrieved(text, Fallback::ALL, together()).await;
+    assert_eq!(retrieval.outcome.name(), "Delivered");
+    assert_eq!(retrieval.step.as_deref(), Some("1=1032,4=104;database=cat"));
+    assert_eq!(apdus, sequence(&[&INIT, &SEARCH, &SEARCH, &SEARCH, &CLOSE]));
+}
+
+#[tokio::test]
+async fn the_record_comes_in_the_form_that_there_is() {
+    let refusals = || {
+        let no_syntax = Fault::Surrogate(diagnostic(Condition::NOT_AVAILABLE_IN_SYNTAX, ""));
+        let no_element_set = Fault::Surrogate(diagnostic(Condition::ELEMENT_SET_NAME, "x"));
+        faults([
+            (When::search(), Fault::NeverPiggyback),
+            (When::present().syntax(oid::SUTRS), no_syntax),
+            (When::present().nth(2), no_element_set),
+        ])
+    };
+    let text = "z39.50r://lib.example/cat?id7;esn=f;rs=sutrs+usmarc";
+    let (retrieval, apdus) = retrieved(text, Fallback::ALL, refusals()).await;
+    assert_eq!(
+        retrieval.outcome.name(),
+        "Delivered",
+        "{:?}",
+        retrieval.outcome
+    );
+    assert_eq!(
+        retrieval.step.as_deref(),
+        Some("1=1032,4=104;rs=1.2.840.10003.5.10;esn=none")
+    );
+    // Another form of the record is no other search.
+    assert!(retrieval.conforming);
+    let asked: Vec<Asked> = retrieval.steps.iter().map(|step| step.request).collect();
+    assert_eq!(
+        asked,
+        [
+            Asked::Search,
+            Asked::Present,
+            Asked::Present,
+            Asked::Present
+        ]
+    );
+    assert_eq!(
+        apdus,
+        sequence(&[&INIT, &SEARCH, &PRESENT, &PRESENT, &PRESENT, &CLOSE])
+    );
+}
