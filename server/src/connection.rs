@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tracing::{debug, info, trace};
 use z3950_asn1::apdu::{Apdu, CloseReason};
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::codec;
 use z3950_asn1::codec::dump::dump;
 use z3950_asn1::codec::frame::StreamError;
@@ -25,8 +26,10 @@ use z3950_asn1::codec::frame::StreamError;
 use self::inlet::{Ahead, Inlet};
 pub(crate) use self::outlet::Transport;
 use self::tally::Tally;
+use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::fault::{Faults, Intake, Item, Output, Script};
 use crate::limits::Limits;
+use crate::listener::Greeting;
 use crate::observer::{Observer, Peer};
 use crate::session::{Reply, Session};
 use crate::target::Target;
@@ -42,13 +45,14 @@ pub(crate) struct Shared {
 }
 
 /// Who is connected.
-#[derive(Clone, Copy)]
 pub(crate) struct Client {
     /// The number of the session, from 1.
     pub(crate) number: u64,
     pub(crate) peer: Peer,
     /// When the connection was accepted.
     pub(crate) begun: Instant,
+    /// Its place among those without a session; `None` for a connection that needs none.
+    pub(crate) greeting: Option<Greeting>,
 }
 
 /// Serves a connection until it ends, or until `stopping` turns true and the answer in progress is out.
@@ -62,6 +66,7 @@ pub(crate) async fn serve(
         number,
         peer,
         begun,
+        greeting,
     } = client;
     let mut session = Session::new(Arc::clone(&shared.target));
     if let Some(address) = peer.ip() {
@@ -77,6 +82,7 @@ pub(crate) async fn serve(
         player: player.map(|recording| Player::new(recording, number)),
         stopping,
         begun,
+        greeting,
         tally: Tally::new(),
         shared,
     };
@@ -101,6 +107,8 @@ struct Connection<S> {
     player: Option<Player>,
     stopping: watch::Receiver<bool>,
     begun: Instant,
+    /// Given up once the session is open.
+    greeting: Option<Greeting>,
     tally: Tally,
     shared: Arc<Shared>,
 }
@@ -160,6 +168,9 @@ impl<S: Transport> Connection<S> {
             };
             if let Some(end) = self.send(output).await? {
                 return Ok(end);
+            }
+            if self.is_open() {
+                self.greeting = None;
             }
             self.inlet.set_max_apdu_size(self.max_apdu_size());
         }
@@ -244,7 +255,9 @@ impl<S: Transport> Connection<S> {
             target, observer, ..
         } = &*self.shared;
         let interrupt = self.session.interrupt();
-        let mut deadline = None;
+        let limit = target.limits.operation_time;
+        let mut ended = false;
+        let mut deadline = limit.and_then(|time| Instant::now().checked_add(time));
         {
             let operation = self.session.answer(request);
             tokio::pin!(operation);
@@ -252,8 +265,16 @@ impl<S: Transport> Connection<S> {
                 let ahead = tokio::select! {
                     biased;
                     reply = &mut operation => return Ok(reply),
-                    ahead = self.inlet.ahead(&mut self.stream, target.limits.read_ahead), if deadline.is_none() => ahead,
-                    () = until(deadline) => return Err(io::ErrorKind::ConnectionAborted.into()),
+                    ahead = self.inlet.ahead(&mut self.stream, target.limits.read_ahead), if !ended => ahead,
+                    () = until(deadline) => {
+                        if ended {
+                            return Err(io::ErrorKind::ConnectionAborted.into());
+                        }
+                        // What cannot be stopped, such as an update, is waited for.
+                        deadline = None;
+                        interrupt.stop(overdue());
+                        continue;
+                    }
                 };
                 match ahead {
                     Ahead::Trigger(octets) => {
@@ -271,7 +292,10 @@ impl<S: Transport> Connection<S> {
                     }
                     Ahead::Close => break,
                     // A client that ended its side may still read, but is not waited for long.
-                    Ahead::End => deadline = Instant::now().checked_add(target.limits.drain_time),
+                    Ahead::End => {
+                        ended = true;
+                        deadline = Instant::now().checked_add(target.limits.drain_time);
+                    }
                     Ahead::Lost(error) => return Err(error),
                 }
             }
@@ -352,6 +376,11 @@ impl<S: Transport> Connection<S> {
 /// A moment that no connection lives to see.
 fn far_away() -> Instant {
     Instant::now() + Duration::from_secs(86_400 * 365)
+}
+
+/// Why an operation is stopped that takes too long.
+fn overdue() -> Diagnostic {
+    diagnostic(Condition::RESOURCES_EXHAUSTED, "no answer in time")
 }
 
 async fn until(deadline: Option<Instant>) {

@@ -38,7 +38,8 @@ pub struct Limits {
     pub facets: usize,
     /// Terms of one facet: 1,000.
     pub facet_terms: usize,
-    /// Sessions at once: 1,000. Further connections wait to be accepted.
+    /// Connections at once: 1,000. Where there are so many, one that has no session yet gives way to a further one, which waits
+    /// otherwise.
     pub sessions: usize,
     /// Sessions at once with one address: as many as there are in all. Further connections from it are closed at once.
     pub sessions_per_address: Option<usize>,
@@ -48,6 +49,11 @@ pub struct Limits {
     pub refusals: usize,
     /// From the connection to an open session: 30 s.
     pub init_time: Duration,
+    /// From the connection to where it may have to give way to another if it has no session by then: 0.25 s.
+    pub init_patience: Duration,
+    /// From a request to its answer: 10 minutes; `None` for no limit. What takes longer is stopped, and answered with condition
+    /// 31 or, for a Present, with the records that there are. An update is never stopped.
+    pub operation_time: Option<Duration>,
     /// From an answer to the end of the next request: 15 minutes; `None` waits for ever.
     pub idle_time: Option<Duration>,
     /// For the client to take some octets of an answer: 30 s.
@@ -81,6 +87,8 @@ impl Default for Limits {
             read_ahead: 65_536,
             refusals: 5,
             init_time: Duration::from_secs(30),
+            init_patience: Duration::from_millis(250),
+            operation_time: Some(Duration::from_secs(10 * 60)),
             idle_time: Some(Duration::from_secs(15 * 60)),
             write_time: Duration::from_secs(30),
             drain_time: Duration::from_millis(500),

@@ -1,6 +1,7 @@
 //! The server as a whole: listening sockets, a task for each connection, and an orderly end.
 
 mod acceptor;
+mod lobby;
 mod socket;
 
 use std::io;
@@ -9,15 +10,16 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
+use tokio::net::{TcpStream, ToSocketAddrs};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, timeout};
 use tracing::{Instrument, error, info, info_span, warn};
 
-use self::acceptor::{Acceptor, Room};
+use self::acceptor::{Acceptor, Admitted, Room};
+pub(crate) use self::lobby::Greeting;
 pub use self::socket::Endpoint;
-use self::socket::{Accepted, Socket};
+use self::socket::{Accepted, Socket, listen};
 use crate::backend::Backend;
 use crate::connection::{self, Client, Shared};
 use crate::fault::Faults;
@@ -96,8 +98,7 @@ impl Server {
     /// # Errors
     /// As [`Server::bind`].
     pub async fn and_bind(mut self, address: impl ToSocketAddrs) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
-        self.sockets.push(Socket::Tcp(listener));
+        self.sockets.push(Socket::Tcp(listen(address).await?));
         Ok(self)
     }
 
@@ -107,8 +108,7 @@ impl Server {
     /// As [`Server::bind`].
     #[cfg(feature = "tls")]
     pub async fn and_bind_tls(mut self, address: impl ToSocketAddrs, tls: Tls) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
-        self.sockets.push(Socket::Tls(listener, tls));
+        self.sockets.push(Socket::Tls(listen(address).await?, tls));
         Ok(self)
     }
 
@@ -174,15 +174,23 @@ impl Server {
                 biased;
                 () = &mut stop => break,
                 Some(ended) = sessions.join_next() => summary.note(ended),
-                (room, stream, peer) = acceptor.accept() => {
+                Admitted { room, stream, peer, guest } = acceptor.accept() => {
                     summary.sessions += 1;
+                    let span = info_span!("session", number = summary.sessions, %peer);
                     let client = Client {
                         number: summary.sessions,
                         peer,
                         begun: Instant::now(),
+                        greeting: Some(guest.greeting),
                     };
                     let session = session(room, stream, client, &shared, &stopping_seen);
-                    let span = info_span!("session", number = client.number, %peer);
+                    let sent_away = guest.sent_away;
+                    let session = async move {
+                        tokio::select! {
+                            () = session => {}
+                            () = sent_away.wait() => info!("gave way to a further connection"),
+                        }
+                    };
                     sessions.spawn(session.instrument(span));
                 }
             }

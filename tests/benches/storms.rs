@@ -14,7 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use partner::{Partner, Process, deep_query, init};
+use partner::{Partner, Process, TERM, deep_query, init, search};
+use z3950_asn1::apdu::{Apdu, Query};
+use z3950_asn1::codec::{decode, encode};
 
 /// What the well-behaved client should never wait longer than.
 const AIM: Duration = Duration::from_millis(100);
@@ -33,22 +35,25 @@ fn main() {
         "{:<24}{:>9}{:>9}{:>9}{:>9}{:>10}{:>10}{:>10}  what came",
         "storm", "searches", "p50", "p99", "max", "before", "after", "at most"
     );
-    let storms: [(&str, usize, Storm); 6] = [
-        ("calm", 0, calm),
-        ("half-open connections", 10_000, half_open),
-        ("connect and reset", 20_000, reset),
-        ("slow octets", 500, slow_octets),
-        ("giant announcements", 20_000, announcements),
-        ("deep queries", 500, deep_queries),
+    // More than the storms bring, so that what is measured is the load and not the cap; and the cap that there is by default.
+    let (most, usual) = (&["--demo", "--max-sessions", "20000"][..], &["--demo"][..]);
+    let storms: [(&str, usize, &[&str], Storm); 8] = [
+        ("calm", 0, most, calm),
+        ("half-open connections", 10_000, most, half_open),
+        ("half-open, 1000 at most", 10_000, usual, half_open),
+        ("connect and reset", 20_000, most, reset),
+        ("slow octets", 500, most, slow_octets),
+        ("giant announcements", 20_000, most, announcements),
+        ("deep queries", 500, most, deep_queries),
+        ("heavy queries", 8, most, heavy_queries),
     ];
-    for (name, size, storm) in storms {
-        measure(name, size / part, STORM / part as u32, storm);
+    for (name, size, arguments, storm) in storms {
+        measure(name, size / part, STORM / part as u32, arguments, storm);
     }
 }
 
-fn measure(name: &str, size: usize, time: Duration, storm: Storm) {
-    // More than the storms bring, so that what is measured is the load and not the cap.
-    let server = Process::start(&["--demo", "--max-sessions", "20000"]);
+fn measure(name: &str, size: usize, time: Duration, arguments: &[&str], storm: Storm) {
+    let server = Process::start(arguments);
     let mut client = Partner::open(server.address).expect("a session");
     client.ask().expect("an answer");
     let before = server.memory("VmRSS:").unwrap_or_default();
@@ -173,6 +178,37 @@ fn deep_queries(address: SocketAddr, size: usize, time: Duration) -> String {
         partner.send(&refused)?;
         partner.heard_to_the_end().map(drop)
     })
+}
+
+/// Clients that each ask for as much as a search may take, of regular expressions, over and over.
+fn heavy_queries(address: SocketAddr, size: usize, time: Duration) -> String {
+    let query = heavy_query();
+    let clients = size.max(1);
+    let one = || {
+        let mut partner = Partner::open(address)?;
+        partner.send(&query)?;
+        partner.next().map(drop)
+    };
+    let told = thread::scope(|scope| {
+        let clients: Vec<_> = (0..clients)
+            .map(|_| scope.spawn(|| repeated(usize::MAX, time, one)))
+            .collect();
+        let told = clients.into_iter().next().map(|client| client.join());
+        told.and_then(Result::ok)
+    });
+    format!("{clients} clients, each {}", told.unwrap_or_default())
+}
+
+/// A search by 2,048 regular expressions, each of which looks at every word.
+fn heavy_query() -> Vec<u8> {
+    const LEVELS: usize = 11;
+    let term = "@attr 5=102 .*o.*z.*".to_owned();
+    let query = (0..LEVELS).fold(term, |half, _| format!("@or {half} {half}"));
+    let Ok(Apdu::SearchRequest(mut request)) = decode(&search(&TERM)) else {
+        panic!("a search")
+    };
+    request.query = Query::Type1(query.parse().expect("a query"));
+    encode(&Apdu::SearchRequest(request)).expect("encodes")
 }
 
 /// Does it so many times, or for so long.

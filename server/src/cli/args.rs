@@ -68,7 +68,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "SECONDS")]
     pub(super) idle_timeout: Option<Seconds>,
 
-    /// Serve so many sessions at once; further clients wait. 1000 unless told otherwise
+    /// Serve so many sessions at once; a further client takes the place of one that has not opened its session, or waits. 1000
+    /// unless told otherwise
     #[arg(long, value_name = "N")]
     pub(super) max_sessions: Option<usize>,
 

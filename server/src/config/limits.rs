@@ -46,6 +46,7 @@ pub(super) fn read(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskL
     count("tasks", &mut tasks.tasks);
     size("task-octets", &mut tasks.octets);
     time("init-time", &mut limits.init_time);
+    time("init-patience", &mut limits.init_patience);
     time("write-time", &mut limits.write_time);
     time("drain-time", &mut limits.drain_time);
     time("linger-time", &mut limits.linger_time);
@@ -56,9 +57,13 @@ pub(super) fn read(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskL
         Some("never") => Some(None),
         _ => duration(value).map(Some),
     };
-    if let Some(time) = section.read("idle-time", "a time such as \"15m\", or never", never) {
-        limits.idle_time = time;
-    }
+    let time_or_never = |key, field: &mut Option<Duration>| {
+        if let Some(value) = section.read(key, "a time such as \"15m\", or never", never) {
+            *field = value;
+        }
+    };
+    time_or_never("idle-time", &mut limits.idle_time);
+    time_or_never("operation-time", &mut limits.operation_time);
     if limits.sessions == 0 {
         section.note_whole("a server of no sessions serves nobody");
     }

@@ -21,7 +21,8 @@
 //! [limits]                            # by the names of `Limits`
 //! sessions = 500
 //! apdu-size = "2MiB"
-//! idle-time = "10m"
+//! idle-time = "10m"                   # for the next request …
+//! operation-time = "30s"              # … and for its answer; never for no limit
 //!
 //! [offer]                             # what Init grants
 //! versions = 3

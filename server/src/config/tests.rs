@@ -46,6 +46,7 @@ fn the_example_is_read() {
     assert_eq!(config.limits.sessions, 500);
     assert_eq!(config.limits.apdu_size, 2 << 20);
     assert_eq!(config.limits.idle_time, Some(Duration::from_secs(600)));
+    assert_eq!(config.limits.operation_time, Some(Duration::from_secs(30)));
     assert_eq!(config.offer.versions, ProtocolVersion::UP_TO_3);
     let options = Options::SEARCH | Options::PRESENT | Options::NAMED_RESULT_SETS;
     assert_eq!(config.offer.options, options);
@@ -75,10 +76,8 @@ fn an_empty_file_gives_the_defaults() {
     assert_eq!(config.limits, Limits::default());
     assert_eq!(config.profile, Profile::default());
     assert!(config.listeners.is_empty() && config.faults.is_empty() && !config.demo);
-    assert_eq!(
-        parse("[limits]\nidle-time = \"never\"").limits.idle_time,
-        None
-    );
+    let never = parse("[limits]\nidle-time = \"never\"\noperation-time = \"never\"").limits;
+    assert_eq!((never.idle_time, never.operation_time), (None, None));
 }
 
 #[test]

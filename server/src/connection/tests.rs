@@ -17,7 +17,7 @@ use crate::backend::{Answer, Backend, Found, Search};
 use crate::fault::{Fault, When};
 use crate::limits::Limits;
 use crate::observer::Unobserved;
-use crate::requests::{catalogue, init, init_of, present, search};
+use crate::requests::{catalogue, init, init_of, present, search, shown};
 
 /// The client's end of a connection.
 struct Client {
@@ -46,6 +46,7 @@ impl Client {
             number: 1,
             peer: Peer::Unix,
             begun: Instant::now(),
+            greeting: None,
         };
         tokio::spawn(serve(theirs, client, shared, stopping));
         Self {
@@ -413,9 +414,13 @@ impl Slow {
 
 /// A client that waits for a search of an hour.
 async fn waiting() -> (Client, Arc<Slow>) {
+    waiting_within(Limits::default()).await
+}
+
+async fn waiting_within(limits: Limits) -> (Client, Arc<Slow>) {
     let backend = Arc::new(Slow::default());
     let shared: Arc<dyn Backend> = Arc::clone(&backend) as _;
-    let mut client = Client::of(shared, Limits::default(), Faults::new());
+    let mut client = Client::of(shared, limits, Faults::new());
     client.send(init()).await;
     assert_eq!(client.heard().await, "initResponse");
     client.send(search("war")).await;
@@ -455,6 +460,36 @@ async fn an_operation_is_cancelled_and_the_session_goes_on() {
     assert_eq!(client.heard().await, "searchResponse");
     assert_eq!(client.heard().await, "presentResponse");
     assert_eq!(backend.counts(), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operation_has_its_time_and_the_session_goes_on() {
+    let second = Duration::from_secs(1);
+    for (limit, answered) in [
+        (Some(second * 30), Some(second * 30)),
+        (Limits::default().operation_time, Some(second * 600)),
+        (None, None),
+    ] {
+        let begun = Instant::now();
+        let limits = Limits {
+            operation_time: limit,
+            ..Limits::default()
+        };
+        let (mut client, backend) = waiting_within(limits).await;
+        let answer = tokio::time::timeout(second * 1800, client.next()).await;
+        let Some(time) = answered else {
+            assert!(answer.is_err());
+            continue;
+        };
+        let Ok(Some(Apdu::SearchResponse(answer))) = answer else {
+            panic!("{answer:?}")
+        };
+        assert_eq!(shown(&answer.records), "31 no answer in time");
+        assert_eq!(begun.elapsed(), time);
+        assert_eq!(backend.counts(), (1, 1));
+        client.send(present(1, 1)).await;
+        assert_eq!(client.heard().await, "presentResponse");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,5 +1,6 @@
 //! Other servers' habits, so that what was written to test clients against them runs here: `z3950d --imitate yaz-ztest`.
 
+mod habits;
 mod yaz_ztest;
 
 use std::fmt;
@@ -23,7 +24,10 @@ use crate::target::Target;
 ///   always the same one for a term; attributes are not looked at;
 /// - records are 24, over and over, in any MARC syntax (as USMARC), SUTRS, XML, OPAC and GRS-1;
 /// - Scan has a list of words of its own in `Default` and `Slow`; Sort always succeeds and changes nothing; Delete succeeds
-///   for one set that is called `1`.
+///   for one set that is called `1`;
+/// - every task of the extended services is done, without effect: an update and an order are answered with a package, an update
+///   of the first version with a diagnostic;
+/// - of the character sets that a client proposes it selects ISO 8859-1, whichever they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Imitated {
@@ -69,7 +73,7 @@ impl Imitated {
     /// What it answers otherwise than the standard has it.
     pub fn faults(self) -> Faults {
         match self {
-            Self::YazZtest => yaz_ztest::faults(),
+            Self::YazZtest => habits::faults(),
         }
     }
 }

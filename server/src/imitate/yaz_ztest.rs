@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::time::sleep;
 use z3950_asn1::apdu::{
-    Apdu, AttributeElement, AttributesPlusTerm, DatabaseName, DeleteSetStatus, External, Operand,
-    Records, RpnQuery, RpnStructure, Term,
+    AttributeElement, AttributesPlusTerm, DatabaseName, External, Operand, RpnQuery, RpnStructure,
+    Term,
 };
 use z3950_asn1::bib1::attributes::RELATION;
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -22,7 +22,6 @@ use crate::backend::{
     Retrieved, Scan, ScanTerm, Scanned, Search, Sort, ready,
 };
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::fault::{Fault, Faults, When};
 use crate::memory::MemoryBackend;
 
 /// How many different records there are.
@@ -262,44 +261,6 @@ impl Backend for YazZtest {
         let first = sort.inputs.first().cloned();
         ready(first.ok_or_else(|| diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, "")))
     }
-}
-
-/// Delete tells success of one set that is called `1` alone, and of each set that it is gone; a Present that fails goes on
-/// behind what was asked for; a Close says by whom the session was ended.
-pub(super) fn faults() -> Faults {
-    let delete = Fault::alter(|answer| {
-        let Apdu::DeleteResultSetResponse(delete) = answer else {
-            return;
-        };
-        let statuses = delete.delete_list_statuses.as_deref_mut();
-        let statuses = statuses.unwrap_or_default();
-        let known = matches!(statuses, [only] if only.id.0.as_bytes() == b"1");
-        delete.delete_operation_status = match known {
-            true => DeleteSetStatus::SUCCESS,
-            false => DeleteSetStatus::RESULT_SET_DID_NOT_EXIST,
-        };
-        for status in statuses {
-            status.status = DeleteSetStatus::SUCCESS;
-        }
-    });
-    let present = Fault::alter_knowing(|request, answer| {
-        if let (Apdu::PresentRequest(asked), Apdu::PresentResponse(failed)) = (request, answer)
-            && let Some(Records::NonSurrogateDiagnostic(diagnostic)) = failed.records.as_ref()
-            && diagnostic.condition != Condition::RESULT_SET_DOES_NOT_EXIST.0
-        {
-            let number = asked.number_of_records_requested;
-            failed.next_result_set_position = asked.result_set_start_point.saturating_add(number);
-        }
-    });
-    let close = Fault::alter(|answer| {
-        if let Apdu::Close(close) = answer {
-            close.diagnostic_information = Some("Association terminated by client".into());
-        }
-    });
-    Faults::new()
-        .on(When::delete(), delete)
-        .on(When::present(), present)
-        .on(When::close(), close)
 }
 
 impl Named {

@@ -1,5 +1,5 @@
-//! Accepts connections: from all sockets in turn, while there is room for a session, and no more from one address than it
-//! may have.
+//! Accepts connections: from all sockets in turn, as long as there is room for a session or one that waits for Init can give
+//! way, and no more from one address than it may have.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until};
 use tracing::warn;
 
+use super::lobby::{Guest, Lobby};
 use super::socket::{Accepted, Socket};
 use crate::limits::Limits;
 use crate::observer::Peer;
@@ -21,7 +22,12 @@ use crate::observer::Peer;
 pub(super) struct Acceptor {
     sockets: Vec<Socket>,
     permits: Arc<Semaphore>,
+    lobby: Lobby,
+    /// How long a connection without a session is left alone, though there is no room for others.
+    patience: Duration,
     crowd: Option<Crowd>,
+    /// A connection that has come and has no room yet.
+    waiting: Option<Arrived>,
     /// The socket asked first next time, so that none is left waiting for another.
     first: usize,
     /// When to try again after the system refused, as it does without free descriptors.
@@ -29,10 +35,26 @@ pub(super) struct Acceptor {
     pause: Duration,
 }
 
-/// The room a session takes, for as long as it is held.
+/// A connection, with the room that it takes.
+pub(super) struct Admitted {
+    pub(super) room: Room,
+    pub(super) stream: Accepted,
+    pub(super) peer: Peer,
+    /// Its stay until it has a session.
+    pub(super) guest: Guest,
+}
+
+/// The room a connection takes, for as long as it is held.
 pub(super) struct Room {
     _permit: OwnedSemaphorePermit,
     _place: Option<Place>,
+}
+
+/// A connection that its address may have.
+struct Arrived {
+    stream: Accepted,
+    peer: Peer,
+    place: Option<Place>,
 }
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
@@ -44,6 +66,9 @@ impl Acceptor {
         Self {
             sockets,
             permits: Arc::new(Semaphore::new(sessions)),
+            lobby: Lobby::default(),
+            patience: limits.init_patience,
+            waiting: None,
             crowd: limits.sessions_per_address.map(Crowd::new),
             first: 0,
             retry: None,
@@ -52,11 +77,47 @@ impl Acceptor {
     }
 
     /// The next connection. Nothing is lost when the future is dropped.
-    pub(super) async fn accept(&mut self) -> (Room, Accepted, Peer) {
-        let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else {
-            // Nobody closes the semaphore.
-            return std::future::pending().await;
-        };
+    pub(super) async fn accept(&mut self) -> Admitted {
+        loop {
+            if self.waiting.is_none() {
+                self.waiting = Some(self.arrival().await);
+            }
+            let permit = self.permit().await;
+            if let (Ok(permit), Some(arrived)) = (permit, self.waiting.take()) {
+                return Admitted {
+                    room: Room {
+                        _permit: permit,
+                        _place: arrived.place,
+                    },
+                    stream: arrived.stream,
+                    peer: arrived.peer,
+                    guest: self.lobby.enter(),
+                };
+            }
+        }
+    }
+
+    /// Room for a connection. It is made, where there is none, by the oldest connection that has no session, which has some time
+    /// to open one all the same.
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, AcquireError> {
+        let free = Arc::clone(&self.permits).acquire_owned();
+        tokio::pin!(free);
+        while let Some(oldest) = self.lobby.oldest() {
+            tokio::select! {
+                biased;
+                permit = &mut free => return permit,
+                () = sleep_until(oldest + self.patience) => {
+                    if self.lobby.send_oldest_away(self.patience) {
+                        break;
+                    }
+                }
+            }
+        }
+        free.await
+    }
+
+    /// A connection from an address that may have one more.
+    async fn arrival(&mut self) -> Arrived {
         loop {
             if let Some(retry) = self.retry {
                 sleep_until(retry).await;
@@ -75,11 +136,11 @@ impl Acceptor {
                         },
                         _ => None,
                     };
-                    let room = Room {
-                        _permit: permit,
-                        _place: place,
+                    return Arrived {
+                        stream,
+                        peer,
+                        place,
                     };
-                    return (room, stream, peer);
                 }
                 Err(error) => {
                     warn!(%error, "cannot accept a connection");

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::task::{Context, Poll, ready};
 
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, ToSocketAddrs, lookup_host};
 #[cfg(unix)]
 use tokio::net::{UnixListener, UnixStream};
 
@@ -70,6 +70,36 @@ pub(super) enum Accepted {
     Tls(TcpStream, Tls),
     #[cfg(unix)]
     Unix(UnixStream),
+}
+
+/// Connections that the system keeps until they are accepted.
+const BACKLOG: u32 = 1024;
+
+/// Listens on the first of the addresses that can be bound to.
+///
+/// # Errors
+/// Of the system, for the last address that it did not give.
+pub(super) async fn listen(addresses: impl ToSocketAddrs) -> io::Result<TcpListener> {
+    let mut refused = io::Error::new(io::ErrorKind::InvalidInput, "no address to listen on");
+    for address in lookup_host(addresses).await? {
+        match listen_on(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
+}
+
+fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }?;
+    // Elsewhere it would let another program take the address over.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 impl Socket {

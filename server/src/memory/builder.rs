@@ -10,7 +10,7 @@ use super::fields::{AccessPoints, Fields};
 use super::index::Rules;
 use super::load::{DatabaseFiles, FileNotes, LoadError, Note, Origins, Progress, Sources, encoded};
 use super::profile::Profile;
-use super::{MemoryBackend, load};
+use super::{MemoryBackend, load, save};
 
 /// Collects databases for a [`MemoryBackend`].
 #[derive(Debug, Default)]
@@ -107,6 +107,8 @@ impl MemoryBackendBuilder {
             known.save = files.save.or(known.save.take());
         }
         let (sources, profile) = self.sources();
+        let saved = sources.databases.iter().flat_map(|database| &database.save);
+        saved.for_each(|path| save::remove_drafts(path));
         let (index, notes) = load::load(&sources, progress)?;
         Ok((MemoryBackend::new(sources, profile, index), notes))
     }

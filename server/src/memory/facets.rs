@@ -7,7 +7,6 @@ use z3950_asn1::apdu::{AttributeElement, AttributeList, Term};
 use z3950_asn1::bib1::attributes::USE;
 
 use super::attributes::access_of;
-use super::eval::MOST_WORK;
 use super::fields::{Fields, IndexId, Kind};
 use super::hits::HitSet;
 use super::index::{Index, Terms, Work};
@@ -26,11 +25,11 @@ pub(super) fn facets(
     profile: &Profile,
     hits: &HitSet<'_>,
     requests: &[FacetRequest],
+    work: &mut Work,
 ) -> Vec<Facet> {
-    let mut work = Work::new(MOST_WORK);
     let facet = |request: &FacetRequest| {
         let terms = terms(fields, of(fields, profile, &request.attributes)?)?;
-        let mut counted = index.tally(terms, hits, &mut work).ok()?;
+        let mut counted = index.tally(terms, hits, work).ok()?;
         if !request.alphabetical {
             // Terms of the same count stay in their order.
             counted.sort_by_key(|(_, records)| Reverse(*records));

@@ -9,6 +9,7 @@
 //! | `fields`, `words`, `isbn` | what can be searched |
 //! | `index`, `hits` | what makes it fast; sets of records |
 //! | `attributes`, `eval`, `profile` | a query into records |
+//! | `elsewhere`, `owned` | what takes its time, on threads of its own |
 //! | `facets`, `scan`, `sort` | counts, terms and orders of records |
 //! | `forms`, `brief` | the record syntaxes and element sets |
 //! | `demo` | the catalogue that the program shows itself with |
@@ -19,6 +20,7 @@ mod builder;
 mod catalogue;
 mod demo;
 mod docid;
+mod elsewhere;
 mod eval;
 mod facets;
 mod fields;
@@ -27,6 +29,7 @@ mod hits;
 mod index;
 mod isbn;
 mod load;
+mod owned;
 mod profile;
 mod result;
 mod save;
@@ -39,7 +42,6 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use tokio::runtime::Handle;
 use z3950_asn1::apdu::{DatabaseName, Schema};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{Oid, XML};
@@ -47,12 +49,14 @@ use z3950_asn1::oid::{Oid, XML};
 pub use self::builder::MemoryBackendBuilder;
 use self::catalogue::Catalogue;
 pub use self::docid::{DocidField, DocidFieldError};
+use self::elsewhere::{Elsewhere, Stop};
 use self::eval::Evaluated;
 pub use self::fields::{
     AccessPoint, AccessPoints, AccessPointsError, Kind, Source, SourceError, Sources,
 };
-use self::index::Index;
+use self::index::{Index, Work};
 pub use self::load::{DatabaseFiles, FileNotes, LoadError, MAX_NOTES, Note, Progress};
+use self::owned::{OwnedScan, OwnedSearch};
 pub use self::profile::{Profile, Treatment, TypeProfile, Values};
 use self::result::ResultList;
 pub use self::save::SaveError;
@@ -77,7 +81,13 @@ struct Shared {
     current: RwLock<Arc<Catalogue>>,
     /// Held while another catalogue is being made: one change at a time.
     changing: Mutex<()>,
+    elsewhere: Elsewhere,
 }
+
+/// The work after which a query is begun anew elsewhere; so much takes a millisecond or two.
+const QUICK_WORK: u64 = 65_536;
+/// The most work done for a query: terms looked at, and dozens of records taken. What needs more gets condition 31.
+const MOST_WORK: u64 = 16_000_000;
 
 impl fmt::Debug for MemoryBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -105,6 +115,7 @@ impl MemoryBackend {
             profile,
             current: RwLock::new(Arc::new(catalogue)),
             changing: Mutex::new(()),
+            elsewhere: Elsewhere::default(),
         }))
     }
 
@@ -156,12 +167,12 @@ impl MemoryBackend {
             .unwrap_or_else(PoisonError::into_inner) = Arc::new(catalogue);
     }
 
-    fn find(&self, search: &Search<'_>) -> Result<Found, Diagnostic> {
+    fn find(&self, search: &Search<'_>, work: &mut Work) -> Result<Found, Diagnostic> {
         let catalogue = self.current();
         let databases = catalogue.selected(search.databases)?;
         let index = &catalogue.index;
         let (fields, profile) = (&*self.0.sources.rules.fields, &self.0.profile);
-        let Evaluated { hits, operands } = eval::find(index, fields, profile, search)?;
+        let Evaluated { hits, operands } = eval::find(index, fields, profile, search, work)?;
         let hits = index.visible(hits, databases.as_deref());
         let count = |(operand, hits)| TermCount {
             operand,
@@ -170,7 +181,7 @@ impl MemoryBackend {
         let term_counts = operands.into_iter().map(count).collect();
         let facets = match search.facets {
             [] => Vec::new(),
-            requests => facets::facets(index, fields, profile, &hits, requests),
+            requests => facets::facets(index, fields, profile, &hits, requests, work),
         };
         let hits = hits.into_owned();
         Ok(Found {
@@ -178,6 +189,11 @@ impl MemoryBackend {
             facets,
             ..ResultList::of_set(catalogue, hits).into()
         })
+    }
+
+    fn scanned(&self, scan: &Scan<'_>, work: &mut Work) -> Result<Scanned, Diagnostic> {
+        let (fields, profile) = (&*self.0.sources.rules.fields, &self.0.profile);
+        scan::scan(&self.current(), fields, profile, scan, work)
     }
 
     /// A record as it was when it was found.
@@ -198,20 +214,6 @@ impl MemoryBackend {
             record,
         }
     }
-}
-
-/// Does work that takes its time where it holds up no other session, if there is such a place.
-fn elsewhere<'a, T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Diagnostic> + Send + 'static,
-) -> Answer<'a, T> {
-    let Ok(runtime) = Handle::try_current() else {
-        return ready(work());
-    };
-    let task = runtime.spawn_blocking(work);
-    Box::pin(async move {
-        let lost = |_| Err(diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, ""));
-        task.await.unwrap_or_else(lost)
-    })
 }
 
 impl Backend for MemoryBackend {
@@ -238,7 +240,16 @@ impl Backend for MemoryBackend {
 
     /// Operands that are result sets are restricted to the databases searched, as terms are.
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
-        ready(self.find(&search))
+        let mut work = Work::new(QUICK_WORK);
+        let found = self.find(&search, &mut work);
+        if !work.ran_out() {
+            return ready(found);
+        }
+        let (backend, search) = (self.clone(), OwnedSearch::of(&search));
+        self.0.elsewhere.answer(move |stop| {
+            let mut work = Work::new(MOST_WORK).until(stop);
+            search.with(|search| backend.find(search, &mut work))
+        })
     }
 
     fn has_syntax(&self, syntax: &Oid) -> bool {
@@ -264,22 +275,35 @@ impl Backend for MemoryBackend {
     }
 
     fn scan<'a>(&'a self, scan: Scan<'a>) -> Answer<'a, Scanned> {
-        let (fields, profile) = (&*self.0.sources.rules.fields, &self.0.profile);
-        ready(scan::scan(&self.current(), fields, profile, &scan))
+        let mut work = Work::new(QUICK_WORK);
+        let scanned = self.scanned(&scan, &mut work);
+        if !work.ran_out() {
+            return ready(scanned);
+        }
+        let (backend, scan) = (self.clone(), OwnedScan::of(&scan));
+        self.0.elsewhere.answer(move |stop| {
+            let mut work = Work::new(MOST_WORK).until(stop);
+            scan.with(|scan| backend.scanned(scan, &mut work))
+        })
     }
 
     fn sort<'a>(&'a self, sort: Sort<'a>) -> Answer<'a, Hits> {
         let rules = &self.0.sources.rules;
         match sort::prepared(&self.current(), rules, &self.0.profile, &sort) {
             Err(diagnostic) => ready(Err(diagnostic)),
-            Ok(prepared) if prepared.is_quick() => ready(prepared.sorted()),
-            Ok(prepared) => elsewhere(move || prepared.sorted()),
+            Ok(prepared) if prepared.is_quick() => ready(prepared.sorted(&Stop::default())),
+            Ok(prepared) => {
+                let elsewhere = &self.0.elsewhere;
+                elsewhere.answer(move |stop| prepared.sorted(stop))
+            }
         }
     }
 
     fn update<'a>(&'a self, update: Update<'a>) -> Answer<'a, update::Outcomes> {
         let (backend, change) = (self.clone(), update::Change::of(&update));
-        elsewhere(move || backend.change(&change))
+        // A change that has begun is not stopped: it is made as a whole.
+        let elsewhere = &self.0.elsewhere;
+        elsewhere.answer(move |_| backend.change(&change))
     }
 }
 

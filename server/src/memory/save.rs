@@ -1,6 +1,7 @@
 //! Databases to files: the whole of a database in a new file beside the old one, which then takes its place, so that there is
 //! never half a file.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -42,13 +43,12 @@ pub(super) fn save(index: &Index, database: u16, path: &Path) -> Result<(), Save
 }
 
 fn written(index: &Index, database: u16, path: &Path) -> io::Result<()> {
-    // A link stays a link to what is written.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let path = target(path);
+    let folder = folder(&path);
+    let mut file = tempfile::Builder::new()
+        .prefix(&draft_prefix(&path))
+        .suffix(DRAFT)
+        .tempfile_in(folder)?;
     if let Some(permissions) = permissions(&path) {
         file.as_file().set_permissions(permissions)?;
     }
@@ -60,6 +60,45 @@ fn written(index: &Index, database: u16, path: &Path) -> io::Result<()> {
     file.persist(&path).map_err(|error| error.error)?;
     // That the name is of the new file has to be on the disk as well; where folders cannot be opened, that is all there is.
     File::open(folder).map_or(Ok(()), |folder| folder.sync_all())
+}
+
+/// Removes what a process that was killed while it wrote the file has left beside it. To be asked for before anything is
+/// written; what cannot be removed stays.
+pub(super) fn remove_drafts(path: &Path) {
+    let path = target(path);
+    let prefix = draft_prefix(&path);
+    let entries = fs::read_dir(folder(&path)).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        if name.starts_with(prefix.as_encoded_bytes()) && name.ends_with(DRAFT.as_bytes()) {
+            // It may belong to somebody else.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// The end of the name of a file that is being written.
+const DRAFT: &str = ".z3950d";
+
+/// How the name of a file begins that is written to take the place of another.
+fn draft_prefix(path: &Path) -> OsString {
+    let mut prefix = OsString::from(".");
+    prefix.push(path.file_name().unwrap_or_default());
+    prefix.push(".");
+    prefix
+}
+
+/// The file itself: a link stays a link to what is written.
+fn target(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn folder(path: &Path) -> &Path {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
 }
 
 /// Those of the file that is replaced.

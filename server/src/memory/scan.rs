@@ -5,7 +5,6 @@ use z3950_asn1::bib1::diagnostics::Condition;
 
 use super::attributes::scan_start;
 use super::catalogue::Catalogue;
-use super::eval::MOST_WORK;
 use super::fields::Fields;
 use super::index::{Browse, Counted, Exhausted, Work};
 use super::profile::Profile;
@@ -22,6 +21,7 @@ pub(super) fn scan(
     fields: &Fields,
     profile: &Profile,
     scan: &Scan<'_>,
+    work: &mut Work,
 ) -> Result<Scanned, Diagnostic> {
     let databases = catalogue.selected(scan.databases)?;
     let index = &catalogue.index;
@@ -44,9 +44,7 @@ pub(super) fn scan(
         within: within.as_ref(),
     };
     let too_much = |Exhausted| diagnostic(Condition::RESOURCES_EXHAUSTED, "");
-    let browsed = index
-        .browse(&browse, &mut Work::new(MOST_WORK))
-        .map_err(too_much)?;
+    let browsed = index.browse(&browse, work).map_err(too_much)?;
     Ok(Scanned {
         before: browsed.before.into_iter().map(scan_term).collect(),
         after: browsed.after.into_iter().map(scan_term).collect(),

@@ -9,11 +9,15 @@ use z3950_asn1::apdu::{
     CaseSensitivity, MissingValueAction, SortElement, SortKey, SortKeySpec, SortRelation,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::charset::is_unimarc;
 use z3950_asn1::record::{MarcRecord, Tag, iso2709};
 
 use super::attributes::sort_index;
 use super::catalogue::Catalogue;
-use super::fields::{IndexId, Kind, SUBFIELD_MARK, effective_tag};
+use super::elsewhere::Stop;
+use super::fields::{
+    FILED, IndexId, Kind, NOT_FILED, SUBFIELD_MARK, effective_tag, marked, not_filed,
+};
 use super::index::Rules;
 use super::profile::Profile;
 use super::result::ResultList;
@@ -223,18 +227,34 @@ struct Row<'a> {
 }
 
 impl Prepared {
-    /// Whether the sort takes no time worth speaking of.
+    /// Whether the sort takes no time worth speaking of: few records, and what they are sorted by is at hand.
     pub(super) fn is_quick(&self) -> bool {
-        self.records.len() <= QUICK
+        let indexes = self.keys.iter().flat_map(|key| &key.by);
+        let indexes: Vec<_> = indexes
+            .filter_map(|(_, by)| match by {
+                By::Index(index) => Some(*index),
+                By::Field(..) => None,
+            })
+            .collect();
+        let at_hand = |record: &RecordId| {
+            let segment = self.catalogue.index.segment(*record);
+            segment.is_none_or(|(segment, _)| {
+                segment.len() <= QUICK || indexes.iter().all(|index| segment.has_first_keys(*index))
+            })
+        };
+        self.records.len() <= QUICK && self.records.iter().all(at_hand)
     }
 
     /// The records in the order wanted; those of equal keys in the order they had.
     ///
     /// # Errors
-    /// 213 where a record lacks a key that it must not lack.
-    pub(super) fn sorted(self) -> Result<Hits, Diagnostic> {
+    /// 213 where a record lacks a key that it must not lack; 2 once it is told to stop.
+    pub(super) fn sorted(self, stop: &Stop) -> Result<Hits, Diagnostic> {
         let mut rows = Vec::with_capacity(self.records.len());
         for record in &self.records {
+            if stop.is_told() {
+                return Err(diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, ""));
+            }
             let values = self.keys.iter().map(|key| self.value(*record, key));
             rows.push(Row {
                 record: *record,
@@ -304,9 +324,9 @@ impl Prepared {
         match by {
             By::Index(wanted) => {
                 let mut found = None;
-                self.rules.fields.entries(record, &mut |index, text| {
-                    if index == *wanted && found.is_none() {
-                        found = Some(text.replace(SUBFIELD_MARK, " "));
+                self.rules.fields.entries(record, &mut |_, indexes, text| {
+                    if indexes.contains(*wanted) && found.is_none() {
+                        found = Some(filed(text).replace(SUBFIELD_MARK, " "));
                     }
                 });
                 found
@@ -316,22 +336,36 @@ impl Prepared {
                     .fields
                     .iter()
                     .find(|field| effective_tag(field) == *tag)?;
-                match code {
-                    Some(code) => field
-                        .subfield([*code])
-                        .map(|data| String::from_utf8_lossy(data).into_owned()),
-                    None if field.is_control() => {
-                        Some(String::from_utf8_lossy(&field.body).into_owned())
-                    }
-                    None => {
-                        let subfields = field
-                            .subfields()
-                            .map(|subfield| String::from_utf8_lossy(subfield.data));
-                        Some(subfields.collect::<Vec<_>>().join(" "))
+                if field.is_control() {
+                    return Some(String::from_utf8_lossy(&field.body).into_owned());
+                }
+                let mut texts = Vec::new();
+                for (place, subfield) in field.subfields().enumerate() {
+                    let text = String::from_utf8_lossy(subfield.data);
+                    let text = match place {
+                        0 => filed(&marked(text, not_filed(field, is_unimarc(record)))),
+                        _ => text.into_owned(),
+                    };
+                    match code {
+                        Some(code) if subfield.code == [*code] => return Some(text),
+                        Some(_) => {}
+                        None => texts.push(text),
                     }
                 }
+                code.is_none().then(|| texts.join(" "))
             }
         }
+    }
+}
+
+/// A text without what is not filed at its beginning, unless that is all of it.
+fn filed(text: &str) -> String {
+    let rest = text
+        .strip_prefix(NOT_FILED)
+        .and_then(|rest| rest.split_once(FILED));
+    match rest {
+        Some((_, filed)) if !words(filed).is_empty() => filed.to_owned(),
+        _ => text.replace([NOT_FILED, FILED], ""),
     }
 }
 

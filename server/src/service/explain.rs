@@ -1,6 +1,7 @@
 //! Explain (Z39.50-2003 §3.2.10, Appendices ATR.2 and REC.1): the database IR-Explain-1, in which the server tells of itself,
 //! its databases and what can be asked of them. Its records are made for each search, so that they are as of then.
 
+mod lists;
 mod records;
 
 use std::sync::Arc;
@@ -57,7 +58,7 @@ impl ExplainDatabase {
 /// Use attributes of Exp-1.
 const RULES: Rules = Rules {
     attribute_set: oid::EXP_1,
-    uses: &[1, 2, 3, 4, 5, 6, 8, 12, 20, 21],
+    uses: &[1, 2, 3, 4, 5, 6, 8, 12, 15, 20, 21],
 };
 
 /// The records as they were at the time of a search.

@@ -339,4 +339,4 @@ fn unsupported(parameter: &str) -> Diagnostic {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

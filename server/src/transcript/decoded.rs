@@ -4,6 +4,8 @@ use serde_json::{Map, Value, json};
 use z3950_asn1::apdu::*;
 use z3950_asn1::oid::Oid;
 
+use super::parameters;
+
 /// An object in the making, without the elements that are absent.
 #[derive(Default)]
 struct Object(Map<String, Value>);
@@ -203,7 +205,13 @@ pub(super) fn value(apdu: &Apdu) -> Value {
                 "sortedResultSetName",
                 &*sort.sorted_result_set_name.to_string_lossy(),
             )
-            .with("keys", sort.sort_sequence.len()),
+            .with(
+                "sortSequence",
+                sort.sort_sequence
+                    .iter()
+                    .map(parameters::sort_key)
+                    .collect::<Value>(),
+            ),
         Apdu::SortResponse(sort) => object
             .with("sortStatus", sort.sort_status.to_string())
             .with_any("resultCount", sort.result_count)
@@ -246,7 +254,18 @@ pub(super) fn value(apdu: &Apdu) -> Value {
         ),
         Apdu::ExtendedServicesRequest(extended) => object
             .with("function", extended.function.to_string())
-            .with("packageType", oid(extended.package_type)),
+            .with("packageType", oid(extended.package_type))
+            .with_any("packageName", text(&extended.package_name))
+            .with_any("userId", text(&extended.user_id))
+            .with_any("description", text(&extended.description))
+            .with("waitAction", extended.wait_action.to_string())
+            .with_any(
+                "taskSpecificParameters",
+                extended
+                    .task_specific_parameters
+                    .as_ref()
+                    .map(parameters::task),
+            ),
         Apdu::ExtendedServicesResponse(extended) => object
             .with("operationStatus", extended.operation_status.to_string())
             .with_any(
@@ -255,6 +274,10 @@ pub(super) fn value(apdu: &Apdu) -> Value {
                     .diagnostics
                     .as_ref()
                     .map(|several| diagnostics(several)),
+            )
+            .with_any(
+                "taskPackage",
+                extended.task_package.as_ref().map(parameters::package),
             ),
         Apdu::DuplicateDetectionRequest(duplicates) => object
             .with(
@@ -296,12 +319,12 @@ fn text(string: &Option<z3950_asn1::types::InternationalString>) -> Option<Strin
 }
 
 /// Octets as text, with U+FFFD in place of what is not UTF-8.
-fn octets(octets: &[u8]) -> String {
+pub(super) fn octets(octets: &[u8]) -> String {
     String::from_utf8_lossy(octets).into_owned()
 }
 
 /// An identifier by its name, or in dotted form.
-fn oid(oid: Oid) -> String {
+pub(super) fn oid(oid: Oid) -> String {
     oid.name().map_or_else(|| oid.to_string(), str::to_owned)
 }
 

@@ -7,6 +7,7 @@
 
 mod decoded;
 mod log;
+mod parameters;
 mod player;
 mod redact;
 mod time;

@@ -5,15 +5,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
-use z3950_asn1::apdu::{
-    Close, CloseReason, IdAuthentication, IdPass, InitializeRequest, ProtocolVersion, ReferenceId,
-};
+use z3950_asn1::apdu::*;
+use z3950_asn1::es::update::Action;
+use z3950_asn1::oid;
 
 use super::*;
 use crate::fault::{Item, Output};
 use crate::limits::Limits;
 use crate::observer::{Observer, Peer};
-use crate::requests::{catalogue, init, init_of, now, present, search};
+use crate::requests::{catalogue, init, init_of, now, present, search, sort_request};
+use crate::service::extended::tests::changed;
 use crate::session::Session;
 use crate::target::Target;
 
@@ -134,6 +135,63 @@ fn lines_of_json_say_what_was_said() {
     assert!(
         time.elapsed()
             .is_ok_and(|age| age < Duration::from_secs(3600))
+    );
+}
+
+#[test]
+fn what_is_sorted_by_and_done_is_told() {
+    let mut sort = sort_request(&["default"], "s");
+    let by_author = SortKey::SortAttributes(SortAttributes {
+        id: oid::BIB_1,
+        list: AttributeList(vec![AttributeElement::numeric(1, 1003)]),
+    });
+    sort.sort_sequence.push(SortKeySpec {
+        sort_element: SortElement::Generic(by_author),
+        sort_relation: SortRelation::DESCENDING,
+        case_sensitivity: CaseSensitivity::CASE_SENSITIVE,
+        missing_value_action: Some(MissingValueAction::Abort),
+    });
+    let delete = changed(Action::RECORD_DELETE, &["id7"], |request| {
+        request.to_keep.database_name = "cat".into();
+    });
+    let file = Shared::default();
+    converse(
+        &JsonLog::new(file.clone()),
+        1,
+        &[init(), sort.into(), delete.into()],
+    );
+    let text = file.text();
+    let said = |apdu: &str| {
+        let lines = text
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("an object"));
+        let found = lines.into_iter().find(|line: &Value| line["apdu"] == apdu);
+        found.unwrap_or_else(|| panic!("no {apdu} in {text}"))["value"].clone()
+    };
+    let expected = json!([
+        {
+            "sortElement": { "sortField": "title" },
+            "sortRelation": "ascending",
+            "caseSensitivity": "caseInsensitive",
+        },
+        {
+            "sortElement": { "sortAttributes": { "id": "Bib-1", "list": ["1=1003"] } },
+            "sortRelation": "descending",
+            "caseSensitivity": "caseSensitive",
+            "missingValueAction": "abort",
+        },
+    ]);
+    assert_eq!(said("sortRequest")["sortSequence"], expected);
+    let request = said("extendedServicesRequest");
+    let asked = &request["taskSpecificParameters"];
+    assert!(
+        asked.to_string().contains("\"action\":\"recordDelete\""),
+        "{request:#}"
+    );
+    let response = said("extendedServicesResponse");
+    assert_eq!(
+        response["taskPackage"]["taskStatus"], "complete",
+        "{response:#}"
     );
 }
 

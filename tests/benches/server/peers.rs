@@ -61,11 +61,20 @@ impl Drop for Peer {
 impl Peer {
     /// Resident memory that is the server's own, in octets.
     pub(crate) fn memory(&self) -> u64 {
+        self.status("RssAnon:")
+    }
+
+    /// The most resident memory it has had so far, in octets, with the program itself.
+    pub(crate) fn most_memory(&self) -> u64 {
+        self.status("VmHWM:")
+    }
+
+    fn status(&self, name: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let status = status.unwrap_or_default();
         let kilobytes: Option<u64> = status
             .lines()
-            .find_map(|line| line.strip_prefix("RssAnon:"))
+            .find_map(|line| line.strip_prefix(name))
             .and_then(|rest| rest.trim().trim_end_matches(" kB").parse().ok());
         kilobytes.unwrap_or(0) * 1024
     }

@@ -4,4 +4,5 @@
 mod octets;
 mod partner;
 mod server;
+mod slow;
 mod updates;

@@ -236,6 +236,40 @@ fn connections_that_open_no_session_make_room() {
 }
 
 #[test]
+fn half_open_connections_give_way() {
+    let server = TestServer::builder()
+        .database("books", [record("id1", "Emma")])
+        .limit(|limits| {
+            limits.sessions = 4;
+            limits.init_time = Duration::from_secs(3600);
+            limits.init_patience = Duration::from_millis(5);
+        })
+        .start();
+    let mut inside: Vec<_> = (0..3)
+        .map(|_| Partner::open(server.addr()).expect("a session"))
+        .collect();
+    let connect = || Partner::connect(server.addr()).expect("connects");
+    let mut half_open: Vec<_> = (0..20).map(|_| connect()).collect();
+    answers(server.addr(), "20 half-open connections");
+    for partner in &mut half_open {
+        assert!(partner.next().expect("an end").is_none());
+    }
+    for partner in &mut inside {
+        partner.ask().expect("who is in is answered");
+    }
+    // Where all have sessions, a further client waits for one to go.
+    inside.push(Partner::open(server.addr()).expect("the place that is left"));
+    let mut outside = connect();
+    outside.send(&init()).expect("taken");
+    for partner in &mut inside {
+        partner.ask().expect("who is in stays");
+    }
+    inside.pop();
+    let answer = outside.next().expect("an answer");
+    assert!(matches!(answer, Some(Apdu::InitializeResponse(_))));
+}
+
+#[test]
 fn one_address_has_its_share() {
     let server = TestServer::builder()
         .database("books", [record("id1", "Emma")])

@@ -137,4 +137,8 @@ fn a_killed_server_leaves_the_old_file_or_the_new_one() {
         done = there;
     }
     assert!(done > 0, "something was kept");
+    let _server = Process::start(&["--save", &save]);
+    let left = std::fs::read_dir(folder.path()).expect("a directory");
+    let left: Vec<_> = left.map(|entry| entry.expect("an entry").path()).collect();
+    assert_eq!(left, [file], "nothing is left of what was being written");
 }

@@ -11,10 +11,10 @@ use z3950_tests::program::{Daemon, Ran, run, z3950_fed};
 /// A server with a database that clients may change.
 struct Writable {
     daemon: Daemon,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
-/// Three books; their titles sort otherwise than their numbers.
+/// Three books; their titles sort otherwise than their numbers, an article at the beginning left out.
 const BOOKS: &str = "\
 =LDR  00000nam a2200000 a 4500
 =001  id1
@@ -43,10 +43,7 @@ fn server() -> Writable {
     let books = folder.path().join("books.mrk");
     std::fs::write(&books, BOOKS).expect("written");
     let daemon = Daemon::start(["--database", &format!("books={}", books.display())]);
-    Writable {
-        daemon,
-        _folder: folder,
-    }
+    Writable { daemon, folder }
 }
 
 /// Each of the texts stands in what was printed, in this order.
@@ -134,7 +131,7 @@ fn zoomsh_holds_it() {
     stand_in_order(
         &ran.stdout,
         &[
-            "1 hits", "001 id1", "3 hits", "001 id3", "001 id2", "001 id1", "war 3", "1 hits",
+            "1 hits", "001 id1", "3 hits", "001 id3", "001 id1", "001 id2", "war 3", "1 hits",
             "Newcomer",
         ],
     );
@@ -175,7 +172,7 @@ fn perl_holds_it() {
     let ran = run(Command::new(perl).args(["-e", PERL, &target, NEW]), "");
     assert_eq!(
         ran.stdout,
-        "one 1 id1\nsorted id3 id2 id1\nscan war 3\nupdate\nfour 1 Newcomer\nerror 114\n",
+        "one 1 id1\nsorted id3 id1 id2\nscan war 3\nupdate\nfour 1 Newcomer\nerror 114\n",
         "{}",
         ran.stderr
     );
@@ -198,13 +195,33 @@ fn has_zoom(perl: &Path) -> bool {
 fn our_client_holds_it() {
     let server = server();
     let url = format!("z39.50s://{}/books", server.daemon.address());
-    let ran = z3950_fed(
-        ["open", &url],
-        "find @attr 1=1032 id1\nshow 1\nfind @attr 1=4 war\nshow 1+3\nclose\n",
+    let new = server.folder.path().join("new.xml");
+    std::fs::write(&new, NEW).expect("written");
+    let commands = format!(
+        "ssub 1\nlslb 2\nfind @attr 1=1032 id1\nssub 0\nlslb 1\nfind @attr 1=4 war\nshow 1+3\n\
+         scan @attr 1=4 war\nsort 1=4 <\nshow 1\nupdate insert id4 <{}\nfind @attr 1=1032 id4\nshow 1\n\
+         delete 2\nshow 1+1+2\nfind @attr 1=9999 x\nclose\n",
+        new.display(),
     );
+    let ran = z3950_fed(["open", &url], &commands);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     stand_in_order(
         &ran.stdout,
-        &["001 id1", "War and peace", "001 id1", "001 id2", "001 id3"],
+        &[
+            "1 hit\n",
+            "001 id1",
+            "3 hits\n",
+            "001 id1",
+            "001 id2",
+            "001 id3",
+            "war (3)",
+            "sorted: success",
+            "001 id3",
+            "task: done",
+            "1 hit\n",
+            "Newcomer",
+            "deleted: success",
+        ],
     );
+    stand_in_order(&ran.stderr, &["diagnostic 30 ", "diagnostic 114 "]);
 }

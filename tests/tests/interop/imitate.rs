@@ -25,11 +25,19 @@ const ANSWERS: &[&str] = &[
     "Received ScanResponse",
     "Scan returned code ",
     "Reason: ",
+    "Options: ",
+    "Accepted ",
+    "Got extended services response",
+    "Status: ",
+    "Target Reference: ",
+    "task package record ",
+    "Diagnostic message",
+    "Got itemRequest doc ",
 ];
 
 /// The answers that yaz-client prints when it is told these commands.
-fn answers(program: &std::path::Path, port: u16, commands: &str) -> Vec<String> {
-    let input = format!("open tcp:127.0.0.1:{port}\n{commands}\nquit\n");
+fn answers(program: &std::path::Path, port: u16, setup: &str, commands: &str) -> Vec<String> {
+    let input = format!("{setup}\nopen tcp:127.0.0.1:{port}\n{commands}\nquit\n");
     let ran = run(&mut Command::new(program), &input);
     // A prompt may stand before an answer.
     let lines = ran
@@ -43,12 +51,17 @@ fn answers(program: &std::path::Path, port: u16, commands: &str) -> Vec<String> 
 }
 
 fn check(commands: &str) {
+    check_after("", commands);
+}
+
+/// The same with commands that go before the session.
+fn check_after(setup: &str, commands: &str) {
     let (Some(client), Some(original)) = (peer::find("yaz-client"), peer::yaz_ztest()) else {
         return;
     };
     let ours = TestServer::builder().imitate(Imitated::YazZtest).start();
-    let expected = answers(&client, original.port, commands);
-    let found = answers(&client, ours.addr().port(), commands);
+    let expected = answers(&client, original.port, setup, commands);
+    let found = answers(&client, ours.addr().port(), setup, commands);
     assert!(expected.len() > 1, "{commands}: {expected:#?}");
     assert_eq!(found, expected, "{commands}");
 }
@@ -105,6 +118,21 @@ fn scans_are_refused_for_the_same_reasons() {
 }
 
 #[test]
+fn tasks_are_done_without_effect() {
+    check(
+        "find 5\nupdate insert id4 \"<x/>\"\nupdate delete id4 \"<x/>\"\nupdate0 insert id4 \"<x/>\"",
+    );
+    check("find 5\nitemorder item 1\nitemorder ill 1\nitemorder xml 1 \"<x/>\"");
+}
+
+#[test]
+fn one_character_set_is_selected() {
+    for setup in ["negcharset utf-8", "negcharset koi8-r\nnegcharsetrecords 1"] {
+        check_after(setup, "find 3");
+    }
+}
+
+#[test]
 fn sessions_end_alike() {
     check("find 3\nclose");
 }
@@ -119,6 +147,7 @@ fn a_slow_search_is_cancelled_here() {
     let found = answers(
         &client,
         ours.addr().port(),
+        "",
         "base Slow3600\nset_auto_wait off\nfind 3\ncancel\nwait_response 1",
     );
     assert!(begun.elapsed().as_secs() < 60);

@@ -352,3 +352,39 @@ fn rules_strike_when_all_their_conditions_are_met() {
         assert_eq!(found, struck, "{when:?}");
     }
 }
+
+#[test]
+fn every_fault_is_tried() {
+    let (_, declared) = include_str!("../mod.rs")
+        .split_once("pub enum Fault {")
+        .expect("the faults");
+    let (declared, _) = declared.split_once("\n}").expect("their end");
+    let variants = declared.lines().filter_map(|line| {
+        let line = line.strip_prefix("    ")?;
+        let end = line.find(|letter: char| !letter.is_ascii_alphanumeric())?;
+        line.starts_with(|letter: char| letter.is_ascii_uppercase())
+            .then(|| line.get(..end))?
+    });
+    // Those that the table of texts makes have their rows in the tests of these.
+    let tried = [
+        include_str!("mod.rs"),
+        include_str!("text.rs"),
+        include_str!("../kinds.rs"),
+    ];
+    let tried: std::collections::BTreeSet<_> = tried
+        .iter()
+        .flat_map(|text| text.split("Fault::").skip(1))
+        .filter_map(|rest| {
+            rest.split(|letter: char| !letter.is_ascii_alphanumeric())
+                .next()
+        })
+        .map(str::to_lowercase)
+        .collect();
+    let variants: Vec<_> = variants.collect();
+    assert!(variants.len() > 30, "{variants:?}");
+    let untried: Vec<_> = variants
+        .iter()
+        .filter(|variant| !tried.contains(&variant.to_lowercase()))
+        .collect();
+    assert!(untried.is_empty(), "{untried:?}");
+}

@@ -20,7 +20,7 @@ pub(super) fn records<'a>(
     work: &mut Work,
 ) -> Result<HitSet<'a>, Exhausted> {
     let found = match &look.target {
-        Target::Having(of) => having(index, *of),
+        Target::Having(of) => having(index, *of, work)?,
         Target::Docid(docid) => index.docid(docid),
         Target::Entries(terms, wanted) => any_of(index, *terms, wanted, work)?,
         Target::Words(WordLook {
@@ -47,16 +47,16 @@ pub(super) fn records<'a>(
         },
     };
     Ok(match look.negated {
-        true => having(index, look.target.index()).and_not(found),
+        true => having(index, look.target.index(), work)?.and_not(found),
         false => found,
     })
 }
 
 /// The records that an index has an entry of; every record is in that of docids and in that of everything.
-fn having(index: &Index, of: IndexId) -> HitSet<'_> {
+fn having<'a>(index: &'a Index, of: IndexId, work: &mut Work) -> Result<HitSet<'a>, Exhausted> {
     match of {
-        IndexId::DOCID | IndexId::ANY => index.all(),
-        of => index.having(of),
+        IndexId::DOCID | IndexId::ANY => Ok(index.all()),
+        of => index.having(of, work),
     }
 }
 

@@ -7,4 +7,4 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-pub(super) use self::tree::{Evaluated, MOST_WORK, find};
+pub(super) use self::tree::{Evaluated, find};

@@ -23,9 +23,6 @@ pub(in crate::memory) struct Evaluated<'a> {
     pub(in crate::memory) operands: Vec<(AttributesPlusTerm, HitSet<'a>)>,
 }
 
-/// The most work done for a query: terms looked at, and dozens of records taken. What needs more gets condition 31.
-pub(in crate::memory) const MOST_WORK: u64 = 16_000_000;
-
 /// The most operators of a query.
 const MOST_OPERATORS: usize = 20_000;
 
@@ -38,17 +35,7 @@ pub(in crate::memory) fn find<'a>(
     fields: &Fields,
     profile: &Profile,
     search: &Search<'_>,
-) -> Result<Evaluated<'a>, Diagnostic> {
-    find_within(index, fields, profile, search, Work::new(MOST_WORK))
-}
-
-/// As [`find`], with no more than some work.
-pub(super) fn find_within<'a>(
-    index: &'a Index,
-    fields: &Fields,
-    profile: &Profile,
-    search: &Search<'_>,
-    work: Work,
+    work: &mut Work,
 ) -> Result<Evaluated<'a>, Diagnostic> {
     let mut evaluation = Evaluation {
         index,
@@ -88,7 +75,7 @@ struct Evaluation<'a, 'q> {
     fields: &'q Fields,
     profile: &'q Profile,
     search: &'q Search<'q>,
-    work: Work,
+    work: &'q mut Work,
     /// The next thing last.
     steps: Vec<Step<'q>>,
     /// Of trees whose operator has not been reached.
@@ -197,7 +184,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         match operand {
             Operand::AttributesPlusTerm(operand) => {
                 let look = look(self.fields, self.profile, &self.attribute_set(), operand)?;
-                let set = records(self.index, &look, &mut self.work).map_err(exhausted)?;
+                let set = records(self.index, &look, self.work).map_err(exhausted)?;
                 if self.search.term_counts {
                     self.operands.push((operand.clone(), set.clone()));
                 }
@@ -261,7 +248,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         };
         let records = self
             .index
-            .phrase(index, &patterns(&words), edges, &mut self.work)
+            .phrase(index, &patterns(&words), edges, self.work)
             .map_err(exhausted)?;
         if self.search.term_counts {
             self.operands.push((operand.clone(), records.clone()));
@@ -288,19 +275,14 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         let both = left.records.clone().and(right.records.clone());
         let left = self.spans(left, &both).map_err(exhausted)?;
         let right = self.spans(right, &both).map_err(exhausted)?;
-        let boundaries = self
-            .index
-            .boundaries(index, Some(&both), &mut self.work)
-            .map_err(exhausted)?;
+        let boundaries = self.index.boundaries(&both, self.work).map_err(exhausted)?;
         let entries = Entries {
             left: &left,
             right: &right,
             boundaries: &boundaries,
         };
         if places {
-            let spans = proximity
-                .spans(entries, &mut self.work)
-                .map_err(exhausted)?;
+            let spans = proximity.spans(entries, self.work).map_err(exhausted)?;
             self.near.push(Near {
                 index,
                 records: spans.records(),
@@ -308,9 +290,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
             });
             return Ok(());
         }
-        let near = proximity
-            .records(entries, &mut self.work)
-            .map_err(exhausted)?;
+        let near = proximity.records(entries, self.work).map_err(exhausted)?;
         self.sets.push(match proximity.exclusion {
             true => both.and_not(near),
             false => near,
@@ -327,7 +307,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
                     &patterns(&words),
                     edges,
                     Some(within),
-                    &mut self.work,
+                    self.work,
                 )?;
                 Ok(Spans::of_phrases(&starts, words.len()))
             }

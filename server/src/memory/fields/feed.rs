@@ -6,13 +6,28 @@ use std::borrow::Cow;
 use z3950_asn1::charset::{Charset, choose, is_unimarc};
 use z3950_asn1::record::{Field, MarcRecord, Tag};
 
-use super::format::{Format, NO_CODE, Rule, Rules, Slots, slot};
+use super::format::{FIRST_DIGIT, Format, NO_CODE, Rule, Rules, Slots, slot};
 use super::key::Kind;
 use super::source::Condition;
 use super::{AccessPoint, AccessPoints, IndexId, IndexSet};
 
 /// What stands between the subfields in the entry of a field.
 pub(in crate::memory) const SUBFIELD_MARK: char = '\u{1f}';
+
+/// What stands in front of the beginning of a text that is not filed, such as an article, and behind it: NON-SORT BEGIN and END of
+/// ISO 6630, which UNIMARC has in its records. Where MARC 21 counts the characters in an indicator, they are put in.
+pub(in crate::memory) const NOT_FILED: char = '\u{98}';
+/// See [`NOT_FILED`].
+pub(in crate::memory) const FILED: char = '\u{9c}';
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::memory) enum Entry {
+    /// The text of a field, with [`SUBFIELD_MARK`]s between its subfields.
+    Text,
+    /// A key as it is compared.
+    Key,
+}
 
 /// The access points of a backend, by number and by field.
 #[derive(Clone, Debug)]
@@ -82,20 +97,26 @@ impl Fields {
         self.with_keys.contains(index)
     }
 
-    /// Gives every entry that a record makes in an index: of texts those of one field in one, with [`SUBFIELD_MARK`]s
-    /// between them, of the other kinds each key. The field that names the record comes first, then the others in order;
-    /// indexes with the same text come one after the other.
+    /// Those of some indexes whose entries can be looked up as wholes.
+    pub(in crate::memory) fn of_keys(&self, indexes: IndexSet) -> IndexSet {
+        indexes.intersection(self.with_keys)
+    }
+
+    /// Gives every entry that a record makes, and the indexes it makes it in. The field that names the record comes first, then
+    /// the others in order.
     pub(in crate::memory) fn entries(
         &self,
         record: &MarcRecord,
-        emit: &mut dyn FnMut(IndexId, &str),
+        emit: &mut dyn FnMut(Entry, IndexSet, &str),
     ) {
-        let (format, title) = match is_unimarc(record) {
+        let is_unimarc = is_unimarc(record);
+        let (format, title) = match is_unimarc {
             true => (&self.unimarc, *b"200"),
             false => (&self.marc21, *b"245"),
         };
         let mut reader = Reader {
             fields: self,
+            is_unimarc,
             text: Text {
                 record,
                 charset: None,
@@ -127,9 +148,35 @@ pub(in crate::memory) fn effective_tag(field: &Field) -> Tag {
     linked.map_or(field.tag, Tag::from)
 }
 
+/// Characters at the beginning of a title that are not filed, as an indicator of MARC 21 counts them; UNIMARC marks them.
+pub(in crate::memory) fn not_filed(field: &Field, is_unimarc: bool) -> usize {
+    let place = match effective_tag(field).as_ref() {
+        _ if is_unimarc => return 0,
+        b"130" | b"630" | b"730" | b"740" => 0,
+        b"222" | b"240" | b"242" | b"243" | b"245" | b"440" | b"830" => 1,
+        _ => return 0,
+    };
+    let count = field.indicators().get(place).copied().unwrap_or_default();
+    char::from(count)
+        .to_digit(10)
+        .map_or(0, |count| count as usize)
+}
+
+/// A text with marks round so many characters at its beginning, unless it has marks or no more characters than those.
+pub(in crate::memory) fn marked(text: Cow<'_, str>, not_filed: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(not_filed) {
+        Some((end @ 1.., _)) if !text.contains(NOT_FILED) => {
+            let (article, filed) = text.split_at(end);
+            Cow::Owned(format!("{NOT_FILED}{article}{FILED}{filed}"))
+        }
+        _ => text,
+    }
+}
+
 /// A record being read. The lists and the string are kept for their room.
 struct Reader<'r, 'e> {
     fields: &'r Fields,
+    is_unimarc: bool,
     text: Text<'r>,
     /// The elements of a field with the slots of their codes.
     elements: Vec<(usize, &'r [u8])>,
@@ -137,7 +184,7 @@ struct Reader<'r, 'e> {
     parts: Vec<(IndexSet, Cow<'r, str>)>,
     /// Parts of a field, put together.
     joined: String,
-    emit: &'e mut dyn FnMut(IndexId, &str),
+    emit: &'e mut dyn FnMut(Entry, IndexSet, &str),
 }
 
 impl<'r> Reader<'r, '_> {
@@ -150,6 +197,7 @@ impl<'r> Reader<'r, '_> {
         };
         let others: Vec<&Rule> = rules.others.iter().filter(holds).collect();
         let elements = std::mem::take(&mut self.elements);
+        let mut not_filed = not_filed(field, self.is_unimarc);
         self.parts.clear();
         for (slot, data) in &elements {
             let mut indexes = rules.codes.get(*slot).copied().unwrap_or_default();
@@ -160,7 +208,12 @@ impl<'r> Reader<'r, '_> {
                 }
             }
             if !indexes.is_empty() {
-                self.parts.push((indexes, self.text.decode(data)));
+                let text = self.text.decode(data);
+                self.parts.push((indexes, marked(text, not_filed)));
+            }
+            // It is the first text that begins so, and not the link to another field.
+            if *slot < FIRST_DIGIT {
+                not_filed = 0;
             }
         }
         self.elements = elements;
@@ -235,15 +288,13 @@ impl<'r> Reader<'r, '_> {
                 }
                 self.joined.push_str(text);
             }
-            of_texts
-                .iter()
-                .for_each(|index| (self.emit)(index, &self.joined));
+            (self.emit)(Entry::Text, of_texts, &self.joined);
         }
         for index in indexes.without(of_texts).iter() {
-            let kind = self.fields.kind(index);
+            let (kind, indexes) = (self.fields.kind(index), IndexSet::of(index));
             texts
                 .clone()
-                .for_each(|text| kind.keys(text, &mut |key| (self.emit)(index, key)));
+                .for_each(|text| kind.keys(text, &mut |key| (self.emit)(Entry::Key, indexes, key)));
         }
     }
 

@@ -37,6 +37,9 @@ pub(super) struct Rule {
 /// The codes of subfields as small numbers: letters, digits, and one for all else.
 pub(super) const SLOTS: usize = 37;
 
+/// The slot of the digit 0; those of letters are before it.
+pub(super) const FIRST_DIGIT: usize = 26;
+
 /// What stands for the code of an element that has none.
 pub(super) const NO_CODE: u8 = 0;
 
@@ -44,7 +47,7 @@ pub(super) const NO_CODE: u8 = 0;
 pub(super) fn slot(code: u8) -> usize {
     match code {
         b'a'..=b'z' => usize::from(code - b'a'),
-        b'0'..=b'9' => usize::from(code - b'0') + 26,
+        b'0'..=b'9' => usize::from(code - b'0') + FIRST_DIGIT,
         _ => SLOTS - 1,
     }
 }

@@ -19,7 +19,9 @@ mod table;
 
 use std::fmt;
 
-pub(super) use self::feed::{Fields, SUBFIELD_MARK, effective_tag};
+pub(super) use self::feed::{
+    Entry, FILED, Fields, NOT_FILED, SUBFIELD_MARK, effective_tag, marked, not_filed,
+};
 pub use self::key::Kind;
 pub use self::source::{Source, SourceError, Sources};
 pub use self::table::{AccessPoint, AccessPoints, AccessPointsError};
@@ -39,23 +41,27 @@ impl IndexId {
 pub(super) const MAX_INDEXES: usize = 128;
 
 /// Several indexes; a bit for each.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct IndexSet(u128);
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(super) struct IndexSet(u128);
 
 impl IndexSet {
-    fn of(index: IndexId) -> Self {
+    /// That of one index.
+    pub(super) fn of(index: IndexId) -> Self {
         Self(1u128.checked_shl(index.0.into()).unwrap_or(0))
     }
 
-    fn contains(self, index: IndexId) -> bool {
+    /// Whether the index is one of them.
+    pub(super) fn contains(self, index: IndexId) -> bool {
         !self.intersection(Self::of(index)).is_empty()
     }
 
-    fn is_empty(self) -> bool {
+    /// Whether there is none.
+    pub(super) fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    fn union(self, other: Self) -> Self {
+    /// The indexes of either.
+    pub(super) fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
@@ -73,7 +79,7 @@ impl IndexSet {
     }
 
     /// The indexes, ascending.
-    fn iter(self) -> impl Iterator<Item = IndexId> {
+    pub(super) fn iter(self) -> impl Iterator<Item = IndexId> {
         let mut left = self.0;
         std::iter::from_fn(move || {
             let index = u8::try_from(left.trailing_zeros())

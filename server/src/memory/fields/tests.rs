@@ -8,8 +8,8 @@ fn entries(record: &MarcRecord, index: &str) -> String {
     let fields = Fields::default();
     let (index, _) = fields.points().by_name(index).expect("an index");
     let mut found = Vec::new();
-    fields.entries(record, &mut |fed, text| {
-        if fed == index {
+    fields.entries(record, &mut |_, fed, text| {
+        if fed.contains(index) {
             found.push(text.replace(SUBFIELD_MARK, "+"));
         }
     });

@@ -3,7 +3,6 @@
 
 mod part;
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -179,11 +178,6 @@ pub(super) fn split(record: RecordId) -> (u16, u16) {
 /// The record of a number in a segment.
 pub(super) fn join(segment: u16, number: u16) -> RecordId {
     RecordId(u32::from(segment) << 16 | u32::from(number))
-}
-
-/// A part that is borrowed as it stands.
-pub(super) fn borrowed(list: &[u16]) -> Part<'_> {
-    Part::List(Cow::Borrowed(list))
 }
 
 #[cfg(test)]

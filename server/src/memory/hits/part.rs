@@ -15,7 +15,7 @@ const WORDS: usize = SEGMENT / 64;
 #[derive(Clone, PartialEq, Eq)]
 pub(in crate::memory) enum Part<'a> {
     /// Ascending, each record once.
-    List(Cow<'a, [u16]>),
+    List(Vec<u16>),
     /// A bit for each record.
     Bits(Cow<'a, Bits>),
 }
@@ -37,7 +37,7 @@ impl<'a> Part<'a> {
     /// The part with these records, which are ascending and each given once.
     pub(in crate::memory) fn of_vec(sorted: Vec<u16>) -> Self {
         match sorted.len() {
-            0..=LIST => Self::List(Cow::Owned(sorted)),
+            0..=LIST => Self::List(sorted),
             _ => Self::Bits(Cow::Owned(Bits::of(&sorted))),
         }
     }
@@ -100,9 +100,7 @@ impl<'a> Part<'a> {
     /// The records in both.
     pub(in crate::memory) fn and(self, other: &Part<'_>) -> Part<'a> {
         match (self, other) {
-            (Self::List(list), Part::List(other)) => {
-                Self::List(Cow::Owned(intersection(&list, other)))
-            }
+            (Self::List(list), Part::List(other)) => Self::List(intersection(&list, other)),
             (Self::List(list), Part::Bits(bits)) => {
                 Self::of_vec(filtered(&list, |record| bits.has(record)))
             }
@@ -119,7 +117,7 @@ impl<'a> Part<'a> {
     pub(in crate::memory) fn or(self, other: &Part<'_>) -> Part<'a> {
         match (self, other) {
             (Self::List(list), Part::List(other)) if list.len() + other.len() <= LIST => {
-                Self::List(Cow::Owned(union(&list, other)))
+                Self::List(union(&list, other))
             }
             (Self::Bits(bits), Part::Bits(other)) => {
                 bits.into_owned().combined(other, |a, b| a | b).into_part()
@@ -170,7 +168,7 @@ impl<'a> Part<'a> {
     /// The same with nothing borrowed.
     pub(in crate::memory) fn into_owned(self) -> Part<'static> {
         match self {
-            Self::List(list) => Part::List(Cow::Owned(list.into_owned())),
+            Self::List(list) => Part::List(list),
             Self::Bits(bits) => Part::Bits(Cow::Owned(bits.into_owned())),
         }
     }
@@ -195,7 +193,7 @@ impl Bits {
     /// The bits of a list.
     pub(in crate::memory) fn of(sorted: &[u16]) -> Self {
         let mut bits = Self::default();
-        bits.set_all(sorted);
+        sorted.iter().for_each(|record| bits.set(*record));
         bits.counted()
     }
 
@@ -211,11 +209,9 @@ impl Bits {
     }
 
     /// The count is not kept.
-    fn set_all(&mut self, records: &[u16]) {
-        for record in records {
-            if let Some(word) = self.words.get_mut(usize::from(record / 64)) {
-                *word |= bit(*record);
-            }
+    fn set(&mut self, record: u16) {
+        if let Some(word) = self.words.get_mut(usize::from(record / 64)) {
+            *word |= bit(record);
         }
     }
 
@@ -268,34 +264,68 @@ impl Bits {
 
     fn into_part<'a>(self) -> Part<'a> {
         match self.count {
-            0..=LIST => Part::List(Cow::Owned(self.iter().collect())),
+            0..=LIST => Part::List(self.iter().collect()),
             _ => Part::Bits(Cow::Owned(self)),
         }
     }
 }
 
-/// Collects the union of many parts.
+/// Collects the union of many lists and parts: a few records as they come, more as bits.
 #[derive(Default)]
 pub(in crate::memory) struct Union {
-    bits: Bits,
+    /// In any order.
+    few: Vec<u16>,
+    /// All of them, once they have become more; the count is not kept.
+    bits: Option<Bits>,
 }
 
+/// The most records that are collected as they come.
+const FEW: usize = 512;
+
 impl Union {
+    /// Adds a record.
+    pub(in crate::memory) fn insert(&mut self, record: u16) {
+        match &mut self.bits {
+            Some(bits) => bits.set(record),
+            None if self.few.len() < FEW => self.few.push(record),
+            None => self.as_bits().set(record),
+        }
+    }
+
+    /// Adds many records.
+    pub(in crate::memory) fn add_bits(&mut self, more: &Bits) {
+        let bits = self.as_bits();
+        for (word, other) in bits.words.iter_mut().zip(more.words.iter()) {
+            *word |= other;
+        }
+    }
+
     /// Adds the records of a part.
-    pub(in crate::memory) fn add(&mut self, part: &Part<'_>) {
+    fn add(&mut self, part: &Part<'_>) {
         match part {
-            Part::List(list) => self.bits.set_all(list),
-            Part::Bits(bits) => {
-                for (word, other) in self.bits.words.iter_mut().zip(bits.words.iter()) {
-                    *word |= other;
-                }
-            }
+            Part::List(list) => list.iter().for_each(|record| self.insert(*record)),
+            Part::Bits(bits) => self.add_bits(bits),
         }
     }
 
     /// What has been collected.
-    pub(in crate::memory) fn into_part<'a>(self) -> Part<'a> {
-        self.bits.counted().into_part()
+    pub(in crate::memory) fn into_part<'a>(mut self) -> Part<'a> {
+        match self.bits {
+            Some(bits) => bits.counted().into_part(),
+            None => {
+                self.few.sort_unstable();
+                self.few.dedup();
+                Part::of_vec(self.few)
+            }
+        }
+    }
+
+    fn as_bits(&mut self) -> &mut Bits {
+        self.bits.get_or_insert_with(|| {
+            let mut bits = Bits::default();
+            self.few.iter().for_each(|record| bits.set(*record));
+            bits
+        })
     }
 }
 

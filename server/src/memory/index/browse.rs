@@ -1,7 +1,8 @@
 //! The terms of an index in order, on both sides of one, with the number of records that have each.
 
-use super::dictionary::{Dictionary, string_of};
-use super::strings::Strings;
+use std::ops::Range;
+
+use super::dictionary::Dictionary;
 use super::{Exhausted, Index, Terms, Work};
 use crate::memory::hits::{HitSet, Part};
 
@@ -46,11 +47,9 @@ impl Index {
         browse: &Browse<'_>,
         work: &mut Work,
     ) -> Result<Browsed, Exhausted> {
-        let mut up = Vec::new();
+        let (mut up, mut down) = (Vec::new(), Vec::new());
         for (number, segment, _) in self.segments() {
-            let Some((dictionary, strings)) = segment.dictionary(browse.terms) else {
-                continue;
-            };
+            let dictionary = segment.dictionary(browse.terms);
             let within = match browse.within {
                 None => None,
                 Some(within) => match within.part(number) {
@@ -58,22 +57,20 @@ impl Index {
                     part => part,
                 },
             };
-            let floor = match browse.terms {
-                Terms::Words(_) => dictionary.first_from(strings.first_from(b" ")),
-                Terms::Keys(_) => 0,
-            };
-            let next = dictionary
-                .first_from(strings.first_from(browse.start))
-                .max(floor);
-            up.push(Cursor {
+            let strings = dictionary.strings();
+            let floor = browse.terms.first(strings);
+            let start = strings.first_from(browse.start).max(floor);
+            let cursor = |left| Cursor {
                 dictionary,
-                strings,
                 within,
-                floor,
-                next,
-            });
+                left,
+                term: None,
+            };
+            up.push(cursor(start..strings.len()));
+            down.push(cursor(floor..start));
         }
-        let mut down = up.clone();
+        up.iter_mut().try_for_each(|cursor| cursor.up(work))?;
+        down.iter_mut().try_for_each(|cursor| cursor.down(work))?;
         let after = taken(&mut up, browse.after, browse.step, work, next_up)?;
         // Those before are counted from the first of the others on.
         let mut left_out = 0;
@@ -92,38 +89,47 @@ impl Index {
 }
 
 /// A place in the dictionary of a segment.
-#[derive(Clone)]
 struct Cursor<'a> {
-    dictionary: &'a Dictionary,
-    strings: &'a Strings,
+    dictionary: Dictionary<'a>,
     /// The records that count; `None`: all.
     within: Option<&'a Part<'a>>,
-    /// The first term that counts.
-    floor: usize,
-    /// The term behind the place.
-    next: usize,
+    /// The strings not looked at yet.
+    left: Range<u32>,
+    /// The term that is next.
+    term: Option<u32>,
 }
 
 impl<'a> Cursor<'a> {
-    fn string(&self, term: usize) -> &'a [u8] {
-        string_of(self.dictionary, self.strings, term)
+    fn string(&self) -> Option<&'a [u8]> {
+        self.term.map(|term| self.dictionary.string(term))
     }
 
-    fn count(&self, term: usize) -> usize {
+    fn count(&self, term: u32) -> usize {
         match self.within {
             None => self.dictionary.count(term),
-            Some(within) => self.dictionary.part(term).count_in(within),
+            Some(within) => self.dictionary.count_in(term, within),
         }
     }
 
-    fn above(&self) -> Option<usize> {
-        (self.next < self.dictionary.len()).then_some(self.next)
+    fn up(&mut self, work: &mut Work) -> Result<(), Exhausted> {
+        self.term = self.dictionary.first(self.left.clone());
+        let behind = self.term.map_or(self.left.end, |term| term + 1);
+        work.spend((behind - self.left.start) as usize / STRINGS_A_UNIT)?;
+        self.left.start = behind;
+        Ok(())
     }
 
-    fn below(&self) -> Option<usize> {
-        self.next.checked_sub(1).filter(|term| *term >= self.floor)
+    fn down(&mut self, work: &mut Work) -> Result<(), Exhausted> {
+        self.term = self.dictionary.last(self.left.clone());
+        let end = self.term.unwrap_or(self.left.start);
+        work.spend((self.left.end - end) as usize / STRINGS_A_UNIT)?;
+        self.left.end = end;
+        Ok(())
     }
 }
+
+/// Strings passed over for one unit of work.
+const STRINGS_A_UNIT: usize = 16;
 
 type Step<'a> = fn(&mut [Cursor<'a>], &mut Work) -> Result<Option<Counted>, Exhausted>;
 
@@ -152,41 +158,30 @@ fn taken<'a>(
 }
 
 fn next_up(cursors: &mut [Cursor<'_>], work: &mut Work) -> Result<Option<Counted>, Exhausted> {
-    loop {
-        work.spend(cursors.len())?;
-        let strings = cursors
-            .iter()
-            .filter_map(|cursor| cursor.above().map(|term| cursor.string(term)));
-        let Some(string) = strings.min() else {
-            return Ok(None);
-        };
-        let mut count = 0;
-        for cursor in cursors.iter_mut() {
-            if let Some(term) = cursor.above().filter(|term| cursor.string(*term) == string) {
-                count += cursor.count(term);
-                cursor.next = term + 1;
-            }
-        }
-        if count > 0 {
-            return Ok(Some((string.to_vec(), count)));
-        }
-    }
+    next(cursors, work, |strings| strings.min(), Cursor::up)
 }
 
 fn next_down(cursors: &mut [Cursor<'_>], work: &mut Work) -> Result<Option<Counted>, Exhausted> {
+    next(cursors, work, |strings| strings.max(), Cursor::down)
+}
+
+/// The nearest term that any record has; then the cursors are behind it.
+fn next<'a>(
+    cursors: &mut [Cursor<'a>],
+    work: &mut Work,
+    nearest: impl Fn(&mut dyn Iterator<Item = &'a [u8]>) -> Option<&'a [u8]>,
+    go: impl Fn(&mut Cursor<'a>, &mut Work) -> Result<(), Exhausted>,
+) -> Result<Option<Counted>, Exhausted> {
     loop {
         work.spend(cursors.len())?;
-        let strings = cursors
-            .iter()
-            .filter_map(|cursor| cursor.below().map(|term| cursor.string(term)));
-        let Some(string) = strings.max() else {
+        let Some(string) = nearest(&mut cursors.iter().filter_map(Cursor::string)) else {
             return Ok(None);
         };
         let mut count = 0;
         for cursor in cursors.iter_mut() {
-            if let Some(term) = cursor.below().filter(|term| cursor.string(*term) == string) {
+            if let Some(term) = cursor.term.filter(|_| cursor.string() == Some(string)) {
                 count += cursor.count(term);
-                cursor.next = term;
+                go(cursor, work)?;
             }
         }
         if count > 0 {

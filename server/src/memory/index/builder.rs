@@ -10,7 +10,7 @@ use z3950_asn1::record::{MarcRecord, marc_syntax};
 use super::notes::Notes;
 use super::segment::{Segment, Stored};
 use crate::memory::docid::DocidField;
-use crate::memory::fields::{Fields, Kind, MAX_INDEXES};
+use crate::memory::fields::{Entry, Fields, MAX_INDEXES};
 
 /// How records are indexed: what every segment of a backend has in common.
 #[derive(Clone, Debug, Default)]
@@ -70,9 +70,9 @@ impl SegmentBuilder {
             notes.docid(docid);
         }
         let fields = &*self.rules.fields;
-        fields.entries(record, &mut |index, text| match fields.kind(index) {
-            Kind::Text => notes.text(index, fields.has_keys(index), text),
-            _ => notes.key(index, text),
+        fields.entries(record, &mut |entry, indexes, text| match entry {
+            Entry::Text => notes.text(indexes, fields.of_keys(indexes), text),
+            Entry::Key => notes.key(indexes, text),
         });
     }
 

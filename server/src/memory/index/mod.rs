@@ -3,7 +3,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `strings`, `dictionary` | strings in order; the terms of an index with their records and places |
+//! | `strings`, `postings`, `dictionary` | strings in order; their records and places, packed; the terms of an index among them |
 //! | `segment`, `builder`, `notes` | some records with their indexes, and how they come about |
 //! | `find`, `pattern` | the records of terms that are like something |
 //! | `places`, `phrase` | where words stand, and words one behind the other |
@@ -17,6 +17,7 @@ mod notes;
 mod pattern;
 mod phrase;
 mod places;
+mod postings;
 mod segment;
 mod strings;
 mod tally;
@@ -29,11 +30,13 @@ pub(super) use self::pattern::Pattern;
 pub(super) use self::phrase::{Edge, Edges};
 pub(super) use self::places::{Place, Places};
 pub(super) use self::segment::Segment;
+use self::strings::Strings;
+use super::elsewhere::Stop;
 use super::fields::IndexId;
 use super::hits::{HitSet, Part, split};
 use crate::backend::RecordId;
 
-/// The word that stands at the beginning of an index, between any two entries and at its end.
+/// The word that stands in front of each text, in its class, and behind the last of a record, in the class of no index.
 const BOUNDARY: &str = "";
 
 /// The terms of an index that a look goes to.
@@ -45,32 +48,63 @@ pub(super) enum Terms {
     Keys(IndexId),
 }
 
+impl Terms {
+    /// The first of a segment's strings that is no sign.
+    fn first(self, strings: &Strings) -> u32 {
+        match self {
+            Self::Words(_) => strings.first_from(b" "),
+            Self::Keys(_) => 0,
+        }
+    }
+}
+
 /// How much more work may be done for a query.
 #[derive(Debug)]
 pub(super) struct Work {
     left: u64,
+    stop: Option<Stop>,
+    ran_out: bool,
 }
 
-/// More work than was allowed.
+/// More work than was allowed, or nobody waits for it any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exhausted;
 
 impl Work {
     /// So many units: one is a term looked at, or some dozen records taken.
     pub(super) fn new(units: u64) -> Self {
-        Self { left: units }
+        Self {
+            left: units,
+            stop: None,
+            ran_out: false,
+        }
+    }
+
+    /// The same, none of them once it is told to stop.
+    pub(super) fn until(self, stop: &Stop) -> Self {
+        Self {
+            stop: Some(stop.clone()),
+            ..self
+        }
     }
 
     /// Takes units away.
     ///
     /// # Errors
-    /// When there are not so many left; then none is.
+    /// When there are not so many left, or it is told to stop; then none is.
     pub(super) fn spend(&mut self, units: usize) -> Result<(), Exhausted> {
         let left = self
             .left
             .checked_sub(u64::try_from(units).unwrap_or(u64::MAX));
+        let left = left.filter(|_| !self.stop.as_ref().is_some_and(Stop::is_told));
         self.left = left.unwrap_or(0);
+        self.ran_out |= left.is_none();
         left.map(|_| ()).ok_or(Exhausted)
+    }
+
+    /// Whether more has been asked for than there was.
+    pub(super) fn ran_out(&self) -> bool {
+        self.ran_out
     }
 }
 

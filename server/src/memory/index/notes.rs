@@ -1,64 +1,78 @@
 //! The entries of records as they come, texts cut into words, and at the end the dictionaries made of them.
 //!
-//! A text is cut and noted once, whatever the number of its indexes. When the words have got their order, each index counts its
-//! places word by word and puts them where they belong.
+//! A text is cut and noted once, whatever the number of its indexes, which make its class. The words of a record are numbered
+//! through all its texts, with one number between two texts. When the words have got their order, their places are put where
+//! they belong, so many words at a time that this stays near the processor.
+
+use std::collections::HashMap;
 
 use super::BOUNDARY;
-use super::dictionary::{Dictionary, DictionaryBuilder, at, place, record};
+use super::dictionary::Lexicon;
+use super::postings::{Class, Postings, PostingsBuilder, at, place, record};
 use super::segment::Segment;
 use super::strings::Interner;
-use crate::memory::fields::{IndexId, MAX_INDEXES, SUBFIELD_MARK};
+use crate::memory::fields::{FILED, IndexId, IndexSet, MAX_INDEXES, NOT_FILED, SUBFIELD_MARK};
 use crate::memory::words::each_word;
 
 /// The most octets of a key; a longer one is cut.
 const KEY: usize = 200;
 
 /// What has been noted of the records so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Notes {
     words: Interner,
     keys: Interner,
     docids: Interner,
+    pairs: Interner,
+    classes: Classes,
+    texts: Vec<Text>,
     /// The words of all texts, one text behind the other; with [`BEGINS`] those that a subfield begins with.
     log: Vec<u32>,
-    indexes: Vec<IndexNotes>,
-    of_docids: Vec<(u32, u32)>,
+    of_keys: Vec<Posting>,
+    of_docids: Vec<Posting>,
+    of_pairs: Vec<Posting>,
+    not_filed: Vec<(u32, u8)>,
     record: u16,
-    /// The text last cut into words: indexes that have the same text have it one after the other.
-    last: CutText,
-    builder: DictionaryBuilder,
+    /// Where the next word of the record stands, and how many keys it has.
+    next: (u16, u16),
+    cut: CutText,
+    builder: PostingsBuilder,
     room: Room,
 }
 
-/// What an index has.
-#[derive(Clone, Debug, Default)]
-struct IndexNotes {
-    texts: Vec<Text>,
-    /// The number of a key, and its place: the record, and how many keys of the record are before it.
-    keys: Vec<(u32, u32)>,
-    /// Where the next word of the record stands, and how many keys it has.
-    next: (u16, u16),
+/// The classes of texts: at first one for each index, by its number.
+#[derive(Debug)]
+struct Classes {
+    indexes: Vec<IndexSet>,
+    numbers: HashMap<IndexSet, Class>,
 }
 
-/// A text of a record in an index.
+/// A text of a record.
 #[derive(Clone, Copy, Debug)]
 struct Text {
     /// Where its words are in the log.
     start: u32,
-    length: u32,
-    /// The place of the first: the record, and where it stands there.
+    length: u16,
+    class: Class,
+    /// The place of the first.
     at: u32,
 }
 
-/// The text last cut.
+/// A string by its number, and where it stands; in the order of the lists that are made of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Posting {
+    string: u32,
+    class: Class,
+    at: u32,
+}
+
+/// The text last cut. The strings are kept for their room.
 #[derive(Debug, Default)]
 struct CutText {
-    text: String,
-    /// Where its words are in the log.
-    start: u32,
-    length: u32,
-    /// All of them with blanks between.
+    /// All words with blanks between.
     key: String,
+    /// Octets of the key that are not filed.
+    not_filed: usize,
     buffer: String,
 }
 
@@ -66,31 +80,47 @@ struct CutText {
 #[derive(Debug, Default)]
 struct Room {
     counts: Vec<u32>,
+    portion: Vec<(Class, u32)>,
     places: Vec<u32>,
-    pairs: Vec<u64>,
+    pair: Vec<u8>,
 }
 
 /// The bit of words that a subfield begins with.
 const BEGINS: u32 = 1 << 31;
-/// The boundary between two entries, and the beginning of a subfield, among the words in their order: no text has them, and
+/// The boundary between two texts, and the beginning of a subfield, among the words in their order: no text has them, and
 /// nothing comes before them.
 const BOUNDARY_WORD: u32 = 0;
 const MARK_WORD: u32 = 1;
 
-impl Default for Notes {
+impl Default for Classes {
     fn default() -> Self {
-        Self {
-            words: Interner::default(),
-            keys: Interner::default(),
-            docids: Interner::default(),
-            log: Vec::new(),
-            indexes: vec![IndexNotes::default(); MAX_INDEXES],
-            of_docids: Vec::new(),
-            record: 0,
-            last: CutText::default(),
-            builder: DictionaryBuilder::default(),
-            room: Room::default(),
+        let indexes = (0..=u8::MAX).take(MAX_INDEXES);
+        let mut classes = Self {
+            indexes: Vec::new(),
+            numbers: HashMap::new(),
+        };
+        for index in indexes {
+            classes.number(IndexSet::of(IndexId(index)));
         }
+        classes
+    }
+}
+
+impl Classes {
+    /// The number of a class; `None` if no more can be numbered.
+    fn number(&mut self, indexes: IndexSet) -> Option<Class> {
+        if let Some(number) = self.numbers.get(&indexes) {
+            return Some(*number);
+        }
+        let number = Class::try_from(self.indexes.len()).ok()?;
+        self.indexes.push(indexes);
+        self.numbers.insert(indexes, number);
+        Some(number)
+    }
+
+    /// What is behind all classes: that of no index.
+    fn none(&self) -> Class {
+        Class::try_from(self.indexes.len()).unwrap_or(Class::MAX)
     }
 }
 
@@ -98,57 +128,67 @@ impl Notes {
     /// Begins with the next record.
     pub(super) fn begin(&mut self, record: u16) {
         self.record = record;
-        self.last.text.clear();
-        self.last.length = 0;
-        for index in &mut self.indexes {
-            index.next = (0, 0);
-        }
+        self.next = (1, 1);
     }
 
     /// Notes the docid of the record.
     pub(super) fn docid(&mut self, docid: &[u8]) {
-        let number = self.docids.number(docid);
-        self.of_docids.push((number, at(self.record, 0)));
+        self.of_docids.push(Posting {
+            string: self.docids.number(docid),
+            class: Class::from(IndexId::DOCID.0),
+            at: at(self.record, 0),
+        });
     }
 
-    /// Notes a text of the record.
-    pub(super) fn text(&mut self, index: IndexId, with_key: bool, text: &str) {
-        if self.last.text != text {
-            self.last.cut(text, &mut self.words, &mut self.log);
-        }
-        let CutText { start, length, .. } = self.last;
-        let Some(notes) = self.indexes.get_mut(usize::from(index.0)) else {
-            return;
-        };
+    /// Notes a text of the record, as a whole in some of its indexes.
+    pub(super) fn text(&mut self, indexes: IndexSet, with_keys: IndexSet, text: &str) {
+        let start = self.log.len();
+        self.cut.cut(text, &mut self.words, &mut self.log);
+        // No record is so long that a text of it has more words.
+        let length = u16::try_from(self.log.len() - start).unwrap_or(u16::MAX);
         if length == 0 {
             return;
         }
-        let (next, _) = &mut notes.next;
-        let first = (*next).max(1);
-        notes.texts.push(Text {
-            start,
+        let (first, _) = self.next;
+        let note = |class| Text {
+            start: u32::try_from(start).unwrap_or(u32::MAX),
             length,
+            class,
             at: at(self.record, first),
-        });
+        };
+        match self.classes.number(indexes) {
+            Some(class) => self.texts.push(note(class)),
+            None => {
+                let by_itself = indexes.iter().map(|index| Class::from(index.0));
+                self.texts.extend(by_itself.map(note));
+            }
+        }
         // Behind the last word stands a boundary.
-        *next = behind(first, length).saturating_add(1);
-        if with_key {
-            let key = std::mem::take(&mut self.last.key);
-            self.key(index, &key);
-            self.last.key = key;
+        self.next.0 = first.saturating_add(length).saturating_add(1);
+        if !with_keys.is_empty() {
+            if let Ok(octets @ 1..) = u8::try_from(self.cut.not_filed) {
+                self.not_filed.push((at(self.record, self.next.1), octets));
+            }
+            let key = std::mem::take(&mut self.cut.key);
+            self.key(with_keys, &key);
+            self.cut.key = key;
         }
     }
 
     /// Notes a key of the record.
-    pub(super) fn key(&mut self, index: IndexId, key: &str) {
-        let Some(notes) = self.indexes.get_mut(usize::from(index.0)) else {
-            return;
-        };
-        let key = shortened(key);
-        let number = self.keys.number(key.as_bytes());
-        let (_, keys) = &mut notes.next;
-        notes.keys.push((number, at(self.record, *keys)));
-        *keys = keys.saturating_add(1);
+    pub(super) fn key(&mut self, indexes: IndexSet, key: &str) {
+        let string = self.keys.number(shortened(key).as_bytes());
+        let (_, next) = &mut self.next;
+        let at = at(self.record, *next);
+        *next = next.saturating_add(1);
+        let note = |class| Posting { string, class, at };
+        match self.classes.number(indexes) {
+            Some(class) => self.of_keys.push(note(class)),
+            None => {
+                let by_itself = indexes.iter().map(|index| Class::from(index.0));
+                self.of_keys.extend(by_itself.map(note));
+            }
+        }
     }
 
     /// The segment with the indexes of what has been noted; then nothing is.
@@ -159,153 +199,248 @@ impl Notes {
             words,
             keys,
             docids,
-            log,
-            indexes,
-            of_docids,
+            pairs,
             builder,
             room,
             ..
         } = self;
-        let in_order = [words.sorted(), keys.sorted(), docids.sorted()];
-        let [sorted_words, sorted_keys, sorted_docids] = in_order;
-        for word in log.iter_mut() {
+        let (sorted_words, sorted_keys, sorted_docids) =
+            (words.sorted(), keys.sorted(), docids.sorted());
+        for word in &mut self.log {
             *word = words.place(*word & !BEGINS) | *word & BEGINS;
         }
-        let count = sorted_words.len() as usize;
-        let used = indexes
-            .iter()
-            .rposition(|index| !index.texts.is_empty() || !index.keys.is_empty());
-        let used = || indexes.iter().take(used.map_or(0, |last| last + 1));
-        let of_words = used()
-            .map(|index| room.of_words(&index.texts, log, count, builder))
-            .collect();
-        let of_keys = used()
-            .map(|index| room.of_keys(&index.keys, keys, builder))
-            .collect();
-        let of_docids = room.of_keys(of_docids, docids, builder);
-        self.clear();
-        Segment {
-            words: sorted_words,
-            keys: sorted_keys,
-            docids: sorted_docids,
-            of_words,
-            of_keys,
-            of_docids,
+        let occurrences = Occurrences {
+            texts: &self.texts,
+            log: &self.log,
+            none: self.classes.none(),
+        };
+        room.count(&occurrences, sorted_words.len());
+        let frequent = room.frequent();
+        occurrences.each_pair(&frequent, |[one, other], class, at| {
+            room.pair.clear();
+            room.pair.extend_from_slice(sorted_words.at(one));
+            room.pair.push(b' ');
+            room.pair.extend_from_slice(sorted_words.at(other));
+            let string = pairs.number(&room.pair);
+            self.of_pairs.push(Posting { string, class, at });
+        });
+        let sorted_pairs = pairs.sorted();
+        let of_words = room.of_words(&occurrences, builder);
+        let of_pairs = room.of_keys(&mut self.of_pairs, pairs, builder);
+        let of_keys = room.of_keys(&mut self.of_keys, keys, builder);
+        let of_docids = room.of_keys(&mut self.of_docids, docids, builder);
+        let classes = self.classes.indexes.as_slice();
+        let segment = Segment {
+            words: Lexicon::new(sorted_words, of_words, classes).with_wholes(&frequent, classes),
+            frequent: frequent.into(),
+            pairs: Lexicon::new(sorted_pairs, of_pairs, classes),
+            keys: Lexicon::new(sorted_keys, of_keys, classes),
+            docids: Lexicon::new(sorted_docids, of_docids, classes),
+            classes: classes.into(),
+            not_filed: self.not_filed.as_slice().into(),
             ..segment
-        }
+        };
+        self.clear();
+        segment
     }
 
     fn clear(&mut self) {
-        for interner in [&mut self.words, &mut self.keys, &mut self.docids] {
-            interner.clear();
-        }
+        let interners = [
+            &mut self.words,
+            &mut self.keys,
+            &mut self.docids,
+            &mut self.pairs,
+        ];
+        interners.into_iter().for_each(Interner::clear);
+        self.texts.clear();
         self.log.clear();
+        self.of_keys.clear();
         self.of_docids.clear();
-        for index in &mut self.indexes {
-            index.texts.clear();
-            index.keys.clear();
-        }
+        self.of_pairs.clear();
+        self.not_filed.clear();
+        self.classes = Classes::default();
     }
 }
 
 impl CutText {
     fn cut(&mut self, text: &str, numbers: &mut Interner, log: &mut Vec<u32>) {
-        self.text.clear();
-        self.text.push_str(text);
         self.key.clear();
-        let start = log.len();
+        self.not_filed = 0;
         for (number, subfield) in text.split(SUBFIELD_MARK).enumerate() {
             let mut begins = if number > 0 { BEGINS } else { 0 };
-            each_word(subfield, &mut self.buffer, |word| {
-                log.push(numbers.number(word.as_bytes()) | std::mem::take(&mut begins));
-                if self.key.len() <= KEY {
-                    if !self.key.is_empty() {
-                        self.key.push(' ');
-                    }
-                    self.key.push_str(word);
-                }
-            });
+            let article = subfield.strip_prefix(NOT_FILED).filter(|_| number == 0);
+            let parts = article.and_then(|rest| rest.split_once(FILED));
+            let (article, filed) = parts.unwrap_or(("", subfield));
+            self.words(article, &mut begins, numbers, log);
+            if !article.is_empty() && !self.key.is_empty() {
+                self.not_filed = self.key.len() + 1;
+            }
+            self.words(filed, &mut begins, numbers, log);
         }
-        self.start = u32::try_from(start).unwrap_or(u32::MAX);
-        self.length = u32::try_from(log.len() - start).unwrap_or(u32::MAX);
+    }
+
+    fn words(&mut self, text: &str, begins: &mut u32, numbers: &mut Interner, log: &mut Vec<u32>) {
+        each_word(text, &mut self.buffer, |word| {
+            log.push(numbers.number(word.as_bytes()) | std::mem::take(begins));
+            if self.key.len() <= KEY {
+                if !self.key.is_empty() {
+                    self.key.push(' ');
+                }
+                self.key.push_str(word);
+            }
+        });
     }
 }
 
-impl Room {
-    /// The dictionary of words of texts; there are so many words in all indexes.
-    fn of_words(
-        &mut self,
-        texts: &[Text],
-        log: &[u32],
-        words: usize,
-        builder: &mut DictionaryBuilder,
-    ) -> Dictionary {
-        let total: usize = texts.iter().map(|text| text.length as usize + 1).sum();
-        if total < words / 8 {
-            self.pairs.clear();
-            each_word_of(texts, log, |word, at| self.pairs.push(pair(word, at)));
-            return self.of_pairs(builder);
+/// The words of texts with their places, and the signs between them.
+struct Occurrences<'a> {
+    texts: &'a [Text],
+    log: &'a [u32],
+    /// The class of no index.
+    none: Class,
+}
+
+impl Occurrences<'_> {
+    /// Gives each two of some words, which are in order, that stand one behind the other, and where the first stands.
+    fn each_pair(&self, of: &[u32], mut give: impl FnMut([u32; 2], Class, u32)) {
+        let is_one = |word: &u32| of.binary_search(word).is_ok();
+        for text in self.texts {
+            let words = self.log.get(text.start as usize..).unwrap_or_default();
+            let words = words.iter().take(text.length.into());
+            let mut before = None;
+            for (word, here) in words.map(|word| word & !BEGINS).zip(place(text.at)..) {
+                let this = Some(word).filter(is_one);
+                if let (Some(one), Some(other)) = (before, this) {
+                    give([one, other], text.class, at(record(text.at), here - 1));
+                }
+                before = this;
+            }
         }
-        let Self { counts, places, .. } = self;
-        counts.clear();
-        counts.resize(words + 1, 0);
-        let mut all = 0;
-        each_word_of(texts, log, |word, _| {
-            all += 1;
-            if let Some(count) = counts.get_mut(word as usize + 1) {
+    }
+
+    /// Gives them as they come: those of a word in ascending order of their places.
+    fn each(&self, mut give: impl FnMut(u32, Class, u32)) {
+        let mut texts = self.texts.iter().peekable();
+        while let Some(text) = texts.next() {
+            let (record, first, class) = (record(text.at), place(text.at), text.class);
+            give(BOUNDARY_WORD, class, at(record, first - 1));
+            let words = self.log.get(text.start as usize..).unwrap_or_default();
+            let mut next = first;
+            for word in words.iter().take(text.length.into()) {
+                if word & BEGINS != 0 {
+                    give(MARK_WORD, class, at(record, next));
+                }
+                give(word & !BEGINS, class, at(record, next));
+                next = next.saturating_add(1);
+            }
+            let is_last = texts
+                .peek()
+                .is_none_or(|text| self::record(text.at) != record);
+            if is_last {
+                give(BOUNDARY_WORD, self.none, at(record, next));
+            }
+        }
+    }
+}
+
+/// A word is frequent if there are more of it in a segment.
+const FREQUENT: u32 = 4096;
+
+/// Occurrences handled at a time.
+const PORTION: usize = 1 << 18;
+
+impl Room {
+    /// Counts the occurrences of each of so many words.
+    fn count(&mut self, occurrences: &Occurrences<'_>, words: u32) {
+        self.counts.clear();
+        self.counts.resize(words as usize, 0);
+        occurrences.each(|word, _, _| {
+            if let Some(count) = self.counts.get_mut(word as usize) {
                 *count += 1;
             }
         });
-        // From how many there are of each word to where its places begin; then, to where they end.
-        let mut before = 0;
-        for count in counts.iter_mut() {
-            before += *count;
-            *count = before;
-        }
-        places.clear();
-        places.resize(all, 0);
-        each_word_of(texts, log, |word, at| {
-            if let Some(next) = counts.get_mut(word as usize) {
-                if let Some(place) = places.get_mut(*next as usize) {
-                    *place = at;
+    }
+
+    /// The words counted that are frequent, ascending.
+    fn frequent(&self) -> Vec<u32> {
+        let words = (0..).zip(&self.counts);
+        let frequent = words.filter(|(word, count)| *word > MARK_WORD && **count > FREQUENT);
+        frequent.map(|(word, _)| word).collect()
+    }
+
+    /// The postings of the words counted, in their order.
+    fn of_words(
+        &mut self,
+        occurrences: &Occurrences<'_>,
+        builder: &mut PostingsBuilder,
+    ) -> Postings {
+        let Self {
+            counts, portion, ..
+        } = self;
+        let mut first = 0;
+        while first < counts.len() {
+            // From how many there are of each word to where they begin in the portion; then, to where they end.
+            let (mut behind, mut length) = (first, 0);
+            while let Some(count) = counts.get_mut(behind)
+                && (length == 0 || length + *count as usize <= PORTION)
+            {
+                let before = length;
+                length += *count as usize;
+                *count = u32::try_from(before).unwrap_or(u32::MAX);
+                behind += 1;
+            }
+            portion.clear();
+            portion.resize(length, (0, 0));
+            let nexts = counts.get_mut(first..behind).unwrap_or_default();
+            occurrences.each(|word, class, at| {
+                let next = (word as usize).checked_sub(first);
+                if let Some(next) = next.and_then(|word| nexts.get_mut(word)) {
+                    if let Some(place) = portion.get_mut(*next as usize) {
+                        *place = (class, at);
+                    }
+                    *next += 1;
                 }
-                *next += 1;
+            });
+            let mut start = 0;
+            for end in nexts {
+                let end = *end as usize;
+                builder.term();
+                if let Some(of_word) = portion.get_mut(start..end) {
+                    // In the order of texts so far, which is that of places; a stable sort keeps it in each class.
+                    of_word.sort_by_key(|(class, _)| *class);
+                    for list in of_word.chunk_by(|left, right| left.0 == right.0) {
+                        self.places.clear();
+                        self.places.extend(list.iter().map(|(_, at)| *at));
+                        let class = list.first().map_or(0, |(class, _)| *class);
+                        builder.list(class, &self.places);
+                    }
+                }
+                start = end;
             }
-        });
-        let mut start = 0;
-        for (word, end) in (0..).zip(counts.iter().take(words)) {
-            let end = *end as usize;
-            if let Some(of_word @ [_, ..]) = places.get(start..end) {
-                builder.add(word, of_word);
-            }
-            start = end;
+            first = behind;
         }
         builder.finish()
     }
 
-    /// The dictionary of keys, whose strings are in order.
+    /// The postings of keys, whose strings have got their order.
     fn of_keys(
         &mut self,
-        keys: &[(u32, u32)],
+        postings: &mut [Posting],
         strings: &Interner,
-        builder: &mut DictionaryBuilder,
-    ) -> Dictionary {
-        self.pairs.clear();
-        let pairs = keys
-            .iter()
-            .map(|(number, at)| pair(strings.place(*number), *at));
-        self.pairs.extend(pairs);
-        self.of_pairs(builder)
-    }
-
-    fn of_pairs(&mut self, builder: &mut DictionaryBuilder) -> Dictionary {
-        let Self { pairs, places, .. } = self;
-        pairs.sort_unstable();
-        for term in pairs.chunk_by(|left, right| left >> 32 == right >> 32) {
-            places.clear();
-            places.extend(term.iter().map(|pair| *pair as u32));
-            let string = term.first().map_or(0, |pair| (pair >> 32) as u32);
-            builder.add(string, places);
+        builder: &mut PostingsBuilder,
+    ) -> Postings {
+        for posting in postings.iter_mut() {
+            posting.string = strings.place(posting.string);
+        }
+        postings.sort_unstable();
+        for of_string in postings.chunk_by(|left, right| left.string == right.string) {
+            builder.term();
+            for list in of_string.chunk_by(|left, right| left.class == right.class) {
+                self.places.clear();
+                self.places.extend(list.iter().map(|posting| posting.at));
+                let class = list.first().map_or(0, |posting| posting.class);
+                builder.list(class, &self.places);
+            }
         }
         builder.finish()
     }
@@ -317,34 +452,4 @@ fn shortened(key: &str) -> &str {
         .rev()
         .find(|end| key.is_char_boundary(*end));
     key.get(..end.unwrap_or_default()).unwrap_or_default()
-}
-
-/// A string and a place, in a number of the same order.
-fn pair(string: u32, at: u32) -> u64 {
-    u64::from(string) << 32 | u64::from(at)
-}
-
-/// The place so many words behind another in the same record.
-fn behind(first: u16, words: u32) -> u16 {
-    first.saturating_add(u16::try_from(words).unwrap_or(u16::MAX))
-}
-
-/// Gives the words of texts with their places, and the signs between them; those of each word in ascending order.
-fn each_word_of(texts: &[Text], log: &[u32], mut give: impl FnMut(u32, u32)) {
-    for text in texts {
-        let (record, first) = (record(text.at), place(text.at));
-        if first == 1 {
-            give(BOUNDARY_WORD, at(record, 0));
-        }
-        let words = log.get(text.start as usize..).unwrap_or_default();
-        let mut next = first;
-        for word in words.iter().take(text.length as usize) {
-            if word & BEGINS != 0 {
-                give(MARK_WORD, at(record, next));
-            }
-            give(word & !BEGINS, at(record, next));
-            next = next.saturating_add(1);
-        }
-        give(BOUNDARY_WORD, at(record, next));
-    }
 }

@@ -1,10 +1,10 @@
 //! Words one behind the other, anywhere in an entry or at its edges.
 
-use super::dictionary::{Dictionary, at, record};
+use super::dictionary::Dictionary;
 use super::pattern::{Matches, Pattern, matches};
 use super::places::Places;
+use super::postings::{Class, List, at, record};
 use super::segment::Segment;
-use super::strings::Strings;
 use super::{BOUNDARY, Exhausted, Index, RECORDS_A_UNIT, Terms, Work};
 use crate::memory::fields::{IndexId, SUBFIELD_MARK};
 use crate::memory::hits::{HitSet, Part, Union};
@@ -54,10 +54,7 @@ impl Index {
         }
         let mut parts = Vec::with_capacity(self.segments.len());
         for (number, segment, _) in self.segments() {
-            let places = in_segment(segment, index, words, edges, None, work)?;
-            let mut records: Vec<_> = places.into_iter().map(record).collect();
-            records.dedup();
-            parts.push((number, Part::of_vec(records)));
+            parts.push((number, records_in(segment, index, words, edges, work)?));
         }
         Ok(HitSet::of_parts(parts))
     }
@@ -81,164 +78,274 @@ impl Index {
                 Some(None) => continue,
                 Some(part) => part,
             };
+            let steps = (steps(segment, index, words, work)?, words.len());
             places.extend(
                 number,
-                &in_segment(segment, index, words, edges, within, work)?,
+                &places_in(segment, index, steps, edges, within, work)?,
             );
         }
         Ok(places)
     }
 }
 
-/// Places of a word that belong to a phrase if the phrase begins so many places before.
-struct Step {
-    terms: Matches,
+/// Lists with the places of a word that belong to a phrase if the phrase begins so many places before.
+struct Step<'a> {
+    /// Ascending by their classes.
+    lists: Vec<List<'a>>,
     behind: u16,
 }
 
-/// The places of the first words, packed as in a dictionary.
-fn in_segment(
-    segment: &Segment,
+/// The same in the texts of one class.
+struct InClass<'s, 'a> {
+    lists: &'s [List<'a>],
+    records: usize,
+    behind: u16,
+}
+
+/// The records with such phrases.
+fn records_in<'a>(
+    segment: &'a Segment,
     index: IndexId,
     words: &[Pattern<'_>],
+    edges: Edges,
+    work: &mut Work,
+) -> Result<Part<'a>, Exhausted> {
+    let steps = steps(segment, index, words, work)?;
+    if edges == Edges::default()
+        && let [only] = steps.as_slice()
+    {
+        return part(&only.lists, work);
+    }
+    let starts = places_in(segment, index, (steps, words.len()), edges, None, work)?;
+    let mut records: Vec<_> = starts.into_iter().map(record).collect();
+    records.dedup();
+    Ok(Part::of_vec(records))
+}
+
+/// The steps to go; none if there cannot be such a phrase. Where two words are so frequent that they are kept as a pair, this is one
+/// step.
+fn steps<'a>(
+    segment: &'a Segment,
+    index: IndexId,
+    words: &[Pattern<'_>],
+    work: &mut Work,
+) -> Result<Vec<Step<'a>>, Exhausted> {
+    let single = segment.dictionary(Terms::Words(index));
+    let pairs = segment.pairs.of(&segment.classes, index);
+    let frequent = |place: usize| match words.get(place) {
+        Some(Pattern::Exact(word)) if segment.is_frequent(word) => Some(*word),
+        _ => None,
+    };
+    let mut steps = Vec::with_capacity(words.len());
+    let mut before = None;
+    for (place, word) in words.iter().enumerate() {
+        work.spend(1)?;
+        let (this, next) = (frequent(place), frequent(place + 1));
+        let lists = match (before, this, next) {
+            (_, Some(one), Some(other)) => {
+                let pair = format!("{one} {other}");
+                lists_of(&pairs, &Pattern::Exact(&pair), work)?
+            }
+            // It is the second of a pair.
+            (Some(_), Some(_), None) => continue,
+            _ => lists_of(&single, word, work)?,
+        };
+        if lists.is_empty() {
+            return Ok(Vec::new());
+        }
+        steps.push(Step {
+            lists,
+            behind: u16::try_from(place).unwrap_or(u16::MAX),
+        });
+        before = this;
+    }
+    Ok(steps)
+}
+
+/// The places of the first words of phrases of so many words, packed as in postings.
+fn places_in(
+    segment: &Segment,
+    index: IndexId,
+    (steps, words): (Vec<Step<'_>>, usize),
     edges: Edges,
     within: Option<&Part<'_>>,
     work: &mut Work,
 ) -> Result<Vec<u32>, Exhausted> {
-    work.spend(1)?;
-    let Some((dictionary, strings)) = segment.dictionary(Terms::Words(index)) else {
-        return Ok(Vec::new());
+    let mut starts: Vec<u32> = Vec::new();
+    let of_first = steps.first().map_or(&[][..], |step| &step.lists);
+    // A phrase stands in one text, and so in one class.
+    for lists in of_first.chunk_by(|left, right| left.class == right.class) {
+        let class = lists.first().map_or(0, |list| list.class);
+        if let Some(steps) = steps.iter().map(|step| step.of(class)).collect() {
+            starts.extend(in_class(steps, within, work)?);
+        }
+    }
+    // One ascending run for each class, which the standard sort merges.
+    starts.sort();
+    let dictionary = segment.dictionary(Terms::Words(index));
+    let length = u16::try_from(words).unwrap_or(u16::MAX);
+    if edges.first != Edge::Any {
+        at_edge(&mut starts, &dictionary, edges.first, 0, work)?;
+    }
+    if edges.last != Edge::Any {
+        at_edge(&mut starts, &dictionary, edges.last, length, work)?;
+    }
+    Ok(starts)
+}
+
+/// The lists of all words like the pattern, ascending by their classes.
+fn lists_of<'a>(
+    dictionary: &Dictionary<'a>,
+    word: &Pattern<'_>,
+    work: &mut Work,
+) -> Result<Vec<List<'a>>, Exhausted> {
+    let terms = matches(dictionary, word, work)?;
+    let mut lists = Vec::new();
+    let mut add = |term| {
+        let before = lists.len();
+        lists.extend(dictionary.lists(term));
+        work.spend(1 + lists.len() - before)
     };
-    let mut steps = Vec::with_capacity(words.len());
-    for (behind, word) in (0..=u16::MAX).zip(words) {
-        let terms = matches(dictionary, strings, word, work)?;
-        if terms.len() == 0 {
+    match terms {
+        Matches::Range(range) => dictionary.terms(range).try_for_each(&mut add)?,
+        Matches::List(list) => list.into_iter().try_for_each(&mut add)?,
+    }
+    lists.sort_by_key(|list| list.class);
+    Ok(lists)
+}
+
+impl<'a> Step<'a> {
+    /// Those of one class, if there are any.
+    fn of(&self, class: Class) -> Option<InClass<'_, 'a>> {
+        let start = self.lists.partition_point(|list| list.class < class);
+        let end = self.lists.partition_point(|list| list.class <= class);
+        let lists = self.lists.get(start..end)?;
+        (!lists.is_empty()).then(|| InClass {
+            lists,
+            records: lists.iter().map(List::count).sum(),
+            behind: self.behind,
+        })
+    }
+}
+
+/// The records of lists.
+fn part<'a>(lists: &[List<'a>], work: &mut Work) -> Result<Part<'a>, Exhausted> {
+    let records: usize = lists.iter().map(List::count).sum();
+    work.spend(lists.len() + records / RECORDS_A_UNIT)?;
+    if let [only] = lists {
+        return Ok(only.part());
+    }
+    let mut union = Union::default();
+    lists.iter().for_each(|list| list.add_to(&mut union));
+    Ok(union.into_part())
+}
+
+/// The places of the first words in texts of one class.
+fn in_class(
+    mut steps: Vec<InClass<'_, '_>>,
+    within: Option<&Part<'_>>,
+    work: &mut Work,
+) -> Result<Vec<u32>, Exhausted> {
+    // The rarest word leaves the fewest records and places to look behind.
+    steps.sort_by_key(|step| step.records);
+    let mut candidates: Option<Part<'_>> = None;
+    for step in &steps {
+        let part = part(step.lists, work)?;
+        let left = match candidates {
+            None => part,
+            Some(candidates) => candidates.and(&part),
+        };
+        if left.is_empty() {
             return Ok(Vec::new());
         }
-        steps.push(Step { terms, behind });
+        candidates = Some(left);
     }
-    let Some(mut candidates) = records_with_all(dictionary, &steps, work)? else {
-        return Ok(Vec::new());
-    };
+    let mut candidates = candidates.unwrap_or_else(|| Part::first(0));
     if let Some(within) = within {
         candidates = candidates.and(within);
     }
-    if candidates.is_empty() {
-        return Ok(Vec::new());
-    }
-    // The rarest word leaves the fewest places to look behind.
-    steps.sort_by_key(|step| {
-        step.terms
-            .iter()
-            .map(|term| dictionary.count(term))
-            .sum::<usize>()
-    });
     let mut starts: Option<Vec<u32>> = None;
     for step in &steps {
-        let places = places_of(dictionary, &step.terms, &candidates, step.behind, work)?;
+        let lists = step.lists.iter().copied();
+        let places = places_of(lists, &candidates, step.behind, work)?;
         starts = Some(match starts {
             None => places,
             Some(starts) => common(&starts, &places),
         });
     }
-    let mut starts = starts.unwrap_or_default();
-    let length = u16::try_from(words.len()).unwrap_or(u16::MAX);
-    for (edge, front) in [(edges.first, true), (edges.last, false)] {
-        if edge != Edge::Any && !starts.is_empty() {
-            at_edge(
-                &mut starts,
-                dictionary,
-                strings,
-                (edge, front),
-                length,
-                work,
-            )?;
-        }
-    }
-    Ok(starts)
+    Ok(starts.unwrap_or_default())
 }
 
-/// The records in which there is a word for each step.
-fn records_with_all<'a>(
-    dictionary: &'a Dictionary,
-    steps: &[Step],
-    work: &mut Work,
-) -> Result<Option<Part<'a>>, Exhausted> {
-    let mut all: Option<Part<'a>> = None;
-    for step in steps {
-        let records: usize = step.terms.iter().map(|term| dictionary.count(term)).sum();
-        work.spend(step.terms.len() + records / RECORDS_A_UNIT)?;
-        let mut terms = step.terms.iter();
-        let part = match (terms.next(), terms.next()) {
-            (Some(only), None) => dictionary.part(only),
-            _ => {
-                let mut union = Union::default();
-                step.terms
-                    .iter()
-                    .for_each(|term| union.add(&dictionary.part(term)));
-                union.into_part()
-            }
-        };
-        all = Some(match all {
-            None => part,
-            Some(all) => all.and(&part),
-        });
-    }
-    Ok(all)
-}
-
-/// The places of terms in some records, so many places before where they are; ascending.
-fn places_of(
-    dictionary: &Dictionary,
-    terms: &Matches,
+/// The places of lists in some records, so many places before where they are; ascending.
+fn places_of<'a>(
+    lists: impl Iterator<Item = List<'a>>,
     records: &Part<'_>,
     before: u16,
     work: &mut Work,
 ) -> Result<Vec<u32>, Exhausted> {
     let mut found = Vec::new();
-    for term in terms.iter() {
-        work.spend(1 + dictionary.count(term) / RECORDS_A_UNIT * 4)?;
-        found.reserve(dictionary.count(term).min(records.len()));
-        dictionary.each_place_in(term, records, |record, place| {
+    let mut is_sorted = true;
+    for list in lists {
+        work.spend(1 + list.count() / RECORDS_A_UNIT * 4)?;
+        is_sorted &= found.is_empty();
+        found.reserve(list.count().min(records.len()));
+        list.each_place_in(records, |record, place| {
             if let Some(start) = place.checked_sub(before) {
                 found.push(at(record, start));
             }
         });
     }
-    if terms.len() > 1 {
-        found.sort_unstable();
+    if !is_sorted {
+        found.sort();
     }
     Ok(found)
 }
 
-/// Keeps the starts of phrases that stand at an edge: in front of them, or behind so many words.
+/// The places of the boundaries of all texts in some records, so many places before where they are; ascending.
+///
+/// # Errors
+/// When it is too much work.
+pub(super) fn boundaries(
+    dictionary: &Dictionary<'_>,
+    records: &Part<'_>,
+    before: u16,
+    work: &mut Work,
+) -> Result<Vec<u32>, Exhausted> {
+    let boundary = dictionary.strings().find(BOUNDARY.as_bytes());
+    let lists = boundary
+        .into_iter()
+        .flat_map(|term| dictionary.lists_of_any(term));
+    places_of(lists, records, before, work)
+}
+
+/// Keeps the starts of phrases that have an edge so many places behind them: 0 for the edge in front of them.
 fn at_edge(
     starts: &mut Vec<u32>,
-    dictionary: &Dictionary,
-    strings: &Strings,
-    (edge, front): (Edge, bool),
-    length: u16,
+    dictionary: &Dictionary<'_>,
+    edge: Edge,
+    behind: u16,
     work: &mut Work,
 ) -> Result<(), Exhausted> {
     let mut records: Vec<_> = starts.iter().map(|start| record(*start)).collect();
     records.dedup();
     let records = Part::of_vec(records);
-    let mut places = |sign: &str, before: u16| -> Result<Vec<u32>, Exhausted> {
-        let terms = matches(dictionary, strings, &Pattern::Exact(sign), work)?;
-        places_of(dictionary, &terms, &records, before, work)
-    };
-    // A boundary stands at the place before the first word, or behind the last; the mark of a subfield at that of its first word.
-    let mut edges = match front {
-        true => places(BOUNDARY, 0)?
-            .into_iter()
-            .map(|at| at.saturating_add(1))
-            .collect(),
-        false => places(BOUNDARY, length)?,
+    // A boundary stands at the place before the first word of its text, or behind the last of the text before; the mark of a
+    // subfield at that of its first word.
+    let mut edges = match behind {
+        0 => {
+            let boundary = Pattern::Exact(BOUNDARY);
+            let own = lists_of(dictionary, &boundary, work)?;
+            let mut places = places_of(own.into_iter(), &records, 0, work)?;
+            places.iter_mut().for_each(|at| *at = at.saturating_add(1));
+            places
+        }
+        _ => boundaries(dictionary, &records, behind, work)?,
     };
     if edge == Edge::Subfield {
         let mark = SUBFIELD_MARK.to_string();
-        edges.extend(places(&mark, if front { 0 } else { length })?);
-        edges.sort_unstable();
+        let marks = lists_of(dictionary, &Pattern::Exact(&mark), work)?;
+        edges.extend(places_of(marks.into_iter(), &records, behind, work)?);
+        edges.sort();
     }
     *starts = common(starts, &edges);
     Ok(())

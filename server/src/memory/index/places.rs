@@ -1,15 +1,16 @@
 //! Where words stand: in which records, and as the how manieth word of an index there.
 
-use super::dictionary::{place, record};
-use super::{BOUNDARY, Edges, Exhausted, Index, Pattern, Work};
+use super::phrase::boundaries;
+use super::postings::{place, record};
+use super::{Exhausted, Index, Terms, Work};
 use crate::backend::RecordId;
 use crate::memory::fields::IndexId;
 use crate::memory::hits::{HitSet, join};
 
 /// The place of a word.
 ///
-/// Positions count the words of an index in a record from 1. Between two entries lies one position that has no word, so
-/// that the last word of one and the first of the next are two apart.
+/// Positions count the words of all texts of a record from 1, each text as often as indexes have other parts of its field. They
+/// are to be compared within a text, whose words are one apart. Between two texts lies one position that has no word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::memory) struct Place {
     /// The record.
@@ -52,23 +53,23 @@ impl Places {
 }
 
 impl Index {
-    /// The positions between the entries of an index, in front of the first and behind the last, in some records (`None`: in
-    /// all).
+    /// The positions between the texts of records, in front of the first and behind the last, in some records: texts of the index
+    /// and others.
     ///
     /// # Errors
     /// When it is too much work.
     pub(in crate::memory) fn boundaries(
         &self,
-        index: IndexId,
-        within: Option<&HitSet<'_>>,
+        within: &HitSet<'_>,
         work: &mut Work,
     ) -> Result<Places, Exhausted> {
-        self.phrase_places(
-            index,
-            &[Pattern::Exact(BOUNDARY)],
-            Edges::default(),
-            within,
-            work,
-        )
+        let mut places = Places::default();
+        for (number, segment, _) in self.segments() {
+            if let Some(within) = within.part(number) {
+                let dictionary = segment.dictionary(Terms::Words(IndexId::ANY));
+                places.extend(number, &boundaries(&dictionary, within, 0, work)?);
+            }
+        }
+        Ok(places)
     }
 }

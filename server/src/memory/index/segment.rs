@@ -7,9 +7,9 @@ use bytes::Bytes;
 use z3950_asn1::oid::{Oid, USMARC};
 
 use super::Terms;
-use super::dictionary::{Dictionary, string_of};
-use super::strings::Strings;
-use crate::memory::fields::IndexId;
+use super::dictionary::{Dictionary, Lexicon};
+use super::postings::at;
+use crate::memory::fields::{IndexId, IndexSet};
 
 /// At most 65,536 records and what they are found by.
 #[derive(Debug, Default)]
@@ -19,16 +19,30 @@ pub(in crate::memory) struct Segment {
     pub(super) syntaxes: Vec<Oid>,
     /// The records of each database, by its number; ascending, and together all records.
     pub(super) databases: Vec<(u16, Range<usize>)>,
-    /// The words of all indexes.
-    pub(super) words: Strings,
-    /// The keys of all indexes.
-    pub(super) keys: Strings,
-    pub(super) docids: Strings,
-    pub(super) of_docids: Dictionary,
-    pub(super) of_words: Box<[Dictionary]>,
-    pub(super) of_keys: Box<[Dictionary]>,
-    /// For each index, once it has been sorted by: the number of each record's first key and 1, or 0.
-    pub(super) first_keys: Box<[OnceLock<Box<[u32]>>]>,
+    /// The indexes of each class of texts.
+    pub(super) classes: Box<[IndexSet]>,
+    /// Single words of texts; what they are in are texts by their classes.
+    pub(super) words: Lexicon,
+    /// Words that occur more often than most, ascending by their numbers.
+    pub(super) frequent: Box<[u32]>,
+    /// Each two of those that stand one behind the other in a text, with a blank between; they are where the first is.
+    pub(super) pairs: Lexicon,
+    /// Whole entries. The place of one is how many entries of its record are before it.
+    pub(super) keys: Lexicon,
+    pub(super) docids: Lexicon,
+    /// The places of entries, ascending, whose first octets do not count when they are sorted, and how many those are.
+    pub(super) not_filed: Box<[(u32, u8)]>,
+    /// For each index, once it has been sorted by: the first entry of each record.
+    pub(super) first_keys: Box<[OnceLock<Box<[FirstKey]>>]>,
+}
+
+/// What a record is sorted by.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FirstKey {
+    /// The number of the entry and 1, or 0 if there is none.
+    term: u32,
+    /// Octets at its beginning that do not count.
+    not_filed: u8,
 }
 
 /// A record as it was loaded.
@@ -72,34 +86,61 @@ impl Segment {
         self.databases.get(found).map(|(database, _)| *database)
     }
 
-    /// The dictionary of an index, and its strings.
-    pub(super) fn dictionary(&self, terms: Terms) -> Option<(&Dictionary, &Strings)> {
-        let (dictionaries, strings, index) = match terms {
-            Terms::Words(index) => (&self.of_words, &self.words, index),
-            Terms::Keys(IndexId::DOCID) => return Some((&self.of_docids, &self.docids)),
-            Terms::Keys(index) => (&self.of_keys, &self.keys, index),
-        };
-        let dictionary = dictionaries.get(usize::from(index.0))?;
-        Some((dictionary, strings))
+    /// The terms of an index.
+    pub(super) fn dictionary(&self, terms: Terms) -> Dictionary<'_> {
+        match terms {
+            Terms::Words(index) => self.words.of(&self.classes, index),
+            Terms::Keys(IndexId::DOCID) => self.docids.of(&self.classes, IndexId::DOCID),
+            Terms::Keys(index) => self.keys.of(&self.classes, index),
+        }
     }
 
-    /// The first key of a record in an index, which it is sorted by.
+    /// Whether a word is one of [`Segment::frequent`].
+    pub(super) fn is_frequent(&self, word: &str) -> bool {
+        let term = self.words.strings().find(word.as_bytes());
+        term.is_some_and(|term| self.frequent.binary_search(&term).is_ok())
+    }
+
+    /// The first key of a record in an index, which it is sorted by: without what is not filed, unless that is all of it.
     pub(in crate::memory) fn first_key(&self, index: IndexId, number: u16) -> Option<&[u8]> {
-        let (dictionary, strings) = self.dictionary(Terms::Keys(index))?;
+        let dictionary = self.dictionary(Terms::Keys(index));
         let column = self.first_keys.get(usize::from(index.0))?;
         let column = column.get_or_init(|| self.column(dictionary));
-        let term = column.get(usize::from(number))?.checked_sub(1)?;
-        Some(string_of(dictionary, strings, term as usize))
+        let first = column.get(usize::from(number))?;
+        let key = dictionary.string(first.term.checked_sub(1)?);
+        let filed = key.get(usize::from(first.not_filed)..);
+        filed.filter(|filed| !filed.is_empty()).or(Some(key))
     }
 
-    fn column(&self, dictionary: &Dictionary) -> Box<[u32]> {
-        let mut column = vec![0; self.records.len()];
-        for (number, term) in (1..).zip(0..dictionary.len()) {
-            dictionary.each_place(term, |record, place| {
-                if let Some(first) = column.get_mut(usize::from(record)).filter(|_| place == 0) {
-                    *first = number;
-                }
-            });
+    /// Whether it is known already what records are sorted by in an index.
+    pub(in crate::memory) fn has_first_keys(&self, index: IndexId) -> bool {
+        let column = self.first_keys.get(usize::from(index.0));
+        column.is_some_and(|column| column.get().is_some())
+    }
+
+    fn column(&self, dictionary: Dictionary<'_>) -> Box<[FirstKey]> {
+        let mut column = vec![FirstKey::default(); self.records.len()];
+        let mut places = vec![u16::MAX; self.records.len()];
+        for term in dictionary.terms(0..dictionary.strings().len()) {
+            for list in dictionary.lists(term) {
+                list.each_place(|record, place| {
+                    let number = usize::from(record);
+                    if let (Some(first), Some(before)) =
+                        (column.get_mut(number), places.get_mut(number))
+                        && (place < *before || first.term == 0)
+                    {
+                        first.term = term + 1;
+                        *before = place;
+                    }
+                });
+            }
+        }
+        for (record, (first, place)) in (0..=u16::MAX).zip(column.iter_mut().zip(places)) {
+            let here = at(record, place);
+            let found = self.not_filed.binary_search_by_key(&here, |(at, _)| *at);
+            if let Some((_, octets)) = found.ok().and_then(|found| self.not_filed.get(found)) {
+                first.not_filed = *octets;
+            }
         }
         column.into()
     }

@@ -99,9 +99,8 @@ impl Strings {
 pub(super) struct Interner {
     octets: Vec<u8>,
     ends: Vec<u32>,
-    /// The hash of a string and its number and 1, or zeros, at a place that follows from the hash; always at most half full, its
-    /// length a power of two.
-    table: Vec<(u32, u32)>,
+    /// Each string at a place that follows from its hash, or behind it; never full, its length a power of two.
+    table: Vec<Entry>,
     seed: u64,
     /// The beginnings and numbers of the strings in order; kept for the room it has.
     order: Vec<(u64, u32)>,
@@ -109,12 +108,22 @@ pub(super) struct Interner {
     places: Vec<u32>,
 }
 
+/// A string in the table. Most strings are so short that nothing else is looked at.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    /// See [`first_octets`].
+    first: u64,
+    length: u32,
+    /// Its number and 1; 0 where there is none.
+    number: u32,
+}
+
 impl Default for Interner {
     fn default() -> Self {
         Self {
             octets: Vec::new(),
             ends: Vec::new(),
-            table: vec![(0, 0); 1024],
+            table: vec![Entry::default(); 1024],
             // So that nobody can write records whose strings all fall on one place.
             seed: RandomState::new().hash_one(0),
             order: Vec::new(),
@@ -126,12 +135,19 @@ impl Default for Interner {
 impl Interner {
     /// The number of a string, a new one if it has none.
     pub(super) fn number(&mut self, string: &[u8]) -> u32 {
-        let hash = hash(self.seed, string);
+        let first = first_octets(string);
+        let length = u32::try_from(string.len()).unwrap_or(u32::MAX);
         let mask = self.table.len() - 1;
-        let mut place = hash as usize & mask;
-        while let Some((known, entry @ 1..)) = self.table.get(place) {
-            if *known == hash && self.string(entry - 1) == string {
-                return entry - 1;
+        let mut place = hash(self.seed, string) as usize & mask;
+        while let Some(Entry {
+            first: known,
+            length: known_length,
+            number: number @ 1..,
+        }) = self.table.get(place)
+        {
+            let may_be = *known == first && *known_length == length;
+            if may_be && (length <= 8 || self.string(number - 1) == string) {
+                return number - 1;
             }
             place = (place + 1) & mask;
         }
@@ -140,9 +156,14 @@ impl Interner {
         self.ends
             .push(u32::try_from(self.octets.len()).unwrap_or(u32::MAX));
         if let Some(entry) = self.table.get_mut(place) {
-            *entry = (hash, number + 1);
+            *entry = Entry {
+                first,
+                length,
+                number: number + 1,
+            };
         }
-        if self.ends.len() * 2 > self.table.len() {
+        // Fuller, it would be slow.
+        if self.ends.len() * 3 > self.table.len() * 2 {
             self.grow();
         }
         number
@@ -166,7 +187,7 @@ impl Interner {
     pub(super) fn clear(&mut self) {
         self.octets.clear();
         self.ends.clear();
-        self.table.fill((0, 0));
+        self.table.fill(Entry::default());
     }
 
     /// The strings in order; from now on [`Interner::place`] tells where each is.
@@ -208,44 +229,53 @@ impl Interner {
 
     fn grow(&mut self) {
         let length = self.table.len() * 2;
-        self.table.clear();
-        self.table.resize(length, (0, 0));
-        for number in (0..).take(self.ends.len()) {
-            let hash = hash(self.seed, self.string(number));
+        let entries = std::mem::replace(&mut self.table, vec![Entry::default(); length]);
+        for entry in entries.into_iter().filter(|entry| entry.number != 0) {
+            let hash = hash(self.seed, self.string(entry.number - 1));
             let mut place = hash as usize & (length - 1);
-            while self.table.get(place).is_some_and(|(_, entry)| *entry != 0) {
+            while self.table.get(place).is_some_and(|known| known.number != 0) {
                 place = (place + 1) & (length - 1);
             }
             if let Some(free) = self.table.get_mut(place) {
-                *free = (hash, number + 1);
+                *free = entry;
             }
         }
     }
 }
 
-/// The first eight octets as a number of the same order.
+/// The first eight octets as a number of the same order; zeros stand for those that are not there.
+#[inline]
 pub(super) fn first_octets(string: &[u8]) -> u64 {
-    let mut octets = [0; 8];
-    for (octet, known) in octets.iter_mut().zip(string) {
-        *octet = *known;
+    if let Some(octets) = string.first_chunk() {
+        return u64::from_be_bytes(*octets);
     }
-    u64::from_be_bytes(octets)
+    let missing = 64 - 8 * string.len();
+    match (string.first_chunk(), string.last_chunk()) {
+        // Some octets are in both.
+        (Some(first), Some(last)) => {
+            let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
+            u64::from(first) << 32 | u64::from(last) << missing
+        }
+        _ => string
+            .iter()
+            .zip([56, 48, 40])
+            .fold(0, |number, (octet, shift)| {
+                number | u64::from(*octet) << shift
+            }),
+    }
 }
 
-fn hash(seed: u64, string: &[u8]) -> u32 {
+#[inline]
+fn hash(seed: u64, string: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
-    let mut chunks = string.chunks_exact(8);
-    let mut hash = seed ^ string.len() as u64;
-    let mut mix = |word: u64| {
+    let mix = |hash: u64, word: u64| {
         let product = u128::from(hash ^ word) * u128::from(FACTOR);
-        hash = (product >> 64) as u64 ^ product as u64;
+        (product >> 64) as u64 ^ product as u64
     };
-    for chunk in chunks.by_ref() {
-        mix(first_octets(chunk));
-    }
-    mix(first_octets(chunks.remainder()));
-    mix(seed);
-    hash as u32
+    let (words, rest) = string.as_chunks();
+    let words = words.iter().map(|word| u64::from_be_bytes(*word));
+    let hash = words.fold(seed ^ string.len() as u64, mix);
+    mix(mix(hash, first_octets(rest)), seed)
 }
 
 #[cfg(test)]
@@ -277,6 +307,18 @@ mod tests {
         }
         assert!((1..strings.len()).all(|place| strings.at(place - 1) < strings.at(place)));
         assert_eq!(strings.at(5_003), b"");
+    }
+
+    #[test]
+    fn the_first_octets_are_in_order() {
+        let string = b"abcdefghij";
+        for length in 0..=string.len() {
+            let mut octets = [0; 8];
+            for (octet, known) in octets.iter_mut().zip(&string[..length]) {
+                *octet = *known;
+            }
+            assert_eq!(first_octets(&string[..length]), u64::from_be_bytes(octets));
+        }
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! How many of some records have each term of an index: what facets are made of.
 
-use super::dictionary::string_of;
 use super::{Exhausted, Index, RECORDS_A_UNIT, Terms, Work};
 use crate::memory::hits::HitSet;
 
@@ -17,20 +16,16 @@ impl Index {
     ) -> Result<Vec<(String, usize)>, Exhausted> {
         let mut counted: Vec<(&[u8], usize)> = Vec::new();
         for (number, segment, _) in self.segments() {
-            let (Some((dictionary, strings)), Some(within)) =
-                (segment.dictionary(terms), within.part(number))
+            let (dictionary, Some(within)) = (segment.dictionary(terms), within.part(number))
             else {
                 continue;
             };
-            let first = match terms {
-                Terms::Words(_) => dictionary.first_from(strings.first_from(b" ")),
-                Terms::Keys(_) => 0,
-            };
-            for term in first..dictionary.len() {
+            let strings = dictionary.strings();
+            for term in dictionary.terms(terms.first(strings)..strings.len()) {
                 work.spend(1 + dictionary.count(term) / RECORDS_A_UNIT)?;
-                let count = dictionary.part(term).count_in(within);
+                let count = dictionary.count_in(term, within);
                 if count > 0 {
-                    counted.push((string_of(dictionary, strings, term), count));
+                    counted.push((dictionary.string(term), count));
                 }
             }
         }

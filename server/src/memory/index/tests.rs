@@ -113,8 +113,9 @@ fn terms_are_found_by_patterns() {
         }
         assert_eq!(numbers(&index, &index.docid(b"id4")), [4]);
         assert!(index.docid(b"ID4").is_empty() && index.docid(b"").is_empty());
-        assert_eq!(index.having(IndexId::ANY).len(), TEXTS.len());
-        assert!(index.having(IndexId(77)).is_empty());
+        let having = |of| index.having(of, &mut work()).expect("little work").len();
+        assert_eq!(having(IndexId::ANY), TEXTS.len());
+        assert_eq!(having(IndexId(77)), 0);
     }
 }
 
@@ -191,7 +192,7 @@ fn places_count_words_and_boundaries() {
     );
     let boundaries = positions(
         index
-            .boundaries(IndexId::ANY, Some(&index.docid(b"id2")), &mut work())
+            .boundaries(&index.docid(b"id2"), &mut work())
             .expect("little work"),
     );
     assert_eq!(
@@ -268,4 +269,97 @@ fn terms_are_browsed_and_tallied() {
             "emma:1 id1:1 id3:1 id5:1 of:2 the:2 war:2 worlds:2"
         );
     }
+}
+
+/// Some thousand texts of few words: of long lists, and of words that are kept in pairs.
+#[test]
+fn phrases_of_frequent_words_are_found() {
+    let mut state = 1_u64;
+    let mut number = |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % below
+    };
+    // Each word is half as frequent as the one before.
+    let names = ["of", "the", "in", "war", "sea", "rare"];
+    let mut text = || {
+        let separators = [" ", " ", " ", " ", " ", "$", "|"];
+        let mut text = String::new();
+        for place in 0..2 + number(8) {
+            if place > 0 {
+                text.push_str(separators[number(7) as usize]);
+            }
+            text.push_str(names[(number(64) + 1).ilog2().abs_diff(6).min(5) as usize]);
+        }
+        text
+    };
+    let texts: Vec<String> = (0..9_000).map(|_| text()).collect();
+    let shown: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let fields: Vec<Vec<Entry<'_>>> = texts.iter().map(|text| entries(text)).collect();
+    let index = index(&shown, 6_000);
+    assert!(
+        index
+            .segments()
+            .any(|(_, segment, _)| segment.is_frequent("the"))
+    );
+    let patterns = |phrase: &str| -> Vec<String> { phrase.split(' ').map(str::to_owned).collect() };
+    for phrase in [
+        "of",
+        "rare",
+        "of the",
+        "the of",
+        "of of",
+        "in the of",
+        "the war",
+        "war of the",
+        "of the sea of",
+        "rare sea",
+        "the rare the in",
+        "no of",
+        "of no",
+    ] {
+        let words = patterns(phrase);
+        let exact: Vec<_> = words.iter().map(|word| Pattern::Exact(word)).collect();
+        for first in [Edge::Any, Edge::Subfield, Edge::Field] {
+            for last in [Edge::Any, Edge::Subfield, Edge::Field] {
+                let edges = Edges { first, last };
+                let found = index.phrase(IndexId::ANY, &exact, edges, &mut work());
+                let found = numbers(&index, &found.expect("little work"));
+                let expected: Vec<usize> = (0..texts.len())
+                    .filter(|place| has_phrase(&fields[*place], &words, edges))
+                    .collect();
+                assert_eq!(found, expected, "{phrase}, {edges:?}");
+            }
+        }
+    }
+}
+
+/// The words of a field, and whether a subfield begins with each.
+type Entry<'t> = Vec<(&'t str, bool)>;
+
+fn entries(text: &str) -> Vec<Entry<'_>> {
+    fn words(data: &str) -> Vec<(&str, bool)> {
+        let words = data.split(' ').enumerate();
+        words.map(|(place, word)| (word, place == 0)).collect()
+    }
+    let fields = text.split('|');
+    fields
+        .map(|field| field.split('$').flat_map(words).collect())
+        .collect()
+}
+
+fn has_phrase(fields: &[Entry<'_>], words: &[String], edges: Edges) -> bool {
+    fields.iter().any(|entry| {
+        let is_edge = |edge, place: usize, of_field: usize| match edge {
+            Edge::Any => true,
+            Edge::Subfield => entry.get(place).is_none_or(|(_, begins)| *begins),
+            Edge::Field => place == of_field,
+        };
+        let starts = entry.windows(words.len()).enumerate();
+        let mut alike = starts.filter(|(_, found)| found.iter().map(|(word, _)| word).eq(words));
+        alike.any(|(start, _)| {
+            is_edge(edges.first, start, 0) && is_edge(edges.last, start + words.len(), entry.len())
+        })
+    })
 }

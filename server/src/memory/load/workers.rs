@@ -15,11 +15,11 @@ use crate::memory::index::{Index, Rules, Segment, SegmentBuilder};
 /// Octets that are not worth a second thread.
 const SMALL: u64 = 4 * 1024 * 1024;
 /// Octets of files for a segment: what it takes to make one stays near the processor, and is not much.
-const OCTETS: u64 = 16 * 1024 * 1024;
+const OCTETS: u64 = 12 * 1024 * 1024;
 /// Beyond so many segments, they are made larger, because each is looked into by every search;
 const SEGMENTS: u64 = 64;
 /// but not larger than this.
-const MOST_OCTETS: u64 = 4 * OCTETS;
+const MOST_OCTETS: u64 = 64 * 1024 * 1024;
 /// The progress is told after so many records.
 const TELL: u64 = 4096;
 

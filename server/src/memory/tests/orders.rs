@@ -5,7 +5,7 @@ use z3950_asn1::apdu::{
     Operand, RpnStructure, SortAttributes, SortElement, SortKey, SortKeySpec, SortRelation, Term,
 };
 use z3950_asn1::oid::BIB_1;
-use z3950_asn1::record::Field;
+use z3950_asn1::record::{Field, MarcRecord};
 
 use super::pqf;
 use crate::backend::{Hits, RecordId};
@@ -316,4 +316,80 @@ fn sets_are_merged() {
     );
     let foreign: Hits = [RecordId(0)].into_iter().collect();
     assert_eq!(sorted(&backend, &[foreign], &by_title), "30 ");
+}
+
+#[test]
+fn what_is_not_filed_does_not_count() {
+    let record = |docid: &str, field: Field| MarcRecord {
+        fields: vec![Field::control(b"001", docid.to_owned()), field],
+        ..MarcRecord::default()
+    };
+    let title = |docid, indicators, title: &str| {
+        record(
+            docid,
+            Field::data(b"245", indicators, [("a", title), ("c", "Nobody")]),
+        )
+    };
+    let marc21 = [
+        title("1", "14", "The zoo"),
+        title("2", "10", "The quick fox"),
+        title("3", "12", "A bird"),
+        title("4", "15", "\"The dog\""),
+        // No more than an article; and more than there is.
+        title("5", "14", "The "),
+        title("6", "19", "Cat"),
+        title("7", "12", "L'\u{e9}t\u{e9}"),
+    ];
+    let unimarc = ["\u{98}Le \u{9c}petit prince", "\u{98}Les\u{9c}", "Le rouge"];
+    let unimarc = (1..).zip(unimarc).map(|(docid, title): (u8, _)| {
+        let mut record = record(
+            &docid.to_string(),
+            Field::data(b"200", "1 ", [("a", title)]),
+        );
+        let general = format!("{:26}50  {:6}", "20000101d2000", "");
+        record
+            .fields
+            .push(Field::data(b"100", "  ", [("a", general.as_str())]));
+        record
+    });
+    let backend = |records: Vec<MarcRecord>| {
+        let backend = MemoryBackend::builder().add_records("one", records);
+        backend.expect("sound").build()
+    };
+    let exact = |element| SortKeySpec {
+        case_sensitivity: CaseSensitivity::CASE_SENSITIVE,
+        ..key(element)
+    };
+    for (backend, keys, expected) in [
+        (backend(marc21.to_vec()), key(by_use(4)), "3647521"),
+        (backend(marc21.to_vec()), key(by_name("245")), "3647521"),
+        (backend(unimarc.clone().collect()), key(by_use(4)), "321"),
+        (backend(unimarc.collect()), exact(by_use(4)), "321"),
+    ] {
+        let all = hits(&backend, "@attr 2=103 @attr 1=1016 x");
+        assert_eq!(
+            sorted(&backend, &[all], std::slice::from_ref(&keys)),
+            expected,
+            "{keys:?}"
+        );
+    }
+    // It is searched all the same.
+    let backend = backend(marc21.to_vec());
+    for (query, expected) in [
+        ("@attr 1=4 the", 4),
+        ("@attr 1=4 @attr 6=3 \"the zoo\"", 1),
+        ("@attr 1=4 @attr 3=1 the", 4),
+    ] {
+        assert_eq!(hits(&backend, query).len(), expected, "{query}");
+    }
+    assert_eq!(
+        scan(
+            &backend,
+            &["one"],
+            "@attr 1=4 @attr 4=1 \"the z\"",
+            None,
+            (0, 1, 0)
+        ),
+        " | the zoo:1"
+    );
 }

@@ -7,6 +7,7 @@ use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::record::explain::*;
 
 use super::EXPLAIN_DATABASE;
+use super::lists;
 use crate::backend::{AttributeInfo, Backend, DatabaseInfo};
 use crate::extended::EXTEND_DATABASE;
 use crate::limits::Limits;
@@ -22,11 +23,12 @@ pub(super) struct Entry {
 /// Use attributes of Exp-1.
 const CATEGORY: i64 = 1;
 const LANGUAGE: i64 = 2;
-const DATABASE: i64 = 3;
+pub(super) const DATABASE: i64 = 3;
 const TARGET: i64 = 4;
 const ATTRIBUTE_SET: i64 = 5;
 const SYNTAX: i64 = 6;
 const SERVICE: i64 = 8;
+pub(super) const TERM_LIST: i64 = 15;
 const PROPRIETARY: i64 = 20;
 const USER_FEE: i64 = 21;
 
@@ -34,7 +36,7 @@ const USER_FEE: i64 = 21;
 const ENGLISH: &str = "eng";
 
 impl Entry {
-    fn new(category: &str, texts: Vec<(i64, String)>, record: ExplainRecord) -> Self {
+    pub(super) fn new(category: &str, texts: Vec<(i64, String)>, record: ExplainRecord) -> Self {
         let common = [
             (CATEGORY, category.to_owned()),
             (LANGUAGE, ENGLISH.to_owned()),
@@ -48,12 +50,13 @@ impl Entry {
         }
     }
 
-    /// The record without its lists of attributes.
+    /// The record without its lists of attributes and keys.
     pub(super) fn brief(&self) -> ExplainRecord {
         let mut record = self.record.clone();
         match &mut record {
             ExplainRecord::AttributeSetInfo(info) => info.attributes = None,
             ExplainRecord::AttributeDetails(details) => details.attributes_by_set = None,
+            ExplainRecord::SortDetails(details) => details.sort_keys = None,
             _ => {}
         }
         record
@@ -89,6 +92,7 @@ pub(super) fn entries(backend: &dyn Backend, offer: &Offer, limits: &Limits) -> 
             .map(|(set, types)| attribute_set_info(*set, types)),
     );
     entries.extend(databases.iter().map(attribute_details));
+    entries.extend(lists::entries(&databases));
     if has_tasks {
         entries.extend(
             extended::SERVICES
@@ -126,6 +130,7 @@ fn own(name: &str, title: &str, syntaxes: &[Oid]) -> DatabaseInfo {
                 (ATTRIBUTE_SET, "AttributeSetOID"),
                 (SYNTAX, "RecordSyntaxOID"),
                 (SERVICE, "ExtendedServicesOID"),
+                (TERM_LIST, "TermListName"),
                 (PROPRIETARY, "Proprietary"),
                 (USER_FEE, "UserFee"),
             ],
@@ -156,7 +161,7 @@ fn own(name: &str, title: &str, syntaxes: &[Oid]) -> DatabaseInfo {
     }
 }
 
-fn common_info() -> Option<CommonInfo> {
+pub(super) fn common_info() -> Option<CommonInfo> {
     Some(CommonInfo {
         date_added: None,
         date_changed: None,
@@ -180,6 +185,9 @@ fn category_list() -> Entry {
             "AttributeDetails",
             "The attributes with which a database is searched",
         ),
+        ("TermListInfo", "The term lists that can be scanned"),
+        ("TermListDetails", "The attributes that mean a term list"),
+        ("SortDetails", "The keys by which records can be sorted"),
         ("ExtendedServicesInfo", "The extended services"),
     ];
     let categories = categories.map(|(category, description)| CategoryInfo {

@@ -6,7 +6,9 @@ use z3950_asn1::apdu::*;
 use z3950_asn1::codec::decode_value;
 use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::query::parse_pqf;
-use z3950_asn1::record::explain::ExplainRecord;
+use z3950_asn1::record::explain::{
+    AttributeCombinations, AttributeOccurrence, ExplainRecord, OccurrenceValues,
+};
 
 use super::EXPLAIN_DATABASE;
 use crate::backend::{AttributeInfo, Backend, DatabaseInfo};
@@ -32,6 +34,8 @@ impl Backend for Books {
             records: Some(7),
             syntaxes: vec![oid::USMARC, oid::XML],
             attributes: vec![attribute(4, "title"), attribute(1003, "author")],
+            scan: true,
+            sort: true,
             ..DatabaseInfo::default()
         }]
     }
@@ -110,7 +114,22 @@ fn records_of_each_category() {
             "@attrset exp-1 @and @attr 1=1 ExtendedServicesInfo @attr 1=8 1.2.840.10003.9.4",
             1,
         ),
-        ("@attrset exp-1 @attr 1=1 TermListInfo", 0),
+        ("@attrset exp-1 @attr 1=1 TermListInfo", 1),
+        (
+            "@attrset exp-1 @and @attr 1=1 TermListInfo @attr 1=3 books",
+            1,
+        ),
+        ("@attrset exp-1 @attr 1=1 TermListDetails", 2),
+        (
+            "@attrset exp-1 @and @attr 1=1 TermListDetails @attr 1=15 author",
+            1,
+        ),
+        ("@attrset exp-1 @attr 1=1 SortDetails", 1),
+        (
+            "@attrset exp-1 @and @attr 1=1 SortDetails @attr 1=3 books",
+            1,
+        ),
+        ("@attrset exp-1 @attr 1=1 UnitInfo", 0),
         (
             "@attrset exp-1 @and @attr 1=1 TargetInfo @attr 1=4 z3950d",
             1,
@@ -120,7 +139,24 @@ fn records_of_each_category() {
         assert_eq!(search(pqf, None, "F").result_count, count, "{pqf}");
     }
     let all = search("@attrset exp-1 @attr 1=1 @attr 2=103 x", None, "F");
-    assert_eq!(all.number_of_records_returned, 1 + 1 + 3 + 5 + 3 + 3 + 7);
+    assert_eq!(
+        all.number_of_records_returned,
+        1 + 1 + 3 + 5 + 3 + 3 + 1 + 2 + 1 + 7
+    );
+}
+
+/// That a Use value is to be given.
+fn means(value: i64) -> AttributeCombinations {
+    let occurrence = AttributeOccurrence {
+        attribute_set: None,
+        attribute_type: 1,
+        must_be_supplied: Some(()),
+        attribute_values: OccurrenceValues::Specific(vec![StringOrNumeric::Numeric(value)]),
+    };
+    AttributeCombinations {
+        default_attribute_set: oid::BIB_1,
+        legal_combinations: vec![vec![occurrence]],
+    }
 }
 
 #[test]
@@ -155,6 +191,21 @@ fn records_tell_what_there_is() {
         other => panic!("{other:?}"),
     };
     let numeric = StringOrNumeric::Numeric;
+    let ExplainRecord::TermListInfo(lists) = one("@attrset exp-1 @attr 1=1 TermListInfo") else {
+        panic!("TermListInfo")
+    };
+    let names: Vec<_> = lists.term_lists.into_iter().map(|list| list.name).collect();
+    assert_eq!(names, ["author", "title"].map(Into::into));
+    let ExplainRecord::TermListDetails(list) = one("@attrset exp-1 @attr 1=15 title") else {
+        panic!("TermListDetails")
+    };
+    assert_eq!(list.attributes, Some(means(4)));
+    let ExplainRecord::SortDetails(sort) = one("@attrset exp-1 @attr 1=1 SortDetails") else {
+        panic!("SortDetails")
+    };
+    let keys = sort.sort_keys.into_iter().flatten();
+    let keys: Vec<_> = keys.map(|key| key.attribute_specifications).collect();
+    assert_eq!(keys, [1003, 4].map(|value| Some(means(value))));
     assert_eq!(values("F"), Some(vec![numeric(4), numeric(1003)]));
     assert_eq!(values("B"), None);
 }

@@ -1,6 +1,8 @@
 //! Every service, request by request, and every diagnostic that it sends.
 
 mod access;
+mod attributes;
+mod diagnostics;
 mod init;
 mod present;
 mod resource;

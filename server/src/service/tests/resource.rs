@@ -29,7 +29,7 @@ fn trigger(action: RequestedAction, reference_id: Option<&str>) -> Apdu {
 }
 
 /// The answer to a request that the client has stopped once it waits.
-fn cancelled(session: &mut Session, request: &Apdu) -> Reply {
+pub(super) fn cancelled(session: &mut Session, request: &Apdu) -> Reply {
     let interrupt = session.interrupt();
     let mut answer = pin!(session.answer(request));
     assert!(answer.as_mut().now_or_never().is_none(), "it waits");

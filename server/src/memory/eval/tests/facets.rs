@@ -6,7 +6,9 @@ use z3950_asn1::apdu::{
 
 use super::{Catalogue, pqf};
 use crate::backend::FacetRequest;
+use crate::memory::MOST_WORK;
 use crate::memory::facets::facets;
+use crate::memory::index::Work;
 use crate::memory::profile::Profile;
 
 fn named(name: &str) -> AttributeList {
@@ -89,6 +91,7 @@ fn terms_are_counted_over_the_hits() {
             &profile,
             &hits,
             std::slice::from_ref(&request),
+            &mut Work::new(MOST_WORK),
         );
         let shown = found.first().map(|facet| {
             assert_eq!(facet.attributes, request.attributes);

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use z3950_asn1::apdu::{DatabaseName, RpnQuery};
 use z3950_asn1::record::{MarcRecord, iso2709, mrk};
 
-use super::tree::find_within;
-use super::{Evaluated, MOST_WORK};
+use super::{Evaluated, find};
 use crate::backend::{Hits, Search};
 use crate::diagnostic::Diagnostic;
+use crate::memory::MOST_WORK;
 use crate::memory::fields::Fields;
 use crate::memory::hits::{HitSet, Part};
 use crate::memory::index::{Index, Rules, SegmentBuilder, Work};
@@ -76,12 +76,12 @@ impl Catalogue {
             term_counts,
             facets: &[],
         };
-        find_within(
+        find(
             &self.index,
             &self.fields,
             &self.profile,
             &search,
-            Work::new(self.work),
+            &mut Work::new(self.work),
         )
     }
 

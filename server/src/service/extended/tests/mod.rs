@@ -26,7 +26,7 @@ use crate::target::Target;
 /// A database `books` of texts by their identifiers, which can be updated; a query finds the record of that identifier, or
 /// all records for `all`.
 #[derive(Default)]
-struct Shelf(Mutex<BTreeMap<Bytes, Bytes>>);
+pub(crate) struct Shelf(Mutex<BTreeMap<Bytes, Bytes>>);
 
 impl Shelf {
     fn change(
@@ -120,14 +120,14 @@ impl Backend for Shelf {
     }
 }
 
-fn shelf(ids: &[&str]) -> Arc<Shelf> {
+pub(crate) fn shelf(ids: &[&str]) -> Arc<Shelf> {
     let records = ids
         .iter()
         .map(|id| (Bytes::from(id.to_string()), Bytes::from(format!("<{id}>"))));
     Arc::new(Shelf(Mutex::new(records.collect())))
 }
 
-fn target(shelf: &Arc<Shelf>) -> Target {
+pub(crate) fn target(shelf: &Arc<Shelf>) -> Target {
     Target::new(Arc::clone(shelf) as Arc<dyn Backend>, Limits::default())
 }
 
@@ -138,7 +138,7 @@ fn open(target: &Arc<Target>) -> Session {
     session
 }
 
-fn request(
+pub(crate) fn request(
     package_type: Oid,
     parameters: impl Into<Option<TaskParameters>>,
 ) -> ExtendedServicesRequest {
@@ -163,11 +163,11 @@ fn request(
     }
 }
 
-fn update(action: Action, ids: &[&str]) -> ExtendedServicesRequest {
+pub(crate) fn update(action: Action, ids: &[&str]) -> ExtendedServicesRequest {
     changed(action, ids, |_| {})
 }
 
-fn changed(
+pub(crate) fn changed(
     action: Action,
     ids: &[&str],
     change: impl Fn(&mut update::EsRequest),
@@ -196,7 +196,10 @@ fn changed(
     request(oid::DATABASE_UPDATE, parameters)
 }
 
-fn keep_set(name: Option<&str>, how: Option<ReplaceOrAppend>) -> ExtendedServicesRequest {
+pub(crate) fn keep_set(
+    name: Option<&str>,
+    how: Option<ReplaceOrAppend>,
+) -> ExtendedServicesRequest {
     let parameters = PersistentResultSet::EsRequest(persistent_result_set::EsRequest {
         to_keep: (),
         not_to_keep: Some(persistent_result_set::OriginPartNotToKeep {
@@ -207,7 +210,7 @@ fn keep_set(name: Option<&str>, how: Option<ReplaceOrAppend>) -> ExtendedService
     request(oid::PERSISTENT_RESULT_SET, TaskParameters::from(parameters))
 }
 
-fn keep_query(query: persistent_query::OriginPartNotToKeep) -> ExtendedServicesRequest {
+pub(crate) fn keep_query(query: persistent_query::OriginPartNotToKeep) -> ExtendedServicesRequest {
     let parameters = PersistentQuery::EsRequest(persistent_query::EsRequest {
         to_keep: None,
         not_to_keep: query,
@@ -215,7 +218,10 @@ fn keep_query(query: persistent_query::OriginPartNotToKeep) -> ExtendedServicesR
     request(oid::PERSISTENT_QUERY, TaskParameters::from(parameters))
 }
 
-fn order(set: Option<(&str, i64)>, item_request: Option<External>) -> ExtendedServicesRequest {
+pub(crate) fn order(
+    set: Option<(&str, i64)>,
+    item_request: Option<External>,
+) -> ExtendedServicesRequest {
     let parameters = item_order::ItemOrder::EsRequest(Box::new(item_order::EsRequest {
         to_keep: None,
         not_to_keep: item_order::OriginPartNotToKeep {

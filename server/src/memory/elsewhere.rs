@@ -1,0 +1,142 @@
+//! Work that takes its time: on other threads than those that serve connections, not on more than there are processors, and ended
+//! when nobody waits for it any more.
+
+use std::num::NonZero;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use z3950_asn1::bib1::diagnostics::Condition;
+
+use crate::backend::{Answer, ready};
+use crate::diagnostic::{Diagnostic, diagnostic};
+
+/// Where work is done that takes its time.
+#[derive(Debug)]
+pub(super) struct Elsewhere {
+    /// A permit for each piece of work that may be going on.
+    places: Arc<Semaphore>,
+}
+
+/// Tells work that nobody waits for it any more. Clones tell the same.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Whether it has been told.
+    pub(super) fn is_told(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Tells so when it is dropped.
+struct Told(Stop);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Default for Elsewhere {
+    fn default() -> Self {
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        Self {
+            places: Arc::new(Semaphore::new(processors)),
+        }
+    }
+}
+
+impl Elsewhere {
+    /// The answer that work comes to, which is done outside the thread unless there is no runtime. When the answer is dropped
+    /// before it is there, work that has not begun never does, and other work is told to stop.
+    pub(super) fn answer<'a, T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Stop) -> Result<T, Diagnostic> + Send + 'static,
+    ) -> Answer<'a, T> {
+        let stop = Stop::default();
+        let Ok(runtime) = Handle::try_current() else {
+            return ready(work(&stop));
+        };
+        let places = Arc::clone(&self.places);
+        Box::pin(async move {
+            let told = Told(stop);
+            let lost = || diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, "");
+            let place = places.acquire_owned().await.map_err(|_| lost())?;
+            let stop = told.0.clone();
+            let task = runtime.spawn_blocking(move || {
+                let answer = work(&stop);
+                drop(place);
+                answer
+            });
+            task.await.unwrap_or_else(|_| Err(lost()))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_ends_when_its_answer_is_dropped() {
+        let elsewhere = Elsewhere::default();
+        let (begun, has_begun) = tokio::sync::oneshot::channel();
+        let (ended, has_ended) = mpsc::channel();
+        let answer: Answer<'_, ()> = elsewhere.answer(move |stop| {
+            let _ = begun.send(());
+            while !stop.is_told() {
+                thread::yield_now();
+            }
+            let _ = ended.send(());
+            Ok(())
+        });
+        tokio::select! {
+            biased;
+            _ = answer => panic!("it does not end by itself"),
+            begun = has_begun => begun.expect("it begins"),
+        }
+        assert_eq!(has_ended.recv(), Ok(()));
+    }
+
+    #[tokio::test]
+    async fn no_more_work_goes_on_than_there_are_processors() {
+        let elsewhere = Elsewhere::default();
+        let processors = elsewhere.places.available_permits();
+        let (go, wait) = mpsc::channel::<()>();
+        let wait = Arc::new(std::sync::Mutex::new(wait));
+        let going = |answer: &mut Answer<'static, ()>| {
+            let waker = std::task::Waker::noop();
+            let polled = answer
+                .as_mut()
+                .poll(&mut std::task::Context::from_waker(waker));
+            assert!(polled.is_pending());
+        };
+        let mut answers: Vec<Answer<'static, ()>> = (0..=processors)
+            .map(|_| {
+                let wait = Arc::clone(&wait);
+                elsewhere.answer(move |_| {
+                    let _ = wait.lock().map(|wait| wait.recv());
+                    Ok(())
+                })
+            })
+            .collect();
+        answers.iter_mut().for_each(going);
+        assert_eq!(elsewhere.places.available_permits(), 0);
+        drop(go);
+        for answer in answers {
+            answer.await.expect("an answer");
+        }
+        assert_eq!(elsewhere.places.available_permits(), processors);
+    }
+
+    #[test]
+    fn without_a_runtime_the_answer_is_there_at_once() {
+        let answer = crate::requests::now(Elsewhere::default().answer(|stop| Ok(stop.is_told())));
+        assert_eq!(answer, Ok(false));
+    }
+}

@@ -1,0 +1,455 @@
+//! The records that terms are in and the places where they stand in them, packed. A term has one list for each class of texts it
+//! occurs in; a class is a set of indexes that have the same texts.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::memory::hits::{Bits, LIST, Part, Union};
+
+/// Lists of terms, which are numbered from 0.
+///
+/// A list begins with a number: that of its class times four, and its form.
+///
+/// | form | what follows |
+/// |---|---|
+/// | [`ONE`] | the record and its places |
+/// | [`MANY`] | how many records; how many octets those take; how many their places; each record as the distance from the one before; places |
+/// | [`DENSE`] | which of `dense`; how many octets the places take; places |
+///
+/// The places in a record are the distances of each from the one before, times two, and 1 if it is the last. Numbers are in
+/// groups of seven bits, the lowest first.
+#[derive(Debug, Default)]
+pub(super) struct Postings {
+    /// For each term and behind the last, where its lists begin.
+    starts: Box<[u32]>,
+    octets: Box<[u8]>,
+    dense: Box<[Dense]>,
+}
+
+/// The form of a list of one record.
+const ONE: u32 = 0;
+/// That of a list of some records.
+const MANY: u32 = 1;
+/// That of a list of more than [`LIST`] records.
+const DENSE: u32 = 2;
+
+/// The number of a class.
+pub(super) type Class = u16;
+
+/// More than [`LIST`] records.
+#[derive(Debug)]
+struct Dense {
+    bits: Bits,
+    /// Where the places in each [`BLOCK`] of records begin among those of the list.
+    blocks: Box<[u32]>,
+}
+
+/// Records of a block, by their numbers.
+const BLOCK: u16 = 256;
+
+impl Postings {
+    /// The lists of a term, ascending by their classes.
+    pub(super) fn lists(&self, term: u32) -> Lists<'_> {
+        let octets = self.octets.get(span(&self.starts, term as usize));
+        Lists {
+            rest: Numbers(octets.unwrap_or_default()),
+            dense: &self.dense,
+        }
+    }
+}
+
+fn span(starts: &[u32], term: usize) -> Range<usize> {
+    let start = |term: usize| starts.get(term).map_or(0, |start| *start as usize);
+    start(term)..start(term.saturating_add(1))
+}
+
+/// The lists of a term.
+#[derive(Clone, Debug)]
+pub(super) struct Lists<'a> {
+    rest: Numbers<'a>,
+    dense: &'a [Dense],
+}
+
+/// The records of a term in the texts of a class.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List<'a> {
+    pub(super) class: Class,
+    count: usize,
+    records: Records<'a>,
+    places: &'a [u8],
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Records<'a> {
+    One(u16),
+    Many(&'a [u8]),
+    Dense(&'a Dense),
+}
+
+impl<'a> Iterator for Lists<'a> {
+    type Item = List<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<List<'a>> {
+        let head = self.rest.next()?;
+        let (count, records, places) = match head & 3 {
+            ONE => {
+                let record = self.rest.next()? as u16;
+                let behind = self.rest.0;
+                while self.rest.next()? & 1 == 0 {}
+                let places = behind.get(..behind.len() - self.rest.0.len());
+                (1, Records::One(record), places?)
+            }
+            MANY => {
+                let count = self.rest.next()?;
+                let (records, places) = (self.rest.next()?, self.rest.next()?);
+                let records = self.rest.octets(records)?;
+                (
+                    count as usize,
+                    Records::Many(records),
+                    self.rest.octets(places)?,
+                )
+            }
+            _ => {
+                let dense = self.dense.get(self.rest.next()? as usize)?;
+                let places = self.rest.next()?;
+                (
+                    dense.bits.count(),
+                    Records::Dense(dense),
+                    self.rest.octets(places)?,
+                )
+            }
+        };
+        Some(List {
+            class: (head >> 2) as Class,
+            count,
+            records,
+            places,
+        })
+    }
+}
+
+impl<'a> List<'a> {
+    /// How many records there are.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The records.
+    pub(super) fn part(&self) -> Part<'a> {
+        match self.records {
+            Records::One(record) => Part::List(vec![record]),
+            Records::Many(octets) => {
+                let mut list = Vec::with_capacity(self.count);
+                list.extend(deltas(octets));
+                Part::List(list)
+            }
+            Records::Dense(dense) => Part::Bits(Cow::Borrowed(&dense.bits)),
+        }
+    }
+
+    /// Adds the records to others.
+    pub(super) fn add_to(&self, union: &mut Union) {
+        match self.records {
+            Records::One(record) => union.insert(record),
+            Records::Many(octets) => deltas(octets).for_each(|record| union.insert(record)),
+            Records::Dense(dense) => union.add_bits(&dense.bits),
+        }
+    }
+
+    /// Gives every place, ascending; those in a record one after the other.
+    pub(super) fn each_place(&self, emit: impl FnMut(u16, u16)) {
+        self.each_place_where(|_| true, emit);
+    }
+
+    /// Gives the places in some records.
+    pub(super) fn each_place_in(&self, records: &Part<'_>, mut emit: impl FnMut(u16, u16)) {
+        match (records, self.records) {
+            (Part::Bits(bits), _) => self.each_place_where(|record| bits.has(record), emit),
+            // Few records of many: only the blocks with any of them are read.
+            (Part::List(list), Records::Dense(dense)) => {
+                for wanted in list.chunk_by(|left, right| left / BLOCK == right / BLOCK) {
+                    let block = wanted.first().map_or(0, |first| first / BLOCK);
+                    let Some(start) = dense.blocks.get(usize::from(block)) else {
+                        break;
+                    };
+                    let places = self.places.get(*start as usize..).unwrap_or_default();
+                    let records = dense.bits.between(block * BLOCK, BLOCK);
+                    read_places(records, places, among(wanted), &mut emit);
+                }
+            }
+            (Part::List(list), _) => self.each_place_where(among(list), emit),
+        }
+    }
+
+    fn each_place_where(&self, wanted: impl FnMut(u16) -> bool, emit: impl FnMut(u16, u16)) {
+        match self.records {
+            Records::One(record) => {
+                read_places(std::iter::once(record), self.places, wanted, emit);
+            }
+            Records::Many(octets) => read_places(deltas(octets), self.places, wanted, emit),
+            Records::Dense(dense) => read_places(dense.bits.iter(), self.places, wanted, emit),
+        }
+    }
+}
+
+/// Records from the distances between them.
+fn deltas(octets: &[u8]) -> impl Iterator<Item = u16> {
+    Numbers(octets).scan(0_u16, |record, distance| {
+        *record = record.wrapping_add(distance as u16);
+        Some(*record)
+    })
+}
+
+/// Whether records, asked for in ascending order, are in a list.
+fn among(mut list: &[u16]) -> impl FnMut(u16) -> bool {
+    move |record| {
+        while let Some((first, rest)) = list.split_first().filter(|(first, _)| **first <= record) {
+            list = rest;
+            if *first == record {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// Gives the places in some of these records.
+fn read_places(
+    records: impl Iterator<Item = u16>,
+    places: &[u8],
+    mut wanted: impl FnMut(u16) -> bool,
+    mut emit: impl FnMut(u16, u16),
+) {
+    let mut numbers = Numbers(places);
+    for record in records {
+        if !wanted(record) {
+            while numbers.next().is_some_and(|number| number & 1 == 0) {}
+            continue;
+        }
+        let mut place: u16 = 0;
+        for number in numbers.by_ref() {
+            // Written with 17 bits at the most.
+            place = place.saturating_add((number >> 1) as u16);
+            emit(record, place);
+            if number & 1 == 1 {
+                break;
+            }
+        }
+    }
+}
+
+/// Numbers in groups of seven bits.
+#[derive(Clone, Debug)]
+struct Numbers<'a>(&'a [u8]);
+
+impl<'a> Numbers<'a> {
+    /// So many octets as they are.
+    fn octets(&mut self, count: u32) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count as usize)?;
+        self.0 = rest;
+        Some(taken)
+    }
+}
+
+impl Iterator for Numbers<'_> {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        // Nearly always that is all.
+        if first & 0x80 == 0 {
+            return Some((*first).into());
+        }
+        let (mut number, mut shift) = (u32::from(first & 0x7F), 7);
+        loop {
+            let (octet, rest) = self.0.split_first()?;
+            self.0 = rest;
+            number |= u32::from(octet & 0x7F) << shift;
+            if octet & 0x80 == 0 {
+                return Some(number);
+            }
+            shift = (shift + 7).min(28);
+        }
+    }
+}
+
+/// Postings in the making.
+#[derive(Debug, Default)]
+pub(super) struct PostingsBuilder {
+    starts: Vec<u32>,
+    octets: Vec<u8>,
+    dense: Vec<Dense>,
+    /// Of one list: its records, those and the places packed, and where the places in each block begin. Kept for their room.
+    list: Vec<u16>,
+    records: Vec<u8>,
+    places: Vec<u8>,
+    blocks: Vec<u32>,
+}
+
+impl PostingsBuilder {
+    /// Begins with the lists of the next term.
+    pub(super) fn term(&mut self) {
+        self.starts.push(length(self.octets.len()));
+    }
+
+    /// Adds a list to the term, whose classes come in ascending order: its places packed by [`at`], ascending.
+    pub(super) fn list(&mut self, class: Class, places: &[u32]) {
+        self.list.clear();
+        self.records.clear();
+        self.places.clear();
+        self.blocks.clear();
+        let may_be_dense = places.len() > LIST;
+        let (mut rest, mut last) = (places, 0);
+        while let Some(first) = rest.first() {
+            let record = record(*first);
+            let same = rest.iter().take_while(|at| self::record(**at) == record);
+            let (these, behind) = rest.split_at(same.count());
+            if may_be_dense && self.blocks.len() <= usize::from(record / BLOCK) {
+                let begin = length(self.places.len());
+                self.blocks.resize(usize::from(record / BLOCK) + 1, begin);
+            }
+            write(&mut self.records, record.saturating_sub(last).into());
+            let mut before = 0;
+            for (left, at) in (0..these.len()).rev().zip(these) {
+                let place = at & 0xFFFF;
+                let distance = place.saturating_sub(before) << 1 | u32::from(left == 0);
+                write(&mut self.places, distance);
+                before = place;
+            }
+            self.list.push(record);
+            (rest, last) = (behind, record);
+        }
+        let head = u32::from(class) << 2;
+        match self.list.len() {
+            0 => return,
+            1 => {
+                write(&mut self.octets, head | ONE);
+                self.octets.extend_from_slice(&self.records);
+            }
+            count @ 2..=LIST => {
+                let sizes = [count, self.records.len(), self.places.len()].map(length);
+                let head = std::iter::once(head | MANY);
+                head.chain(sizes)
+                    .for_each(|number| write(&mut self.octets, number));
+                self.octets.extend_from_slice(&self.records);
+            }
+            _ => {
+                for number in [
+                    head | DENSE,
+                    length(self.dense.len()),
+                    length(self.places.len()),
+                ] {
+                    write(&mut self.octets, number);
+                }
+                self.dense.push(Dense {
+                    bits: Bits::of(&self.list),
+                    blocks: self.blocks.as_slice().into(),
+                });
+            }
+        }
+        self.octets.extend_from_slice(&self.places);
+    }
+
+    /// The postings of the terms added; then there are none.
+    pub(super) fn finish(&mut self) -> Postings {
+        self.starts.push(length(self.octets.len()));
+        // In boxes of their very size: what has grown here serves the next.
+        let postings = Postings {
+            starts: self.starts.as_slice().into(),
+            octets: self.octets.as_slice().into(),
+            dense: std::mem::take(&mut self.dense).into(),
+        };
+        self.starts.clear();
+        self.octets.clear();
+        postings
+    }
+}
+
+fn write(octets: &mut Vec<u8>, mut number: u32) {
+    while let (low, high @ 1..) = (number & 0x7F, number >> 7) {
+        octets.push(low as u8 | 0x80);
+        number = high;
+    }
+    octets.push(number as u8);
+}
+
+/// A segment is so small that this counts all it can hold; see [`super::builder`].
+fn length(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// The record of a place.
+pub(super) fn record(at: u32) -> u16 {
+    (at >> 16) as u16
+}
+
+/// The place in its record.
+pub(super) fn place(at: u32) -> u16 {
+    at as u16
+}
+
+/// A record and a place in it.
+pub(super) fn at(record: u16, place: u16) -> u32 {
+    u32::from(record) << 16 | u32::from(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_keep_their_records_and_places() {
+        let lists: Vec<(Class, Vec<u32>)> = vec![
+            (0, vec![at(0, 0)]),
+            (1, vec![at(3, 1), at(3, 2), at(3, 300), at(7, 65_535)]),
+            (7, (0..5_000).map(|n| at(n * 13, n)).collect()),
+            (300, vec![at(u16::MAX, 5), at(u16::MAX, 5)]),
+            (Class::MAX, (0..=u16::MAX).map(|n| at(n, 9)).collect()),
+            (Class::MAX, vec![at(5, 1), at(u16::MAX, 200)]),
+        ];
+        let mut builder = PostingsBuilder::default();
+        // Each list in a term of its own, and then all but the last in one.
+        for (class, places) in &lists {
+            builder.term();
+            builder.list(*class, places);
+        }
+        builder.term();
+        for (class, places) in lists.iter().take(5) {
+            builder.list(*class, places);
+        }
+        let postings = builder.finish();
+        for (term, expected) in (0..).zip(lists.chunks(1).chain([lists.get(..5).expect("5")])) {
+            let found: Vec<_> = postings.lists(term).collect();
+            assert_eq!(found.len(), expected.len());
+            for (list, (class, places)) in found.iter().zip(expected) {
+                assert_eq!(list.class, *class);
+                check(list, places);
+            }
+        }
+        assert_eq!(postings.lists(7).count(), 0);
+    }
+
+    fn check(list: &List<'_>, places: &[u32]) {
+        let mut found = Vec::new();
+        list.each_place(|record, place| found.push(at(record, place)));
+        assert_eq!(found, places);
+        let many: Vec<_> = (0..u16::MAX).collect();
+        for wanted in [vec![], vec![3, 260, 261, 2_600, 64_987, u16::MAX], many] {
+            let expected = places.iter().copied();
+            let expected = expected.filter(|at| wanted.binary_search(&record(*at)).is_ok());
+            let mut found = Vec::new();
+            let records = Part::of_vec(wanted.clone());
+            list.each_place_in(&records, |record, place| found.push(at(record, place)));
+            assert_eq!(found, expected.collect::<Vec<_>>());
+        }
+        let mut records: Vec<_> = places.iter().map(|at| record(*at)).collect();
+        records.dedup();
+        let part = list.part();
+        assert_eq!(part.iter().collect::<Vec<_>>(), records);
+        assert_eq!(list.count(), records.len());
+        assert_eq!(matches!(part, Part::Bits(_)), records.len() > LIST);
+    }
+}

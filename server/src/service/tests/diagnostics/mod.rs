@@ -1,0 +1,133 @@
+//! Every condition of Bib-1 that the server sends by itself, and a request that it is the answer to (Z39.50-2003 Appendix DIAG).
+//! The conditions are those that the sources name: one that has no row here, and a row of none, fails.
+
+mod queries;
+mod requests;
+mod sessions;
+mod tasks;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use z3950_asn1::apdu::Apdu;
+use z3950_asn1::codec::encode;
+
+use crate::requests::now;
+use crate::session::Session;
+
+/// A condition, and an answer that bears it.
+type Row = (i64, fn() -> Apdu);
+
+const TABLES: [&[Row]; 4] = [queries::ROWS, requests::ROWS, sessions::ROWS, tasks::ROWS];
+
+/// The last APDU of the answer to a request.
+fn answer(session: &mut Session, request: impl Into<Apdu>) -> Apdu {
+    let reply = now(session.answer(&request.into()));
+    reply.apdus.into_iter().last().expect("an answer")
+}
+
+#[test]
+fn every_condition_has_an_answer_that_bears_it() {
+    let wrong: Vec<_> = TABLES
+        .into_iter()
+        .flatten()
+        .filter_map(|(condition, provoked)| {
+            let answer = provoked();
+            let told = conditions(&answer);
+            (!told.contains(condition)).then(|| format!("{condition}: {told:?} in {answer:?}"))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What is in the answer of Bib-1 diagnostics, wherever they stand: behind the set's identifier each has its condition.
+fn conditions(answer: &Apdu) -> BTreeSet<i64> {
+    const BIB_1_DIAGNOSTICS: [u8; 9] = [0x06, 7, 0x2a, 0x86, 0x48, 0xce, 0x13, 4, 1];
+    const INTEGER: u8 = 0x02;
+    let octets = encode(answer).expect("an answer");
+    let places = octets.windows(BIB_1_DIAGNOSTICS.len()).enumerate();
+    let behind = places.filter(|(_, octets)| *octets == BIB_1_DIAGNOSTICS);
+    behind
+        .filter_map(|(place, _)| {
+            let rest = &octets[place + BIB_1_DIAGNOSTICS.len()..];
+            let (&[INTEGER, length], value) = rest.split_first_chunk()? else {
+                return None;
+            };
+            let value = value.get(..usize::from(length))?;
+            Some(value.iter().fold(0, |all, one| all << 8 | i64::from(*one)))
+        })
+        .collect()
+}
+
+#[test]
+fn every_condition_that_the_sources_name_has_a_row() {
+    let mut named = BTreeMap::new();
+    let constants = constants();
+    for_each_source(Path::new(SOURCES), &mut |path, text| {
+        for rest in text.split("Condition").skip(1) {
+            let number = match rest.strip_prefix("::") {
+                Some(name) => constants.get(word(name)).copied(),
+                None => rest
+                    .strip_prefix('(')
+                    .and_then(|rest| word(rest).parse().ok()),
+            };
+            if let Some(number) = number {
+                named.insert(number, path.to_owned());
+            }
+        }
+    });
+    assert!(named.len() > 50, "the sources are found");
+    let rows: BTreeSet<_> = TABLES
+        .into_iter()
+        .flatten()
+        .map(|(condition, _)| *condition)
+        .collect();
+    let missing: Vec<_> = named
+        .iter()
+        .filter(|(condition, _)| !rows.contains(condition))
+        .collect();
+    assert!(missing.is_empty(), "no row for {missing:?}");
+    let unnamed: Vec<_> = rows
+        .iter()
+        .filter(|condition| !named.contains_key(condition))
+        .collect();
+    assert!(unnamed.is_empty(), "nothing names {unnamed:?}");
+}
+
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+
+/// The names of conditions and their numbers.
+fn constants() -> BTreeMap<String, i64> {
+    let list = Path::new(SOURCES).join("../../asn1/src/bib1/diagnostics.rs");
+    let text = fs::read_to_string(list).expect("the list of conditions");
+    let constants = text.lines().filter_map(|line| {
+        let line = line.trim().strip_prefix("pub const ")?;
+        let (name, value) = line.split_once(": Self = Self(")?;
+        Some((name.to_owned(), value.strip_suffix(");")?.parse().ok()?))
+    });
+    constants.collect()
+}
+
+/// The sources in a folder, up to their tests.
+fn for_each_source(folder: &Path, take: &mut impl FnMut(&Path, &str)) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let stem = path.file_stem().unwrap_or_default();
+        if stem == "tests" || path.ends_with("src/requests.rs") {
+            continue;
+        }
+        if path.is_dir() {
+            for_each_source(&path, take);
+        } else {
+            let text = fs::read_to_string(&path).expect("text");
+            take(&path, text.split("#[cfg(test)]").next().unwrap_or_default());
+        }
+    }
+}
+
+/// The name or number that a text begins with.
+fn word(text: &str) -> &str {
+    let end = text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    &text[..end.unwrap_or(text.len())]
+}
