@@ -15,6 +15,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::FusedFuture;
 use tokio::sync::watch;
+use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tracing::{debug, info, trace};
 use z3950_asn1::apdu::{Apdu, CloseReason};
@@ -39,6 +40,28 @@ pub(crate) struct Shared {
     /// Conversations to be answered again instead of the target's answers.
     pub(crate) replayed: Option<Arc<Recording>>,
     pub(crate) observer: Arc<dyn Observer>,
+    /// The connections that are open now.
+    pub(crate) crowd: Crowd,
+}
+
+/// How many connections are open. Each of them is counted for as long as it holds a clone of the mark.
+#[derive(Default)]
+pub(crate) struct Crowd(Arc<()>);
+
+/// Connections from which on answers are written together.
+const CROWD: usize = 4;
+
+impl Crowd {
+    /// Has one more connection be counted.
+    fn join(&self) -> Arc<()> {
+        Arc::clone(&self.0)
+    }
+
+    /// Whether answers wait until the requests that have come to other connections are answered as well. Written one behind
+    /// the other they find clients awake, and to wake a client costs as much as to answer it.
+    fn is_dense(&self) -> bool {
+        Arc::strong_count(&self.0) > CROWD
+    }
 }
 
 /// Who is connected.
@@ -52,8 +75,8 @@ pub(crate) struct Client {
 }
 
 /// Serves a connection until it ends, or until `stopping` turns true and the answer in progress is out.
-pub(crate) async fn serve(
-    stream: impl Transport,
+pub(crate) async fn serve<S: Transport>(
+    stream: S,
     client: Client,
     shared: Arc<Shared>,
     stopping: watch::Receiver<bool>,
@@ -63,6 +86,7 @@ pub(crate) async fn serve(
         peer,
         begun,
     } = client;
+    let _counted = shared.crowd.join();
     let mut session = Session::new(Arc::clone(&shared.target));
     if let Some(address) = peer.ip() {
         session = session.with_peer(address);
@@ -81,7 +105,8 @@ pub(crate) async fn serve(
         shared,
     };
     match connection.run().await {
-        Ok(End::Closed) => {
+        Ok(End::Left) if !S::ENDS_WITH_A_WORD => {}
+        Ok(End::Closed | End::Left) => {
             let limit = connection.limits().linger_time;
             outlet::linger(&mut connection.stream, limit).await;
         }
@@ -107,7 +132,10 @@ struct Connection<S> {
 
 /// How a connection ends.
 enum End {
+    /// By the server.
     Closed,
+    /// By the client: nothing is left to be taken, and what was written is on its way.
+    Left,
     Reset,
 }
 
@@ -137,7 +165,7 @@ impl<S: Transport> Connection<S> {
         loop {
             let output = match self.event(stopped.as_mut(), alarm.as_mut()).await {
                 Event::Apdu(octets) => self.receive(&octets).await?,
-                Event::End => return Ok(End::Closed),
+                Event::End => return Ok(End::Left),
                 Event::Fault(StreamError::Io(error)) => return Err(error),
                 Event::Fault(fault) => {
                     debug!(%fault, "no APDU");
@@ -286,6 +314,9 @@ impl<S: Transport> Connection<S> {
             sleep(output.delay).await;
         }
         let octets = self.encode(output.items)?;
+        if self.shared.crowd.is_dense() {
+            yield_now().await;
+        }
         let end = output.cut_after.unwrap_or(octets.len()).min(octets.len());
         let octets = octets.get(..end).unwrap_or_default();
         let limit = self.limits().write_time;

@@ -19,7 +19,7 @@ use self::acceptor::{Acceptor, Room};
 pub use self::socket::Endpoint;
 use self::socket::{Accepted, Socket};
 use crate::backend::Backend;
-use crate::connection::{self, Client, Shared};
+use crate::connection::{self, Client, Crowd, Shared};
 use crate::fault::Faults;
 use crate::limits::Limits;
 use crate::observer::{Observer, Unobserved};
@@ -164,6 +164,7 @@ impl Server {
             faults: Arc::new(self.faults),
             replayed: self.replayed.map(Arc::new),
             observer: self.observer,
+            crowd: Crowd::default(),
         });
         let (stopping, stopping_seen) = watch::channel(false);
         let mut sessions = JoinSet::new();
