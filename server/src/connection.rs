@@ -12,8 +12,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::FutureExt;
-use futures_util::future::FusedFuture;
 use tokio::sync::watch;
 use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
@@ -159,8 +157,7 @@ impl<S: Transport> Connection<S> {
     async fn run(&mut self) -> io::Result<End> {
         let mut stopping = self.stopping.clone();
         // An error means that the server itself is gone.
-        let stopped = async move { drop(stopping.wait_for(|stopping| *stopping).await) };
-        let mut stopped = pin!(stopped.fuse());
+        let mut stopped = pin!(async move { drop(stopping.wait_for(|stopping| *stopping).await) });
         let mut alarm = pin!(sleep_until(far_away()));
         loop {
             let output = match self.event(stopped.as_mut(), alarm.as_mut()).await {
@@ -195,7 +192,7 @@ impl<S: Transport> Connection<S> {
 
     async fn event(
         &mut self,
-        mut stopped: Pin<&mut impl FusedFuture>,
+        mut stopped: Pin<&mut impl Future>,
         mut alarm: Pin<&mut Sleep>,
     ) -> Event {
         let limits = &self.shared.target.limits;
@@ -215,15 +212,19 @@ impl<S: Transport> Connection<S> {
         if let Some(deadline) = deadline.filter(|deadline| *deadline < alarm.deadline()) {
             alarm.as_mut().reset(deadline);
         }
+        // What has come is looked at before `stopped`, which costs more to poll than to be asked.
+        if self.stopping.has_changed().unwrap_or(true) {
+            return Event::Stop;
+        }
         loop {
             tokio::select! {
                 biased;
-                _ = stopped.as_mut(), if !stopped.is_terminated() => return Event::Stop,
                 next = self.inlet.next(&mut self.stream) => return match next {
                     Some(Ok(octets)) => Event::Apdu(octets),
                     Some(Err(error)) => Event::Fault(error),
                     None => Event::End,
                 },
+                _ = stopped.as_mut() => return Event::Stop,
                 () = alarm.as_mut() => {}
             }
             match deadline {
@@ -256,7 +257,7 @@ impl<S: Transport> Connection<S> {
 
     /// Has the session answer a request, with the faults that strike it.
     async fn answer(&mut self, mut request: Apdu) -> io::Result<Output> {
-        let begun = std::time::Instant::now();
+        let begun = Tally::begin();
         let striking = match self.script.request(&mut request) {
             Intake::Answer(striking) => striking,
             Intake::Answered(output) => return Ok(output),
