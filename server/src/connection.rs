@@ -207,11 +207,6 @@ impl<S: Transport> Connection<S> {
             }
             false => (self.begun.checked_add(limits.init_time), Event::NoInit),
         };
-        // The alarm is only ever put forward: one that rings too early is set again, which costs less than setting it anew
-        // for each request.
-        if let Some(deadline) = deadline.filter(|deadline| *deadline < alarm.deadline()) {
-            alarm.as_mut().reset(deadline);
-        }
         // What has come is looked at before `stopped`, which costs more to poll than to be asked.
         if self.stopping.has_changed().unwrap_or(true) {
             return Event::Stop;
@@ -225,7 +220,7 @@ impl<S: Transport> Connection<S> {
                     None => Event::End,
                 },
                 _ = stopped.as_mut() => return Event::Stop,
-                () = alarm.as_mut() => {}
+                () = ringing(alarm.as_mut(), deadline) => {}
             }
             match deadline {
                 Some(deadline) if deadline <= Instant::now() => return overdue,
@@ -379,6 +374,15 @@ impl<S: Transport> Connection<S> {
     fn limits(&self) -> &Limits {
         &self.shared.target.limits
     }
+}
+
+/// Waits for the alarm, put forward to the deadline where that is sooner. It is never put off: one that rings too early is
+/// set again, which costs less than setting it anew for each request; and it is not set for what has come already.
+async fn ringing(mut alarm: Pin<&mut Sleep>, deadline: Option<Instant>) {
+    if let Some(deadline) = deadline.filter(|deadline| *deadline < alarm.deadline()) {
+        alarm.as_mut().reset(deadline);
+    }
+    alarm.await;
 }
 
 /// A moment that no connection lives to see.

@@ -8,11 +8,12 @@ use std::net::SocketAddr;
 #[cfg(unix)]
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, interval, timeout};
 use tracing::{Instrument, error, info, info_span, warn};
 
 use self::acceptor::{Acceptor, Room};
@@ -169,11 +170,13 @@ impl Server {
         let (stopping, stopping_seen) = watch::channel(false);
         let mut sessions = JoinSet::new();
         let mut summary = Summary::default();
+        let mut pulse = interval(PULSE);
         tokio::pin!(stop);
         loop {
             tokio::select! {
                 biased;
                 () = &mut stop => break,
+                _ = pulse.tick() => {}
                 Some(ended) = sessions.join_next() => summary.note(ended),
                 (room, stream, peer) = acceptor.accept() => {
                     summary.sessions += 1;
@@ -206,6 +209,10 @@ impl Server {
         summary
     }
 }
+
+/// The period of a timer that is always set: with one that is due before those of the sessions, the runtime need not be
+/// woken up for each of these.
+const PULSE: Duration = Duration::from_secs(5);
 
 impl Summary {
     fn note(&mut self, ended: Result<(), JoinError>) {
