@@ -12,9 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::FutureExt;
-use futures_util::future::FusedFuture;
 use tokio::sync::watch;
+use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tracing::{debug, info, trace};
 use z3950_asn1::apdu::{Apdu, CloseReason};
@@ -42,6 +41,28 @@ pub(crate) struct Shared {
     /// Conversations to be answered again instead of the target's answers.
     pub(crate) replayed: Option<Arc<Recording>>,
     pub(crate) observer: Arc<dyn Observer>,
+    /// The connections that are open now.
+    pub(crate) crowd: Crowd,
+}
+
+/// How many connections are open. Each of them is counted for as long as it holds a clone of the mark.
+#[derive(Default)]
+pub(crate) struct Crowd(Arc<()>);
+
+/// Connections from which on answers are written together.
+const CROWD: usize = 4;
+
+impl Crowd {
+    /// Has one more connection be counted.
+    fn join(&self) -> Arc<()> {
+        Arc::clone(&self.0)
+    }
+
+    /// Whether answers wait until the requests that have come to other connections are answered as well. Written one behind
+    /// the other they find clients awake, and to wake a client costs as much as to answer it.
+    fn is_dense(&self) -> bool {
+        Arc::strong_count(&self.0) > CROWD
+    }
 }
 
 /// Who is connected.
@@ -56,8 +77,8 @@ pub(crate) struct Client {
 }
 
 /// Serves a connection until it ends, or until `stopping` turns true and the answer in progress is out.
-pub(crate) async fn serve(
-    stream: impl Transport,
+pub(crate) async fn serve<S: Transport>(
+    stream: S,
     client: Client,
     shared: Arc<Shared>,
     stopping: watch::Receiver<bool>,
@@ -68,6 +89,7 @@ pub(crate) async fn serve(
         begun,
         greeting,
     } = client;
+    let _counted = shared.crowd.join();
     let mut session = Session::new(Arc::clone(&shared.target));
     if let Some(address) = peer.ip() {
         session = session.with_peer(address);
@@ -87,7 +109,8 @@ pub(crate) async fn serve(
         shared,
     };
     match connection.run().await {
-        Ok(End::Closed) => {
+        Ok(End::Left) if !S::ENDS_WITH_A_WORD => {}
+        Ok(End::Closed | End::Left) => {
             let limit = connection.limits().linger_time;
             outlet::linger(&mut connection.stream, limit).await;
         }
@@ -115,7 +138,10 @@ struct Connection<S> {
 
 /// How a connection ends.
 enum End {
+    /// By the server.
     Closed,
+    /// By the client: nothing is left to be taken, and what was written is on its way.
+    Left,
     Reset,
 }
 
@@ -139,13 +165,12 @@ impl<S: Transport> Connection<S> {
     async fn run(&mut self) -> io::Result<End> {
         let mut stopping = self.stopping.clone();
         // An error means that the server itself is gone.
-        let stopped = async move { drop(stopping.wait_for(|stopping| *stopping).await) };
-        let mut stopped = pin!(stopped.fuse());
+        let mut stopped = pin!(async move { drop(stopping.wait_for(|stopping| *stopping).await) });
         let mut alarm = pin!(sleep_until(far_away()));
         loop {
             let output = match self.event(stopped.as_mut(), alarm.as_mut()).await {
                 Event::Apdu(octets) => self.receive(&octets).await?,
-                Event::End => return Ok(End::Closed),
+                Event::End => return Ok(End::Left),
                 Event::Fault(StreamError::Io(error)) => return Err(error),
                 Event::Fault(fault) => {
                     debug!(%fault, "no APDU");
@@ -178,7 +203,7 @@ impl<S: Transport> Connection<S> {
 
     async fn event(
         &mut self,
-        mut stopped: Pin<&mut impl FusedFuture>,
+        mut stopped: Pin<&mut impl Future>,
         mut alarm: Pin<&mut Sleep>,
     ) -> Event {
         let limits = &self.shared.target.limits;
@@ -193,21 +218,20 @@ impl<S: Transport> Connection<S> {
             }
             false => (self.begun.checked_add(limits.init_time), Event::NoInit),
         };
-        // The alarm is only ever put forward: one that rings too early is set again, which costs less than setting it anew
-        // for each request.
-        if let Some(deadline) = deadline.filter(|deadline| *deadline < alarm.deadline()) {
-            alarm.as_mut().reset(deadline);
+        // What has come is looked at before `stopped`, which costs more to poll than to be asked.
+        if self.stopping.has_changed().unwrap_or(true) {
+            return Event::Stop;
         }
         loop {
             tokio::select! {
                 biased;
-                _ = stopped.as_mut(), if !stopped.is_terminated() => return Event::Stop,
                 next = self.inlet.next(&mut self.stream) => return match next {
                     Some(Ok(octets)) => Event::Apdu(octets),
                     Some(Err(error)) => Event::Fault(error),
                     None => Event::End,
                 },
-                () = alarm.as_mut() => {}
+                _ = stopped.as_mut() => return Event::Stop,
+                () = ringing(alarm.as_mut(), deadline) => {}
             }
             match deadline {
                 Some(deadline) if deadline <= Instant::now() => return overdue,
@@ -239,7 +263,7 @@ impl<S: Transport> Connection<S> {
 
     /// Has the session answer a request, with the faults that strike it.
     async fn answer(&mut self, mut request: Apdu) -> io::Result<Output> {
-        let begun = std::time::Instant::now();
+        let begun = Tally::begin();
         let striking = match self.script.request(&mut request) {
             Intake::Answer(striking) => striking,
             Intake::Answered(output) => return Ok(output),
@@ -310,6 +334,9 @@ impl<S: Transport> Connection<S> {
             sleep(output.delay).await;
         }
         let octets = self.encode(output.items)?;
+        if self.shared.crowd.is_dense() {
+            yield_now().await;
+        }
         let end = output.cut_after.unwrap_or(octets.len()).min(octets.len());
         let octets = octets.get(..end).unwrap_or_default();
         let limit = self.limits().write_time;
@@ -371,6 +398,15 @@ impl<S: Transport> Connection<S> {
     fn limits(&self) -> &Limits {
         &self.shared.target.limits
     }
+}
+
+/// Waits for the alarm, put forward to the deadline where that is sooner. It is never put off: one that rings too early is
+/// set again, which costs less than setting it anew for each request; and it is not set for what has come already.
+async fn ringing(mut alarm: Pin<&mut Sleep>, deadline: Option<Instant>) {
+    if let Some(deadline) = deadline.filter(|deadline| *deadline < alarm.deadline()) {
+        alarm.as_mut().reset(deadline);
+    }
+    alarm.await;
 }
 
 /// A moment that no connection lives to see.

@@ -9,11 +9,12 @@ use std::net::SocketAddr;
 #[cfg(unix)]
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::{TcpStream, ToSocketAddrs};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, interval, timeout};
 use tracing::{Instrument, error, info, info_span, warn};
 
 use self::acceptor::{Acceptor, Admitted, Room};
@@ -21,7 +22,7 @@ pub(crate) use self::lobby::Greeting;
 pub use self::socket::Endpoint;
 use self::socket::{Accepted, Socket, listen};
 use crate::backend::Backend;
-use crate::connection::{self, Client, Shared};
+use crate::connection::{self, Client, Crowd, Shared};
 use crate::fault::Faults;
 use crate::limits::Limits;
 use crate::observer::{Observer, Unobserved};
@@ -164,15 +165,18 @@ impl Server {
             faults: Arc::new(self.faults),
             replayed: self.replayed.map(Arc::new),
             observer: self.observer,
+            crowd: Crowd::default(),
         });
         let (stopping, stopping_seen) = watch::channel(false);
         let mut sessions = JoinSet::new();
         let mut summary = Summary::default();
+        let mut pulse = interval(PULSE);
         tokio::pin!(stop);
         loop {
             tokio::select! {
                 biased;
                 () = &mut stop => break,
+                _ = pulse.tick() => {}
                 Some(ended) = sessions.join_next() => summary.note(ended),
                 Admitted { room, stream, peer, guest } = acceptor.accept() => {
                     summary.sessions += 1;
@@ -213,6 +217,10 @@ impl Server {
         summary
     }
 }
+
+/// The period of a timer that is always set: with one that is due before those of the sessions, the runtime need not be
+/// woken up for each of these.
+const PULSE: Duration = Duration::from_secs(5);
 
 impl Summary {
     fn note(&mut self, ended: Result<(), JoinError>) {

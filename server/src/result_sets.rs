@@ -1,6 +1,6 @@
 //! The result sets of a session, by name; names are compared octet for octet (Z39.50-2003 §3.1.6, §3.2.2.1.4).
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl fmt::Debug for ResultSet {
 /// Result sets, bounded in number and in hits altogether.
 #[derive(Debug)]
 pub(crate) struct ResultSets {
-    sets: HashMap<Box<[u8]>, Kept>,
+    sets: BTreeMap<Box<[u8]>, Kept>,
     hits: usize,
     /// How often a set has been used.
     uses: u64,
@@ -46,7 +46,7 @@ impl ResultSets {
     /// No sets yet; at most so many, with at most so many hits altogether, as the limits say.
     pub(crate) fn new(limits: &Limits) -> Self {
         Self {
-            sets: HashMap::new(),
+            sets: BTreeMap::new(),
             hits: 0,
             uses: 0,
             max_sets: limits.result_sets,

@@ -64,6 +64,10 @@ impl<'a> Encoder<'a> {
 
     /// Appends what was encoded to `output`.
     pub(super) fn write_to(self, output: &mut Vec<u8>) {
+        if self.inserted == 0 && output.is_empty() {
+            *output = self.octets;
+            return;
+        }
         output.reserve(self.octets.len() + self.inserted);
         let mut written = 0;
         for mark in &self.marks {

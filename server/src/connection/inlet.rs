@@ -119,11 +119,11 @@ impl Inlet {
         };
         self.scanner.reset();
         self.looked = self.looked.saturating_sub(length);
-        let apdu = self.buffer.split_to(length).freeze();
-        if self.buffer.is_empty() {
-            self.buffer = BytesMut::new();
-        }
-        Ok(Some(apdu))
+        let apdu = match length == self.buffer.len() {
+            true => std::mem::take(&mut self.buffer),
+            false => self.buffer.split_to(length),
+        };
+        Ok(Some(apdu.freeze()))
     }
 
     /// The tag and length of the next APDU that was not looked at, if it is all there and sound.

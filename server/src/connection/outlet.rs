@@ -10,6 +10,9 @@ use tokio::time::{sleep, timeout};
 
 /// The streams that connections run over.
 pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin {
+    /// Whether each side tells the other that it ends the connection, as TLS has it.
+    const ENDS_WITH_A_WORD: bool = false;
+
     /// Has the connection reset when it is dropped, where the transport knows such a thing.
     fn reset(&mut self) {}
 }
@@ -26,6 +29,8 @@ impl Transport for tokio::net::UnixStream {}
 
 #[cfg(feature = "tls")]
 impl Transport for tokio_rustls::server::TlsStream<tokio::net::TcpStream> {
+    const ENDS_WITH_A_WORD: bool = true;
+
     fn reset(&mut self) {
         let _ = self.get_ref().0.set_zero_linger();
     }

@@ -59,11 +59,16 @@ impl Tally {
         }
     }
 
-    /// Tells of a request and its answer, in a line for the log of accesses.
-    pub(super) fn access(request: &Apdu, answer: Option<&Apdu>, begun: Instant) {
-        if !enabled!(target: ACCESS, Level::INFO) {
+    /// When a request came, if anybody wants to be told of it.
+    pub(super) fn begin() -> Option<Instant> {
+        enabled!(target: ACCESS, Level::INFO).then(Instant::now)
+    }
+
+    /// Tells of a request that came at a time, and its answer, in a line for the log of accesses.
+    pub(super) fn access(request: &Apdu, answer: Option<&Apdu>, begun: Option<Instant>) {
+        let Some(begun) = begun else {
             return;
-        }
+        };
         let microseconds = begun.elapsed().as_micros();
         match (request, answer) {
             (Apdu::SearchRequest(search), Some(Apdu::SearchResponse(found))) => {
