@@ -191,6 +191,7 @@ impl Server {
                     let sent_away = guest.sent_away;
                     let session = async move {
                         tokio::select! {
+                            biased;
                             () = session => {}
                             () = sent_away.wait() => info!("gave way to a further connection"),
                         }

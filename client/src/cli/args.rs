@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand};
+use clap::{Args, ColorChoice, FromArgMatches, Parser, Subcommand};
 use z3950_asn1::charset::Charset;
 
 use super::convert::Convert;
@@ -322,17 +322,42 @@ impl Cli {
             arguments.insert(1, command.into());
         }
         super::fallback::complete(&mut arguments);
-        Self::try_parse_from(arguments)
+        match Self::read_alone(&arguments) {
+            Some(cli) => Ok(cli),
+            None => Self::try_parse_from(arguments),
+        }
+    }
+
+    /// The same by the definition of one command alone: that of all of them takes longer than a lookup. `None` for other
+    /// commands, and wherever something is wrong or help is asked for, which needs the whole.
+    fn read_alone(arguments: &[OsString]) -> Option<Self> {
+        let mut named = arguments.iter().skip(1);
+        let (name, augment) =
+            named.find_map(|argument| ALONE.iter().find(|(name, _)| argument == name))?;
+        let program = Global::augment_args(clap::Command::new("z3950"))
+            .subcommand(augment(clap::Command::new(*name)));
+        let mut matches = program.try_get_matches_from(arguments).ok()?;
+        Self::from_arg_matches_mut(&mut matches).ok()
     }
 }
 
+/// Adds the options of a command to its definition.
+type Options = fn(clap::Command) -> clap::Command;
+
+/// The commands that scripts call by the thousand.
+const ALONE: [(&str, Options); 4] = [
+    ("get", Get::augment_args),
+    ("lookup", Lookup::augment_args),
+    ("search", Search::augment_args),
+    ("scan", Scan::augment_args),
+];
+
 /// `get` or `open`, if a URL comes before any name of a command.
 fn implied_command(arguments: &[OsString]) -> Option<&'static str> {
-    let cli = Cli::command();
     for argument in arguments {
         if argument
             .to_str()
-            .is_some_and(|text| text == "help" || cli.find_subcommand(text).is_some())
+            .is_some_and(|text| text == "help" || Command::has_subcommand(text))
         {
             return None;
         }
@@ -348,6 +373,8 @@ fn implied_command(arguments: &[OsString]) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
 
     fn read(line: &str) -> Result<Cli, clap::Error> {
@@ -380,6 +407,33 @@ mod tests {
         }
         assert!(read("http://h/").is_err());
         assert!(read("get").is_err());
+    }
+
+    #[test]
+    fn a_command_alone_is_read_as_among_all() {
+        for line in [
+            "z39.50r://h/d?x",
+            "--demo get --timeout 5 z39.50r://h/d?x --format raw -vv",
+            "lookup lib.example isbn:0141439513 --targets t.toml",
+            "search lib.example get --count 3 --sort title:desc",
+            "scan lib.example war --lang ccl",
+            "--user get search lib.example war",
+        ] {
+            let cli = read(line).expect(line);
+            let mut arguments = vec!["z3950"];
+            if !line.contains(' ') {
+                arguments.push("get");
+            }
+            arguments.extend(line.split_whitespace());
+            let whole = Cli::try_parse_from(arguments).expect(line);
+            assert_eq!(format!("{cli:?}"), format!("{whole:?}"), "{line}");
+        }
+        for (name, augment) in ALONE {
+            let alone = augment(clap::Command::new(name));
+            let whole = Cli::command();
+            let whole = whole.find_subcommand(name).expect(name);
+            assert!(alone.get_arguments().eq(whole.get_arguments()), "{name}");
+        }
     }
 
     #[test]

@@ -112,17 +112,21 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
     }
 }
 
-/// Carries out a command that needs the network.
+/// Carries out a command that needs the network, in the thread that there is: to start others takes as long as a request.
 fn connecting(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
-    let runtime = runtime()?;
+    let runtime = built(&mut Builder::new_current_thread())?;
     let exit = runtime.block_on(command);
     end(runtime);
     exit
 }
 
+/// Threads in which sessions go on while the program waits for a person.
 fn runtime() -> Result<Runtime, Failure> {
-    Builder::new_multi_thread()
-        .worker_threads(2)
+    built(Builder::new_multi_thread().worker_threads(2))
+}
+
+fn built(builder: &mut Builder) -> Result<Runtime, Failure> {
+    builder
         .enable_all()
         .build()
         .map_err(|error| Failure::machine("start the program's threads", &error))

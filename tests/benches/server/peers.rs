@@ -15,7 +15,7 @@ use z3950_asn1::record::iso2709;
 use z3950_tests::program::path;
 
 /// The core of the servers, and that of the load.
-const SERVER_CORE: &str = "0";
+pub(crate) const SERVER_CORE: &str = "0";
 pub(crate) const LOAD_CORE: &str = "1";
 /// How long a server may take to start.
 const START: Duration = Duration::from_secs(600);

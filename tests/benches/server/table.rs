@@ -1,7 +1,6 @@
-//! Figures of several servers side by side: medians, the spread, and the ratio to the first one.
+//! Figures of several contenders side by side: medians, the spread, and the ratio to the first one.
 
 use crate::Effort;
-use crate::peers::Peer;
 
 /// A table in Markdown.
 pub(crate) struct Table {
@@ -65,7 +64,8 @@ impl Table {
             1 => "One round.".to_owned(),
             rounds => format!("Medians of {rounds} rounds (least to most)."),
         };
-        println!("{runs} Behind the semicolon: z3950d as a multiple of this server.\n");
+        let first = self.heads.get(1).map_or("", String::as_str);
+        println!("{runs} Behind the semicolon: {first} as a multiple of this one.\n");
         println!("| {} |", self.heads.join(" | "));
         println!("|{}", "---|".repeat(self.heads.len()));
         for row in &self.rows {
@@ -74,16 +74,16 @@ impl Table {
     }
 }
 
-/// Asks each server in turn, as often as there are rounds; the figures of each.
-pub(crate) fn rounds(
-    peers: &[Peer],
+/// Measures each contender in turn, as often as there are rounds; the figures of each.
+pub(crate) fn rounds<C, F>(
+    contenders: &[C],
     rounds: usize,
-    measure: impl Fn(&Peer) -> Option<f64>,
-) -> Vec<Vec<f64>> {
-    let mut figures = vec![Vec::new(); peers.len()];
+    measure: impl Fn(&C) -> Option<F>,
+) -> Vec<Vec<F>> {
+    let mut figures: Vec<Vec<F>> = contenders.iter().map(|_| Vec::new()).collect();
     for _ in 0..rounds {
-        for (peer, figures) in peers.iter().zip(&mut figures) {
-            figures.extend(measure(peer));
+        for (contender, figures) in contenders.iter().zip(&mut figures) {
+            figures.extend(measure(contender));
         }
     }
     figures

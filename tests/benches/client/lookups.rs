@@ -1,0 +1,56 @@
+//! The same lookups as `zoom/lookups.c` by this project's library, as its user would write them. The bench runs itself
+//! anew to be this program, so that a process is measured that does nothing else.
+
+use std::process::ExitCode;
+
+use tokio::runtime::Builder;
+use tokio::task::JoinSet;
+use z3950_client::url::{Mode, Z3950Url};
+use z3950_client::{Client, ClientOptions, Outcome};
+
+/// The first argument of a process that is this program.
+pub(crate) const NAME: &str = "lookups";
+
+/// Runs with the arguments HOST DATABASE DOCID COUNT SESSIONS RECORDS; `%07d` in DOCID stands for the number of a record.
+pub(crate) fn run(arguments: &[String]) -> ExitCode {
+    let [host, database, docid, count, sessions, records] = arguments else {
+        return ExitCode::from(2);
+    };
+    let number = |text: &String| text.parse::<usize>().expect("a number");
+    let (count, sessions, records) = (number(count), number(sessions), number(records));
+    let url = format!("z39.50r://{host}/{database}?{docid};rs=usmarc");
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let delivered = runtime.expect("a runtime").block_on(async {
+        let client = Client::new(ClientOptions {
+            keep_open: true,
+            ..ClientOptions::default()
+        });
+        let lines: JoinSet<usize> = (0..sessions)
+            .map(|first| {
+                let numbers = (first..count).step_by(sessions).map(move |n| n % records);
+                line(client.clone(), url.clone(), numbers)
+            })
+            .collect();
+        let delivered: usize = lines.join_all().await.into_iter().sum();
+        client.close_all().await;
+        delivered
+    });
+    match delivered == count {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}
+
+/// One lookup after the other: how many records came.
+async fn line(client: Client, url: String, numbers: impl Iterator<Item = usize>) -> usize {
+    let mut delivered = 0;
+    for number in numbers {
+        let url = url.replace("%07d", &format!("{:07}", number + 1));
+        let url = Z3950Url::parse(&url, Mode::Strict).expect("a URL");
+        match client.retrieve(&url).await.expect("a docid").outcome {
+            Outcome::Delivered(_) => delivered += 1,
+            outcome => eprintln!("{outcome}"),
+        }
+    }
+    delivered
+}

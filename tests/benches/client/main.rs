@@ -1,0 +1,238 @@
+//! The client beside zoomsh and the ZOOM C API on the same records and servers, in one run: time, CPU, memory. Prints figures
+//! and ratios, asserts nothing; `Z3950_BENCH=quick` takes one round. Words after `--` choose parts.
+//!
+//! Needs `../shared/bench` and `../shared/data/marc`, a C compiler with libyaz, python3, taskset and YAZ; what is missing is
+//! said. Clients share a core with the server.
+
+mod lookups;
+#[path = "../server/peers.rs"]
+#[expect(dead_code, reason = "fewer servers are needed here")]
+mod peers;
+mod process;
+#[path = "../server/table.rs"]
+#[expect(dead_code, reason = "no round trip is taken off here")]
+mod table;
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use peers::{Peer, Tools};
+use process::{Cost, Programs};
+use table::Table;
+use z3950_tests::program::path;
+
+/// How thorough to be.
+#[derive(Clone, Copy)]
+struct Effort {
+    rounds: usize,
+    /// Whole processes in a row.
+    processes: u32,
+    lookups: usize,
+    /// The lines of batches.
+    inputs: &'static [usize],
+}
+
+/// The records of the catalogue, `rec0000001` and so on.
+const RECORDS: usize = 1_000;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some((lookups::NAME, rest)) = arguments.split_first().map(|(name, rest)| (&**name, rest))
+    {
+        return lookups::run(rest);
+    }
+    let quick = std::env::var("Z3950_BENCH").as_deref() == Ok("quick");
+    let effort = Effort {
+        rounds: if quick { 1 } else { 5 },
+        processes: 50,
+        lookups: 1_000,
+        inputs: match quick {
+            true => &[1_000, 10_000],
+            false => &[1_000, 10_000, 100_000],
+        },
+    };
+    let (Some(tools), Some(programs)) = (Tools::find(), Programs::find()) else {
+        return ExitCode::SUCCESS;
+    };
+    type Part = fn(&Tools, &Programs, Effort);
+    let parts: [(&str, Part); 3] = [("process", process), ("lookups", lookups), ("batch", batch)];
+    let is_wanted = |name: &str| arguments.iter().any(|word| word == name);
+    let all = arguments.iter().all(|word| word.starts_with('-'));
+    for (name, part) in parts {
+        if all || is_wanted(name) {
+            part(&tools, &programs, effort);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// The docid and the query for a record that each server finds: yaz-ztest counts as many hits as a term that is a number.
+fn known_item(peer: &Peer) -> (&'static str, &'static str) {
+    match peer.name {
+        "z3950d" => ("rec%07d", "@attr 1=1032 @attr 4=104 rec%07d"),
+        _ => ("1", "@attr 1=1032 @attr 4=104 1"),
+    }
+}
+
+fn servers(tools: &Tools) -> Vec<Peer> {
+    let catalogue = tools.catalogue(RECORDS);
+    let servers = [tools.z3950d(&catalogue), tools.ztest("-S")];
+    servers.into_iter().flatten().collect()
+}
+
+/// One record from the shell: program start, connection, Init, Search, record, Close.
+fn process(tools: &Tools, programs: &Programs, effort: Effort) {
+    let title = "One lookup as a process";
+    let mut table = Table::new(title, &["server and figure", "z3950 get", "zoomsh"], effort);
+    for peer in servers(tools) {
+        let (docid, query) = known_item(&peer);
+        let first = |text: &str| text.replace("%07d", "0000001");
+        let host = format!("127.0.0.1:{}", peer.port);
+        let url = format!(
+            "z39.50r://{host}/{}?{};rs=usmarc",
+            peer.database,
+            first(docid)
+        );
+        let ours = vec![path("z3950"), "get".into(), url.into()];
+        let theirs = vec![
+            programs.zoomsh.clone(),
+            "-e".into(),
+            "set preferredRecordSyntax usmarc".into(),
+            "set count 1".into(),
+            format!("connect {host}/{}", peer.database).into(),
+            format!("search {}", first(query)).into(),
+            "show 0 1".into(),
+            "quit".into(),
+        ];
+        for command in [&ours, &theirs] {
+            shows_a_record(command);
+        }
+        let costs = table::rounds(&[ours, theirs], effort.rounds, |command| {
+            programs.cost(effort.processes, command)
+        });
+        add(&mut table, peer.name, &costs);
+    }
+    table.print();
+}
+
+/// A program that fetches nothing would be the fastest.
+fn shows_a_record(command: &[PathBuf]) {
+    let Some((program, arguments)) = command.split_first() else {
+        return;
+    };
+    let output = Command::new(program).args(arguments).output();
+    let output = output.expect("the program starts");
+    if !String::from_utf8_lossy(&output.stdout).contains("245") {
+        println!("{} shows no record: {output:?}", program.display());
+    }
+}
+
+/// Many records in a process, on one session and on ten.
+fn lookups(tools: &Tools, programs: &Programs, effort: Effort) {
+    for sessions in [1, 10] {
+        let title = format!("{} lookups, sessions: {sessions}", effort.lookups);
+        let mut table = Table::new(
+            &title,
+            &["server and figure", "z3950-client", "ZOOM C"],
+            effort,
+        );
+        for peer in servers(tools) {
+            let (docid, query) = known_item(&peer);
+            let arguments = |known_item: &str| {
+                let host = format!("127.0.0.1:{}", peer.port);
+                let numbers = [effort.lookups, sessions, RECORDS].map(|number| number.to_string());
+                let words = [host, peer.database.into(), known_item.into()];
+                words.into_iter().chain(numbers).map(PathBuf::from)
+            };
+            let this = std::env::current_exe().expect("this program has a path");
+            let ours = [this, lookups::NAME.into()].into_iter();
+            let theirs = [programs.zoom.clone()].into_iter();
+            let contenders: [Vec<PathBuf>; 2] = [
+                ours.chain(arguments(docid)).collect(),
+                theirs.chain(arguments(query)).collect(),
+            ];
+            let costs = table::rounds(&contenders, effort.rounds, |command| {
+                programs.cost(1, command)
+            });
+            add(&mut table, peer.name, &costs);
+        }
+        table.print();
+    }
+}
+
+/// Batches of different lengths: memory must not grow with them.
+fn batch(tools: &Tools, programs: &Programs, effort: Effort) {
+    let help = Command::new(path("z3950")).args(["get", "--help"]).output();
+    let help = help.expect("z3950 starts").stdout;
+    if !String::from_utf8_lossy(&help).contains("--input") {
+        println!("skipped: z3950 get takes no batches");
+        return;
+    }
+    let catalogue = tools.catalogue(RECORDS);
+    let Some(peer) = tools.z3950d(&catalogue) else {
+        return;
+    };
+    let lengths = effort.inputs.iter();
+    let lengths: Vec<String> = lengths.map(|inputs| format!("{inputs} inputs")).collect();
+    let mut heads = vec!["server and figure"];
+    heads.extend(lengths.iter().map(String::as_str));
+    let mut table = Table::new("A batch of z3950 get, 10 jobs", &heads, effort);
+    let (records, report) = (programs.file("batch.mrc"), programs.file("batch.tsv"));
+    let costs = table::rounds(effort.inputs, effort.rounds, |inputs| {
+        // A batch goes on with the report that is there, or refuses to.
+        for file in [&records, &report] {
+            let _ = std::fs::remove_file(file);
+        }
+        let input = programs.file("batch.txt");
+        std::fs::write(&input, urls(&peer, *inputs)).expect("written");
+        let command = vec![
+            path("z3950"),
+            "get".into(),
+            "--jobs=10".into(),
+            "--input".into(),
+            input,
+            "--output".into(),
+            records.clone(),
+            "--report".into(),
+            report.clone(),
+        ];
+        programs.cost(1, &command)
+    });
+    add(&mut table, peer.name, &costs);
+    table.print();
+}
+
+/// The URLs of records, a line each, from the first again when all have been named.
+fn urls(peer: &Peer, lines: usize) -> String {
+    let mut text = String::new();
+    for number in (0..lines).map(|line| 1 + line % RECORDS) {
+        let Peer { port, database, .. } = peer;
+        writeln!(
+            text,
+            "z39.50r://127.0.0.1:{port}/{database}?rec{number:07};rs=usmarc"
+        )
+        .expect("a string takes all");
+    }
+    text
+}
+
+/// Adds a row for each figure: what each contender's runs cost.
+fn add(table: &mut Table, server: &str, costs: &[Vec<Cost>]) {
+    type Figure = fn(&Cost) -> f64;
+    let figures: [(&str, &str, Figure); 3] = [
+        ("time", "ms", |cost| cost.wall),
+        ("CPU", "ms", |cost| cost.cpu),
+        ("peak memory", "MiB", |cost| cost.peak),
+    ];
+    for (name, unit, figure) in figures {
+        let each = costs.iter().map(|costs| costs.iter().map(figure).collect());
+        let each: Vec<Vec<f64>> = each.collect();
+        table.row(&format!("{server}, {name}"), unit, &each);
+    }
+}
+
+/// The folder that all clones of the project share.
+fn shared() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared"))
+}

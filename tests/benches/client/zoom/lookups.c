@@ -1,0 +1,85 @@
+/* Lookups by the ZOOM C API: lookups HOST DATABASE QUERY COUNT SESSIONS RECORDS
+ * Each looks for one of so many records, whose number stands for %07d in the query (PQF), and takes it out of the response.
+ * One session is asked in turn, several at once by ZOOM_event. Ends with 1 if a record did not come. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <yaz/zoom.h>
+
+struct work {
+    const char *query;
+    int count, records, begun, delivered;
+};
+
+static ZOOM_resultset search(struct work *work, ZOOM_connection session)
+{
+    char query[256];
+    snprintf(query, sizeof query, work->query, 1 + work->begun++ % work->records);
+    return ZOOM_connection_search_pqf(session, query);
+}
+
+static void take(struct work *work, ZOOM_connection session, ZOOM_resultset found)
+{
+    const char *reason, *more;
+    int octets = 0;
+    ZOOM_record record = NULL;
+
+    if (ZOOM_connection_error(session, &reason, &more))
+        fprintf(stderr, "%s: %s\n", reason, more);
+    else if (ZOOM_resultset_size(found) == 1)
+        record = ZOOM_resultset_record(found, 0);
+    if (record && ZOOM_record_get(record, "raw", &octets) && octets > 0)
+        work->delivered++;
+    ZOOM_resultset_destroy(found);
+}
+
+/* The result set of each session is taken when nothing is left to do for it, and makes room for the next. */
+static void side_by_side(struct work *work, ZOOM_connection *all, int sessions)
+{
+    ZOOM_resultset *found = calloc(sessions, sizeof *found);
+    int index;
+
+    for (index = 0; index < sessions; index++)
+        found[index] = work->begun < work->count ? search(work, all[index]) : NULL;
+    while ((index = ZOOM_event(sessions, all)) != 0) {
+        index--;
+        if (ZOOM_connection_last_event(all[index]) != ZOOM_EVENT_END || !found[index])
+            continue;
+        take(work, all[index], found[index]);
+        found[index] = work->begun < work->count ? search(work, all[index]) : NULL;
+    }
+    free(found);
+}
+
+int main(int argc, char **argv)
+{
+    struct work work = {0};
+    ZOOM_options options = ZOOM_options_create();
+    ZOOM_connection *all;
+    int sessions;
+
+    if (argc != 7)
+        return 2;
+    work.query = argv[3];
+    work.count = atoi(argv[4]);
+    sessions = atoi(argv[5]);
+    work.records = atoi(argv[6]);
+    ZOOM_options_set(options, "databaseName", argv[2]);
+    ZOOM_options_set(options, "preferredRecordSyntax", "usmarc");
+    ZOOM_options_set(options, "count", "1");
+    ZOOM_options_set(options, "async", sessions > 1 ? "1" : "0");
+    all = calloc(sessions, sizeof *all);
+    for (int index = 0; index < sessions; index++) {
+        all[index] = ZOOM_connection_create(options);
+        ZOOM_connection_connect(all[index], argv[1], 0);
+    }
+    if (sessions > 1)
+        side_by_side(&work, all, sessions);
+    else
+        while (work.begun < work.count)
+            take(&work, all[0], search(&work, all[0]));
+    for (int index = 0; index < sessions; index++)
+        ZOOM_connection_destroy(all[index]);
+    free(all);
+    ZOOM_options_destroy(options);
+    return work.delivered != work.count;
+}
