@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::watch;
-use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tracing::{debug, info, trace};
 use z3950_asn1::apdu::{Apdu, CloseReason};
@@ -41,28 +40,6 @@ pub(crate) struct Shared {
     /// Conversations to be answered again instead of the target's answers.
     pub(crate) replayed: Option<Arc<Recording>>,
     pub(crate) observer: Arc<dyn Observer>,
-    /// The connections that are open now.
-    pub(crate) crowd: Crowd,
-}
-
-/// How many connections are open. Each of them is counted for as long as it holds a clone of the mark.
-#[derive(Default)]
-pub(crate) struct Crowd(Arc<()>);
-
-/// Connections from which on answers are written together.
-const CROWD: usize = 4;
-
-impl Crowd {
-    /// Has one more connection be counted.
-    fn join(&self) -> Arc<()> {
-        Arc::clone(&self.0)
-    }
-
-    /// Whether answers wait until the requests that have come to other connections are answered as well. Written one behind
-    /// the other they find clients awake, and to wake a client costs as much as to answer it.
-    fn is_dense(&self) -> bool {
-        Arc::strong_count(&self.0) > CROWD
-    }
 }
 
 /// Who is connected.
@@ -89,7 +66,6 @@ pub(crate) async fn serve<S: Transport>(
         begun,
         greeting,
     } = client;
-    let _counted = shared.crowd.join();
     let mut session = Session::new(Arc::clone(&shared.target));
     if let Some(address) = peer.ip() {
         session = session.with_peer(address);
@@ -334,9 +310,6 @@ impl<S: Transport> Connection<S> {
             sleep(output.delay).await;
         }
         let octets = self.encode(output.items)?;
-        if self.shared.crowd.is_dense() {
-            yield_now().await;
-        }
         let end = output.cut_after.unwrap_or(octets.len()).min(octets.len());
         let octets = octets.get(..end).unwrap_or_default();
         let limit = self.limits().write_time;
