@@ -237,10 +237,16 @@ impl Searcher {
         let search = self.facets.asked(spot.search.clone());
         let search = search.map_err(|error| Error::fault(Phase::Search, error))?;
         let (query, search) = (&Query::Type1(query), &search);
+        // A list of records that is broken off goes on where it was.
+        let options = &ResultSetOptions {
+            reconnect: Some(lease.reconnect()),
+            ..spot.options.clone()
+        };
         lease
             .run(repeat(lease), |session| async move {
-                let options = spot.options.clone();
-                let mut set = session.result_set(query.clone(), search, options).await?;
+                let mut set = session
+                    .result_set(query.clone(), search, options.clone())
+                    .await?;
                 if !self.keys.is_empty() && set.count() > 1 {
                     set.sort(self.keys.clone()).await?;
                 }

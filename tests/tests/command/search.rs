@@ -1,6 +1,8 @@
 //! `z3950 search` and `z3950 scan`: targets, records, several servers at once.
 
 use serde_json::Value;
+use z3950_server::fault::{Fault, When};
+use z3950_server::testing::{TestServer, record};
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, Ran, z3950};
 
@@ -237,4 +239,25 @@ fn a_scan_begins_at_one_term() {
     let ran = demo(&["scan", "localhost/books", "@and a b"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("one term"), "{ran:?}");
+}
+
+#[test]
+fn a_list_that_is_broken_off_goes_on_where_it_was() {
+    let server = TestServer::builder()
+        .database(
+            "cat",
+            (0..50).map(|number| record(&format!("id{number:02}"), "Seven")),
+        )
+        .fault(When::present().session(1).nth(2), Fault::ResetAfter(30))
+        .start();
+    let target = format!("{}/cat", server.addr());
+    let ran = z3950(["search", &target, "seven", "--count", "50"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let docids = ran
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix("001 "));
+    let docids: Vec<_> = docids.collect();
+    let all: Vec<_> = (0..50).map(|number| format!("id{number:02}")).collect();
+    assert_eq!(docids, all, "{ran:?}");
 }
