@@ -166,10 +166,12 @@ impl Tools {
                 "--max-sessions",
                 "20000",
             ]);
-            if let Some(catalogue) = catalogue {
-                command.arg("--database");
-                command.arg(format!("Default={}", catalogue.file.display()));
-            }
+            match catalogue {
+                Some(catalogue) => command
+                    .arg("--database")
+                    .arg(format!("Default={}", catalogue.file.display())),
+                None => command.arg("--demo"),
+            };
             command
         })
     }
