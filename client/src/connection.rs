@@ -109,7 +109,8 @@ where
         },
         state,
     );
-    tokio::spawn(connection.run().instrument(span));
+    // In a box: what is moved into the runtime is then small.
+    tokio::spawn(Box::pin(connection.run()).instrument(span));
     Handle {
         commands: command_sender,
         triggers: trigger_sender,

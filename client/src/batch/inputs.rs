@@ -159,6 +159,11 @@ impl Asks {
             last: None,
         }
     }
+
+    /// Whether some are still to be read from files, which may take any time.
+    pub fn are_read(&self) -> bool {
+        !self.inputs.sources.is_empty()
+    }
 }
 
 impl Iterator for Asks {

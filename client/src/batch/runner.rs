@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{Stream, StreamExt};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
@@ -100,7 +100,7 @@ impl Records {
 /// # Errors
 /// The first that `take` has, at once; or inputs that cannot be read, after all asks before.
 pub async fn run<W: Work, E: From<InputError>>(
-    mut asks: mpsc::Receiver<Result<Ask, InputError>>,
+    mut asks: impl Stream<Item = Result<Ask, InputError>> + Unpin,
     jobs: usize,
     work: &W,
     mut take: impl FnMut(&Ask, Event) -> Result<(), E>,
@@ -116,7 +116,7 @@ pub async fn run<W: Work, E: From<InputError>>(
         let front = under_way.front_mut();
         let is_waiting = front.is_some();
         let (ask, event) = tokio::select! {
-            ask = asks.recv(), if end.is_none() && has_room => {
+            ask = asks.next(), if end.is_none() && has_room => {
                 match ask {
                     None => end = Some(Ok(())),
                     Some(Err(error)) => end = Some(Err(error)),
@@ -162,6 +162,8 @@ async fn job<W: Work>(work: &W, ask: Arc<Ask>, records: Records) {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::stream;
+
     use super::super::{Asks, Inputs};
     use super::*;
 
@@ -205,12 +207,7 @@ mod tests {
     async fn check(inputs: &str, jobs: usize) -> (Vec<Option<u64>>, usize, u64) {
         let mut lines = Inputs::default();
         lines.add("inputs", std::io::Cursor::new(inputs.to_owned()));
-        let (feed, asks) = mpsc::channel(1);
-        tokio::spawn(async move {
-            for ask in Asks::new(lines, 1) {
-                feed.send(ask).await.expect("taken");
-            }
-        });
+        let asks = stream::iter(Asks::new(lines, 1));
         let (busy, seen) = watch::channel((0, 0));
         let begin = Instant::now();
         let (mut hits, mut pieces, mut position) = (Vec::new(), 0, 0);
@@ -265,12 +262,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_error_ends_all_at_once() {
-        let (feed, asks) = mpsc::channel(8);
         let mut lines = Inputs::default();
         lines.add("inputs", std::io::Cursor::new("1 1\n1 1\n"));
-        for ask in Asks::new(lines, 1) {
-            feed.send(ask).await.expect("taken");
-        }
+        let asks = stream::iter(Asks::new(lines, 1));
         let (busy, _) = watch::channel((0, 0));
         let error = || InputError {
             name: "all".to_owned(),

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ColorChoice, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, Args, ColorChoice, FromArgMatches, Parser, Subcommand};
 use z3950_asn1::charset::Charset;
 
 use super::convert::Convert;
@@ -329,27 +329,45 @@ impl Cli {
     }
 
     /// The same by the definition of one command alone: that of all of them takes longer than a lookup. `None` for other
-    /// commands, and wherever something is wrong or help is asked for, which needs the whole.
+    /// commands, where options come before the command, and wherever something is wrong or help is asked for, which needs
+    /// the whole.
     fn read_alone(arguments: &[OsString]) -> Option<Self> {
-        let mut named = arguments.iter().skip(1);
-        let (name, augment) =
-            named.find_map(|argument| ALONE.iter().find(|(name, _)| argument == name))?;
-        let program = Global::augment_args(clap::Command::new("z3950"))
-            .subcommand(augment(clap::Command::new(*name)));
-        let mut matches = program.try_get_matches_from(arguments).ok()?;
-        Self::from_arg_matches_mut(&mut matches).ok()
+        let [_, name, arguments @ ..] = arguments else {
+            return None;
+        };
+        let (_, augment, command) = ALONE.iter().find(|(known, ..)| name == known)?;
+        let mut matches = Global::augment_args(augment(clap::Command::new("z3950")))
+            .no_binary_name(true)
+            .disable_help_flag(true)
+            .try_get_matches_from(arguments)
+            .ok()?;
+        Some(Self {
+            global: Global::from_arg_matches_mut(&mut matches).ok()?,
+            command: command(&mut matches).ok()?,
+        })
     }
 }
 
 /// Adds the options of a command to its definition.
 type Options = fn(clap::Command) -> clap::Command;
 
+/// Takes a command from what was given.
+type Taken = fn(&mut ArgMatches) -> Result<Command, clap::Error>;
+
 /// The commands that scripts call by the thousand.
-const ALONE: [(&str, Options); 4] = [
-    ("get", Get::augment_args),
-    ("lookup", Lookup::augment_args),
-    ("search", Search::augment_args),
-    ("scan", Scan::augment_args),
+const ALONE: [(&str, Options, Taken); 4] = [
+    ("get", Get::augment_args, |given| {
+        Get::from_arg_matches_mut(given).map(Command::Get)
+    }),
+    ("lookup", Lookup::augment_args, |given| {
+        Lookup::from_arg_matches_mut(given).map(|lookup| Command::Lookup(Box::new(lookup)))
+    }),
+    ("search", Search::augment_args, |given| {
+        Search::from_arg_matches_mut(given).map(|search| Command::Search(Box::new(search)))
+    }),
+    ("scan", Scan::augment_args, |given| {
+        Scan::from_arg_matches_mut(given).map(|scan| Command::Scan(Box::new(scan)))
+    }),
 ];
 
 /// `get` or `open`, if a URL comes before any name of a command.
@@ -428,7 +446,7 @@ mod tests {
             let whole = Cli::try_parse_from(arguments).expect(line);
             assert_eq!(format!("{cli:?}"), format!("{whole:?}"), "{line}");
         }
-        for (name, augment) in ALONE {
+        for (name, augment, _) in ALONE {
             let alone = augment(clap::Command::new(name));
             let whole = Cli::command();
             let whole = whole.find_subcommand(name).expect(name);

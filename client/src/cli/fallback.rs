@@ -57,15 +57,21 @@ impl Fallbacks {
 /// Says in arguments that `--fallback` has no value where what follows is none, for it may be a URL.
 pub(super) fn complete(arguments: &mut [OsString]) {
     let options = arguments.iter().take_while(|argument| *argument != "--");
-    for index in 0..options.count() {
+    let options = options.count();
+    for index in 0..options {
+        if arguments
+            .get(index)
+            .is_none_or(|argument| argument != "--fallback")
+        {
+            continue;
+        }
         let next = arguments.get(index + 1).and_then(|next| next.to_str());
-        let is_value = next.is_some_and(|next| {
+        let has_value = next.is_some_and(|next| {
             let mut names = next.split(',');
             names.all(|name| What::from_str(name, false).is_ok())
         });
         if let Some(argument) = arguments.get_mut(index)
-            && argument == "--fallback"
-            && !is_value
+            && !has_value
         {
             *argument = "--fallback=all".into();
         }

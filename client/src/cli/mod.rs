@@ -92,17 +92,17 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         Command::Convert(arguments) => convert::run(arguments, output),
         Command::Plan(arguments) => plan::run(arguments, &cli.global, output),
         Command::Query(command) => query::run(command, output),
-        Command::Get(arguments) => connecting(get::run(arguments, &cli.global, output)),
+        Command::Get(arguments) => connecting(|| get::run(arguments, &cli.global, output)),
         Command::Decode(arguments) => decode::run(arguments, output),
         Command::Completions(shell) => manual::completions(shell, output),
         Command::Man => manual::page(output),
-        Command::Search(arguments) => connecting(search::run(arguments, &cli.global, output)),
-        Command::Scan(arguments) => connecting(scan::run(arguments, &cli.global, output)),
-        Command::Lookup(arguments) => connecting(lookup::run(arguments, &cli.global, output)),
-        Command::Update(arguments) => connecting(update::run(arguments, &cli.global, output)),
-        Command::Order(arguments) => connecting(order::run(arguments, &cli.global, output)),
-        Command::Probe(arguments) => connecting(probe::run(arguments, &cli.global, output)),
-        Command::Targets(command) => connecting(targets::run(command, &cli.global, output)),
+        Command::Search(arguments) => connecting(|| search::run(arguments, &cli.global, output)),
+        Command::Scan(arguments) => connecting(|| scan::run(arguments, &cli.global, output)),
+        Command::Lookup(arguments) => connecting(|| lookup::run(arguments, &cli.global, output)),
+        Command::Update(arguments) => connecting(|| update::run(arguments, &cli.global, output)),
+        Command::Order(arguments) => connecting(|| order::run(arguments, &cli.global, output)),
+        Command::Probe(arguments) => connecting(|| probe::run(arguments, &cli.global, output)),
+        Command::Targets(command) => connecting(|| targets::run(command, &cli.global, output)),
         Command::Open(arguments) => {
             let runtime = runtime()?;
             let exit = open::run(arguments, &cli.global, &runtime, output);
@@ -113,9 +113,14 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
 }
 
 /// Carries out a command that needs the network, in the thread that there is: to start others takes as long as a request.
-fn connecting(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+/// Not part of its caller, where every command would have its place on the stack.
+#[inline(never)]
+fn connecting<W>(command: impl FnOnce() -> W) -> Result<Exit, Failure>
+where
+    W: Future<Output = Result<Exit, Failure>>,
+{
     let runtime = built(&mut Builder::new_current_thread())?;
-    let exit = runtime.block_on(command);
+    let exit = runtime.block_on(command());
     end(runtime);
     exit
 }

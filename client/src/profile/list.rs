@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use etcetera::{BaseStrategy, choose_base_strategy};
 use serde::Deserialize;
@@ -24,8 +25,15 @@ const MAX_FILE: u64 = 4 << 20;
 /// Profiles by name.
 #[derive(Clone, Debug, Default)]
 pub struct Profiles {
-    entries: BTreeMap<String, Entry>,
+    /// Those of the user.
+    own: Entries,
+    /// Whether those that come with the program are known too.
+    has_built_in: bool,
+    /// Both, the user's over the others, once they are asked for.
+    all: OnceLock<Entries>,
 }
+
+type Entries = BTreeMap<String, Entry>;
 
 /// A profile, and where it comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,12 +113,10 @@ impl Profiles {
 
     /// The profiles that come with the program.
     pub fn built_in() -> Self {
-        let mut profiles = Self::default();
-        // A test reads the list; an error in it leaves the user's own targets.
-        if let Ok(File { targets }) = toml::from_str(BUILT_IN) {
-            profiles.add(targets, &Origin::BuiltIn);
+        Self {
+            has_built_in: true,
+            ..Self::default()
         }
-        profiles
     }
 
     /// Adds those of a file, over others of the same name.
@@ -130,22 +136,41 @@ impl Profiles {
             path: path.to_owned(),
             error: error.to_string(),
         })?;
-        self.add(targets, &Origin::File(path.to_owned()));
+        let origin = Origin::File(path.to_owned());
+        self.own.extend(entries(targets, &origin));
+        self.all = OnceLock::new();
         Ok(self)
     }
 
-    fn add(&mut self, targets: BTreeMap<String, Profile>, origin: &Origin) {
-        let entries = targets.into_iter().map(|(name, profile)| {
-            let origin = origin.clone();
-            (name, Entry { profile, origin })
-        });
-        self.entries.extend(entries);
+    fn all(&self) -> &Entries {
+        self.all.get_or_init(|| {
+            let mut all = Entries::new();
+            // A test reads the list; an error in it leaves the user's own targets.
+            if self.has_built_in
+                && let Ok(File { targets }) = toml::from_str(BUILT_IN)
+            {
+                all.extend(entries(targets, &Origin::BuiltIn));
+            }
+            all.extend(self.own.clone());
+            all
+        })
+    }
+
+    /// All that may have this name or host. To read the list that comes with the program takes longer than to ask a server
+    /// that is near, and most servers are not in it.
+    fn about(&self, name: &str) -> &Entries {
+        let name = name.to_ascii_lowercase();
+        match self.has_built_in && BUILT_IN.contains(&name) {
+            true => self.all(),
+            false => &self.own,
+        }
     }
 
     /// The profile of that name, in any case.
     pub fn named(&self, name: &str) -> Option<(&str, &Entry)> {
-        let found = self.entries.get_key_value(name).or_else(|| {
-            let mut entries = self.entries.iter();
+        let known = self.about(name);
+        let found = known.get_key_value(name).or_else(|| {
+            let mut entries = known.iter();
             entries.find(|(known, _)| known.eq_ignore_ascii_case(name))
         });
         found.map(|(name, entry)| (name.as_str(), entry))
@@ -154,7 +179,7 @@ impl Profiles {
     /// The profile of a server, and of one of these databases if several profiles have the server.
     pub fn at(&self, endpoint: &Endpoint, databases: &[DatabaseName]) -> Option<(&str, &Entry)> {
         let here: Vec<_> = self
-            .entries
+            .about(&endpoint.host().to_string())
             .iter()
             .filter(|(_, entry)| entry.profile.endpoint() == *endpoint)
             .collect();
@@ -252,9 +277,19 @@ impl Profiles {
 
     /// All profiles by name, in alphabetical order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
-        let entries = self.entries.iter();
+        let entries = self.all().iter();
         entries.map(|(name, entry)| (name.as_str(), entry))
     }
+}
+
+fn entries(
+    targets: BTreeMap<String, Profile>,
+    origin: &Origin,
+) -> impl Iterator<Item = (String, Entry)> {
+    targets.into_iter().map(|(name, profile)| {
+        let origin = origin.clone();
+        (name, Entry { profile, origin })
+    })
 }
 
 fn databases(profile: &Profile) -> Vec<DatabaseName> {
@@ -285,6 +320,12 @@ mod tests {
                 "{name}"
             );
             assert!(!profile.databases.is_empty(), "{name}");
+            // Found as they stand in the list, in whatever case they are asked for.
+            let known = Profiles::built_in();
+            let found = |text: &str| known.resolve(text).expect("a profile").name;
+            assert_eq!(found(&name.to_uppercase()), Some(name.clone()));
+            let place = format!("{}/{}", profile.endpoint(), profile.databases.join("+"));
+            assert!(found(&place).is_some(), "{place}");
         }
     }
 

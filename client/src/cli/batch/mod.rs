@@ -14,6 +14,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader};
 use std::path::Path;
 
+use futures_util::{Stream, StreamExt, stream};
 use tokio::sync::mpsc;
 
 use self::destination::Destination;
@@ -119,9 +120,12 @@ fn names(targets: &[String], ask: &Ask) -> (String, String) {
     (target, named(&ask.input))
 }
 
-/// Reads asks in a thread of its own: standard input may keep it waiting for ever.
-fn feed(asks: Asks) -> mpsc::Receiver<Result<Ask, InputError>> {
-    let (sender, receiver) = mpsc::channel(READ_AHEAD);
+/// The asks as they come. Files are read in a thread of their own: standard input may keep it waiting for ever.
+fn feed(asks: Asks) -> impl Stream<Item = Result<Ask, InputError>> + Unpin {
+    if !asks.are_read() {
+        return stream::iter(asks).left_stream();
+    }
+    let (sender, mut receiver) = mpsc::channel(READ_AHEAD);
     std::thread::spawn(move || {
         for ask in asks {
             if sender.blocking_send(ask).is_err() {
@@ -129,7 +133,7 @@ fn feed(asks: Asks) -> mpsc::Receiver<Result<Ask, InputError>> {
             }
         }
     });
-    receiver
+    stream::poll_fn(move |context| receiver.poll_recv(context)).right_stream()
 }
 
 /// A report as it is before a run, and how far it goes.
