@@ -85,6 +85,7 @@ fn servers(tools: &Tools) -> Vec<Peer> {
 fn process(tools: &Tools, programs: &Programs, effort: Effort) {
     let title = "One lookup as a process";
     let mut table = Table::new(title, &["server and figure", "z3950 get", "zoomsh"], effort);
+    let installed = programs.installed(&path("z3950"));
     for peer in servers(tools) {
         let (docid, query) = known_item(&peer);
         let first = |text: &str| text.replace("%07d", "0000001");
@@ -94,7 +95,7 @@ fn process(tools: &Tools, programs: &Programs, effort: Effort) {
             peer.database,
             first(docid)
         );
-        let ours = vec![path("z3950"), "get".into(), url.into()];
+        let ours = vec![installed.clone(), "get".into(), url.into()];
         let theirs = vec![
             programs.zoomsh.clone(),
             "-e".into(),

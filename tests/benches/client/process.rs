@@ -62,6 +62,14 @@ impl Programs {
         self.folder.path().join(name)
     }
 
+    /// The program as an installation leaves it, a copy written in order. A file that a linker has just written lies in
+    /// memory in small pieces, and takes longer to map than any program in use.
+    pub(crate) fn installed(&self, program: &Path) -> PathBuf {
+        let installed = self.file("installed");
+        std::fs::copy(program, &installed).expect("a copy");
+        installed
+    }
+
     /// Runs a program so many times, one run after the other; `None`, said aloud, if one of them failed. It shares a core with
     /// the server: to wake another one for every request costs more than the request, and nothing of that is the client's.
     pub(crate) fn cost<S: AsRef<OsStr>>(&self, times: u32, command: &[S]) -> Option<Cost> {
