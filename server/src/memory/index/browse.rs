@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::dictionary::Dictionary;
+use super::dictionary::{Dictionary, Seen};
 use super::{Exhausted, Index, Terms, Work};
 use crate::memory::hits::{HitSet, Part};
 
@@ -47,6 +47,8 @@ impl Index {
         browse: &Browse<'_>,
         work: &mut Work,
     ) -> Result<Browsed, Exhausted> {
+        let seen = Seen::default();
+        let work = &mut Effort { work, seen };
         let (mut up, mut down) = (Vec::new(), Vec::new());
         for (number, segment, _) in self.segments() {
             let dictionary = segment.dictionary(browse.terms);
@@ -64,7 +66,7 @@ impl Index {
                 dictionary,
                 within,
                 left,
-                term: None,
+                next: None,
             };
             up.push(cursor(start..strings.len()));
             down.push(cursor(floor..start));
@@ -88,6 +90,18 @@ impl Index {
     }
 }
 
+/// What work may be done, and room to count records in.
+struct Effort<'w> {
+    work: &'w mut Work,
+    seen: Seen,
+}
+
+impl Effort<'_> {
+    fn spend(&mut self, units: usize) -> Result<(), Exhausted> {
+        self.work.spend(units)
+    }
+}
+
 /// A place in the dictionary of a segment.
 struct Cursor<'a> {
     dictionary: Dictionary<'a>,
@@ -95,49 +109,51 @@ struct Cursor<'a> {
     within: Option<&'a Part<'a>>,
     /// The strings not looked at yet.
     left: Range<u32>,
-    /// The term that is next.
-    term: Option<u32>,
+    /// The term that is next, and its string.
+    next: Option<(u32, &'a [u8])>,
 }
 
 impl<'a> Cursor<'a> {
-    fn string(&self) -> Option<&'a [u8]> {
-        self.term.map(|term| self.dictionary.string(term))
-    }
-
-    fn count(&self, term: u32) -> usize {
+    fn count(&self, term: u32, seen: &mut Seen) -> usize {
         match self.within {
-            None => self.dictionary.count(term),
+            None => self.dictionary.count(term, seen),
             Some(within) => self.dictionary.count_in(term, within),
         }
     }
 
-    fn up(&mut self, work: &mut Work) -> Result<(), Exhausted> {
-        self.term = self.dictionary.first(self.left.clone());
-        let behind = self.term.map_or(self.left.end, |term| term + 1);
+    fn up(&mut self, work: &mut Effort<'_>) -> Result<(), Exhausted> {
+        let term = self.dictionary.first(self.left.clone());
+        let behind = term.map_or(self.left.end, |term| term + 1);
         work.spend((behind - self.left.start) as usize / STRINGS_A_UNIT)?;
         self.left.start = behind;
+        self.stand_at(term);
         Ok(())
     }
 
-    fn down(&mut self, work: &mut Work) -> Result<(), Exhausted> {
-        self.term = self.dictionary.last(self.left.clone());
-        let end = self.term.unwrap_or(self.left.start);
+    fn down(&mut self, work: &mut Effort<'_>) -> Result<(), Exhausted> {
+        let term = self.dictionary.last(self.left.clone());
+        let end = term.unwrap_or(self.left.start);
         work.spend((self.left.end - end) as usize / STRINGS_A_UNIT)?;
         self.left.end = end;
+        self.stand_at(term);
         Ok(())
+    }
+
+    fn stand_at(&mut self, term: Option<u32>) {
+        self.next = term.map(|term| (term, self.dictionary.string(term)));
     }
 }
 
 /// Strings passed over for one unit of work.
 const STRINGS_A_UNIT: usize = 16;
 
-type Step<'a> = fn(&mut [Cursor<'a>], &mut Work) -> Result<Option<Counted>, Exhausted>;
+type Step<'a> = fn(&mut [Cursor<'a>], &mut Effort<'_>) -> Result<Option<Counted>, Exhausted>;
 
 fn taken<'a>(
     cursors: &mut [Cursor<'a>],
     most: usize,
     step: usize,
-    work: &mut Work,
+    work: &mut Effort<'_>,
     next: Step<'a>,
 ) -> Result<Vec<Counted>, Exhausted> {
     let mut terms = Vec::new();
@@ -157,35 +173,48 @@ fn taken<'a>(
     Ok(terms)
 }
 
-fn next_up(cursors: &mut [Cursor<'_>], work: &mut Work) -> Result<Option<Counted>, Exhausted> {
-    next(cursors, work, |strings| strings.min(), Cursor::up)
+fn next_up(
+    cursors: &mut [Cursor<'_>],
+    work: &mut Effort<'_>,
+) -> Result<Option<Counted>, Exhausted> {
+    next(cursors, work, |one, other| one < other, Cursor::up)
 }
 
-fn next_down(cursors: &mut [Cursor<'_>], work: &mut Work) -> Result<Option<Counted>, Exhausted> {
-    next(cursors, work, |strings| strings.max(), Cursor::down)
+fn next_down(
+    cursors: &mut [Cursor<'_>],
+    work: &mut Effort<'_>,
+) -> Result<Option<Counted>, Exhausted> {
+    next(cursors, work, |one, other| one > other, Cursor::down)
 }
 
 /// The nearest term that any record has; then the cursors are behind it.
 fn next<'a>(
     cursors: &mut [Cursor<'a>],
-    work: &mut Work,
-    nearest: impl Fn(&mut dyn Iterator<Item = &'a [u8]>) -> Option<&'a [u8]>,
-    go: impl Fn(&mut Cursor<'a>, &mut Work) -> Result<(), Exhausted>,
+    work: &mut Effort<'_>,
+    is_nearer: impl Fn(&[u8], &[u8]) -> bool,
+    go: impl Fn(&mut Cursor<'a>, &mut Effort<'_>) -> Result<(), Exhausted>,
 ) -> Result<Option<Counted>, Exhausted> {
     loop {
         work.spend(cursors.len())?;
-        let Some(string) = nearest(&mut cursors.iter().filter_map(Cursor::string)) else {
+        let strings = cursors.iter().filter_map(|cursor| Some(cursor.next?.1));
+        let nearest = strings.reduce(|nearest, string| match is_nearer(string, nearest) {
+            true => string,
+            false => nearest,
+        });
+        let Some(nearest) = nearest else {
             return Ok(None);
         };
         let mut count = 0;
         for cursor in cursors.iter_mut() {
-            if let Some(term) = cursor.term.filter(|_| cursor.string() == Some(string)) {
-                count += cursor.count(term);
+            if let Some((term, string)) = cursor.next
+                && string == nearest
+            {
+                count += cursor.count(term, &mut work.seen);
                 go(cursor, work)?;
             }
         }
         if count > 0 {
-            return Ok(Some((string.to_vec(), count)));
+            return Ok(Some((nearest.to_vec(), count)));
         }
     }
 }

@@ -148,6 +148,15 @@ impl<'a> List<'a> {
         }
     }
 
+    /// Gives every record, ascending.
+    pub(super) fn each_record(&self, mut emit: impl FnMut(u16)) {
+        match self.records {
+            Records::One(record) => emit(record),
+            Records::Many(octets) => deltas(octets).for_each(emit),
+            Records::Dense(dense) => dense.bits.iter().for_each(emit),
+        }
+    }
+
     /// Adds the records to others.
     pub(super) fn add_to(&self, union: &mut Union) {
         match self.records {

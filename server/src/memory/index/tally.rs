@@ -22,7 +22,8 @@ impl Index {
             };
             let strings = dictionary.strings();
             for term in dictionary.terms(terms.first(strings)..strings.len()) {
-                work.spend(1 + dictionary.count(term) / RECORDS_A_UNIT)?;
+                let records: usize = dictionary.lists(term).map(|list| list.count()).sum();
+                work.spend(1 + records / RECORDS_A_UNIT)?;
                 let count = dictionary.count_in(term, within);
                 if count > 0 {
                     counted.push((dictionary.string(term), count));
