@@ -163,7 +163,7 @@ enum Line {
 }
 
 fn read_either(line: &str) -> Result<Line, MrkErrorKind> {
-    let (tag, content) = tag_and_content(line)?;
+    let (tag, _, content) = tag_and_content(line)?;
     if names_leader(tag) {
         Ok(Line::Leader(octets(content, Blanks::Backslash)))
     } else {
@@ -172,7 +172,7 @@ fn read_either(line: &str) -> Result<Line, MrkErrorKind> {
 }
 
 fn read_leader(line: &str) -> Result<MarcRecord, MrkErrorKind> {
-    let (tag, content) = tag_and_content(line)?;
+    let (tag, _, content) = tag_and_content(line)?;
     if !names_leader(tag) {
         return Err(MrkErrorKind::NoLeader);
     }
@@ -189,39 +189,38 @@ fn read_leader(line: &str) -> Result<MarcRecord, MrkErrorKind> {
 }
 
 fn read_field(line: &str) -> Result<Field, MrkErrorKind> {
-    let (tag, content) = tag_and_content(line)?;
-    if names_leader(tag) {
+    let (name, tag, content) = tag_and_content(line)?;
+    if names_leader(name) {
         return Err(MrkErrorKind::SecondLeader);
     }
-    let tag = octets(tag, Blanks::Backslash)
-        .try_into()
-        .map_err(|_| wrong_tag(tag))?;
+    let mut body = Vec::with_capacity(content.len());
     let mut parts = content.split('$');
-    let mut body = octets(parts.next().unwrap_or_default(), Blanks::Backslash);
+    read(
+        parts.next().unwrap_or_default(),
+        Blanks::Backslash,
+        &mut body,
+    );
     for part in parts {
         body.push(SUBFIELD_DELIMITER);
-        body.append(&mut octets(part, Blanks::AsTheyAre));
+        read(part, Blanks::AsTheyAre, &mut body);
     }
-    Ok(Field::control(&tag, body))
+    Ok(Field::control(tag, body))
 }
 
-/// Cuts `=TAG  content`; one blank after the tag is enough, and none at the end of the line.
-fn tag_and_content(line: &str) -> Result<(&str, &str), MrkErrorKind> {
+/// Cuts `=TAG  content`, into the tag as it is written, as it is, and the content; one blank after the tag is enough, and none
+/// at the end of the line.
+fn tag_and_content(line: &str) -> Result<(&str, Tag, &str), MrkErrorKind> {
     let line = line.strip_prefix('=').ok_or(MrkErrorKind::NoField)?;
-    let (tag, content) = line.split_once(' ').unwrap_or((line, ""));
+    let (name, content) = line.split_once(' ').unwrap_or((line, ""));
     // A tag that is cut off or runs on would otherwise become data.
-    if octets(tag, Blanks::Backslash).len() != TAG_LENGTH {
-        return Err(wrong_tag(tag));
-    }
-    Ok((tag, content.strip_prefix(' ').unwrap_or(content)))
-}
-
-const TAG_LENGTH: usize = 3;
-
-fn wrong_tag(tag: &str) -> MrkErrorKind {
-    MrkErrorKind::Tag {
-        tag: tag.to_owned(),
-    }
+    let tag: [u8; 3] =
+        octets(name, Blanks::Backslash)
+            .try_into()
+            .map_err(|_| MrkErrorKind::Tag {
+                tag: name.to_owned(),
+            })?;
+    let content = content.strip_prefix(' ').unwrap_or(content);
+    Ok((name, Tag(tag), content))
 }
 
 /// MARCMaker writes `LDR`, older programs `000`.
@@ -247,10 +246,16 @@ const MNEMONICS: [(&str, u8); 5] = [
 /// The octets of a text with mnemonics.
 fn octets(text: &str, blanks: Blanks) -> Vec<u8> {
     let mut octets = Vec::with_capacity(text.len());
+    read(text, blanks, &mut octets);
+    octets
+}
+
+/// Puts the octets of a text with mnemonics behind others.
+fn read(text: &str, blanks: Blanks, octets: &mut Vec<u8>) {
     let mut rest = text;
-    while let Some(place) = rest.find(['{', '\\']) {
+    while let Some(place) = rest.bytes().position(|octet| matches!(octet, b'{' | b'\\')) {
         let (before, from) = rest.split_at_checked(place).unwrap_or((rest, ""));
-        octets.extend(before.bytes());
+        octets.extend_from_slice(before.as_bytes());
         rest = if let Some((octet, after)) = mnemonic(from) {
             octets.push(octet);
             after
@@ -264,8 +269,7 @@ fn octets(text: &str, blanks: Blanks) -> Vec<u8> {
             from.get(1..).unwrap_or_default()
         };
     }
-    octets.extend(rest.bytes());
-    octets
+    octets.extend_from_slice(rest.as_bytes());
 }
 
 /// The octet a mnemonic at the start of the text stands for, and the text after it.
