@@ -40,12 +40,16 @@ pub(super) async fn serve(
         let _ = writeln!(stdout, "listening on {endpoint}").and_then(|()| stdout.flush());
     }
     tokio::spawn(async move {
-        loop {
-            reload.next().await;
+        let aside = async |work: fn(&MemoryBackend)| {
             if let Some(backend) = backend.clone() {
                 // What is wrong has been told by then.
-                let _ = tokio::task::spawn_blocking(move || load::again(&backend)).await;
+                let _ = tokio::task::spawn_blocking(move || work(&backend)).await;
             }
+        };
+        loop {
+            aside(MemoryBackend::prepare).await;
+            reload.next().await;
+            aside(load::again).await;
         }
     });
     Ok(server.run(async { drop(stop.await) }).await)

@@ -119,6 +119,12 @@ impl MemoryBackend {
         }))
     }
 
+    /// Indexes the texts of small databases, which are otherwise indexed when they are first searched: that search waits for it
+    /// then. Blocks until it is done.
+    pub fn prepare(&self) {
+        self.current().index.prepare();
+    }
+
     /// Loads the same databases from the same files anew and puts them in the place of the old ones; `progress` is called from
     /// time to time. Updates that have not been saved are lost. Blocks until it is done, while searches go on.
     ///

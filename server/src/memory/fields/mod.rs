@@ -46,8 +46,11 @@ pub(super) struct IndexSet(u128);
 
 impl IndexSet {
     /// That of one index.
-    pub(super) fn of(index: IndexId) -> Self {
-        Self(1u128.checked_shl(index.0.into()).unwrap_or(0))
+    pub(super) const fn of(index: IndexId) -> Self {
+        match 1u128.checked_shl(index.0 as u32) {
+            Some(bit) => Self(bit),
+            None => Self(0),
+        }
     }
 
     /// Whether the index is one of them.

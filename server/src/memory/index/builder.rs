@@ -1,14 +1,16 @@
 //! Records into a segment: which records it has, of which databases and syntaxes; what is noted of each is made into indexes at
 //! the end.
 
+use std::mem::take;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use z3950_asn1::oid::Oid;
-use z3950_asn1::record::{MarcRecord, marc_syntax};
+use z3950_asn1::record::{MarcRecord, iso2709, marc_syntax};
 
 use super::notes::Notes;
-use super::segment::{Segment, Stored};
+use super::segment::{Segment, Stored, Texts};
 use crate::memory::docid::DocidField;
 use crate::memory::fields::{Entry, Fields, MAX_INDEXES};
 
@@ -36,9 +38,11 @@ impl Rules {
 #[derive(Debug)]
 pub(in crate::memory) struct SegmentBuilder {
     rules: Rules,
-    segment: Segment,
     records: Vec<Stored>,
+    syntaxes: Vec<Oid>,
+    databases: Vec<(u16, Range<usize>)>,
     notes: Notes,
+    puts_off: bool,
 }
 
 impl SegmentBuilder {
@@ -46,9 +50,19 @@ impl SegmentBuilder {
     pub(in crate::memory) fn new(rules: Rules) -> Self {
         Self {
             rules,
-            segment: Segment::default(),
             records: Vec::new(),
+            syntaxes: Vec::new(),
+            databases: Vec::new(),
             notes: Notes::default(),
+            puts_off: false,
+        }
+    }
+
+    /// The same, whose texts are indexed when they are first looked at: for records so few that nobody will notice.
+    pub(in crate::memory) fn putting_off(rules: Rules) -> Self {
+        Self {
+            puts_off: true,
+            ..Self::new(rules)
         }
     }
 
@@ -58,9 +72,9 @@ impl SegmentBuilder {
             return;
         };
         let here = self.records.len()..self.records.len() + 1;
-        match self.segment.databases.last_mut() {
+        match self.databases.last_mut() {
             Some((last, records)) if *last == database => records.end = here.end,
-            _ => self.segment.databases.push((database, here)),
+            _ => self.databases.push((database, here)),
         }
         let syntax = self.syntax(marc_syntax(record));
         self.records.push(Stored { octets, syntax });
@@ -69,26 +83,31 @@ impl SegmentBuilder {
         if let Some(docid) = self.rules.docid(database).of(record) {
             notes.docid(docid);
         }
-        let fields = &*self.rules.fields;
-        fields.entries(record, &mut |entry, indexes, text| match entry {
-            Entry::Text => notes.text(indexes, fields.of_keys(indexes), text),
-            Entry::Key => notes.key(indexes, text),
-        });
+        if !self.puts_off {
+            note(&self.rules.fields, record, notes);
+        }
     }
 
     /// The segment of the records added; then there are none, and the room that was taken serves the next.
     pub(in crate::memory) fn finish(&mut self) -> Segment {
         let segment = Segment {
             records: self.records.as_slice().into(),
+            docids: self.notes.docids(),
+            texts: match self.puts_off {
+                true => OnceLock::new(),
+                false => self.notes.texts().into(),
+            },
             first_keys: (0..MAX_INDEXES).map(|_| OnceLock::new()).collect(),
-            ..self.notes.finish(std::mem::take(&mut self.segment))
+            rules: self.rules.clone(),
+            syntaxes: take(&mut self.syntaxes),
+            databases: take(&mut self.databases),
         };
         self.records.clear();
         segment
     }
 
     fn syntax(&mut self, syntax: Oid) -> u8 {
-        let syntaxes = &mut self.segment.syntaxes;
+        let syntaxes = &mut self.syntaxes;
         let known = syntaxes.iter().position(|known| *known == syntax);
         let place = known.unwrap_or_else(|| {
             syntaxes.push(syntax);
@@ -97,4 +116,25 @@ impl SegmentBuilder {
         // MARC has a handful of syntaxes.
         u8::try_from(place).unwrap_or_default()
     }
+}
+
+/// Notes the texts of a record.
+fn note(fields: &Fields, record: &MarcRecord, notes: &mut Notes) {
+    fields.entries(record, &mut |entry, indexes, text| match entry {
+        Entry::Text => notes.text(indexes, fields.of_keys(indexes), text),
+        Entry::Key => notes.key(indexes, text),
+    });
+}
+
+/// What records are found by that a segment has already.
+pub(super) fn texts(rules: &Rules, records: &[Stored]) -> Texts {
+    let mut notes = Notes::default();
+    for (number, stored) in (0..=u16::MAX).zip(records) {
+        notes.begin(number);
+        // It has been parsed before.
+        if let Ok(parsed) = iso2709::parse(&stored.octets) {
+            note(&rules.fields, &parsed.record, &mut notes);
+        }
+    }
+    notes.texts()
 }

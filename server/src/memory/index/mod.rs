@@ -32,12 +32,15 @@ pub(super) use self::places::{Place, Places};
 pub(super) use self::segment::Segment;
 use self::strings::Strings;
 use super::elsewhere::Stop;
-use super::fields::IndexId;
+use super::fields::{IndexId, IndexSet};
 use super::hits::{HitSet, Part, split};
 use crate::backend::RecordId;
 
 /// The word that stands in front of each text, in its class, and behind the last of a record, in the class of no index.
 const BOUNDARY: &str = "";
+
+/// The classes of docids, which have lists of their own: one, of one index.
+const DOCIDS: &[IndexSet] = &[IndexSet::of(IndexId::DOCID)];
 
 /// The terms of an index that a look goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,6 +151,13 @@ impl Index {
     /// Whether changes have made one of the two of the other, or both of a third.
     pub(super) fn is_akin(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.origin, &other.origin)
+    }
+
+    /// Indexes what would be indexed when it is first looked at. Blocks until it is done.
+    pub(super) fn prepare(&self) {
+        for segment in &self.segments {
+            segment.texts();
+        }
     }
 
     /// How many records there are.

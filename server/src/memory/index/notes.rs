@@ -6,11 +6,11 @@
 
 use std::collections::HashMap;
 
-use super::BOUNDARY;
 use super::dictionary::Lexicon;
 use super::postings::{Class, Postings, PostingsBuilder, at, place, record};
-use super::segment::Segment;
+use super::segment::Texts;
 use super::strings::Interner;
+use super::{BOUNDARY, DOCIDS};
 use crate::memory::fields::{FILED, IndexId, IndexSet, MAX_INDEXES, NOT_FILED, SUBFIELD_MARK};
 use crate::memory::words::each_word;
 
@@ -135,7 +135,7 @@ impl Notes {
     pub(super) fn docid(&mut self, docid: &[u8]) {
         self.of_docids.push(Posting {
             string: self.docids.number(docid),
-            class: Class::from(IndexId::DOCID.0),
+            class: 0,
             at: at(self.record, 0),
         });
     }
@@ -191,21 +191,29 @@ impl Notes {
         }
     }
 
-    /// The segment with the indexes of what has been noted; then nothing is.
-    pub(super) fn finish(&mut self, segment: Segment) -> Segment {
+    /// The docids noted, of the one class they have; then none is.
+    pub(super) fn docids(&mut self) -> Lexicon {
+        let sorted = self.docids.sorted();
+        let postings = &mut self.of_docids;
+        let lists = self.room.of_keys(postings, &self.docids, &mut self.builder);
+        self.docids.clear();
+        self.of_docids.clear();
+        Lexicon::new(sorted, lists, DOCIDS)
+    }
+
+    /// The indexes of the texts noted; then none is.
+    pub(super) fn texts(&mut self) -> Texts {
         self.words.number(BOUNDARY.as_bytes());
         self.words.number(SUBFIELD_MARK.to_string().as_bytes());
         let Self {
             words,
             keys,
-            docids,
             pairs,
             builder,
             room,
             ..
         } = self;
-        let (sorted_words, sorted_keys, sorted_docids) =
-            (words.sorted(), keys.sorted(), docids.sorted());
+        let (sorted_words, sorted_keys) = (words.sorted(), keys.sorted());
         for word in &mut self.log {
             *word = words.place(*word & !BEGINS) | *word & BEGINS;
         }
@@ -228,34 +236,25 @@ impl Notes {
         let of_words = room.of_words(&occurrences, builder);
         let of_pairs = room.of_keys(&mut self.of_pairs, pairs, builder);
         let of_keys = room.of_keys(&mut self.of_keys, keys, builder);
-        let of_docids = room.of_keys(&mut self.of_docids, docids, builder);
         let classes = self.classes.indexes.as_slice();
-        let segment = Segment {
+        let texts = Texts {
             words: Lexicon::new(sorted_words, of_words, classes).with_wholes(&frequent, classes),
             frequent: frequent.into(),
             pairs: Lexicon::new(sorted_pairs, of_pairs, classes),
             keys: Lexicon::new(sorted_keys, of_keys, classes),
-            docids: Lexicon::new(sorted_docids, of_docids, classes),
             classes: classes.into(),
             not_filed: self.not_filed.as_slice().into(),
-            ..segment
         };
         self.clear();
-        segment
+        texts
     }
 
     fn clear(&mut self) {
-        let interners = [
-            &mut self.words,
-            &mut self.keys,
-            &mut self.docids,
-            &mut self.pairs,
-        ];
+        let interners = [&mut self.words, &mut self.keys, &mut self.pairs];
         interners.into_iter().for_each(Interner::clear);
         self.texts.clear();
         self.log.clear();
         self.of_keys.clear();
-        self.of_docids.clear();
         self.of_pairs.clear();
         self.not_filed.clear();
         self.classes = Classes::default();

@@ -131,7 +131,7 @@ fn steps<'a>(
     work: &mut Work,
 ) -> Result<Vec<Step<'a>>, Exhausted> {
     let single = segment.dictionary(Terms::Words(index));
-    let pairs = segment.pairs.of(&segment.classes, index);
+    let pairs = segment.pairs(index);
     let frequent = |place: usize| match words.get(place) {
         Some(Pattern::Exact(word)) if segment.is_frequent(word) => Some(*word),
         _ => None,

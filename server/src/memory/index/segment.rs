@@ -1,4 +1,5 @@
-//! A part of a backend's records with its own indexes, built once and not changed afterwards.
+//! A part of a backend's records with its own indexes, built once and not changed afterwards: docids at once, texts perhaps only
+//! when they are first looked at.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -6,19 +7,31 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use z3950_asn1::oid::{Oid, USMARC};
 
-use super::Terms;
+use super::builder::{Rules, texts};
 use super::dictionary::{Dictionary, Lexicon};
 use super::postings::at;
+use super::{DOCIDS, Terms};
 use crate::memory::fields::{IndexId, IndexSet};
 
 /// At most 65,536 records and what they are found by.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::memory) struct Segment {
     pub(super) records: Box<[Stored]>,
     /// The syntaxes of the records.
     pub(super) syntaxes: Vec<Oid>,
     /// The records of each database, by its number; ascending, and together all records.
     pub(super) databases: Vec<(u16, Range<usize>)>,
+    pub(super) docids: Lexicon,
+    pub(super) rules: Rules,
+    /// Made of the records, if they are not there.
+    pub(super) texts: OnceLock<Texts>,
+    /// For each index, once it has been sorted by: the first entry of each record.
+    pub(super) first_keys: Box<[OnceLock<Box<[FirstKey]>>]>,
+}
+
+/// What the records of a segment are found by, but for their docids.
+#[derive(Debug)]
+pub(super) struct Texts {
     /// The indexes of each class of texts.
     pub(super) classes: Box<[IndexSet]>,
     /// Single words of texts; what they are in are texts by their classes.
@@ -29,11 +42,8 @@ pub(in crate::memory) struct Segment {
     pub(super) pairs: Lexicon,
     /// Whole entries. The place of one is how many entries of its record are before it.
     pub(super) keys: Lexicon,
-    pub(super) docids: Lexicon,
     /// The places of entries, ascending, whose first octets do not count when they are sorted, and how many those are.
     pub(super) not_filed: Box<[(u32, u8)]>,
-    /// For each index, once it has been sorted by: the first entry of each record.
-    pub(super) first_keys: Box<[OnceLock<Box<[FirstKey]>>]>,
 }
 
 /// What a record is sorted by.
@@ -86,19 +96,37 @@ impl Segment {
         self.databases.get(found).map(|(database, _)| *database)
     }
 
+    /// What the records are found by; it may have to be made first, on this thread or another.
+    pub(super) fn texts(&self) -> &Texts {
+        self.texts.get_or_init(|| texts(&self.rules, &self.records))
+    }
+
     /// The terms of an index.
     pub(super) fn dictionary(&self, terms: Terms) -> Dictionary<'_> {
         match terms {
-            Terms::Words(index) => self.words.of(&self.classes, index),
-            Terms::Keys(IndexId::DOCID) => self.docids.of(&self.classes, IndexId::DOCID),
-            Terms::Keys(index) => self.keys.of(&self.classes, index),
+            Terms::Keys(IndexId::DOCID) => self.docids.of(DOCIDS, IndexId::DOCID),
+            Terms::Keys(index) => {
+                let texts = self.texts();
+                texts.keys.of(&texts.classes, index)
+            }
+            Terms::Words(index) => {
+                let texts = self.texts();
+                texts.words.of(&texts.classes, index)
+            }
         }
     }
 
-    /// Whether a word is one of [`Segment::frequent`].
+    /// The pairs of frequent words, as terms of an index.
+    pub(super) fn pairs(&self, index: IndexId) -> Dictionary<'_> {
+        let texts = self.texts();
+        texts.pairs.of(&texts.classes, index)
+    }
+
+    /// Whether a word is one of [`Texts::frequent`].
     pub(super) fn is_frequent(&self, word: &str) -> bool {
-        let term = self.words.strings().find(word.as_bytes());
-        term.is_some_and(|term| self.frequent.binary_search(&term).is_ok())
+        let texts = self.texts();
+        let term = texts.words.strings().find(word.as_bytes());
+        term.is_some_and(|term| texts.frequent.binary_search(&term).is_ok())
     }
 
     /// The first key of a record in an index, which it is sorted by: without what is not filed, unless that is all of it.
@@ -135,10 +163,11 @@ impl Segment {
                 });
             }
         }
+        let not_filed = &self.texts().not_filed;
         for (record, (first, place)) in (0..=u16::MAX).zip(column.iter_mut().zip(places)) {
             let here = at(record, place);
-            let found = self.not_filed.binary_search_by_key(&here, |(at, _)| *at);
-            if let Some((_, octets)) = found.ok().and_then(|found| self.not_filed.get(found)) {
+            let found = not_filed.binary_search_by_key(&here, |(at, _)| *at);
+            if let Some((_, octets)) = found.ok().and_then(|found| not_filed.get(found)) {
                 first.not_filed = *octets;
             }
         }

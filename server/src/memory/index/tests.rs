@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use regex::Regex;
-use z3950_asn1::record::{Field, MarcRecord};
+use z3950_asn1::record::{Field, MarcRecord, iso2709};
 
 use super::*;
 
@@ -362,4 +362,51 @@ fn has_phrase(fields: &[Entry<'_>], words: &[String], edges: Edges) -> bool {
             is_edge(edges.first, start, 0) && is_edge(edges.last, start + words.len(), entry.len())
         })
     })
+}
+
+#[test]
+fn texts_put_off_are_as_those_indexed_at_once() {
+    let segment = |new: fn(Rules) -> SegmentBuilder| {
+        let mut builder = new(Rules::default());
+        for (text, number) in TEXTS.iter().zip(0..) {
+            let fields = [
+                Field::control(b"001", format!("id{number}")),
+                Field::data(b"245", "14", [("a", *text)]),
+            ];
+            let record = MarcRecord {
+                fields: fields.into(),
+                ..MarcRecord::default()
+            };
+            let octets = iso2709::encode(&record).expect("short").into();
+            builder.add(0, octets, &record);
+        }
+        builder.finish()
+    };
+    let any = IndexId::ANY;
+    let terms = |segment: &Segment, terms: Terms| -> Vec<(String, usize)> {
+        let dictionary = segment.dictionary(terms);
+        let all = dictionary.terms(0..dictionary.strings().len());
+        let shown = |term| String::from_utf8_lossy(dictionary.string(term)).into_owned();
+        all.map(|term| (shown(term), dictionary.part(term).len()))
+            .collect()
+    };
+    let (at_once, put_off) = (
+        segment(SegmentBuilder::new),
+        segment(SegmentBuilder::putting_off),
+    );
+    let docids = Terms::Keys(IndexId::DOCID);
+    assert_eq!(terms(&at_once, docids), terms(&put_off, docids));
+    assert!(put_off.texts.get().is_none(), "nobody has asked for them");
+    for index in (0..8).map(IndexId) {
+        for of in [Terms::Words(index), Terms::Keys(index)] {
+            assert_eq!(terms(&at_once, of), terms(&put_off, of), "{of:?}");
+        }
+    }
+    assert!(!terms(&put_off, Terms::Words(any)).is_empty());
+    let keys = |segment: &Segment| -> Vec<Option<Vec<u8>>> {
+        let numbers = (0..=u16::MAX).take(segment.len());
+        let keys = numbers.map(|number| segment.first_key(IndexId(4), number).map(<[u8]>::to_vec));
+        keys.collect()
+    };
+    assert_eq!(keys(&at_once), keys(&put_off));
 }

@@ -14,6 +14,8 @@ use crate::memory::index::{Index, Rules, Segment, SegmentBuilder};
 
 /// Octets that are not worth a second thread.
 const SMALL: u64 = 4 * 1024 * 1024;
+/// Octets whose texts are indexed when they are first looked at, which takes some hundredths of a second.
+const FEW: u64 = 512 * 1024;
 /// Octets of files for a segment: what it takes to make one stays near the processor, and is not much.
 const OCTETS: u64 = 12 * 1024 * 1024;
 /// Beyond so many segments, they are made larger, because each is looked into by every search;
@@ -255,12 +257,15 @@ impl Batcher<'_> {
             pieces: std::mem::take(&mut self.pieces),
         };
         self.next += 1;
+        let builder = match self.octets {
+            0..=FEW => SegmentBuilder::putting_off,
+            _ => SegmentBuilder::new,
+        };
         (self.records, self.octets) = (0, 0);
         match &self.sink {
-            Sink::Here(rules, done) => push(
-                done,
-                indexed(batch, &mut SegmentBuilder::new((*rules).clone())),
-            ),
+            Sink::Here(rules, done) => {
+                push(done, indexed(batch, &mut builder((*rules).clone())));
+            }
             // Where nobody takes it, a thread has panicked, which the scope passes on.
             Sink::Threads(batches) => drop(batches.send(batch)),
         }
