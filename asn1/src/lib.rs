@@ -21,6 +21,7 @@ pub mod es;
 pub mod format;
 #[cfg(test)]
 mod hex;
+pub mod moment;
 pub mod oid;
 pub mod optional;
 pub mod query;

@@ -85,13 +85,9 @@ pub fn choose(record: &MarcRecord, named: Option<Charset>) -> Choice {
     }
 }
 
-/// Whether the record is UNIMARC or a relative of it: 100 $a is general processing data, which begins with a date.
-pub fn is_unimarc(record: &MarcRecord) -> bool {
-    unimarc_sets(record).is_some()
-}
-
-/// Where the sets are named in a UNIMARC record: the index of the field and the place in its body. And what they are.
-pub(super) fn unimarc_sets(record: &MarcRecord) -> Option<((usize, usize), [u8; 4])> {
+/// Where the sets are named in a UNIMARC record, whose 100 $a is general processing data and begins with a date: the index of
+/// the field and the place in its body. And what they are.
+pub(crate) fn unimarc_sets(record: &MarcRecord) -> Option<((usize, usize), [u8; 4])> {
     let mut fields = record.fields.iter().enumerate();
     let (index, field) = fields.find(|(_, field)| field.tag.0 == *b"100")?;
     let (place, data) = first_subfield_a(field)?;

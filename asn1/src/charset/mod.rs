@@ -32,7 +32,8 @@ use std::fmt;
 use encoding_rs::Encoding;
 use unicode_normalization::{UnicodeNormalization, is_nfc, is_nfd};
 
-pub use self::choose::{Choice, Reason, choose, is_unimarc};
+pub(crate) use self::choose::unimarc_sets;
+pub use self::choose::{Choice, Reason, choose};
 pub use self::problem::{Problem, ProblemKind};
 pub use self::record::{Converted, FieldProblem, to_charset, to_utf8};
 

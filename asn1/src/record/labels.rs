@@ -3,6 +3,7 @@
 
 use super::marc::{Field, MarcRecord, Subfield};
 use super::text::text_lossless;
+use crate::charset::unimarc_sets;
 
 /// A label, the fields it stands for, and what of them is shown.
 pub(super) struct Line {
@@ -86,10 +87,11 @@ pub(super) const fn line(
     }
 }
 
-/// Whether the tags are those of UNIMARC: a title in 200 and none in 245.
-pub(super) fn is_unimarc(record: &MarcRecord) -> bool {
+/// Whether the record is UNIMARC or a relative of it: 100 $a is its general processing data; or it has a title in 200 and none in
+/// 245.
+pub fn is_unimarc(record: &MarcRecord) -> bool {
     let has = |tag: &str| record.fields_by_tag(tag).next().is_some();
-    has("200") && !has("245")
+    unimarc_sets(record).is_some() || has("200") && !has("245")
 }
 
 /// The tag, or for a field in another script the tag that its `$6` links to (MARC 21 Appendix A: `$6 245-01/$1`).

@@ -52,6 +52,7 @@ mod mutation;
 pub use self::brief::brief_text;
 pub use self::form::{Form, WriteError};
 pub use self::iso2709::{Iso2709Error, Parsed, Repair, RepairKind};
+pub use self::labels::is_unimarc;
 pub use self::marc::{
     FIELD_TERMINATOR, Field, Leader, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Subfield,
     Subfields, Tag,

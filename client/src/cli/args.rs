@@ -19,7 +19,8 @@ use crate::url::{GopherUrl, Kind, classify};
 
 pub(super) use self::connection::Connection;
 pub(super) use self::services::{
-    Add, Decode, Given, Language, Lookup, Probe, Scan, Search, Shell, TARGET, Targets, syntax,
+    Add, Asked, Decode, Given, Language, Lookup, Probe, Scan, Search, Shell, TARGET, Targets,
+    syntax,
 };
 pub(super) use self::url::{Build, Reading, Texts, Url};
 

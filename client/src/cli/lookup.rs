@@ -15,9 +15,7 @@ use crate::lookup::{
 };
 use crate::render::shown;
 use crate::result_set::ResultSetOptions;
-use crate::service::present::PresentOptions;
 use crate::service::records::ResultRecord;
-use crate::service::search::SearchOptions;
 
 /// The keys that the envelope has beside those of every command.
 const KEYS: [&str; 4] = ["identifier", "position", "terms", "matched"];
@@ -57,21 +55,9 @@ pub(super) async fn run(
 }
 
 fn options(arguments: &Lookup, place: &Place) -> LookupOptions {
-    let asked = &arguments.asked;
-    let profile = &place.resolved.profile;
-    let element_set = asked.element_set.as_ref().or(profile.element_set.as_ref());
-    let present = PresentOptions {
-        element_set: element_set.map(|name| name.as_str().into()),
-        record_syntax: Some(place.syntax(asked.syntax)),
-        ..PresentOptions::default()
-    };
+    let (search, present) = place.options(&arguments.asked);
     LookupOptions {
-        search: SearchOptions {
-            databases: place.resolved.databases.clone(),
-            element_set: present.element_set.clone(),
-            record_syntax: present.record_syntax,
-            ..SearchOptions::default()
-        },
+        search,
         records: ResultSetOptions {
             present,
             ..ResultSetOptions::default()

@@ -19,7 +19,6 @@ use crate::client::Lease;
 use crate::error::{Error, Phase};
 use crate::profile::Attributes;
 use crate::result_set::{ResultSet, ResultSetOptions};
-use crate::service::present::PresentOptions;
 use crate::service::records::ResultRecord;
 use crate::service::search::SearchOptions;
 use crate::service::sort::key_by_attributes;
@@ -102,27 +101,13 @@ struct Spot {
 
 impl Spot {
     fn new(arguments: &Search, place: Place) -> Self {
-        let asked = &arguments.asked;
-        let profile = &place.resolved.profile;
-        let element_set = asked.element_set.as_ref().or(profile.element_set.as_ref());
-        let present = PresentOptions {
-            element_set: element_set.map(|name| name.as_str().into()),
-            record_syntax: Some(place.syntax(asked.syntax)),
-            ..PresentOptions::default()
-        };
+        let (search, present) = place.options(&arguments.asked);
+        let chunk = place.resolved.profile.chunk.map_or(CHUNK, u64::from);
         Self {
-            search: SearchOptions {
-                databases: place.resolved.databases.clone(),
-                element_set: present.element_set.clone(),
-                record_syntax: present.record_syntax,
-                ..SearchOptions::default()
-            },
+            search,
             options: ResultSetOptions {
                 present,
-                chunk_size: profile
-                    .chunk
-                    .map_or(CHUNK, u64::from)
-                    .clamp(1, arguments.count.max(1)),
+                chunk_size: chunk.clamp(1, arguments.count.max(1)),
                 ..ResultSetOptions::default()
             },
             place,

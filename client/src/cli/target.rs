@@ -7,7 +7,7 @@ use z3950_asn1::apdu::{DatabaseName, Operand, RpnQuery, RpnStructure, Term};
 use z3950_asn1::charset::Charset;
 use z3950_asn1::oid::{Oid, USMARC};
 
-use super::args::Global;
+use super::args::{Asked, Global};
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use super::{client, connection, explain, timeouts};
@@ -17,6 +17,8 @@ use crate::error::Error;
 use crate::profile::{CredentialsError, Profiles, Resolved};
 use crate::render::shown;
 use crate::service::init::InitOptions;
+use crate::service::present::PresentOptions;
+use crate::service::search::SearchOptions;
 use crate::session::{Session, SessionOptions};
 
 /// What is searched where neither target nor profile names a database.
@@ -160,6 +162,24 @@ impl Place {
         given
             .or(self.resolved.profile.record_syntax)
             .unwrap_or(USMARC)
+    }
+
+    /// How to search there for such records as are asked for, and how to have them presented.
+    pub(super) fn options(&self, asked: &Asked) -> (SearchOptions, PresentOptions) {
+        let of_profile = self.resolved.profile.element_set.as_ref();
+        let element_set = asked.element_set.as_ref().or(of_profile);
+        let present = PresentOptions {
+            element_set: element_set.map(|name| name.as_str().into()),
+            record_syntax: Some(self.syntax(asked.syntax)),
+            ..PresentOptions::default()
+        };
+        let search = SearchOptions {
+            databases: self.resolved.databases.clone(),
+            element_set: present.element_set.clone(),
+            record_syntax: present.record_syntax,
+            ..SearchOptions::default()
+        };
+        (search, present)
     }
 
     /// The character set its records are in, if the command line or the profile knows.

@@ -4,7 +4,6 @@
 mod lookup;
 mod packages;
 mod tasks;
-mod time;
 
 pub(crate) use self::lookup::{Rules, find};
 pub use self::packages::PackageDatabase;

@@ -9,10 +9,10 @@ use z3950_asn1::apdu::{AllowableFunction, Permission};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::codec::encode_value;
 use z3950_asn1::es::{TaskPackage, TaskParameters, TaskStatus};
+use z3950_asn1::moment::Moment;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::{GeneralizedTime, InternationalString};
 
-use super::time;
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::result_sets::ResultSet;
 
@@ -138,7 +138,7 @@ impl Tasks {
 
     /// The time, for the package of a task that begins now.
     pub(crate) fn now(&self) -> GeneralizedTime {
-        time::generalized((self.clock)())
+        Moment::from((self.clock)()).generalized()
     }
 
     /// Whether a task of that kind could be added for the owner: asked before it is carried out.

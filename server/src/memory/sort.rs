@@ -9,7 +9,7 @@ use z3950_asn1::apdu::{
     CaseSensitivity, MissingValueAction, SortElement, SortKey, SortKeySpec, SortRelation,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::charset::is_unimarc;
+use z3950_asn1::record::is_unimarc;
 use z3950_asn1::record::{MarcRecord, Tag, iso2709};
 
 use super::attributes::sort_index;

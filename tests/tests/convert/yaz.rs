@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use z3950_asn1::charset::{Charset, Form, Options, is_unimarc, to_utf8};
-use z3950_asn1::record::{MarcRecord, iso2709, marcline};
+use z3950_asn1::charset::{Charset, Form, Options, to_utf8};
+use z3950_asn1::record::{MarcRecord, is_unimarc, iso2709, marcline};
 use z3950_tests::peer::find;
 
 use crate::{files, records};

@@ -1,6 +1,7 @@
 //! What is wrong with a record that could be read: beyond repairs, what other programs will stumble over.
 
-use z3950_asn1::charset::{Converted, Reason, is_unimarc};
+use z3950_asn1::charset::{Converted, Reason};
+use z3950_asn1::record::is_unimarc;
 use z3950_asn1::record::{Field, MarcRecord, iso2709};
 
 /// The faults of a record, in words. `found` is the record as it stands in the input, `converted` the same in UTF-8.

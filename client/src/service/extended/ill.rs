@@ -1,12 +1,13 @@
 //! ILL-Requests for item orders: the loan of what a MARC record describes, made in version 1 of the protocol
 //! (ISO 10161-1, ILL-Request; it travels as Z39.50-2003 Appendix EXT.4 says).
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use z3950_asn1::apdu::External;
 use z3950_asn1::codec::encode_value;
 use z3950_asn1::codec::frame::{CONSTRUCTED, Header, Length};
 use z3950_asn1::error::EncodeError;
+use z3950_asn1::moment::Moment;
 use z3950_asn1::oid::ILL;
 use z3950_asn1::record::MarcRecord;
 use z3950_asn1::record::dublin_core::elements;
@@ -30,7 +31,8 @@ const NEITHER: u8 = 3;
 /// # Errors
 /// Only for values that no BER can carry.
 pub fn ill_request(record: &MarcRecord, now: SystemTime) -> Result<Option<External>, EncodeError> {
-    let (date, time) = date_and_time(now);
+    let moment = Moment::from(now);
+    let (date, time) = (moment.date_digits(), moment.time_digits());
     let transaction = [text(1, GROUP)?, text(2, &format!("{date}{time}"))?];
     let moment = put(
         0xa0,
@@ -132,55 +134,12 @@ fn put(identifier: u8, contents: &[Vec<u8>]) -> Vec<u8> {
     octets
 }
 
-/// `YYYYMMDD` and `HHMMSS` of Coordinated Universal Time.
-fn date_and_time(now: SystemTime) -> (String, String) {
-    let seconds = now
-        .duration_since(UNIX_EPOCH)
-        .as_ref()
-        .map_or(0, Duration::as_secs);
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Years begin in March, so that the day a leap year has more is the last one.
-    let day = days + 719_468;
-    let (era, day) = (day / 146_097, day % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 {
-        (month + 3, 0)
-    } else {
-        (month - 9, 1)
-    };
-    let year = era * 400 + year + next;
-    (
-        format!("{year:04}{month:02}{day:02}"),
-        format!(
-            "{:02}{:02}{:02}",
-            second / 3600,
-            second / 60 % 60,
-            second % 60
-        ),
-    )
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::UNIX_EPOCH;
+
     use super::*;
     use z3950_asn1::record::{Field, Leader};
-
-    #[test]
-    fn moments_are_days_of_the_calendar() {
-        for (seconds, date, time) in [
-            (0, "19700101", "000000"),
-            (951_782_399, "20000228", "235959"),
-            (951_782_400, "20000229", "000000"),
-            (1_709_251_199, "20240229", "235959"),
-            (4_107_542_400, "21000301", "000000"),
-        ] {
-            let now = UNIX_EPOCH + Duration::from_secs(seconds);
-            assert_eq!(date_and_time(now), (date.into(), time.into()));
-        }
-    }
 
     #[test]
     fn a_record_becomes_a_request_for_its_loan() {

@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use z3950_asn1::charset::{Charset, choose, is_unimarc};
-use z3950_asn1::record::{Field, MarcRecord, Tag};
+use z3950_asn1::charset::{Charset, choose};
+use z3950_asn1::record::{Field, MarcRecord, Tag, is_unimarc};
 
 use super::format::{FIRST_DIGIT, Format, NO_CODE, Rule, Rules, Slots, slot};
 use super::key::Kind;
