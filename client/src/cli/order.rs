@@ -5,12 +5,13 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use clap::{Args, ValueEnum};
 use z3950_asn1::apdu::{External, OperationStatus, Query, RpnQuery};
 use z3950_asn1::es::item_order::{Billing, Contact, PaymentMethod};
 use z3950_asn1::oid::XML;
-use z3950_asn1::record::sutrs_external;
+use z3950_asn1::record::{RetrievedRecord, sutrs_external};
 
 use super::args::{Global, Language, TARGET};
 use super::envelope::Envelope;
@@ -19,8 +20,10 @@ use super::output::{Failure, Output};
 use super::target::{Place, Reach, Unanswered};
 use super::task::{self, Tasking};
 use super::{Interrupt, query, report};
-use crate::error::{Error, Phase};
-use crate::service::extended::{Order as Ordered, TaskResult, ill_request_of};
+use crate::error::{Diagnostics, Error, Phase};
+use crate::service::extended::{Order as Ordered, TaskResult, ill_request_for, ill_request_of};
+use crate::service::present::PresentOptions;
+use crate::service::records::ResultRecord;
 use crate::service::search::{DEFAULT_RESULT_SET, SearchOptions};
 use crate::session::Session;
 
@@ -56,6 +59,10 @@ pub(super) struct Order {
     /// A request in a file: an XML document, or the octets of an ILL-Request of ISO 10161; - is standard input.
     #[arg(long, value_name = "FILE")]
     request: Option<PathBuf>,
+
+    /// Request a loan of the record: its author, title and numbers as an ILL-Request of ISO 10161.
+    #[arg(long, requires = "query", conflicts_with = "request")]
+    ill: bool,
 
     /// A supplemental description in a file: an XML document, or text; - is standard input.
     #[arg(long, value_name = "FILE")]
@@ -203,6 +210,15 @@ async fn perform(
         (Some(_), item) => Some(item.unwrap_or(1)),
     };
     order.item = position.map(|position| (DEFAULT_RESULT_SET.into(), position));
+    if let Some(position) = position.filter(|_| arguments.ill) {
+        match loan(&session, place, position).await? {
+            Ok(request) => order.request = request,
+            Err(words) => {
+                let words = format!("{words}, so nothing was ordered");
+                return Ok(not_ordered(hits, Exit::Refused, "NoRequest", words));
+            }
+        }
+    }
     let task = order.task();
     let task = task.map_err(|error| Error::fault(Phase::ExtendedServices, error))?;
     let result = session
@@ -230,6 +246,32 @@ async fn search(session: &Session, place: &Place, query: RpnQuery) -> Result<u64
     };
     let found = session.search(Query::Type1(query), &options).await?;
     Ok(found.hits)
+}
+
+/// The request for a loan of the record at a position, or why there is none.
+async fn loan(
+    session: &Session,
+    place: &Place,
+    position: i64,
+) -> Result<Result<Option<External>, String>, Error> {
+    let options = PresentOptions {
+        record_syntax: Some(place.syntax(None)),
+        ..PresentOptions::default()
+    };
+    let position = u64::try_from(position).unwrap_or(1);
+    let presented = session.present(position, 1, &options).await?;
+    let record = match presented.records.into_iter().next() {
+        Some(ResultRecord::Record { external, .. }) => RetrievedRecord::of(&external),
+        Some(ResultRecord::Diagnostic { diagnostic, .. }) => {
+            return Ok(Err(Diagnostics(vec![diagnostic]).to_string()));
+        }
+        None => return Ok(Err("the server sent no record".to_owned())),
+    };
+    let RetrievedRecord::Marc(octets) = record else {
+        return Ok(Err("the record is no MARC record".to_owned()));
+    };
+    let request = ill_request_for(&octets, place.charset(None), SystemTime::now());
+    Ok(request.map_err(|error| report::chain(&error)))
 }
 
 /// What became of the order, with the package of its task.

@@ -5,19 +5,17 @@ use std::io::Read;
 use std::time::SystemTime;
 
 use z3950_asn1::apdu::External;
-use z3950_asn1::charset::{Options, to_utf8};
 use z3950_asn1::es::update::{Action, RecordId};
 use z3950_asn1::oid::{self, Oid};
-use z3950_asn1::record::iso2709;
 
 use super::command::{Answer, Stop};
 use super::search::say_diagnostics;
 use super::state::State;
 use super::waiting::request;
 use crate::cli::output::Output;
-use crate::cli::{Exit, task_lines};
+use crate::cli::{Exit, chain, task_lines};
 use crate::service::extended::{
-    DatabaseUpdate, Order, Task, TaskOptions, TaskResult, UpdateVersion, ill_request,
+    DatabaseUpdate, Order, Task, TaskOptions, TaskResult, UpdateVersion, ill_request_for,
     ill_request_of,
 };
 use crate::session::Session;
@@ -95,15 +93,9 @@ impl State {
 
     /// An ILL-Request for the record at a position.
     async fn request_for(&mut self, position: u64) -> Result<Option<External>, Stop> {
-        let (_, octets) = self.marc_record(position).await?;
-        let parsed = iso2709::parse(&octets);
-        let parsed = parsed.map_err(|error| Stop::wrong(format!("the record: {error}")))?;
-        let options = Options {
-            charset: self.record_charset(),
-            ..Options::default()
-        };
-        let record = to_utf8(&parsed.record, &options).record;
-        ill_request(&record, SystemTime::now()).map_err(|error| Stop::wrong(error.to_string()))
+        let (_, record) = self.marc_record(position).await?;
+        let request = ill_request_for(&record, self.record_charset(), SystemTime::now());
+        request.map_err(|error| Stop::wrong(chain(&error)))
     }
 
     pub(super) async fn xml_service(&mut self, text: &str, output: &mut Output) -> Answer {

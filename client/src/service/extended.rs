@@ -18,7 +18,7 @@ use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::types::InternationalString;
 
 pub use self::export::{Delivery, Export};
-pub use self::ill::{ill_request, ill_request_of};
+pub use self::ill::{IllError, ill_request, ill_request_for, ill_request_of};
 pub use self::order::Order;
 pub use self::periodic::PeriodicQuery;
 pub use self::persistent::{KeptQuery, KeptResultSet};

@@ -3,15 +3,17 @@
 
 use std::time::SystemTime;
 
+use bytes::Bytes;
 use z3950_asn1::apdu::External;
+use z3950_asn1::charset::{Charset, Options, to_utf8};
 use z3950_asn1::codec::encode_value;
 use z3950_asn1::codec::frame::{CONSTRUCTED, Header, Length};
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::moment::Moment;
 use z3950_asn1::oid::ILL;
-use z3950_asn1::record::MarcRecord;
 use z3950_asn1::record::dublin_core::elements;
 use z3950_asn1::record::standard_number::{Isbn, Issn};
+use z3950_asn1::record::{Iso2709Error, MarcRecord, iso2709};
 use z3950_asn1::types::{Any, InternationalString};
 
 /// What the order is part of, as transaction-group-qualifier.
@@ -62,6 +64,36 @@ pub fn ill_request(record: &MarcRecord, now: SystemTime) -> Result<Option<Extern
     // The module has explicit tags: the application tag stands around the sequence.
     let request = put(0x61, &[put(0x30, &contents)]);
     Ok(Any::new(request).map(|request| External::single_asn1_type(ILL, request)))
+}
+
+/// The same for a record as a server sent it, in the character set given or that which the record names.
+///
+/// # Errors
+/// See [`IllError`].
+pub fn ill_request_for(
+    record: &Bytes,
+    charset: Option<Charset>,
+    now: SystemTime,
+) -> Result<Option<External>, IllError> {
+    let parsed = iso2709::parse(record)?;
+    let options = Options {
+        charset,
+        ..Options::default()
+    };
+    let record = to_utf8(&parsed.record, &options).record;
+    Ok(ill_request(&record, now)?)
+}
+
+/// Why there is no ILL-Request for a record.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IllError {
+    /// It is no record.
+    #[error("the record cannot be read")]
+    Record(#[from] Iso2709Error),
+    /// It has values that no BER can carry.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
 }
 
 /// The octets of an ILL-Request made elsewhere; `None` where they are not one constructed BER value, as every APDU of
