@@ -17,7 +17,7 @@ const SMALL: u64 = 4 * 1024 * 1024;
 /// Octets whose texts are indexed when they are first looked at, which takes some hundredths of a second.
 const FEW: u64 = 512 * 1024;
 /// Octets of files for a segment: what it takes to make one stays near the processor, and is not much.
-const OCTETS: u64 = 12 * 1024 * 1024;
+const OCTETS: u64 = 20 * 1024 * 1024;
 /// Beyond so many segments, they are made larger, because each is looked into by every search;
 const SEGMENTS: u64 = 64;
 /// but not larger than this.
