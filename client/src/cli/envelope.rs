@@ -66,7 +66,7 @@ pub(super) struct Envelope(Map<String, Value>);
 impl Envelope {
     /// An answer from a server, to a command with these keys of its own; all are null at first.
     pub(super) fn new(host: &Host, port: u16, databases: Vec<String>, own: &[&str]) -> Self {
-        let keys = KEYS.iter().chain(own);
+        let keys = ["v"].iter().chain(own).chain(&KEYS);
         let nulls = keys.map(|key| ((*key).to_owned(), Value::Null)).collect();
         Self(nulls)
             .with("v", VERSION)
