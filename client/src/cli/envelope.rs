@@ -78,7 +78,8 @@ impl Envelope {
     /// An answer from a target, which has the key `target` beside those given.
     pub(super) fn of(place: &Place, own: &[&str]) -> Self {
         let endpoint = &place.resolved.endpoint;
-        Self::new(&endpoint.host(), endpoint.port(), place.databases(), own)
+        let own = [&["target"], own].concat();
+        Self::new(&endpoint.host(), endpoint.port(), place.databases(), &own)
             .with("target", place.text.as_str())
     }
 
