@@ -13,7 +13,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let target = ["OS", "ENV", "ARCH"].map(|what| env::var(format!("CARGO_CFG_TARGET_{what}")));
     let target = target.map(Result::unwrap_or_default);
-    if let ["linux", "gnu", "x86_64" | "aarch64"] = target.each_ref().map(String::as_str) {
+    if let ["linux", "gnu", "x86_64"] = target.each_ref().map(String::as_str) {
         println!("cargo::rustc-link-arg-bins=-no-pie");
         if has_unwinder() {
             println!("cargo::rustc-link-arg-bins=-Wl,--whole-archive,-lgcc_eh,--no-whole-archive");
