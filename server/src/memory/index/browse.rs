@@ -48,7 +48,7 @@ impl Index {
         work: &mut Work,
     ) -> Result<Browsed, Exhausted> {
         let seen = Seen::default();
-        let work = &mut Effort { work, seen };
+        let effort = &mut Effort { work, seen };
         let (mut up, mut down) = (Vec::new(), Vec::new());
         for (number, segment, _) in self.segments() {
             let dictionary = segment.dictionary(browse.terms);
@@ -71,15 +71,15 @@ impl Index {
             up.push(cursor(start..strings.len()));
             down.push(cursor(floor..start));
         }
-        up.iter_mut().try_for_each(|cursor| cursor.up(work))?;
-        down.iter_mut().try_for_each(|cursor| cursor.down(work))?;
-        let after = taken(&mut up, browse.after, browse.step, work, next_up)?;
+        up.iter_mut().try_for_each(|cursor| cursor.up(effort))?;
+        down.iter_mut().try_for_each(|cursor| cursor.down(effort))?;
+        let after = taken(&mut up, browse.after, browse.step, effort, next_up)?;
         // Those before are counted from the first of the others on.
         let mut left_out = 0;
-        while left_out < browse.step && next_down(&mut down, work)?.is_some() {
+        while left_out < browse.step && next_down(&mut down, effort)?.is_some() {
             left_out += 1;
         }
-        let mut before = taken(&mut down, browse.before, browse.step, work, next_down)?;
+        let mut before = taken(&mut down, browse.before, browse.step, effort, next_down)?;
         before.reverse();
         let exact = after.first().is_some_and(|(term, _)| term == browse.start);
         Ok(Browsed {
@@ -121,19 +121,19 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn up(&mut self, work: &mut Effort<'_>) -> Result<(), Exhausted> {
+    fn up(&mut self, effort: &mut Effort<'_>) -> Result<(), Exhausted> {
         let term = self.dictionary.first(self.left.clone());
         let behind = term.map_or(self.left.end, |term| term + 1);
-        work.spend((behind - self.left.start) as usize / STRINGS_A_UNIT)?;
+        effort.spend((behind - self.left.start) as usize / STRINGS_A_UNIT)?;
         self.left.start = behind;
         self.stand_at(term);
         Ok(())
     }
 
-    fn down(&mut self, work: &mut Effort<'_>) -> Result<(), Exhausted> {
+    fn down(&mut self, effort: &mut Effort<'_>) -> Result<(), Exhausted> {
         let term = self.dictionary.last(self.left.clone());
         let end = term.unwrap_or(self.left.start);
-        work.spend((self.left.end - end) as usize / STRINGS_A_UNIT)?;
+        effort.spend((self.left.end - end) as usize / STRINGS_A_UNIT)?;
         self.left.end = end;
         self.stand_at(term);
         Ok(())
@@ -153,18 +153,18 @@ fn taken<'a>(
     cursors: &mut [Cursor<'a>],
     most: usize,
     step: usize,
-    work: &mut Effort<'_>,
+    effort: &mut Effort<'_>,
     next: Step<'a>,
 ) -> Result<Vec<Counted>, Exhausted> {
     let mut terms = Vec::new();
     while terms.len() < most {
-        let Some(term) = next(cursors, work)? else {
+        let Some(term) = next(cursors, effort)? else {
             break;
         };
         terms.push(term);
         if terms.len() < most {
             for _ in 0..step {
-                if next(cursors, work)?.is_none() {
+                if next(cursors, effort)?.is_none() {
                     break;
                 }
             }
@@ -175,27 +175,27 @@ fn taken<'a>(
 
 fn next_up(
     cursors: &mut [Cursor<'_>],
-    work: &mut Effort<'_>,
+    effort: &mut Effort<'_>,
 ) -> Result<Option<Counted>, Exhausted> {
-    next(cursors, work, |one, other| one < other, Cursor::up)
+    next(cursors, effort, |one, other| one < other, Cursor::up)
 }
 
 fn next_down(
     cursors: &mut [Cursor<'_>],
-    work: &mut Effort<'_>,
+    effort: &mut Effort<'_>,
 ) -> Result<Option<Counted>, Exhausted> {
-    next(cursors, work, |one, other| one > other, Cursor::down)
+    next(cursors, effort, |one, other| one > other, Cursor::down)
 }
 
 /// The nearest term that any record has; then the cursors are behind it.
 fn next<'a>(
     cursors: &mut [Cursor<'a>],
-    work: &mut Effort<'_>,
+    effort: &mut Effort<'_>,
     is_nearer: impl Fn(&[u8], &[u8]) -> bool,
     go: impl Fn(&mut Cursor<'a>, &mut Effort<'_>) -> Result<(), Exhausted>,
 ) -> Result<Option<Counted>, Exhausted> {
     loop {
-        work.spend(cursors.len())?;
+        effort.spend(cursors.len())?;
         let strings = cursors.iter().filter_map(|cursor| Some(cursor.next?.1));
         let nearest = strings.reduce(|nearest, string| match is_nearer(string, nearest) {
             true => string,
@@ -209,8 +209,8 @@ fn next<'a>(
             if let Some((term, string)) = cursor.next
                 && string == nearest
             {
-                count += cursor.count(term, &mut work.seen);
-                go(cursor, work)?;
+                count += cursor.count(term, &mut effort.seen);
+                go(cursor, effort)?;
             }
         }
         if count > 0 {
