@@ -2,7 +2,8 @@
 //! loader's share is the largest. The library and all tests are linked as everywhere.
 //!
 //! - At a fixed address: to relocate a program of this size takes a tenth of a lookup, at every start anew. What is given up
-//!   for it, an address that nobody can guess, guards memory that this program, all in safe Rust, does not lose hold of.
+//!   for it is an address that nobody can guess, a second line of defence: nothing here is `unsafe`, but parts of the libraries
+//!   below are. The server keeps it.
 //! - With the unwinder inside it, and not in a library to be found, mapped and relocated.
 
 use std::env;
