@@ -47,6 +47,8 @@ struct Open {
 
 /// Octets that most APDUs do not exceed, records apart.
 const USUAL_SIZE: usize = 256;
+/// Constructed values that most APDUs do not exceed, records apart.
+const USUAL_MARKS: usize = 8;
 /// The largest length, and tag number, that takes one octet.
 const SHORT: usize = 127;
 
@@ -56,7 +58,7 @@ impl<'a> Encoder<'a> {
     pub(super) fn new(lent: Vec<&'a [u8]>) -> Self {
         Self {
             octets: Vec::with_capacity(USUAL_SIZE),
-            marks: Vec::new(),
+            marks: Vec::with_capacity(USUAL_MARKS),
             inserted: 0,
             lent: lent.into_iter().peekable(),
         }
