@@ -55,12 +55,12 @@ pub(super) async fn write(
     within(limit, stream.flush()).await
 }
 
-/// What comes of some work within `limit`; what is done at once needs no clock.
+/// What comes of some work within `limit`. What is done at once needs no clock, and has no room for one.
 async fn within<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     let mut work = pin!(work);
     match poll_immediate(work.as_mut()).await {
         Some(done) => done,
-        None => timeout(limit, work).await?,
+        None => Box::pin(timeout(limit, work)).await?,
     }
 }
 

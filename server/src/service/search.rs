@@ -11,7 +11,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 
 use super::composition;
 use super::count;
-use super::pack::{Sizes, pack};
+use super::pack::{Packed, Sizes, pack};
 use super::query::rpn;
 use super::resource::{self, Held};
 use super::search_info;
@@ -31,7 +31,7 @@ pub(crate) async fn answer(association: &mut Association, request: &SearchReques
         Err(diagnostic) => return failed(diagnostic).into(),
     };
     association.usage.found = set.hits.len();
-    let response = response(association, request, &set, found).await;
+    let response = response(association, request, &set, &found).await;
     association.usage.records += usize::try_from(response.number_of_records_returned).unwrap_or(0);
     if !resource::is_to_be_asked(association, set.hits.len()) {
         return response.into();
@@ -111,20 +111,24 @@ async fn response(
     association: &Association,
     request: &SearchRequest,
     set: &ResultSet,
-    found: Found,
+    found: &Found,
 ) -> SearchResponse {
-    let hits = set.hits.len();
-    let additional_search_info = search_info::information(association, &found);
-    if let Some(interrupted) = found.interrupted {
+    let records = match found.interrupted {
+        None => records(association, request, set).await,
+        Some(_) => None,
+    };
+    let result_count = count(set.hits.len());
+    let additional_search_info = search_info::information(association, found);
+    if let Some(interrupted) = &found.interrupted {
         return SearchResponse {
-            result_count: count(hits),
+            result_count,
             result_set_status: Some(ResultSetStatus::SUBSET),
             additional_search_info,
-            ..failed(interrupted)
+            ..failed(interrupted.clone())
         };
     }
     let mut response = SearchResponse {
-        result_count: count(hits),
+        result_count,
         next_result_set_position: 1,
         search_status: true,
         result_set_status: found.estimate.then_some(ResultSetStatus::ESTIMATE),
@@ -132,39 +136,41 @@ async fn response(
         additional_search_info,
         ..SearchResponse::default()
     };
-    let (number, element_sets) = records_wanted(request, hits);
-    if number == 0 {
-        return response;
-    }
-    let syntax = request.preferred_record_syntax;
-    let packed = match composition::of_names(&*set.backend, syntax, element_sets) {
-        Ok(composition) => {
-            let wanted = set.hits.ids(0..number.min(most_records(association)));
-            pack(
-                association,
-                set,
-                wanted,
-                &composition,
-                &Sizes::of(association),
-            )
-            .await
-        }
-        Err(diagnostic) => Err(diagnostic),
-    };
-    match packed {
-        Ok(packed) => {
+    match records {
+        None => {}
+        Some(Ok(packed)) => {
             let returned = count(packed.records);
             response.number_of_records_returned = returned;
             response.next_result_set_position = returned.saturating_add(1);
             response.present_status = Some(packed.status);
             response.records = Records::ResponseRecords(packed.last).into();
         }
-        Err(diagnostic) => {
+        Some(Err(diagnostic)) => {
             response.present_status = Some(PresentStatus::FAILURE);
             response.records = Records::NonSurrogateDiagnostic(diagnostic).into();
         }
     }
     response
+}
+
+/// The records that the answer to a search is to bring along; `None` if it is to bring none.
+async fn records(
+    association: &Association,
+    request: &SearchRequest,
+    set: &ResultSet,
+) -> Option<Result<Packed, Diagnostic>> {
+    let (number, element_sets) = records_wanted(request, set.hits.len());
+    if number == 0 {
+        return None;
+    }
+    let syntax = request.preferred_record_syntax;
+    let composition = match composition::of_names(&*set.backend, syntax, element_sets) {
+        Ok(composition) => composition,
+        Err(diagnostic) => return Some(Err(diagnostic)),
+    };
+    let wanted = set.hits.ids(0..number.min(most_records(association)));
+    let sizes = Sizes::of(association);
+    Some(pack(association, set, wanted, &composition, &sizes).await)
 }
 
 /// Whether result sets may be called so.

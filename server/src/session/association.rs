@@ -82,7 +82,10 @@ impl Association {
                 .into(),
             Apdu::ScanRequest(request) => scan::answer(self, request).await.into(),
             Apdu::SortRequest(request) => sort::answer(self, request).await.into(),
-            Apdu::ExtendedServicesRequest(request) => extended::answer(self, request).await.into(),
+            Apdu::ExtendedServicesRequest(request) => {
+                // In a box, so that the other operations need not have its room.
+                Box::pin(extended::answer(self, request)).await.into()
+            }
             Apdu::DuplicateDetectionRequest(_) => {
                 let missing = diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "");
                 refuse::answer(request, missing)

@@ -97,14 +97,18 @@ impl Interrupt {
     /// What the backend answers, or why the operation was stopped before: condition 105 if the client had it stopped.
     pub(crate) async fn or_stopped<T>(&self, mut answer: Answer<'_, T>) -> Result<T, Diagnostic> {
         // What is there already needs nothing else.
-        let now = poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await;
-        if let Poll::Ready(answer) = now {
-            return answer;
+        match poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await {
+            Poll::Ready(answer) => return answer,
+            Poll::Pending => {}
         }
-        match select(answer, pin!(self.stopped())).await {
-            Either::Left((answer, _)) => answer,
-            Either::Right((why, _)) => Err(why),
-        }
+        // In a box, so that what is there at once need not have its room.
+        Box::pin(async {
+            match select(answer, pin!(self.stopped())).await {
+                Either::Left((answer, _)) => answer,
+                Either::Right((why, _)) => Err(why),
+            }
+        })
+        .await
     }
 
     async fn stopped(&self) -> Diagnostic {
