@@ -2,6 +2,7 @@
 //! Nothing is read while an answer is written, so a client that does not read holds up itself alone; while an operation
 //! runs, only as far ahead as it takes to notice that it is no longer wanted.
 
+mod crowd;
 mod inlet;
 mod outlet;
 mod tally;
@@ -21,6 +22,8 @@ use z3950_asn1::codec;
 use z3950_asn1::codec::dump::dump;
 use z3950_asn1::codec::frame::StreamError;
 
+pub(crate) use self::crowd::Crowd;
+use self::crowd::Place;
 use self::inlet::{Ahead, Inlet};
 pub(crate) use self::outlet::Transport;
 use self::tally::Tally;
@@ -40,6 +43,7 @@ pub(crate) struct Shared {
     /// Conversations to be answered again instead of the target's answers.
     pub(crate) replayed: Option<Arc<Recording>>,
     pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) crowd: Crowd,
 }
 
 /// Who is connected.
@@ -81,6 +85,7 @@ pub(crate) async fn serve<S: Transport>(
         stopping,
         begun,
         greeting,
+        place: shared.crowd.place(),
         tally: Tally::new(),
         shared,
     };
@@ -108,6 +113,7 @@ struct Connection<S> {
     begun: Instant,
     /// Given up once the session is open.
     greeting: Option<Greeting>,
+    place: Place,
     tally: Tally,
     shared: Arc<Shared>,
 }
@@ -255,9 +261,8 @@ impl<S: Transport> Connection<S> {
             target, observer, ..
         } = &*self.shared;
         let interrupt = self.session.interrupt();
-        let limit = target.limits.operation_time;
         let mut ended = false;
-        let mut deadline = limit.and_then(|time| Instant::now().checked_add(time));
+        let mut patience = pin!(after(target.limits.operation_time));
         {
             let operation = self.session.answer(request);
             tokio::pin!(operation);
@@ -266,12 +271,12 @@ impl<S: Transport> Connection<S> {
                     biased;
                     reply = &mut operation => return Ok(reply),
                     ahead = self.inlet.ahead(&mut self.stream, target.limits.read_ahead), if !ended => ahead,
-                    () = until(deadline) => {
+                    () = patience.as_mut() => {
                         if ended {
                             return Err(io::ErrorKind::ConnectionAborted.into());
                         }
                         // What cannot be stopped, such as an update, is waited for.
-                        deadline = None;
+                        patience.set(after(None));
                         interrupt.stop(overdue());
                         continue;
                     }
@@ -294,7 +299,7 @@ impl<S: Transport> Connection<S> {
                     // A client that ended its side may still read, but is not waited for long.
                     Ahead::End => {
                         ended = true;
-                        deadline = Instant::now().checked_add(target.limits.drain_time);
+                        patience.set(after(Some(target.limits.drain_time)));
                     }
                     Ahead::Lost(error) => return Err(error),
                 }
@@ -310,12 +315,15 @@ impl<S: Transport> Connection<S> {
             sleep(output.delay).await;
         }
         let octets = self.encode(output.items)?;
+        self.place.give_way(&self.shared.crowd).await;
         let end = output.cut_after.unwrap_or(octets.len()).min(octets.len());
         let octets = octets.get(..end).unwrap_or_default();
         let limit = self.limits().write_time;
         match output.trickle {
             None => outlet::write(&mut self.stream, octets, limit).await?,
-            Some(pause) => outlet::trickle(&mut self.stream, octets, pause, limit).await?,
+            Some(pause) => {
+                Box::pin(outlet::trickle(&mut self.stream, octets, pause, limit)).await?;
+            }
         }
         Ok(
             match (output.hang_up || output.cut_after.is_some(), output.reset) {
@@ -392,9 +400,10 @@ fn overdue() -> Diagnostic {
     diagnostic(Condition::RESOURCES_EXHAUSTED, "no answer in time")
 }
 
-async fn until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => sleep_until(deadline).await,
+/// Waits so long from when it is first polled, or for ever.
+async fn after(time: Option<Duration>) {
+    match time {
+        Some(time) => sleep(time).await,
         None => std::future::pending().await,
     }
 }

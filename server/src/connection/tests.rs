@@ -40,6 +40,7 @@ impl Client {
             faults: Arc::new(faults),
             replayed: None,
             observer: Arc::new(Unobserved),
+            crowd: Crowd::default(),
         });
         let (stop, stopping) = watch::channel(false);
         let client = super::Client {
