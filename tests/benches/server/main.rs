@@ -89,43 +89,25 @@ fn service(tools: &Tools, effort: Effort) {
         &["work", "z3950d", "zcanned", "yaz-ztest -S", "zebrasrv -S"],
         effort,
     );
-    for (title, load) in [
-        (
-            "URL: connect, Init, Search, Present, 1 connection",
-            Load::new("retr", 1),
-        ),
-        (
-            "kept open: Search, Present, 10 connections",
-            Load::new("kept", 10),
-        ),
-        (
-            "kept open: Search, Present, 100 connections",
-            Load::new("kept", 100),
-        ),
-        ("piggyback Search, 10 connections", Load::new("piggy", 10)),
-        ("piggyback Search, 100 connections", Load::new("piggy", 100)),
-    ] {
+    let url = (
+        "URL: connect, Init, Search, Present, 1 connection",
+        Load::new("retr", 1),
+    );
+    for (title, load) in std::iter::once(url).chain(kept_open()) {
+        let is_url = load.mode == "retr";
         let figures = table::rounds(&peers, effort.rounds, |peer| {
-            let query = known_item(peer.name);
-            let load = load.clone().query(query).of(1_000);
+            let load = load.clone().query(known_item(peer.name)).of(1_000);
             load.run(tools, peer, effort.seconds)
-                .map(|found| match load.mode {
-                    "retr" => found.p50,
-                    _ => found.per_second,
+                .map(|found| match is_url {
+                    true => found.p50,
+                    false => found.per_second,
                 })
         });
-        table.row(
-            title,
-            if load.mode == "retr" {
-                "p50 µs"
-            } else {
-                "op/s"
-            },
-            &figures,
-        );
+        table.row(title, if is_url { "p50 µs" } else { "op/s" }, &figures);
     }
     table.print();
     drop(peers);
+    same_record(tools, effort);
 
     let peers: Vec<Peer> = [
         tools.z3950d(&catalogue),
@@ -157,6 +139,50 @@ fn service(tools: &Tools, effort: Effort) {
                 .map(|found| figure(&found))
         });
         table.row("Present, 1 connection", unit, &figures);
+    }
+    table.print();
+}
+
+/// What connections do that stay open.
+fn kept_open() -> [(&'static str, Load); 4] {
+    [
+        (
+            "kept open: Search, Present, 10 connections",
+            Load::new("kept", 10),
+        ),
+        (
+            "kept open: Search, Present, 100 connections",
+            Load::new("kept", 100),
+        ),
+        ("piggyback Search, 10 connections", Load::new("piggy", 10)),
+        ("piggyback Search, 100 connections", Load::new("piggy", 100)),
+    ]
+}
+
+/// The same on records like those of yaz-ztest, so that both servers send the same.
+fn same_record(tools: &Tools, effort: Effort) {
+    let Some(ztest) = tools.ztest("-S") else {
+        return;
+    };
+    let Some(catalogue) = tools.like_ztest(&ztest, 1_000) else {
+        return println!("skipped: no record of yaz-ztest");
+    };
+    let Some(ours) = tools.z3950d(&catalogue) else {
+        return;
+    };
+    let title = format!(
+        "One record of {} octets looked up, the same on both",
+        catalogue.octets / 1_000
+    );
+    let mut table = Table::new(&title, &["work", "z3950d", "yaz-ztest -S"], effort);
+    let peers = [ours, ztest];
+    for (title, load) in kept_open() {
+        let figures = table::rounds(&peers, effort.rounds, |peer| {
+            let load = load.clone().query(known_item(peer.name)).of(1_000);
+            load.run(tools, peer, effort.seconds)
+                .map(|found| found.per_second)
+        });
+        table.row(title, "op/s", &figures);
     }
     table.print();
 }
@@ -318,8 +344,12 @@ fn idle(tools: &Tools, effort: Effort) {
     table.print();
 }
 
-/// How costs grow with the number of records.
+/// How costs grow with the number of records, in one round.
 fn growth(tools: &Tools, effort: Effort) {
+    let effort = Effort {
+        rounds: 1,
+        ..effort
+    };
     let mut table = Table::new(
         "z3950d as the number of records grows",
         &["work", "10 k", "100 k", "1 M"],

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use z3950_asn1::record::iso2709;
+use z3950_asn1::record::{Field, iso2709};
 use z3950_tests::program::path;
 
 /// The core of the servers, and that of the load.
@@ -137,6 +137,25 @@ impl Tools {
             .borrow_mut()
             .insert(records, Rc::clone(&catalogue));
         catalogue
+    }
+
+    /// So many records like the first that yaz-ztest sends, with numbers of their own.
+    pub(crate) fn like_ztest(&self, ztest: &Peer, records: usize) -> Option<Catalogue> {
+        let output = Command::new(path("z3950"))
+            .args(["search", &format!("127.0.0.1:{}/Default", ztest.port)])
+            .args(["@attr 1=12 1", "--format", "marc"])
+            .output()
+            .expect("z3950 starts");
+        let mut record = iso2709::parse(&Bytes::from(output.stdout)).ok()?.record;
+        let file = self.folder.path().join("like-ztest.mrc");
+        let mut octets = Vec::new();
+        for number in 1..=records {
+            let control = record.fields.first_mut()?;
+            *control = Field::control(b"001", format!("rec{number:07}"));
+            octets.extend(iso2709::encode(&record).ok()?);
+        }
+        fs::write(&file, octets).expect("written");
+        Some(Catalogue::of(file, records))
     }
 
     /// This project's server, on one core.

@@ -1,0 +1,29 @@
+//! Queries in every language: faults lie within the text, and what is printed is read back as the same query.
+#![no_main]
+
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use z3950_asn1::query::{Dialects, Language};
+
+static DIALECTS: LazyLock<Dialects> = LazyLock::new(Dialects::default);
+
+fuzz_target!(|text: &str| {
+    for language in Language::ALL {
+        let query = match DIALECTS.read(language, text) {
+            Ok(query) => query,
+            Err(error) => {
+                assert!(error.offset <= text.len(), "{error}");
+                continue;
+            }
+        };
+        let printed = query.to_string();
+        assert_eq!(DIALECTS.read(Language::Pqf, &printed).as_ref(), Ok(&query), "{printed}");
+        if let Ok(printed) = DIALECTS.to_ccl(&query) {
+            assert_eq!(DIALECTS.read(Language::Ccl, &printed).as_ref(), Ok(&query), "{printed}");
+        }
+        if let Ok(printed) = DIALECTS.to_cql(&query) {
+            assert!(DIALECTS.read(Language::Cql, &printed).is_ok(), "{printed}");
+        }
+    }
+});

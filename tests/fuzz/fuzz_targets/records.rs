@@ -1,0 +1,34 @@
+//! Files of records in every form, which the first octet chooses: what is read is written in all forms, and what is
+//! written as ISO 2709 is read back.
+#![no_main]
+
+use bytes::Bytes;
+use libfuzzer_sys::fuzz_target;
+use z3950_asn1::record::stream::{InputForm, MAX_NOTES, RecordReader};
+use z3950_asn1::record::{Form, iso2709};
+
+const FORMS: [InputForm; 5] = [
+    InputForm::Marc,
+    InputForm::MarcXml,
+    InputForm::Json,
+    InputForm::Mrk,
+    InputForm::Line,
+];
+
+fuzz_target!(|octets: &[u8]| {
+    let Some((first, octets)) = octets.split_first() else { return };
+    let form = FORMS[usize::from(*first) % FORMS.len()];
+    for found in RecordReader::new(octets, form) {
+        let found = found.expect("in memory");
+        assert!(found.notes.len() <= MAX_NOTES + 1);
+        let Ok(record) = found.record else { continue };
+        for form in Form::ALL {
+            // What a form cannot hold is refused.
+            let _ = form.write(&record, &mut Vec::new());
+        }
+        if let Ok(written) = iso2709::encode(&record) {
+            let again = iso2709::parse(&Bytes::from(written)).expect("written by us");
+            assert_eq!(again.record.fields, record.fields);
+        }
+    }
+});
