@@ -11,7 +11,6 @@ use super::output::{Failure, Output};
 use super::url::mode;
 use super::{connection, demo, plan_options, timeouts};
 use crate::repl::{self, Input, State, Tape, Ways};
-use crate::service::access::AccessControl;
 use crate::transport::{Routes, Tcp};
 
 pub(super) fn run(
@@ -36,7 +35,7 @@ pub(super) fn run(
         },
         tape: Tape::default(),
         profiles: connection::profiles(&global.connection)?,
-        access_control: is_terminal.then(|| Arc::new(asker) as Arc<dyn AccessControl>),
+        asker: is_terminal.then(|| Arc::new(asker)),
     };
     let records = &arguments.records;
     let mut state = State::new(

@@ -8,6 +8,7 @@ use z3950_asn1::apdu::{DatabaseName, OtherInformation};
 use z3950_asn1::format::conventions::Convention;
 
 use super::command::{Answer, Stop};
+use super::questions::Asker;
 use super::state::{Place, State};
 use super::tape::{Tape, Taped};
 use crate::cli::output::{Failure, Output};
@@ -19,7 +20,6 @@ use crate::plan::{self, PlanOptions};
 use crate::profile::{Profile, Profiles, Resolved};
 use crate::render::shown;
 use crate::retrieve::Outcome;
-use crate::service::access::AccessControl;
 use crate::service::init::InitOptions;
 use crate::service::search::DEFAULT_RESULT_SET;
 use crate::session::{Repeat, Session, SessionOptions};
@@ -40,8 +40,8 @@ pub(crate) struct Ways {
     pub(crate) routes: Routes,
     pub(crate) tape: Tape,
     pub(crate) profiles: Profiles,
-    /// Who is asked when a server wants to know who is there.
-    pub(crate) access_control: Option<Arc<dyn AccessControl>>,
+    /// Who puts to the person what servers ask.
+    pub(crate) asker: Option<Arc<Asker>>,
 }
 
 /// Where a session was opened and as whom: what it takes to open it anew.
@@ -174,7 +174,8 @@ impl State {
                 true => 1,
                 false => PIPELINED,
             },
-            access_control: self.ways.access_control.clone(),
+            access_control: self.ways.asker.clone().map(|asker| asker as _),
+            resource_control: self.ways.asker.clone().map(|asker| asker as _),
             ..SessionOptions::default()
         };
         let connector = Taped {

@@ -1,15 +1,22 @@
-//! What a server asks in the middle of an operation to know who is there (Z39.50-2003 §3.2.5): put to the person at the
-//! terminal, in the form prompt-1 (Appendix ACC.1) or in the server's own words. Secrets are not shown as they are typed.
+//! What a server asks in the middle of an operation, put to the person at the terminal: who is there (Z39.50-2003 §3.2.5),
+//! in the form prompt-1 (Appendix ACC.1) or in the server's own words, and whether to go on with what costs much (§3.2.6).
+//! Secrets are not shown as they are typed.
 
 use tokio::sync::{mpsc, oneshot};
-use z3950_asn1::apdu::{SecurityChallenge, SecurityChallengeResponse};
+use z3950_asn1::apdu::{
+    PartialResultsAvailable, SecurityChallenge, SecurityChallengeResponse, StringOrNumeric,
+};
 use z3950_asn1::format::prompt1::{
     Answer, Prompt, PromptId, PromptInfo, PromptResponse, PromptType,
 };
+use z3950_asn1::format::resource_report1::{self, EstimateType};
+use z3950_asn1::format::resource_report2;
+use z3950_asn1::types::InternationalString;
 
 use crate::error::Phase;
 use crate::render::shown;
 use crate::service::access::{AccessControl, Challenge, answer_prompts};
+use crate::service::resource::{Decision, ResourceControl, ResourceQuestion};
 use crate::transport::BoxFuture;
 
 /// The most questions put for one challenge.
@@ -18,7 +25,7 @@ const MAX_PROMPTS: usize = 32;
 /// How often an answer is asked for that does not fit.
 const MAX_TRIES: usize = 3;
 
-/// How many challenges may wait for the person.
+/// How many questions may wait for the person.
 const MAX_WAITING: usize = 8;
 
 /// Somebody who can be asked.
@@ -29,13 +36,18 @@ pub(super) trait Person {
     fn answers(&mut self, prompt: &str, is_secret: bool) -> Option<String>;
 }
 
-/// A challenge on its way to the person.
-pub(crate) struct Question {
-    challenge: Challenge,
-    reply: oneshot::Sender<Option<SecurityChallengeResponse>>,
+/// A question on its way to the person, and where the answer goes.
+pub(crate) enum Question {
+    /// Who they are.
+    Who(
+        Challenge,
+        oneshot::Sender<Option<SecurityChallengeResponse>>,
+    ),
+    /// Whether an operation is to go on, or only what it costs.
+    Whether(ResourceQuestion, oneshot::Sender<Decision>),
 }
 
-/// Passes challenges of sessions on to whoever reads the questions.
+/// Passes questions of sessions on to whoever reads them.
 pub(crate) struct Asker(mpsc::Sender<Question>);
 
 /// Both ends of the way that questions go.
@@ -48,8 +60,19 @@ impl AccessControl for Asker {
     fn respond(&self, challenge: Challenge) -> BoxFuture<'_, Option<SecurityChallengeResponse>> {
         Box::pin(async move {
             let (reply, answer) = oneshot::channel();
-            self.0.send(Question { challenge, reply }).await.ok()?;
+            self.0.send(Question::Who(challenge, reply)).await.ok()?;
             answer.await.ok()?
+        })
+    }
+}
+
+impl ResourceControl for Asker {
+    fn decide(&self, question: ResourceQuestion) -> BoxFuture<'_, Decision> {
+        Box::pin(async move {
+            let (reply, decision) = oneshot::channel();
+            // Where nobody agrees to the cost, nothing goes on; the reply is lost with a question that is not put.
+            let _ = self.0.send(Question::Whether(question, reply)).await;
+            decision.await.unwrap_or(Decision::STOP)
         })
     }
 }
@@ -58,7 +81,78 @@ impl Question {
     /// Asks, and lets the session know the answer.
     pub(super) fn put_to(self, person: &mut dyn Person) {
         // The session may have ended meanwhile.
-        let _ = self.reply.send(answer(&self.challenge, person));
+        match self {
+            Self::Who(challenge, reply) => {
+                let _ = reply.send(answer(&challenge, person));
+            }
+            Self::Whether(question, reply) => {
+                let _ = reply.send(decision(&question, person));
+            }
+        }
+    }
+}
+
+/// Whether an operation is to go on, and if not, whether what it has found is wanted. A person who does not answer wants
+/// it to end; a report that wants no answer is only told.
+fn decision(question: &ResourceQuestion, person: &mut dyn Person) -> Decision {
+    let operation = match question.phase {
+        Phase::Idle => "the session".to_owned(),
+        phase => phase.to_string(),
+    };
+    let report = report(question).unwrap_or_else(|| "no report in a form known here".into());
+    if !question.is_answer_required {
+        person.hears(&format!("the server on {operation}: {report}"));
+        return Decision::GO_ON;
+    }
+    person.hears(&format!(
+        "the server wants to know whether {operation} is to go on: {report}"
+    ));
+    let no = |text: &str| text.trim().to_ascii_lowercase().starts_with('n');
+    match person.answers("go on? [Y/n]: ", false) {
+        Some(text) if !no(&text) => return Decision::GO_ON,
+        None => return Decision::STOP,
+        Some(_) => {}
+    }
+    let has_some = question
+        .partial_results_available
+        .is_some_and(|available| available != PartialResultsAvailable::NONE);
+    if question.phase != Phase::Search || !has_some {
+        return Decision::STOP;
+    }
+    let kept = person.answers("keep what it has found? [Y/n]: ", false);
+    Decision {
+        result_set_wanted: Some(kept.is_some_and(|text| !no(&text))),
+        ..Decision::STOP
+    }
+}
+
+/// What a report says: the server's message, or its figures where it has none.
+fn report(question: &ResourceQuestion) -> Option<String> {
+    if let Some(report) = question.value::<resource_report1::ResourceReport>() {
+        let figures = report.estimates.iter();
+        let figures = figures.map(|one| format!("{} {}", one.r#type, one.value));
+        return Some(said_or(&report.message, figures.collect()));
+    }
+    let report = question.value::<resource_report2::ResourceReport>()?;
+    let figures = report.estimates.iter().flatten();
+    let figures = figures.map(|one| {
+        let kind = match &one.r#type {
+            StringOrNumeric::String(name) => text_of(name),
+            StringOrNumeric::Numeric(number) => EstimateType(*number).to_string(),
+        };
+        format!("{kind} {}", one.value.value)
+    });
+    Some(said_or(
+        &report.message.unwrap_or_default(),
+        figures.collect(),
+    ))
+}
+
+fn said_or(message: &InternationalString, figures: Vec<String>) -> String {
+    match (message.as_bytes(), &*figures) {
+        ([], []) => "nothing".into(),
+        ([], figures) => figures.join(", "),
+        (message, _) => shown(message),
     }
 }
 
@@ -179,14 +273,14 @@ fn words_of(prompt: &Prompt) -> String {
     }
 }
 
-fn text_of(text: &z3950_asn1::types::InternationalString) -> String {
+fn text_of(text: &InternationalString) -> String {
     shown(text.as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use z3950_asn1::apdu::ExternalValue;
+    use z3950_asn1::apdu::{External, ExternalValue, IntUnit, Unit};
     use z3950_asn1::format::prompt1::PromptObject;
 
     /// Types prepared lines, and notes what was asked; `*` marks what is not shown.
@@ -234,6 +328,104 @@ mod tests {
             }
         });
         (octets, person.seen)
+    }
+
+    fn question(report: Option<External>, partial: PartialResultsAvailable) -> ResourceQuestion {
+        ResourceQuestion {
+            phase: Phase::Search,
+            is_suspended: Some(true),
+            report,
+            partial_results_available: Some(partial),
+            is_answer_required: true,
+            is_triggered: None,
+            other_info: None,
+        }
+    }
+
+    #[test]
+    fn a_person_decides_whether_an_operation_goes_on() {
+        let keep = Decision {
+            result_set_wanted: Some(true),
+            ..Decision::STOP
+        };
+        let [subset, none] = [
+            PartialResultsAvailable::SUBSET,
+            PartialResultsAvailable::NONE,
+        ];
+        for (partial, lines, expected) in [
+            (subset, &["y"][..], Decision::GO_ON),
+            (subset, &[""], Decision::GO_ON),
+            (subset, &["No", "y"], keep),
+            (subset, &["n", ""], keep),
+            (subset, &["n", "n"], Decision::STOP),
+            (subset, &["n"], Decision::STOP),
+            (none, &["n"], Decision::STOP),
+            (subset, &[], Decision::STOP),
+        ] {
+            let mut person = Scripted {
+                lines: lines.to_vec(),
+                seen: Vec::new(),
+            };
+            let asked = question(None, partial);
+            assert_eq!(decision(&asked, &mut person), expected, "{lines:?}");
+            assert_eq!(
+                person.seen.first().map(String::as_str),
+                Some(
+                    "the server wants to know whether Search is to go on: no report in a form known here"
+                )
+            );
+            assert_eq!(person.lines, [""; 0], "all was asked: {:?}", person.seen);
+        }
+    }
+
+    #[test]
+    fn reports_are_told_in_the_servers_words_or_figures() {
+        let first = |message: &str, estimates: &[(EstimateType, i64)]| {
+            let estimate = |&(r#type, value): &(EstimateType, i64)| resource_report1::Estimate {
+                r#type,
+                value,
+                currency_code: None,
+            };
+            let report = resource_report1::ResourceReport {
+                estimates: estimates.iter().map(estimate).collect(),
+                message: message.into(),
+            };
+            report.to_external().expect("encodes")
+        };
+        let figures = [
+            (EstimateType::FINAL_SEARCH_RECORDS, 5),
+            (EstimateType::PERCENT_COMPLETE, 40),
+        ];
+        let second = resource_report2::ResourceReport {
+            estimates: Some(vec![resource_report2::Estimate {
+                r#type: StringOrNumeric::Numeric(2),
+                value: IntUnit {
+                    value: 5,
+                    unit_used: Unit::default(),
+                },
+            }]),
+            message: None,
+        };
+        for (report, words) in [
+            (first("5 found\x1b", &figures), "5 found\\x1b"),
+            (
+                first("", &figures),
+                "finalSearchRecords 5, percentComplete 40",
+            ),
+            (first("", &[]), "nothing"),
+            (
+                second.to_external().expect("encodes"),
+                "finalSearchRecords 5",
+            ),
+        ] {
+            let mut person = Scripted::default();
+            let told = ResourceQuestion {
+                is_answer_required: false,
+                ..question(Some(report), PartialResultsAvailable::NONE)
+            };
+            assert_eq!(decision(&told, &mut person), Decision::GO_ON);
+            assert_eq!(person.seen, [format!("the server on Search: {words}")]);
+        }
     }
 
     fn prompts(prompts: Vec<Prompt>) -> SecurityChallenge {

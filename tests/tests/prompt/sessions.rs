@@ -1,8 +1,10 @@
-//! Sessions: without one, by name, several, one that died.
+//! Sessions: without one, by name, several, one that died, one that asks whether to go on.
 
-use z3950_asn1::apdu::CloseReason;
+use expectrl::ControlCode;
+use z3950_asn1::apdu::{Apdu, CloseReason};
+use z3950_server::Offer;
 use z3950_server::fault::{Fault, When};
-use z3950_server::testing::{TestServer, record};
+use z3950_server::testing::{Direction, TestServer, record};
 
 use super::{Person, catalogue, home};
 
@@ -79,4 +81,52 @@ fn targets_are_known_by_name() {
     person.sees("z3950> ");
     person.enters("show 1");
     person.sees("Title: ");
+}
+
+/// A server that asks before it answers with more than one record (Z39.50-2003 §3.2.6.1).
+#[test]
+fn a_person_is_asked_whether_to_go_on() {
+    let home = home();
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "War"), record("id8", "War again")])
+        .offer(Offer {
+            ask_above: Some(1),
+            ..Offer::default()
+        })
+        .start();
+    let mut person = Person::at(&server, home.path());
+    let asks = "the server wants to know whether Search is to go on: 2 records found";
+    person.enters("find @attr 1=4 war");
+    person.sees(asks);
+    person.sees("go on? [Y/n]: ");
+    person.enters("");
+    person.sees("2 hits");
+    person.sees("z3950> ");
+    person.enters("find @attr 1=4 war");
+    person.sees(asks);
+    person.enters("n");
+    person.sees("keep what it has found? [Y/n]: ");
+    person.enters("n");
+    person.sees("105");
+    person.sees("z3950> ");
+    // Ctrl-C ends the operation as well.
+    person.enters("find @attr 1=4 war");
+    person.sees("go on? [Y/n]: ");
+    person.presses(ControlCode::EndOfText);
+    person.sees("z3950> ");
+    person.enters("find @attr 1=1032 id7");
+    person.sees("1 hit");
+    let answers = server.transcript().into_iter().filter_map(|entry| {
+        let apdu = entry.apdu?;
+        match (entry.direction, apdu) {
+            (Direction::Received, Apdu::ResourceControlResponse(answer)) => {
+                Some((answer.continue_flag, answer.result_set_wanted))
+            }
+            _ => None,
+        }
+    });
+    assert_eq!(
+        answers.collect::<Vec<_>>(),
+        [(true, None), (false, Some(false)), (false, Some(false))]
+    );
 }
