@@ -2,9 +2,9 @@
 //! Nothing is read while an answer is written, so a client that does not read holds up itself alone; while an operation
 //! runs, only as far ahead as it takes to notice that it is no longer wanted.
 
-mod crowd;
 mod inlet;
 mod outlet;
+mod rush;
 mod tally;
 
 use std::io;
@@ -22,10 +22,10 @@ use z3950_asn1::codec;
 use z3950_asn1::codec::dump::dump;
 use z3950_asn1::codec::frame::StreamError;
 
-pub(crate) use self::crowd::Crowd;
-use self::crowd::Place;
 use self::inlet::{Ahead, Inlet};
 pub(crate) use self::outlet::Transport;
+pub(crate) use self::rush::Rush;
+use self::rush::Turn;
 use self::tally::Tally;
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::fault::{Faults, Intake, Item, Output, Script};
@@ -43,7 +43,7 @@ pub(crate) struct Shared {
     /// Conversations to be answered again instead of the target's answers.
     pub(crate) replayed: Option<Arc<Recording>>,
     pub(crate) observer: Arc<dyn Observer>,
-    pub(crate) crowd: Crowd,
+    pub(crate) rush: Rush,
 }
 
 /// Who is connected.
@@ -85,13 +85,14 @@ pub(crate) async fn serve<S: Transport>(
         stopping,
         begun,
         greeting,
-        place: shared.crowd.place(),
+        turn: shared.rush.turn(),
         tally: Tally::new(),
         shared,
     };
     match connection.run().await {
-        Ok(End::Left) if !S::ENDS_WITH_A_WORD => {}
-        Ok(End::Closed | End::Left) => {
+        // A client that has ended its side leaves nothing unread behind.
+        Ok(End::Closed) if connection.inlet.has_ended() && !S::ENDS_WITH_A_WORD => {}
+        Ok(End::Closed) => {
             let limit = connection.limits().linger_time;
             outlet::linger(&mut connection.stream, limit).await;
         }
@@ -113,17 +114,16 @@ struct Connection<S> {
     begun: Instant,
     /// Given up once the session is open.
     greeting: Option<Greeting>,
-    place: Place,
+    turn: Turn,
     tally: Tally,
     shared: Arc<Shared>,
 }
 
 /// How a connection ends.
 enum End {
-    /// By the server.
+    /// Once everything that was written is on its way.
     Closed,
-    /// By the client: nothing is left to be taken, and what was written is on its way.
-    Left,
+    /// Without a word.
     Reset,
 }
 
@@ -152,7 +152,7 @@ impl<S: Transport> Connection<S> {
         loop {
             let output = match self.event(stopped.as_mut(), alarm.as_mut()).await {
                 Event::Apdu(octets) => self.receive(&octets).await?,
-                Event::End => return Ok(End::Left),
+                Event::End => return Ok(End::Closed),
                 Event::Fault(StreamError::Io(error)) => return Err(error),
                 Event::Fault(fault) => {
                     debug!(%fault, "no APDU");
@@ -315,7 +315,7 @@ impl<S: Transport> Connection<S> {
             sleep(output.delay).await;
         }
         let octets = self.encode(output.items)?;
-        self.place.give_way(&self.shared.crowd).await;
+        self.turn.give_way(&self.shared.rush).await;
         let end = output.cut_after.unwrap_or(octets.len()).min(octets.len());
         let octets = octets.get(..end).unwrap_or_default();
         let limit = self.limits().write_time;

@@ -22,7 +22,7 @@ pub(crate) use self::lobby::Greeting;
 pub use self::socket::Endpoint;
 use self::socket::{Accepted, Socket, listen};
 use crate::backend::Backend;
-use crate::connection::{self, Client, Crowd, Shared};
+use crate::connection::{self, Client, Rush, Shared};
 use crate::fault::Faults;
 use crate::limits::Limits;
 use crate::observer::{Observer, Unobserved};
@@ -165,7 +165,7 @@ impl Server {
             faults: Arc::new(self.faults),
             replayed: self.replayed.map(Arc::new),
             observer: self.observer,
-            crowd: Crowd::default(),
+            rush: Rush::default(),
         });
         let (stopping, stopping_seen) = watch::channel(false);
         let mut sessions = JoinSet::new();

@@ -58,6 +58,11 @@ impl Inlet {
         self.scanner.max_apdu_size = max_apdu_size;
     }
 
+    /// Whether the client has ended its side, behind everything that was read.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
     /// The next APDU; `None` if the client has ended its side behind the last one. Nothing is lost when the future is dropped.
     pub(super) async fn next(
         &mut self,

@@ -40,7 +40,7 @@ impl Client {
             faults: Arc::new(faults),
             replayed: None,
             observer: Arc::new(Unobserved),
-            crowd: Crowd::default(),
+            rush: Rush::default(),
         });
         let (stop, stopping) = watch::channel(false);
         let client = super::Client {

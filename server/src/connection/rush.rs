@@ -8,35 +8,35 @@ use std::task::Poll;
 
 /// All sessions of a server: how many answers they have given.
 #[derive(Debug, Default)]
-pub(crate) struct Crowd {
+pub(crate) struct Rush {
     answers: AtomicU64,
 }
 
 /// One session among them: how many answers there were when it gave its last, or began.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Turn {
     last: u64,
 }
 
-/// Answers of others since the session's last that make a crowd. With fewer, clients that wait for their answers would
+/// Answers of others since the session's last that make a rush. With fewer, clients that wait for their answers would
 /// have nothing to do meanwhile.
-const CROWD: u64 = 32;
+const MANY: u64 = 32;
 
-impl Crowd {
-    /// The place of a session that begins.
-    pub(super) fn place(&self) -> Place {
+impl Rush {
+    /// The turn of a session that begins.
+    pub(super) fn turn(&self) -> Turn {
         let last = self.answers.load(Ordering::Relaxed);
-        Place { last }
+        Turn { last }
     }
 }
 
-impl Place {
-    /// Counts an answer; in a crowd, waits until the tasks have had their turn that are ready to run.
-    pub(super) async fn give_way(&mut self, crowd: &Crowd) {
-        let before = crowd.answers.fetch_add(1, Ordering::Relaxed);
+impl Turn {
+    /// Counts an answer; in a rush, waits until the tasks that are ready have run.
+    pub(super) async fn give_way(&mut self, rush: &Rush) {
+        let before = rush.answers.fetch_add(1, Ordering::Relaxed);
         let others = before.saturating_sub(self.last);
         self.last = before.saturating_add(1);
-        if others >= CROWD {
+        if others >= MANY {
             back_of_the_queue().await;
         }
     }
@@ -70,25 +70,25 @@ mod tests {
             (32, true),
             (1000, true),
         ] {
-            let crowd = Crowd::default();
-            let mut place = crowd.place();
+            let rush = Rush::default();
+            let mut turn = rush.turn();
             for _ in 0..others {
-                crowd.place().give_way(&crowd).await;
+                rush.turn().give_way(&rush).await;
             }
-            let mut answer = Box::pin(place.give_way(&crowd));
+            let mut answer = Box::pin(turn.give_way(&rush));
             assert_eq!(answer.as_mut().now_or_never().is_none(), waits, "{others}");
         }
     }
 
     #[tokio::test]
     async fn those_that_are_ready_go_first() {
-        let crowd = Crowd::default();
-        let mut place = crowd.place();
-        crowd.answers.store(CROWD, Ordering::Relaxed);
+        let rush = Rush::default();
+        let mut turn = rush.turn();
+        rush.answers.store(MANY, Ordering::Relaxed);
         let (tell, told) = std::sync::mpsc::channel();
         let other = tell.clone();
         let ready = tokio::spawn(async move { other.send("the other") });
-        place.give_way(&crowd).await;
+        turn.give_way(&rush).await;
         tell.send("the session").expect("somebody listens");
         ready.await.expect("no panic").expect("somebody listens");
         assert_eq!(
