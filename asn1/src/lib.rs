@@ -2,6 +2,7 @@
 //! Z39.50 (ANSI/NISO Z39.50-2003, ISO 23950) on the wire, without any input or output.
 //!
 //! - [`apdu`]: the 25 APDUs, a type for each, with the standard's names;
+//! - [`concurrency`]: which requests may be under way side by side;
 //! - [`codec`]: octets to APDUs and back, where an APDU ends in a stream, listings for people;
 //! - [`charset`]: MARC-8, ISO 5426 and the other character sets of records and queries;
 //! - [`oid`], [`bib1`]: object identifiers, Bib-1 attributes and diagnostics by name;
@@ -16,6 +17,7 @@ pub mod apdu;
 pub mod bib1;
 pub mod charset;
 pub mod codec;
+pub mod concurrency;
 pub mod error;
 pub mod es;
 pub mod format;

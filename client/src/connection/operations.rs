@@ -5,7 +5,8 @@ use std::task::{Context, Poll};
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
-use z3950_asn1::apdu::{Apdu, DeleteFunction, Operand, Query, ReferenceId, RpnStructure};
+use z3950_asn1::apdu::{Apdu, ReferenceId};
+use z3950_asn1::concurrency::ResultSetUse;
 
 use super::Command;
 use super::segments::Segments;
@@ -206,93 +207,9 @@ impl Operations {
 
     /// Whether a request must wait for one under way, because either changes a result set that the other uses.
     pub(super) fn is_in_conflict(&self, request: &Apdu) -> bool {
-        let wanted = Use::of(request);
+        let wanted = ResultSetUse::of(request);
         self.list
             .iter()
-            .any(|operation| wanted.conflicts_with(&Use::of(&operation.request)))
+            .any(|operation| wanted.conflicts_with(&ResultSetUse::of(&operation.request)))
     }
-}
-
-/// What a request does with result sets.
-#[derive(Default)]
-struct Use<'a> {
-    /// The sets it names.
-    sets: Vec<&'a [u8]>,
-    /// Whether it may use any other.
-    is_any: bool,
-    /// Whether it changes what it uses.
-    is_change: bool,
-}
-
-impl<'a> Use<'a> {
-    fn of(request: &'a Apdu) -> Self {
-        let change = |sets| Self {
-            sets,
-            is_any: false,
-            is_change: true,
-        };
-        let any = Self {
-            is_any: true,
-            ..change(Vec::new())
-        };
-        match request {
-            Apdu::SearchRequest(search) => Self {
-                is_any: names_result_sets(&search.query),
-                ..change(vec![search.result_set_name.as_bytes()])
-            },
-            Apdu::PresentRequest(present) => Self {
-                sets: vec![present.result_set_id.0.as_bytes()],
-                ..Self::default()
-            },
-            Apdu::SortRequest(sort) => {
-                let mut sets = vec![sort.sorted_result_set_name.as_bytes()];
-                sets.extend(
-                    sort.input_result_set_names
-                        .iter()
-                        .map(|name| name.as_bytes()),
-                );
-                change(sets)
-            }
-            Apdu::DuplicateDetectionRequest(duplicates) => {
-                let mut sets = vec![duplicates.output_result_set_name.as_bytes()];
-                let inputs = duplicates.input_result_set_ids.iter();
-                sets.extend(inputs.map(|name| name.as_bytes()));
-                change(sets)
-            }
-            Apdu::DeleteResultSetRequest(delete)
-                if delete.delete_function == DeleteFunction::LIST =>
-            {
-                let list = delete.result_set_list.iter().flatten();
-                change(list.map(|name| name.0.as_bytes()).collect())
-            }
-            Apdu::ScanRequest(_) | Apdu::ResourceReportRequest(_) => Self::default(),
-            _ => any,
-        }
-    }
-
-    fn conflicts_with(&self, other: &Self) -> bool {
-        let is_shared = match (self.is_any, other.is_any) {
-            (true, true) => true,
-            (true, false) => !other.sets.is_empty(),
-            (false, true) => !self.sets.is_empty(),
-            (false, false) => self.sets.iter().any(|set| other.sets.contains(set)),
-        };
-        is_shared && (self.is_change || other.is_change)
-    }
-}
-
-/// Whether a query refers to result sets by name, as far as its syntax is known here.
-fn names_result_sets(query: &Query) -> bool {
-    let (Query::Type1(query) | Query::Type101(query)) = query else {
-        return false;
-    };
-    let mut open = vec![&query.rpn];
-    while let Some(node) = open.pop() {
-        match node {
-            RpnStructure::Op(Operand::AttributesPlusTerm(_)) => {}
-            RpnStructure::Op(Operand::ResultSet(_) | Operand::ResultAttr(_)) => return true,
-            RpnStructure::RpnRpnOp(pair) => open.extend([&pair.rpn1, &pair.rpn2]),
-        }
-    }
-    false
 }
