@@ -1,8 +1,9 @@
-//! One connection from its first octet to its last: requests in, one after the other, answers out (Z39.50-2003 §4.2).
-//! Nothing is read while an answer is written, so a client that does not read holds up itself alone; while an operation
-//! runs, only as far ahead as it takes to notice that it is no longer wanted.
+//! One connection from its first octet to its last: requests in, answers out (Z39.50-2003 §4.2). Nothing is read while an
+//! answer is written, so a client that does not read holds up itself alone; while there are as many operations as may run,
+//! only as far ahead as it takes to notice that one is no longer wanted.
 
 mod inlet;
+mod operations;
 mod outlet;
 mod rush;
 mod tally;
@@ -13,8 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::poll_immediate;
 use tokio::sync::watch;
-use tokio::time::{Instant, Sleep, sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until};
 use tracing::{debug, info, trace};
 use z3950_asn1::apdu::{Apdu, CloseReason};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -23,16 +25,17 @@ use z3950_asn1::codec::dump::dump;
 use z3950_asn1::codec::frame::StreamError;
 
 use self::inlet::{Ahead, Inlet};
+use self::operations::{Asked, Ended, Operations};
 pub(crate) use self::outlet::Transport;
 pub(crate) use self::rush::Rush;
 use self::rush::Turn;
 use self::tally::Tally;
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::diagnostic;
 use crate::fault::{Faults, Intake, Item, Output, Script};
 use crate::limits::Limits;
 use crate::listener::Greeting;
 use crate::observer::{Observer, Peer};
-use crate::session::{Reply, Session};
+use crate::session::Session;
 use crate::target::Target;
 use crate::transcript::{Player, Recording};
 
@@ -82,6 +85,8 @@ pub(crate) async fn serve<S: Transport>(
         session,
         script: Script::new(Arc::clone(&shared.faults), number),
         player: player.map(|recording| Player::new(recording, number)),
+        operations: Operations::default(),
+        left: None,
         stopping,
         begun,
         greeting,
@@ -110,6 +115,9 @@ struct Connection<S> {
     session: Session,
     script: Script,
     player: Option<Player>,
+    operations: Operations,
+    /// When a client that has ended its side is given up, if operations take so long.
+    left: Option<Instant>,
     stopping: watch::Receiver<bool>,
     begun: Instant,
     /// Given up once the session is open.
@@ -129,12 +137,18 @@ enum End {
 
 /// What a connection waits for.
 enum Event {
+    /// A request has ended.
+    Ended(Ended),
     /// An APDU, by its octets.
     Apdu(Bytes),
+    /// A Close, behind requests for whose answers the client does not wait.
+    Close,
     /// The client has ended the connection, as it may without Close.
     End,
     /// What came is no APDU, or cannot be read.
     Fault(StreamError),
+    /// An operation takes too long.
+    Overdue,
     /// The client has been silent for too long.
     Idle,
     /// Init has not come in time.
@@ -151,28 +165,40 @@ impl<S: Transport> Connection<S> {
         let mut alarm = pin!(sleep_until(far_away()));
         loop {
             let output = match self.event(stopped.as_mut(), alarm.as_mut()).await {
+                Event::Ended(ended) => self.answer(ended),
                 Event::Apdu(octets) => self.receive(&octets).await?,
-                Event::End => return Ok(End::Closed),
+                Event::Close => Some(self.give_up()),
+                Event::End if self.operations.is_empty() => return Ok(End::Closed),
+                Event::End => {
+                    // A client that ended its side may still read, but is not waited for long.
+                    self.left = Instant::now().checked_add(self.limits().drain_time);
+                    None
+                }
                 Event::Fault(StreamError::Io(error)) => return Err(error),
                 Event::Fault(fault) => {
                     debug!(%fault, "no APDU");
-                    self.session.fault(&fault).into()
+                    Some(self.session.fault(&fault).into())
+                }
+                Event::Overdue => {
+                    self.stop_what_is_overdue()?;
+                    None
                 }
                 Event::Idle => {
                     info!("no activity");
-                    self.session
-                        .end(CloseReason::LACK_OF_ACTIVITY, Some("no request in time"))
-                        .into()
+                    let words = Some("no request in time");
+                    let end = self.session.end(CloseReason::LACK_OF_ACTIVITY, words);
+                    Some(end.into())
                 }
                 Event::NoInit => {
                     info!("no Init in time");
                     return Ok(End::Closed);
                 }
-                Event::Stop => self
-                    .session
-                    .end(CloseReason::SHUTDOWN, Some("the server is stopping"))
-                    .into(),
+                Event::Stop => {
+                    let words = Some("the server is stopping");
+                    Some(self.session.end(CloseReason::SHUTDOWN, words).into())
+                }
             };
+            let Some(output) = output else { continue };
             if let Some(end) = self.send(output).await? {
                 return Ok(end);
             }
@@ -188,132 +214,172 @@ impl<S: Transport> Connection<S> {
         mut stopped: Pin<&mut impl Future>,
         mut alarm: Pin<&mut Sleep>,
     ) -> Event {
-        let limits = &self.shared.target.limits;
-        // A time too long to be counted is none.
-        let (deadline, overdue) = match self.is_open() {
-            true => {
-                let idle = limits.idle_time;
-                (
-                    idle.and_then(|time| Instant::now().checked_add(time)),
-                    Event::Idle,
-                )
-            }
-            false => (self.begun.checked_add(limits.init_time), Event::NoInit),
-        };
+        // What is answered at once needs nothing else.
+        if let Some(ended) = poll_immediate(self.operations.next()).await {
+            return Event::Ended(ended);
+        }
+        let is_busy = !self.operations.is_empty();
         // What has come is looked at before `stopped`, which costs more to poll than to be asked.
-        if self.stopping.has_changed().unwrap_or(true) {
+        let is_stopping = self.stopping.has_changed().unwrap_or(true);
+        if is_stopping && !is_busy {
             return Event::Stop;
         }
+        let is_open = self.is_open();
+        let limits = &self.shared.target.limits;
+        // A time too long to be counted is none.
+        let deadline = match (is_busy, is_open) {
+            (true, _) => {
+                let operations = self.operations.deadline(limits.operation_time);
+                [self.left, operations].into_iter().flatten().min()
+            }
+            (false, true) => {
+                let idle = limits.idle_time;
+                idle.and_then(|time| Instant::now().checked_add(time))
+            }
+            (false, false) => self.begun.checked_add(limits.init_time),
+        };
+        let most = self.session.most_operations();
+        let ahead = match !is_busy || (self.operations.len() < most && !is_stopping) {
+            true => None,
+            false => Some(limits.read_ahead),
+        };
+        let is_heard = !is_busy || self.left.is_none();
         loop {
             tokio::select! {
                 biased;
-                next = self.inlet.next(&mut self.stream) => return match next {
-                    Some(Ok(octets)) => Event::Apdu(octets),
-                    Some(Err(error)) => Event::Fault(error),
-                    None => Event::End,
-                },
-                _ = stopped.as_mut() => return Event::Stop,
+                ended = self.operations.next(), if is_busy => return Event::Ended(ended),
+                event = heard(&mut self.inlet, &mut self.stream, ahead), if is_heard => return event,
+                _ = stopped.as_mut(), if !is_busy => return Event::Stop,
                 () = ringing(alarm.as_mut(), deadline) => {}
             }
             match deadline {
-                Some(deadline) if deadline <= Instant::now() => return overdue,
+                Some(deadline) if deadline <= Instant::now() => {
+                    return match (is_busy, is_open) {
+                        (true, _) => Event::Overdue,
+                        (false, true) => Event::Idle,
+                        (false, false) => Event::NoInit,
+                    };
+                }
                 deadline => alarm.as_mut().reset(deadline.unwrap_or_else(far_away)),
             }
         }
     }
 
-    async fn receive(&mut self, octets: &Bytes) -> io::Result<Output> {
+    /// Takes an APDU that has come; answers what is to be sent at once.
+    async fn receive(&mut self, octets: &Bytes) -> io::Result<Option<Output>> {
         let request = codec::decode(octets);
         let observer = &self.shared.observer;
         observer.received(self.number, octets, request.as_ref());
         self.tally.received(octets.len(), request.as_ref().ok());
         if let Some(player) = &mut self.player {
-            return Ok(player.answer(octets));
+            return Ok(Some(player.answer(octets)));
         }
+        let is_busy = !self.operations.is_empty();
         match request {
+            Ok(Apdu::Close(_)) if is_busy => Ok(Some(self.give_up())),
+            Ok(trigger @ Apdu::TriggerResourceControlRequest(_)) if is_busy => {
+                self.interrupt(&trigger).await?;
+                Ok(None)
+            }
             Ok(request) => {
                 debug!(apdu = request.name(), octets = octets.len(), "received");
                 trace!("\n{}", dump(octets));
-                self.answer(request).await
+                self.left = None;
+                Ok(self.take_on(request))
             }
             Err(error) => {
                 debug!(%error, octets = octets.len(), "malformed APDU");
-                Ok(self.session.fault(&error).into())
+                Ok(Some(self.session.fault(&error).into()))
             }
         }
     }
 
-    /// Has the session answer a request, with the faults that strike it.
-    async fn answer(&mut self, mut request: Apdu) -> io::Result<Output> {
+    /// Takes a request on, with the faults that strike it; answers what is sent in place of an answer of the session's.
+    fn take_on(&mut self, mut request: Apdu) -> Option<Output> {
         let begun = Tally::begin();
-        let striking = match self.script.request(&mut request) {
-            Intake::Answer(striking) => striking,
-            Intake::Answered(output) => return Ok(output),
-        };
-        let reply = self.operate(&request).await?;
-        Tally::access(&request, reply.apdus.last(), begun);
-        Ok(self.script.reply(&striking, &request, reply))
-    }
-
-    /// Runs an operation to its end, unless the client no longer wants it.
-    async fn operate(&mut self, request: &Apdu) -> io::Result<Reply> {
-        let Shared {
-            target, observer, ..
-        } = &*self.shared;
-        let interrupt = self.session.interrupt();
-        let mut ended = false;
-        let mut patience = pin!(after(target.limits.operation_time));
-        {
-            let operation = self.session.answer(request);
-            tokio::pin!(operation);
-            loop {
-                let ahead = tokio::select! {
-                    biased;
-                    reply = &mut operation => return Ok(reply),
-                    ahead = self.inlet.ahead(&mut self.stream, target.limits.read_ahead), if !ended => ahead,
-                    () = patience.as_mut() => {
-                        if ended {
-                            return Err(io::ErrorKind::ConnectionAborted.into());
-                        }
-                        // What cannot be stopped, such as an update, is waited for.
-                        patience.set(after(None));
-                        interrupt.stop(overdue());
-                        continue;
-                    }
+        let intake = self.script.request(&mut request);
+        let request = Arc::new(request);
+        match intake {
+            Intake::Answered(output) => self.in_time(request, output),
+            Intake::Answer(striking) => {
+                let asked = Asked {
+                    request,
+                    striking,
+                    begun,
                 };
-                match ahead {
-                    Ahead::Trigger(octets) => {
-                        let trigger = codec::decode(&octets);
-                        observer.received(self.number, &octets, trigger.as_ref());
-                        self.tally.received(octets.len(), trigger.as_ref().ok());
-                        let reports = trigger.ok().and_then(|trigger| interrupt.take(&trigger));
-                        for report in reports.into_iter().flatten() {
-                            let octets = codec::encode(&report).map_err(io::Error::other)?;
-                            self.tally.sent(octets.len(), Some(&report));
-                            observer.sent(self.number, &octets, Some(&report));
-                            outlet::write(&mut self.stream, &octets, target.limits.write_time)
-                                .await?;
-                        }
-                    }
-                    Ahead::Close => break,
-                    // A client that ended its side may still read, but is not waited for long.
-                    Ahead::End => {
-                        ended = true;
-                        patience.set(after(Some(target.limits.drain_time)));
-                    }
-                    Ahead::Lost(error) => return Err(error),
-                }
+                self.operations.take_on(asked, &mut self.session);
+                None
             }
         }
-        // The operation is given up for the Close behind it.
-        Ok(self.session.end(CloseReason::FINISHED, None))
+    }
+
+    /// The answer to a request that has ended, unless it is kept back.
+    fn answer(&mut self, ended: Ended) -> Option<Output> {
+        let (asked, reply) = match ended {
+            Ended::Done(asked, done) => (asked, self.session.finish(done)),
+            Ended::Reply(asked, reply) => (asked, reply),
+            Ended::Output(output) => {
+                self.operations.begin(&mut self.session);
+                return Some(output);
+            }
+        };
+        let Asked {
+            request,
+            striking,
+            begun,
+        } = asked;
+        Tally::access(&request, reply.apdus.last(), begun);
+        let output = self.script.reply(&striking, &request, reply);
+        let output = self.in_time(request, output);
+        self.operations.begin(&mut self.session);
+        output
+    }
+
+    /// The output if it is to go out now; otherwise it is kept back.
+    fn in_time(&mut self, request: Arc<Apdu>, output: Output) -> Option<Output> {
+        if output.delay.is_zero() {
+            return Some(output);
+        }
+        self.operations.delay(request, output);
+        None
+    }
+
+    /// Takes a request about the operations in progress, and sends what is to be sent at once.
+    async fn interrupt(&mut self, request: &Apdu) -> io::Result<()> {
+        let reports = self.session.interrupt().take(request);
+        for report in reports.into_iter().flatten() {
+            let octets = self.encode(vec![Item::Apdu(report)])?;
+            let limit = self.limits().write_time;
+            outlet::write(&mut self.stream, &octets, limit).await?;
+        }
+        Ok(())
+    }
+
+    /// Stops the operations that take too long. What cannot be stopped, such as an update, is waited for.
+    ///
+    /// # Errors
+    /// A client that has ended its side and is not waited for any longer.
+    fn stop_what_is_overdue(&mut self) -> io::Result<()> {
+        if self.left.is_some_and(|left| left <= Instant::now()) {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+        let limit = self.shared.target.limits.operation_time;
+        let interrupt = self.session.interrupt();
+        for reference_id in self.operations.overdue(limit) {
+            let why = diagnostic(Condition::RESOURCES_EXHAUSTED, "no answer in time");
+            interrupt.stop(reference_id.as_ref(), why);
+        }
+        Ok(())
+    }
+
+    /// Gives the operations up for the Close behind them.
+    fn give_up(&mut self) -> Output {
+        self.operations.clear();
+        self.session.end(CloseReason::FINISHED, None).into()
     }
 
     /// Writes what there is; answers how the connection ends behind it, if it does.
     async fn send(&mut self, output: Output) -> io::Result<Option<End>> {
-        if !output.delay.is_zero() {
-            sleep(output.delay).await;
-        }
         let octets = self.encode(output.items)?;
         self.turn.give_way(&self.shared.rush).await;
         let end = output.cut_after.unwrap_or(octets.len()).min(octets.len());
@@ -395,16 +461,20 @@ fn far_away() -> Instant {
     Instant::now() + Duration::from_secs(86_400 * 365)
 }
 
-/// Why an operation is stopped that takes too long.
-fn overdue() -> Diagnostic {
-    diagnostic(Condition::RESOURCES_EXHAUSTED, "no answer in time")
-}
-
-/// Waits so long from when it is first polled, or for ever.
-async fn after(time: Option<Duration>) {
-    match time {
-        Some(time) => sleep(time).await,
-        None => std::future::pending().await,
+/// What comes next: an APDU or, with a limit for the octets to look ahead, what the operations in progress have to know of.
+async fn heard(inlet: &mut Inlet, stream: &mut impl Transport, ahead: Option<usize>) -> Event {
+    match ahead {
+        None => match inlet.next(stream).await {
+            Some(Ok(octets)) => Event::Apdu(octets),
+            Some(Err(error)) => Event::Fault(error),
+            None => Event::End,
+        },
+        Some(most) => match inlet.ahead(stream, most).await {
+            Ahead::Trigger(octets) => Event::Apdu(octets),
+            Ahead::Close => Event::Close,
+            Ahead::End => Event::End,
+            Ahead::Lost(error) => Event::Fault(StreamError::Io(error)),
+        },
     }
 }
 

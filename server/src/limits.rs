@@ -45,6 +45,8 @@ pub struct Limits {
     pub sessions_per_address: Option<usize>,
     /// Octets of further requests taken while one is being answered: 65,536. More wait in the network.
     pub read_ahead: usize,
+    /// Operations of one session at the same time, where concurrent operations are agreed on: 8. Further requests wait.
+    pub concurrent_operations: usize,
     /// Refusals of a client for its credentials in one connection: 5; with the last the connection ends.
     pub refusals: usize,
     /// From the connection to an open session: 30 s.
@@ -85,6 +87,7 @@ impl Default for Limits {
             sessions: 1_000,
             sessions_per_address: None,
             read_ahead: 65_536,
+            concurrent_operations: 8,
             refusals: 5,
             init_time: Duration::from_secs(30),
             init_patience: Duration::from_millis(250),

@@ -54,13 +54,13 @@ impl ResultSets {
         }
     }
 
-    /// The set of that name.
+    /// The set of that name; the hits are shared with it.
     ///
     /// # Errors
     /// Condition 30 with the name if there is none, 27 if it had to make room for others.
-    pub(crate) fn find(&self, name: &[u8]) -> Result<&ResultSet, Diagnostic> {
+    pub(crate) fn find(&self, name: &[u8]) -> Result<ResultSet, Diagnostic> {
         match self.sets.get(name) {
-            Some(Kept { set: Some(set), .. }) => Ok(set),
+            Some(Kept { set: Some(set), .. }) => Ok(set.clone()),
             Some(Kept { set: None, .. }) => Err(diagnostic(Condition::RESULT_SET_DELETED, name)),
             None => Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name)),
         }
@@ -71,12 +71,13 @@ impl ResultSets {
         self.find(name).is_ok()
     }
 
-    /// Notes that the set is being used, so that others make room first.
-    pub(crate) fn touch(&mut self, name: &[u8]) {
+    /// [`ResultSets::find`] for a set that is being used, so that others make room first.
+    pub(crate) fn look_up(&mut self, name: &[u8]) -> Result<ResultSet, Diagnostic> {
         self.uses += 1;
         if let Some(kept) = self.sets.get_mut(name) {
             kept.last_use = self.uses;
         }
+        self.find(name)
     }
 
     /// Whether a set of that name could be kept: asked before the search is done.
@@ -198,7 +199,7 @@ mod tests {
         for (name, count) in [("1", 4), ("2", 3), ("none", 0), ("3", 3)] {
             assert_eq!(keep(&mut sets, name, count), Ok(()));
         }
-        sets.touch(b"1");
+        sets.look_up(b"1").expect("a set");
         assert_eq!(keep(&mut sets, "4", 5), Ok(()));
         let seen = ["1", "2", "none", "3", "4"].map(|name| look(&sets, name));
         assert_eq!(seen, [Ok(4), Err(27), Ok(0), Err(27), Ok(5)]);

@@ -42,6 +42,7 @@ pub(super) fn read(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskL
     count("facets", &mut limits.facets);
     count("facet-terms", &mut limits.facet_terms);
     count("sessions", &mut limits.sessions);
+    count("concurrent-operations", &mut limits.concurrent_operations);
     count("refusals", &mut limits.refusals);
     count("tasks", &mut tasks.tasks);
     size("task-octets", &mut tasks.octets);

@@ -1,10 +1,13 @@
 //! Connections over a pipe in memory, with the clock standing still until everybody waits.
 
+mod concurrency;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncWriteExt, DuplexStream};
+use tokio::time::sleep;
 use tokio_util::codec::Framed;
 use z3950_asn1::apdu::{
     Close, InitializeRequest, ProtocolVersion, ReferenceId, RequestedAction,

@@ -10,35 +10,29 @@ use z3950_asn1::format::prompt1::{
     Answer, Prompt, PromptId, PromptObject, PromptResponse, PromptType,
 };
 
-use super::refuse;
 use crate::access::{Admission, Challenge, Credentials};
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::session::{Association, Pending, Reply};
+use crate::session::Association;
 use crate::target::Seat;
 
 /// 102: credentials are needed and cannot be asked for.
 const CANNOT_ASK: Condition = Condition(102);
 
-/// Asks for credentials and holds the request until they come. Where access control is not agreed on, the request fails with
-/// condition 102; where one is held already, with 101.
-pub(crate) fn challenge(association: &mut Association, request: &Apdu) -> Reply {
-    if association.pending.is_some() {
-        let refused = diagnostic(Condition::ACCESS_CONTROL_FAILURE, "");
-        return refuse::answer(request, refused);
-    }
+/// The question for credentials.
+///
+/// # Errors
+/// Condition 102 where access control is not agreed on.
+pub(crate) fn challenge(association: &Association) -> Result<Apdu, Diagnostic> {
     let form = association.target.access.challenge.as_ref();
     let agreed = association.terms.options.contains(Options::ACCESS_CONTROL);
     let challenge = form.filter(|_| agreed).and_then(security_challenge);
-    let Some(security_challenge) = challenge else {
-        return refuse::answer(request, diagnostic(CANNOT_ASK, ""));
-    };
-    association.pending = Some(Pending::Request(Box::new(request.clone())));
+    let security_challenge = challenge.ok_or_else(|| diagnostic(CANNOT_ASK, ""))?;
     let challenge = AccessControlRequest {
         reference_id: None,
         security_challenge,
         other_info: None,
     };
-    Apdu::from(challenge).into()
+    Ok(challenge.into())
 }
 
 /// Takes the client's answer; once it proves to be a user, it is asked no more.
@@ -46,7 +40,7 @@ pub(crate) fn challenge(association: &mut Association, request: &Apdu) -> Reply 
 /// # Errors
 /// Condition 101 for no credentials or wrong ones, 1015 for one session too many of the user.
 pub(crate) fn prove(
-    association: &mut Association,
+    association: &Association,
     response: &AccessControlResponse,
 ) -> Result<(), Diagnostic> {
     let refused = || diagnostic(Condition::ACCESS_CONTROL_FAILURE, "");
@@ -72,8 +66,7 @@ pub(crate) fn prove(
     };
     let seat = Seat::take(&association.target, user);
     let full = || diagnostic(Condition::TOO_MANY_SESSIONS, "");
-    association.seat = Some(seat.ok_or_else(full)?);
-    association.terms.unproved = false;
+    association.take_seat(seat.ok_or_else(full)?);
     Ok(())
 }
 

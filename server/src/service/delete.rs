@@ -6,23 +6,20 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 
-use crate::session::Association;
+use crate::session::Operation;
 
 /// Deletes what is asked for. `None` for a function that the standard does not have.
 ///
 /// The status of the operation is that of the set if only one is named; several of which not all were there give
 /// notAllRequestedResultSetsDeleted.
-pub(crate) fn answer(
-    association: &mut Association,
-    request: &DeleteResultSetRequest,
-) -> Option<Apdu> {
+pub(crate) fn answer(operation: &Operation, request: &DeleteResultSetRequest) -> Option<Apdu> {
     let statuses: Option<Vec<ListStatus>> = match request.delete_function {
         DeleteFunction::LIST => {
             let names = request.result_set_list.iter().flatten();
-            Some(names.map(|name| delete(association, name)).collect())
+            Some(names.map(|name| delete(operation, name)).collect())
         }
         DeleteFunction::ALL => {
-            association.result_sets.clear();
+            operation.result_sets().clear();
             None
         }
         _ => return None,
@@ -39,16 +36,16 @@ pub(crate) fn answer(
     Some(response.into())
 }
 
-fn delete(association: &mut Association, name: &ResultSetId) -> ListStatus {
+fn delete(operation: &Operation, name: &ResultSetId) -> ListStatus {
     let octets = name.0.as_bytes();
-    let status = match association.result_sets.find(octets) {
+    let status = match operation.result_sets().find(octets) {
         Ok(_) => DeleteSetStatus::SUCCESS,
         Err(why) if why.condition == Condition::RESULT_SET_DELETED.0 => {
             DeleteSetStatus::PREVIOUSLY_DELETED_BY_TARGET
         }
         Err(_) => DeleteSetStatus::RESULT_SET_DID_NOT_EXIST,
     };
-    association.result_sets.delete(octets);
+    operation.result_sets().delete(octets);
     ListStatus {
         id: name.clone(),
         status,

@@ -24,8 +24,7 @@ use z3950_asn1::oid::{self, Oid};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::extended::{Function, Task, TaskKind};
 use crate::result_sets::ResultSet;
-use crate::session::Association;
-use crate::target::Seat;
+use crate::session::{Association, Operation};
 
 /// The services, by the identifier of their packages.
 pub(crate) const SERVICES: &[Oid] = &[
@@ -84,11 +83,8 @@ impl Outcome {
 }
 
 /// Carries out what is asked for, and answers with the package unless the client wants none.
-pub(crate) async fn answer(
-    association: &mut Association,
-    request: &ExtendedServicesRequest,
-) -> Apdu {
-    match carry_out(association, request).await {
+pub(crate) async fn answer(operation: &Operation, request: &ExtendedServicesRequest) -> Apdu {
+    match carry_out(operation, request).await {
         Ok(response) => response.into(),
         Err(diagnostic) => failed(diagnostic).into(),
     }
@@ -113,10 +109,10 @@ fn response(operation_status: OperationStatus) -> ExtendedServicesResponse {
 }
 
 async fn carry_out(
-    association: &mut Association,
+    operation: &Operation,
     request: &ExtendedServicesRequest,
 ) -> Result<ExtendedServicesResponse, Diagnostic> {
-    let user = user(association, request)?;
+    let user = user(operation, request)?;
     let kind = TaskKind {
         package_type: request.package_type,
         name: request.package_name.clone(),
@@ -129,9 +125,9 @@ async fn carry_out(
         return Err(diagnostic(WAIT, request.wait_action.to_string()));
     }
     match request.function {
-        ExtendedServicesFunction::CREATE => create(association, request, kind, user).await,
-        ExtendedServicesFunction::MODIFY => modify(association, request, &kind, user.as_deref()),
-        ExtendedServicesFunction::DELETE => delete(association, &kind, user.as_deref()),
+        ExtendedServicesFunction::CREATE => create(operation, request, kind, user).await,
+        ExtendedServicesFunction::MODIFY => modify(operation, request, &kind, user.as_deref()),
+        ExtendedServicesFunction::DELETE => delete(operation, &kind, user.as_deref()),
         other => Err(diagnostic(FUNCTION, other.to_string())),
     }
 }
@@ -145,7 +141,7 @@ fn user(
     request: &ExtendedServicesRequest,
 ) -> Result<Option<String>, Diagnostic> {
     let named = request.user_id.as_ref().map(|user| user.to_string_lossy());
-    let proved = association.seat.as_ref().and_then(Seat::user);
+    let proved = association.user();
     let proved = proved.map(|user| user.name.clone());
     match named {
         Some(named)
@@ -158,12 +154,12 @@ fn user(
 }
 
 async fn create(
-    association: &mut Association,
+    operation: &Operation,
     request: &ExtendedServicesRequest,
     kind: TaskKind,
     owner: Option<String>,
 ) -> Result<ExtendedServicesResponse, Diagnostic> {
-    let tasks = Arc::clone(&association.target.tasks);
+    let tasks = Arc::clone(&operation.target.tasks);
     let parameters = parameters(request)?;
     let is_update = matches!(
         parameters,
@@ -176,18 +172,18 @@ async fn create(
     }
     let outcome = match &parameters {
         TaskParameters::Update(update) => {
-            update::answer(association, kind.package_type, update).await?
+            update::answer(operation, kind.package_type, update).await?
         }
-        TaskParameters::Xml(document) => xml::answer(association, document).await?,
+        TaskParameters::Xml(document) => xml::answer(operation, document).await?,
         TaskParameters::ItemOrder(order) => {
             if request.wait_action == WaitAction::WAIT {
                 return Err(diagnostic(NOT_AT_ONCE, ""));
             }
-            order::answer(association, order).await?
+            order::answer(operation, order).await?
         }
-        TaskParameters::PersistentResultSet(set) => persistent::result_set(association, set)?,
+        TaskParameters::PersistentResultSet(set) => persistent::result_set(operation, set)?,
         TaskParameters::PersistentQuery(query) => {
-            persistent::query(association, query, owner.as_deref())?
+            persistent::query(operation, query, owner.as_deref())?
         }
         other => {
             let service = other.package_type().to_string();
@@ -279,12 +275,12 @@ fn parameters(request: &ExtendedServicesRequest) -> Result<TaskParameters, Diagn
 
 /// Changes what is given anew of a task: contents, permissions, description.
 fn modify(
-    association: &mut Association,
+    operation: &Operation,
     request: &ExtendedServicesRequest,
     kind: &TaskKind,
     user: Option<&str>,
 ) -> Result<ExtendedServicesResponse, Diagnostic> {
-    let tasks = Arc::clone(&association.target.tasks);
+    let tasks = Arc::clone(&operation.target.tasks);
     let (number, task) = tasks.named(kind, user, Function::PRESENT)?;
     let mut task = Task::clone(&task);
     if request.permissions.is_some() {
@@ -299,8 +295,8 @@ fn modify(
     }
     if request.task_specific_parameters.is_some() {
         let outcome = match parameters(request)? {
-            TaskParameters::PersistentResultSet(set) => persistent::result_set(association, &set)?,
-            TaskParameters::PersistentQuery(query) => persistent::query(association, &query, user)?,
+            TaskParameters::PersistentResultSet(set) => persistent::result_set(operation, &set)?,
+            TaskParameters::PersistentQuery(query) => persistent::query(operation, &query, user)?,
             // What is done or on its way to people is not undone by another request.
             _ => return Err(diagnostic(FUNCTION, request.function.to_string())),
         };

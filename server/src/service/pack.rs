@@ -11,7 +11,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use crate::backend::{Composition, RecordId, Retrieve, Retrieved};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::result_sets::ResultSet;
-use crate::session::{Association, CANCELLED};
+use crate::session::{Association, CANCELLED, Operation};
 
 /// What goes into a response.
 pub(crate) struct Packed {
@@ -59,13 +59,13 @@ impl Sizes {
 /// # Errors
 /// The backend's, where it has no records at all, and why it was stopped before the first.
 pub(crate) async fn pack(
-    association: &Association,
+    operation: &Operation,
     set: &ResultSet,
     wanted: Vec<RecordId>,
     composition: &Composition,
     sizes: &Sizes,
 ) -> Result<Packed, Diagnostic> {
-    let most = association.target.limits.records_per_response.max(1);
+    let most = operation.target.limits.records_per_response.max(1);
     let only = wanted.len() == 1;
     let mut packing = Packing::new(*sizes, wanted.len().min(most));
     for record in wanted {
@@ -78,13 +78,13 @@ pub(crate) async fn pack(
             composition,
         };
         let retrieved = set.backend.record(wanted);
-        match association.interrupt.or_stopped(retrieved).await {
+        match operation.or_stopped(retrieved).await {
             Ok(Retrieved { database, record }) => {
                 if !packing.add(database, record, only) {
                     return Ok(packing.end(PresentStatus::PARTIAL_2));
                 }
             }
-            Err(why) if association.interrupt.is_stopped() && packing.records > 0 => {
+            Err(why) if operation.is_stopped() && packing.records > 0 => {
                 let by_client = why.condition == CANCELLED.0;
                 return Ok(packing.end(match by_client {
                     true => PresentStatus::PARTIAL_3,

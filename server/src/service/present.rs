@@ -12,15 +12,13 @@ use super::pack::{Packed, Sizes, pack};
 use super::search::most_records;
 use crate::backend::{Hits, RecordId};
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::session::Association;
+use crate::session::{Association, Operation};
 
 /// Answers with records, or with the diagnostic why there are none: never with neither.
-pub(crate) async fn answer(association: &mut Association, request: &PresentRequest) -> Vec<Apdu> {
-    let name = request.result_set_id.0.as_bytes();
-    association.result_sets.touch(name);
-    match present(association, request).await {
+pub(crate) async fn answer(operation: &Operation, request: &PresentRequest) -> Vec<Apdu> {
+    match present(operation, request).await {
         Ok((packed, next)) => {
-            association.usage.records += packed.records;
+            operation.usage().records += packed.records;
             responses(packed, next)
         }
         Err(diagnostic) => vec![failed(diagnostic).into()],
@@ -62,12 +60,11 @@ fn responses(packed: Packed, next: i64) -> Vec<Apdu> {
 
 /// The records and the position behind the last of them.
 async fn present(
-    association: &Association,
+    operation: &Operation,
     request: &PresentRequest,
 ) -> Result<(Packed, i64), Diagnostic> {
-    let set = association
-        .result_sets
-        .find(request.result_set_id.0.as_bytes())?;
+    let name = request.result_set_id.0.as_bytes();
+    let set = operation.result_sets().look_up(name)?;
     let first = Range {
         starting_position: request.result_set_start_point,
         number_of_records: request.number_of_records_requested,
@@ -81,9 +78,9 @@ async fn present(
         request.preferred_record_syntax,
         request.record_composition.as_ref(),
     )?;
-    let wanted = wanted(&set.hits, ranges(), most_records(association));
-    let sizes = sizes(association, request)?;
-    let packed = pack(association, set, wanted, &composition, &sizes).await?;
+    let wanted = wanted(&set.hits, ranges(), most_records(operation));
+    let sizes = sizes(operation, request)?;
+    let packed = pack(operation, &set, wanted, &composition, &sizes).await?;
     let next = position_behind(ranges(), count(packed.records));
     Ok((packed, next))
 }

@@ -10,7 +10,7 @@ use z3950_asn1::format::resource_report1::{Estimate, EstimateType, ResourceRepor
 
 use super::{count, search};
 use crate::diagnostic::diagnostic;
-use crate::session::{Association, CANCELLED, Pending};
+use crate::session::{Association, CANCELLED};
 
 /// What a session has done so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,6 +20,15 @@ pub(crate) struct Usage {
     pub(crate) found: usize,
     /// Records sent in all.
     pub(crate) records: usize,
+}
+
+impl Usage {
+    /// Counts a search that has found so many records and sent so many of them.
+    pub(crate) fn count_search(&mut self, found: usize, records: usize) {
+        self.searches += 1;
+        self.found = found;
+        self.records += records;
+    }
 }
 
 /// The answer to a Search that waits for the client's leave.
@@ -39,10 +48,9 @@ pub(crate) fn is_to_be_asked(association: &Association, found: usize) -> bool {
             .contains(Options::RESOURCE_CONTROL)
 }
 
-/// Asks whether to go on and holds the answer. An answer that is held already is given up for it.
-pub(crate) fn ask(association: &mut Association, held: Held) -> Apdu {
+/// Asks whether to go on with an answer that is held.
+pub(crate) fn question(held: &Held) -> Apdu {
     let found = held.response.result_count;
-    association.pending = Some(Pending::Answer(Box::new(held)));
     ResourceControlRequest {
         reference_id: None,
         suspended_flag: Some(true),
@@ -60,7 +68,7 @@ pub(crate) fn ask(association: &mut Association, held: Held) -> Apdu {
 
 /// The answer held, if the client wants to go on; if not, a failed one, and the result set only if it is wanted.
 pub(crate) fn resume(
-    association: &mut Association,
+    association: &Association,
     held: Held,
     leave: &ResourceControlResponse,
 ) -> Apdu {
@@ -72,7 +80,7 @@ pub(crate) fn resume(
         response.result_count = held.response.result_count;
         response.result_set_status = Some(ResultSetStatus::SUBSET);
     } else {
-        association.result_sets.delete(&held.result_set);
+        association.result_sets().delete(&held.result_set);
     }
     response.into()
 }
@@ -83,7 +91,7 @@ pub(crate) fn report(association: &Association, request: &ResourceReportRequest)
         searches,
         found,
         records,
-    } = association.usage;
+    } = *association.usage();
     let estimates = estimates(
         vec![
             estimate(EstimateType::FINAL_SEARCH_RECORDS, count(found)),

@@ -10,11 +10,11 @@ use z3950_asn1::oid::BIB_1;
 use super::count;
 use crate::backend::{Scan, ScanTerm, Scanned};
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::session::Association;
+use crate::session::{Association, Operation};
 
 /// Answers with the terms, or with the diagnostic why there are none.
-pub(crate) async fn answer(association: &mut Association, request: &ScanRequest) -> Apdu {
-    match scan(association, request).await {
+pub(crate) async fn answer(operation: &Operation, request: &ScanRequest) -> Apdu {
+    match scan(operation, request).await {
         Ok(response) => response.into(),
         Err(diagnostic) => failed(diagnostic).into(),
     }
@@ -38,31 +38,25 @@ pub(crate) fn failed(diagnostic: Diagnostic) -> ScanResponse {
     }
 }
 
-async fn scan(
-    association: &mut Association,
-    request: &ScanRequest,
-) -> Result<ScanResponse, Diagnostic> {
-    let backend = association.backend_of(&request.database_names)?;
-    let window = Window::of(association, request)?;
+async fn scan(operation: &Operation, request: &ScanRequest) -> Result<ScanResponse, Diagnostic> {
+    let backend = operation.backend_of(&request.database_names)?;
+    let window = Window::of(operation, request)?;
     let information = request.other_info.as_ref();
     let within = match information.and_then(|information| Convention::ScanSet.find(information)) {
-        Some(name) => {
-            association.result_sets.touch(name.as_bytes());
-            Some(&association.result_sets.find(name.as_bytes())?.hits)
-        }
+        Some(name) => Some(operation.result_sets().look_up(name.as_bytes())?.hits),
         None => None,
     };
     let scanned = backend.scan(Scan {
         databases: &request.database_names,
         attribute_set: request.attribute_set.unwrap_or(BIB_1),
         start: &request.term_list_and_start_point,
-        within,
+        within: within.as_ref(),
         before: window.before,
         after: window.after + usize::from(window.beyond),
         step: step(request)?,
     });
-    let scanned = association.interrupt.or_stopped(scanned).await?;
-    Ok(response(association, request, scanned, &window))
+    let scanned = operation.or_stopped(scanned).await?;
+    Ok(response(operation, request, scanned, &window))
 }
 
 /// The place of the starting point among the terms wanted.

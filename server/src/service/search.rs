@@ -18,30 +18,32 @@ use super::search_info;
 use crate::backend::{Found, Search};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::result_sets::ResultSet;
-use crate::session::Association;
+use crate::session::{Association, Conclusion, Operation};
 
 /// Searches, keeps the result set and answers, or asks for leave first.
 ///
 /// A search that fails leaves no result set of its name, except where the name was taken and not to be replaced.
-pub(crate) async fn answer(association: &mut Association, request: &SearchRequest) -> Apdu {
-    association.usage.searches += 1;
-    association.usage.found = 0;
-    let (set, found) = match search(association, request).await {
+pub(crate) async fn answer(operation: &Operation, request: &SearchRequest) -> Conclusion {
+    let (set, found) = match search(operation, request).await {
         Ok(found) => found,
-        Err(diagnostic) => return failed(diagnostic).into(),
+        Err(diagnostic) => {
+            operation.usage().count_search(0, 0);
+            return Apdu::from(failed(diagnostic)).into();
+        }
     };
-    association.usage.found = set.hits.len();
-    let response = response(association, request, &set, &found).await;
-    association.usage.records += usize::try_from(response.number_of_records_returned).unwrap_or(0);
-    if !resource::is_to_be_asked(association, set.hits.len()) {
-        return response.into();
+    let response = response(operation, request, &set, &found).await;
+    let records = usize::try_from(response.number_of_records_returned).unwrap_or(0);
+    operation.usage().count_search(set.hits.len(), records);
+    if !resource::is_to_be_asked(operation, set.hits.len()) {
+        return Apdu::from(response).into();
     }
     let held = Held {
         reference_id: request.reference_id.clone(),
         result_set: request.result_set_name.as_bytes().to_vec(),
         response,
     };
-    resource::ask(association, held)
+    let question = resource::question(&held);
+    Conclusion::Asked(Box::new(held), question)
 }
 
 /// A search that fails.
@@ -55,48 +57,54 @@ pub(crate) fn failed(diagnostic: Diagnostic) -> SearchResponse {
 }
 
 async fn search(
-    association: &mut Association,
+    operation: &Operation,
     request: &SearchRequest,
 ) -> Result<(ResultSet, Found), Diagnostic> {
     let name = request.result_set_name.as_bytes();
-    check_name(association, name)?;
-    if !request.replace_indicator && association.result_sets.has(name) {
-        return Err(diagnostic(Condition::RESULT_SET_EXISTS, name));
+    check_name(operation, name)?;
+    {
+        let sets = operation.result_sets();
+        if !request.replace_indicator && sets.has(name) {
+            return Err(diagnostic(Condition::RESULT_SET_EXISTS, name));
+        }
+        sets.check_room(name)?;
     }
-    association.result_sets.check_room(name)?;
     // An operand of the query may be the very set that is replaced.
-    let found = evaluate(association, request).await;
-    association.result_sets.delete(name);
-    let (set, found) = found?;
-    association.result_sets.keep(name, set.clone())?;
-    Ok((set, found))
+    let found = evaluate(operation, request).await;
+    let mut sets = operation.result_sets();
+    match &found {
+        Ok((set, _)) => sets.keep(name, set.clone())?,
+        Err(_) => {
+            sets.delete(name);
+        }
+    }
+    found
 }
 
 async fn evaluate(
-    association: &Association,
+    operation: &Operation,
     request: &SearchRequest,
 ) -> Result<(ResultSet, Found), Diagnostic> {
     let databases = &*request.database_names;
-    let backend = association.backend_of(databases)?;
-    let query = rpn(&request.query, association.target.offer.options)?;
-    let facets = search_info::facets_wanted(association, request);
-    let sets = &association.result_sets;
+    let backend = operation.backend_of(databases)?;
+    let query = rpn(&request.query, operation.target.offer.options)?;
+    let facets = search_info::facets_wanted(operation, request);
     let result_set = |name: &[u8]| {
-        let set = sets.find(name).ok()?;
-        Arc::ptr_eq(&set.backend, &backend).then(|| set.hits.clone())
+        let set = operation.result_sets().find(name).ok()?;
+        Arc::ptr_eq(&set.backend, &backend).then_some(set.hits)
     };
     let search = backend.search(Search {
         databases,
         query: &query,
         result_set: &result_set,
-        term_counts: search_info::term_counts_wanted(association, request, &query),
+        term_counts: search_info::term_counts_wanted(operation, request, &query),
         facets: &facets,
     });
-    let found = association.interrupt.or_stopped(search).await;
+    let found = operation.or_stopped(search).await;
     let found = found.map_err(|why| {
         let is_set = why.condition == Condition::RESULT_SET_DOES_NOT_EXIST.0;
         // The backend does not know that the set had to make room.
-        match sets.find(why.addinfo.as_bytes()) {
+        match operation.result_sets().find(why.addinfo.as_bytes()) {
             Err(deleted) if is_set => deleted,
             _ => why,
         }
@@ -108,17 +116,17 @@ async fn evaluate(
 /// The answer to a search that worked, with the records it asks for. That these cannot be had makes the Present part of
 /// the answer fail, not the search. A search that ended before its time has found a subset, and failed otherwise.
 async fn response(
-    association: &Association,
+    operation: &Operation,
     request: &SearchRequest,
     set: &ResultSet,
     found: &Found,
 ) -> SearchResponse {
     let records = match found.interrupted {
-        None => records(association, request, set).await,
+        None => records(operation, request, set).await,
         Some(_) => None,
     };
     let result_count = count(set.hits.len());
-    let additional_search_info = search_info::information(association, found);
+    let additional_search_info = search_info::information(operation, found);
     if let Some(interrupted) = &found.interrupted {
         return SearchResponse {
             result_count,
@@ -155,7 +163,7 @@ async fn response(
 
 /// The records that the answer to a search is to bring along; `None` if it is to bring none.
 async fn records(
-    association: &Association,
+    operation: &Operation,
     request: &SearchRequest,
     set: &ResultSet,
 ) -> Option<Result<Packed, Diagnostic>> {
@@ -168,9 +176,9 @@ async fn records(
         Ok(composition) => composition,
         Err(diagnostic) => return Some(Err(diagnostic)),
     };
-    let wanted = set.hits.ids(0..number.min(most_records(association)));
-    let sizes = Sizes::of(association);
-    Some(pack(association, set, wanted, &composition, &sizes).await)
+    let wanted = set.hits.ids(0..number.min(most_records(operation)));
+    let sizes = Sizes::of(operation);
+    Some(pack(operation, set, wanted, &composition, &sizes).await)
 }
 
 /// Whether result sets may be called so.

@@ -13,7 +13,7 @@ use super::search::check_name;
 use crate::backend::{Hits, Sort};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::result_sets::ResultSet;
-use crate::session::Association;
+use crate::session::{Association, Operation};
 
 /// Conditions of this service that the catalogue of names does not have.
 const NO_RESULT_SET: Condition = Condition(208);
@@ -22,10 +22,10 @@ const RELATION: Condition = Condition(214);
 const CASE: Condition = Condition(215);
 
 /// Sorts, keeps the set and answers. A sort that fails leaves all sets as they are.
-pub(crate) async fn answer(association: &mut Association, request: &SortRequest) -> Apdu {
-    match sort(association, request).await {
+pub(crate) async fn answer(operation: &Operation, request: &SortRequest) -> Apdu {
+    match sort(operation, request).await {
         Ok(records) => {
-            let told = association.terms.options.contains(Options::RESULT_COUNT);
+            let told = operation.terms.options.contains(Options::RESULT_COUNT);
             SortResponse {
                 reference_id: None,
                 sort_status: SortStatus::SUCCESS,
@@ -39,7 +39,7 @@ pub(crate) async fn answer(association: &mut Association, request: &SortRequest)
         Err(diagnostic) => {
             let name = request.sorted_result_set_name.as_bytes();
             let mut response = failed(diagnostic);
-            if !association.result_sets.has(name) {
+            if !operation.result_sets().has(name) {
                 response.result_set_status = Some(SortResultSetStatus::NONE);
             }
             response.into()
@@ -60,25 +60,25 @@ pub(crate) fn failed(diagnostic: Diagnostic) -> SortResponse {
 }
 
 /// How many records have been sorted.
-async fn sort(association: &mut Association, request: &SortRequest) -> Result<usize, Diagnostic> {
+async fn sort(operation: &Operation, request: &SortRequest) -> Result<usize, Diagnostic> {
     let name = request.sorted_result_set_name.as_bytes();
-    check_name(association, name)?;
-    check_keys(association, &request.sort_sequence)?;
-    let inputs = inputs(association, request)?;
+    check_name(operation, name)?;
+    check_keys(operation, &request.sort_sequence)?;
+    let inputs = inputs(operation, request)?;
     let Some(ResultSet { backend, .. }) = inputs.first() else {
         return Err(diagnostic(NO_RESULT_SET, ""));
     };
-    association.result_sets.check_room(name)?;
+    operation.result_sets().check_room(name)?;
     let lists: Vec<Hits> = inputs.iter().map(|set| set.hits.clone()).collect();
     let sorted = backend.sort(Sort {
         inputs: &lists,
         keys: &request.sort_sequence,
     });
-    let hits = association.interrupt.or_stopped(sorted).await?;
+    let hits = operation.or_stopped(sorted).await?;
     let records = hits.len();
     let backend = Arc::clone(backend);
-    association
-        .result_sets
+    operation
+        .result_sets()
         .keep(name, ResultSet { backend, hits })?;
     Ok(records)
 }
@@ -87,16 +87,12 @@ async fn sort(association: &mut Association, request: &SortRequest) -> Result<us
 ///
 /// # Errors
 /// Condition 30 or 27 for one that is not there, 230 for too many records, 237 for sets that do not go together.
-fn inputs(
-    association: &mut Association,
-    request: &SortRequest,
-) -> Result<Vec<ResultSet>, Diagnostic> {
+fn inputs(operation: &Operation, request: &SortRequest) -> Result<Vec<ResultSet>, Diagnostic> {
     let mut inputs: Vec<ResultSet> = Vec::new();
-    let most = association.target.limits.sorted_records;
+    let most = operation.target.limits.sorted_records;
     let mut records: usize = 0;
     for name in &request.input_result_set_names {
-        association.result_sets.touch(name.as_bytes());
-        let set = association.result_sets.find(name.as_bytes())?;
+        let set = operation.result_sets().look_up(name.as_bytes())?;
         if inputs
             .first()
             .is_some_and(|first| !Arc::ptr_eq(&first.backend, &set.backend))
@@ -110,7 +106,7 @@ fn inputs(
                 most.to_string(),
             ));
         }
-        inputs.push(set.clone());
+        inputs.push(set);
     }
     Ok(inputs)
 }

@@ -1,5 +1,5 @@
-//! What reaches a session while it is busy: the client may ask how an operation gets on, or have it stop, before it is
-//! answered (Z39.50-2003 §3.2.6.2 trigger-resource-control).
+//! What reaches operations in progress: TriggerResourceControl of the client (Z39.50-2003 §3.2.6.2), and the server's own reasons
+//! to stop one.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -16,26 +16,37 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use crate::backend::Answer;
 use crate::diagnostic::{Diagnostic, diagnostic};
 
-/// A handle on the operation that a session is busy with, for whoever reads the client's next requests meanwhile.
+/// A handle on the operations that a session is busy with, for whoever reads the client's next requests meanwhile.
 #[derive(Clone, Default)]
 pub struct Interrupt(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    operation: Mutex<Operation>,
+    running: Mutex<Running>,
     stopped: Notify,
 }
 
-/// How the session stands.
 #[derive(Default)]
+struct Running {
+    operations: Vec<Operation>,
+    /// How many there have been.
+    begun: u64,
+}
+
+/// How an operation stands.
 struct Operation {
-    running: bool,
+    number: u64,
+    reference_id: Option<ReferenceId>,
     /// Why it is to end before its time.
     stopped: Option<Diagnostic>,
-    /// The referenceId of the request being answered.
-    reference_id: Option<ReferenceId>,
     /// Whether resource control was agreed on, so that the client can be sent reports.
     resource_control: bool,
+}
+
+/// One operation in progress: as long as there is this, it can be stopped.
+pub(crate) struct Interruptible {
+    shared: Arc<Shared>,
+    number: u64,
 }
 
 /// 105: stopped at the client's request.
@@ -43,55 +54,69 @@ pub(crate) const CANCELLED: Condition = Condition(105);
 
 impl Interrupt {
     /// Takes a request that came while the session is busy: what is to be sent at once, or `None` for a request that has to wait
-    /// for its turn. Only TriggerResourceControl is taken; one about another operation than the present one has no effect.
+    /// for its turn. Only TriggerResourceControl is taken; one about another operation than those in progress has no effect.
     pub fn take(&self, request: &Apdu) -> Option<Vec<Apdu>> {
         let Apdu::TriggerResourceControlRequest(trigger) = request else {
             return None;
         };
-        let mut operation = self.operation();
-        if !operation.running {
+        let mut running = self.0.running();
+        if running.operations.is_empty() {
             return None;
         }
-        if trigger.reference_id != operation.reference_id {
+        let mut operations = running.operations.iter_mut();
+        let Some(operation) =
+            operations.find(|operation| operation.reference_id == trigger.reference_id)
+        else {
             return Some(Vec::new());
-        }
+        };
         if trigger.requested_action == RequestedAction::CANCEL {
             operation.stopped = Some(diagnostic(CANCELLED, ""));
-            self.0.stopped.notify_one();
+            self.0.stopped.notify_waiters();
             return Some(Vec::new());
         }
         let report = operation.resource_control.then(|| report(trigger).into());
         Some(report.into_iter().collect())
     }
 
-    /// Has the operation end with a diagnostic, such as condition 31 where it takes too long; a Present gives the records that it
-    /// has. Without an operation nothing happens.
-    pub fn stop(&self, why: Diagnostic) {
-        let mut operation = self.operation();
-        if operation.running && operation.stopped.is_none() {
+    /// Has the operation of this referenceId end with a diagnostic, such as condition 31 where it takes too long; a Present gives
+    /// the records that it has. Without such an operation nothing happens.
+    pub fn stop(&self, reference_id: Option<&ReferenceId>, why: Diagnostic) {
+        let mut running = self.0.running();
+        let mut operations = running.operations.iter_mut();
+        let operation =
+            operations.find(|operation| operation.reference_id.as_ref() == reference_id);
+        if let Some(operation) = operation.filter(|operation| operation.stopped.is_none()) {
             operation.stopped = Some(why);
-            self.0.stopped.notify_one();
+            self.0.stopped.notify_waiters();
         }
     }
 
-    /// Notes that a request is going to be answered.
-    pub(super) fn begin(&self, reference_id: Option<ReferenceId>, resource_control: bool) {
-        *self.operation() = Operation {
-            running: true,
-            stopped: None,
+    /// Notes that an operation begins.
+    pub(super) fn begin(
+        &self,
+        reference_id: Option<ReferenceId>,
+        resource_control: bool,
+    ) -> Interruptible {
+        let mut running = self.0.running();
+        running.begun += 1;
+        let number = running.begun;
+        running.operations.push(Operation {
+            number,
             reference_id,
+            stopped: None,
             resource_control,
-        };
+        });
+        Interruptible {
+            shared: Arc::clone(&self.0),
+            number,
+        }
     }
+}
 
-    /// Notes that the request is answered.
-    pub(super) fn end(&self) {
-        *self.operation() = Operation::default();
-    }
-
+impl Interruptible {
     /// Whether the operation was stopped.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.operation().stopped.is_some()
+        self.why().is_some()
     }
 
     /// What the backend answers, or why the operation was stopped before: condition 105 if the client had it stopped.
@@ -113,19 +138,35 @@ impl Interrupt {
 
     async fn stopped(&self) -> Diagnostic {
         loop {
-            // Copied out, so that nothing is locked while this waits.
-            let stopped = self.operation().stopped.clone();
-            match stopped {
-                Some(why) => return why,
-                // What wakes it may be left of an operation that ended first.
-                None => self.0.stopped.notified().await,
+            let mut notified = pin!(self.shared.stopped.notified());
+            // From here on nothing is missed, whichever operation it is about.
+            notified.as_mut().enable();
+            if let Some(why) = self.why() {
+                return why;
             }
+            notified.await;
         }
     }
 
-    fn operation(&self) -> MutexGuard<'_, Operation> {
-        let operation = self.0.operation.lock();
-        operation.unwrap_or_else(PoisonError::into_inner)
+    /// Why the operation was stopped, if it was.
+    fn why(&self) -> Option<Diagnostic> {
+        let running = self.shared.running();
+        let mut operations = running.operations.iter();
+        let operation = operations.find(|operation| operation.number == self.number)?;
+        operation.stopped.clone()
+    }
+}
+
+impl Drop for Interruptible {
+    fn drop(&mut self) {
+        let operations = &mut self.shared.running().operations;
+        operations.retain(|operation| operation.number != self.number);
+    }
+}
+
+impl Shared {
+    fn running(&self) -> MutexGuard<'_, Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

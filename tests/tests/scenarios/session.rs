@@ -1,7 +1,11 @@
 //! Session URLs (RFC 2056 §3): scenarios S-01, S-08 and S-17 to S-20. The session stays open, whatever the search
 //! of the URL comes to.
 
+use std::time::Duration;
+
+use z3950_asn1::apdu::Query;
 use z3950_client::service::present::PresentOptions;
+use z3950_client::service::search::SearchOptions;
 use z3950_client::{ClientOptions, Error, Opened, Outcome};
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::TestServerBuilder;
@@ -185,4 +189,39 @@ async fn z_3_4_a_session_already_open_is_taken_up() {
     client.close_all().await;
     server.wait_for_end();
     assert_eq!(server.sessions(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_search_holds_up_no_other() {
+    let slow = Fault::Delay(Duration::from_secs(2));
+    let server = library().fault(When::search().docid("id7"), slow).start();
+    let client = client(&server, |_| {});
+    let opened = client.open(&url("z39.50s://lib.example/cat")).await;
+    let session = opened.expect("opens").session;
+    let search = async |docid: &str| {
+        let query = format!("@attr 1=1032 @attr 4=104 {docid}");
+        let options = SearchOptions {
+            databases: vec!["cat".into()],
+            result_set: docid.into(),
+            ..SearchOptions::default()
+        };
+        let found = session.search(Query::Type1(query.parse().expect("PQF")), &options);
+        let hits = found.await.expect("found").hits;
+        let present = PresentOptions {
+            result_set: docid.into(),
+            ..PresentOptions::default()
+        };
+        let shown = session.present(1, 1, &present).await.expect("presents");
+        (hits, shown.records.len())
+    };
+    let first = search("id7");
+    let second = search("id8");
+    tokio::pin!(first, second);
+    tokio::select! {
+        biased;
+        _ = &mut first => panic!("the slow search is answered first"),
+        found = &mut second => assert_eq!(found, (1, 1)),
+    }
+    assert_eq!(first.await, (1, 1));
+    client.close_all().await;
 }

@@ -9,14 +9,14 @@ use z3950_asn1::es::item_order::{ItemOrder, ResultSetItem, TargetPart, TaskPacka
 use super::{Outcome, missing, unsupported};
 use crate::backend::{Composition, Retrieve};
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::session::Association;
+use crate::session::Operation;
 
 /// Records the order.
 ///
 /// # Errors
 /// 1008 for an order of nothing, 30 or 27 for a result set that is not there, 13 for a place that it does not have.
 pub(super) async fn answer(
-    association: &Association,
+    operation: &Operation,
     parameters: &ItemOrder,
 ) -> Result<Outcome, Diagnostic> {
     let ItemOrder::EsRequest(request) = parameters else {
@@ -24,7 +24,7 @@ pub(super) async fn answer(
     };
     let wanted = &request.not_to_keep;
     let item = match &wanted.result_set_item {
-        Some(item) => Some(record(association, item).await?),
+        Some(item) => Some(record(operation, item).await?),
         None => None,
     };
     let item_request = wanted.item_request.clone().or(item);
@@ -39,9 +39,9 @@ pub(super) async fn answer(
     Ok(Outcome::of(TaskStatus::PENDING, package))
 }
 
-async fn record(association: &Association, item: &ResultSetItem) -> Result<External, Diagnostic> {
-    let set = association
-        .result_sets
+async fn record(operation: &Operation, item: &ResultSetItem) -> Result<External, Diagnostic> {
+    let set = operation
+        .result_sets()
         .find(item.result_set_id.as_bytes())?;
     let out_of_range = || diagnostic(Condition::OUT_OF_RANGE, item.item.to_string());
     let position = item
@@ -61,5 +61,5 @@ async fn record(association: &Association, item: &ResultSetItem) -> Result<Exter
         record,
         composition: &composition,
     });
-    association.interrupt.or_stopped(retrieved).await?.record
+    operation.or_stopped(retrieved).await?.record
 }

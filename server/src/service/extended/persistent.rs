@@ -33,7 +33,7 @@ pub(super) fn result_set(
     if how.is_some_and(|how| how != ReplaceOrAppend::REPLACE) {
         return Err(unsupported("replaceOrAppend"));
     }
-    let set = association.result_sets.find(name.as_bytes())?.clone();
+    let set = association.result_sets().find(name.as_bytes())?;
     let package = PersistentResultSet::TaskPackage(TaskPackage {
         origin_part: (),
         target_part: Some(TargetPart {

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::backend::{self, Backend, Composition, Retrieve, Search, UpdateAction, UpdateRecord};
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::session::Association;
+use crate::session::Operation;
 
 /// The most records of one task.
 const MAX_RECORDS: usize = 1_000;
@@ -29,7 +29,7 @@ const MAX_RECORDS: usize = 1_000;
 /// 1044 for an action that the version does not have, 1045 for an unknown schema, 25 for an unknown element set, 1008 for no
 /// record and 1046 for too many, 1057 for a parameter that cannot be heeded, and why the database cannot be updated at all.
 pub(super) async fn answer(
-    association: &Association,
+    operation: &Operation,
     version: Oid,
     parameters: &Update,
 ) -> Result<Outcome, Diagnostic> {
@@ -37,7 +37,7 @@ pub(super) async fn answer(
         return Err(unsupported("taskPackage"));
     };
     let database = DatabaseName(request.to_keep.database_name.clone());
-    let backend = association.backend_of(std::slice::from_ref(&database))?;
+    let backend = operation.backend_of(std::slice::from_ref(&database))?;
     let action = action(version, request.to_keep.action)?;
     check(&*backend, request)?;
     let records = request
@@ -62,7 +62,7 @@ pub(super) async fn answer(
             (Ok(id), None) => match &request.to_keep.element_set_name {
                 Some(name) if action != UpdateAction::Delete => {
                     let name = name.to_string_lossy();
-                    let record = record(association, &*backend, &database, id, &name).await;
+                    let record = record(operation, &*backend, &database, id, &name).await;
                     record.map(|record| RecordOrSurDiag::Record(Box::new(record)))
                 }
                 _ => nothing_to_say(version),
@@ -167,7 +167,7 @@ fn wanted(action: UpdateAction, supplied: &SuppliedRecord) -> Result<UpdateRecor
 
 /// The record of an identifier as it is now; `None` if it cannot be had, which is no failure of the update.
 async fn record(
-    association: &Association,
+    operation: &Operation,
     backend: &dyn Backend,
     database: &DatabaseName,
     id: &Bytes,
@@ -193,7 +193,7 @@ async fn record(
         term_counts: false,
         facets: &[],
     });
-    let hits = association.interrupt.or_stopped(found).await.ok()?.hits;
+    let hits = operation.or_stopped(found).await.ok()?.hits;
     let composition = Composition {
         syntax: None,
         element_set: element_set.to_owned(),
@@ -204,11 +204,5 @@ async fn record(
         record: *hits.ids(0..1).first()?,
         composition: &composition,
     });
-    association
-        .interrupt
-        .or_stopped(retrieved)
-        .await
-        .ok()?
-        .record
-        .ok()
+    operation.or_stopped(retrieved).await.ok()?.record.ok()
 }

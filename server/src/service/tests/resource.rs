@@ -92,7 +92,7 @@ fn the_server_may_stop_as_well() {
         let interrupt = session.interrupt();
         let mut answer = pin!(session.answer(&request));
         assert!(answer.as_mut().now_or_never().is_none(), "it waits");
-        interrupt.stop(diagnostic(Condition::RESOURCES_EXHAUSTED, "time"));
+        interrupt.stop(None, diagnostic(Condition::RESOURCES_EXHAUSTED, "time"));
         let records = match only(now(answer)) {
             Apdu::SearchResponse(response) => response.records,
             Apdu::PresentResponse(response) => {

@@ -1,0 +1,227 @@
+//! The operations of a connection: one after the other or, where concurrent operations are agreed on, side by side as far as
+//! they do not get in each other's way, each answered when it is done (Z39.50-2003 §3.4, §3.5).
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::time::{Instant, Sleep, sleep};
+use z3950_asn1::apdu::{Apdu, ReferenceId};
+use z3950_asn1::concurrency::ResultSetUse;
+
+use crate::fault::{Fault, Output};
+use crate::session::{Begun, Done, Reply, Session};
+
+/// Requests that are not answered yet, in the order in which they came.
+#[derive(Default)]
+pub(super) struct Operations {
+    list: Vec<Operation>,
+}
+
+/// A request that has come.
+pub(super) struct Asked {
+    pub(super) request: Arc<Apdu>,
+    /// The faults that strike its answer.
+    pub(super) striking: Vec<Fault>,
+    /// When it came, if anybody wants to know.
+    pub(super) begun: Option<std::time::Instant>,
+}
+
+/// How a request ends.
+pub(super) enum Ended {
+    /// The session makes a reply of this.
+    Done(Asked, Done),
+    /// The session has replied.
+    Reply(Asked, Reply),
+    /// The answer was kept back, and goes out now.
+    Output(Output),
+}
+
+enum Operation {
+    /// It waits for others before it.
+    Waiting(Asked),
+    Running(Asked, Run),
+    Answered(Asked, Reply),
+    /// The answer to the request is kept back for a time.
+    Delayed(Arc<Apdu>, Pin<Box<Sleep>>, Box<Output>),
+    /// It has ended, and is taken out next.
+    Over,
+}
+
+struct Run {
+    future: Pin<Box<dyn Future<Output = Done> + Send>>,
+    /// Since when it is waited for.
+    since: Option<Instant>,
+    /// Whether it has been stopped for the time that it takes.
+    is_overdue: bool,
+}
+
+impl Operations {
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Takes a request on, and begins it as soon as nothing before it is in its way.
+    pub(super) fn take_on(&mut self, asked: Asked, session: &mut Session) {
+        // Most clients ask one thing at a time, and many sessions only wait.
+        self.list.reserve_exact(1);
+        self.list.push(Operation::Waiting(asked));
+        self.begin(session);
+    }
+
+    /// Keeps the answer to a request back, and those of later requests that have to come behind it. None that came earlier
+    /// and waits has to: the request was carried out without waiting for it.
+    pub(super) fn delay(&mut self, request: Arc<Apdu>, output: Output) {
+        let delay = Box::pin(sleep(output.delay));
+        let delayed = Operation::Delayed(request, delay, Box::new(output));
+        self.list.insert(0, delayed);
+    }
+
+    /// Begins the requests that have nothing in their way any more.
+    pub(super) fn begin(&mut self, session: &mut Session) {
+        for index in 0..self.list.len() {
+            let (before, rest) = self.list.split_at_mut(index);
+            let Some(operation @ Operation::Waiting(_)) = rest.first_mut() else {
+                continue;
+            };
+            if before
+                .iter()
+                .any(|before| before.is_in_the_way_of(operation))
+            {
+                continue;
+            }
+            if let Operation::Waiting(asked) = std::mem::replace(operation, Operation::Over) {
+                *operation = begun(asked, session);
+            }
+        }
+    }
+
+    /// The next that ends; without any it is waited for in vain. Nothing is lost when the future is dropped.
+    pub(super) async fn next(&mut self) -> Ended {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Ended> {
+        for index in 0..self.list.len() {
+            if let Some(operation) = self.list.get_mut(index)
+                && let Poll::Ready(ended) = operation.poll(context)
+            {
+                self.list.remove(index);
+                return Poll::Ready(ended);
+            }
+        }
+        Poll::Pending
+    }
+
+    /// From when on something is overdue that may take so long.
+    pub(super) fn deadline(&mut self, most: Option<Duration>) -> Option<Instant> {
+        let most = most?;
+        let now = Instant::now();
+        let runs = self.runs().filter(|(_, run)| !run.is_overdue);
+        // A time too long to be counted is none.
+        let deadlines = runs.filter_map(|(_, run)| run.since.get_or_insert(now).checked_add(most));
+        deadlines.min()
+    }
+
+    /// Notes which operations are overdue by now, and gives their referenceIds.
+    pub(super) fn overdue(&mut self, most: Option<Duration>) -> Vec<Option<ReferenceId>> {
+        let now = Instant::now();
+        let is_over = |run: &Run| {
+            let deadline = run
+                .since
+                .zip(most)
+                .and_then(|(since, most)| since.checked_add(most));
+            deadline.is_some_and(|deadline| deadline <= now)
+        };
+        let overdue = self
+            .runs()
+            .filter(|(_, run)| !run.is_overdue && is_over(run));
+        let overdue = overdue.map(|(asked, run)| {
+            run.is_overdue = true;
+            asked.request.reference_id().cloned()
+        });
+        overdue.collect()
+    }
+
+    fn runs(&mut self) -> impl Iterator<Item = (&Asked, &mut Run)> {
+        self.list
+            .iter_mut()
+            .filter_map(|operation| match operation {
+                Operation::Running(asked, run) => Some((&*asked, run)),
+                _ => None,
+            })
+    }
+
+    /// Gives all of them up.
+    pub(super) fn clear(&mut self) {
+        self.list.clear();
+    }
+}
+
+fn begun(asked: Asked, session: &mut Session) -> Operation {
+    match session.begin(&asked.request) {
+        Begun::Reply(reply) => Operation::Answered(asked, reply),
+        Begun::Operation(operation) => {
+            let request = Arc::clone(&asked.request);
+            let run = Run {
+                future: Box::pin(async move { operation.run(&request).await }),
+                since: None,
+                is_overdue: false,
+            };
+            Operation::Running(asked, run)
+        }
+    }
+}
+
+impl Operation {
+    fn request(&self) -> Option<&Apdu> {
+        match self {
+            Self::Waiting(asked) | Self::Running(asked, _) | Self::Answered(asked, _) => {
+                Some(&asked.request)
+            }
+            Self::Delayed(request, ..) => Some(request),
+            Self::Over => None,
+        }
+    }
+
+    /// Whether a later one has to wait for this: to be told from it, or for what it leaves.
+    fn is_in_the_way_of(&self, later: &Self) -> bool {
+        let (Some(earlier), Some(later)) = (self.request(), later.request()) else {
+            return false;
+        };
+        let is_of_the_session = |request: &Apdu| {
+            matches!(
+                request,
+                Apdu::InitializeRequest(_) | Apdu::AccessControlResponse(_)
+            )
+        };
+        earlier.reference_id() == later.reference_id()
+            || is_of_the_session(earlier)
+            || is_of_the_session(later)
+            || ResultSetUse::of(earlier).conflicts_with(&ResultSetUse::of(later))
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Ended> {
+        let done = match self {
+            Self::Waiting(_) | Self::Over => return Poll::Pending,
+            Self::Running(_, run) => Some(ready!(run.future.as_mut().poll(context))),
+            Self::Delayed(_, delay, _) => {
+                ready!(delay.as_mut().poll(context));
+                None
+            }
+            Self::Answered(..) => None,
+        };
+        Poll::Ready(match (std::mem::replace(self, Self::Over), done) {
+            (Self::Running(asked, _), Some(done)) => Ended::Done(asked, done),
+            (Self::Answered(asked, reply), _) => Ended::Reply(asked, reply),
+            (Self::Delayed(_, _, output), _) => Ended::Output(*output),
+            _ => return Poll::Pending,
+        })
+    }
+}
