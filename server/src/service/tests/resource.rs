@@ -12,7 +12,7 @@ use super::stub::Stub;
 use crate::diagnostic::diagnostic;
 use crate::limits::Limits;
 use crate::requests::{
-    init, now, only, open, open_on, present_request, search, search_request, shown,
+    init, init_of, now, only, open, open_on, present_request, search, search_request, shown,
 };
 use crate::session::{Reply, Session};
 use crate::target::{Offer, Target};
@@ -185,6 +185,53 @@ fn large_results_wait_for_leave() {
     }
     // Smaller results do not wait.
     only(now(asking().answer(&search("4"))));
+}
+
+#[test]
+fn several_answers_wait_where_several_may_be_asked_for() {
+    let leave = |reference: &str| ResourceControlResponse {
+        reference_id: Some(ReferenceId(reference.into())),
+        continue_flag: true,
+        result_set_wanted: None,
+        other_info: None,
+    };
+    for (agreed, leaves, answered) in [
+        (Options::CONCURRENT_OPERATIONS, &["1", "3", "2"][..], "132"),
+        // Of an answer too many the first is given up.
+        (Options::CONCURRENT_OPERATIONS, &["4", "2", "3"], "423"),
+        // Where only one may wait it is the last, whatever it is called.
+        (Options::default(), &["1"], "3"),
+    ] {
+        let offer = Offer {
+            ask_above: Some(4),
+            ..Offer::default()
+        };
+        let limits = Limits {
+            concurrent_operations: 3,
+            ..Limits::default()
+        };
+        let target = Target::new(Arc::new(Stub), limits).with_offer(offer);
+        let mut session = Session::new(Arc::new(target));
+        let mut init = init_of(ProtocolVersion::UP_TO_3);
+        init.options = init.options | agreed;
+        only(now(session.answer(&init.into())));
+        let last = if leaves.contains(&"4") { 4 } else { 3 };
+        for number in 1..=last {
+            let request = SearchRequest {
+                reference_id: Some(ReferenceId(number.to_string().into_bytes().into())),
+                ..search_request("5")
+            };
+            let asked = only(now(session.answer(&request.into())));
+            assert_eq!(asked.name(), "resourceControlRequest");
+        }
+        let answered_now = leaves.iter().map(|reference| {
+            let answer = only(now(session.answer(&leave(reference).into())));
+            assert_eq!(answer.name(), "searchResponse");
+            let reference = answer.reference_id().expect("a referenceId");
+            String::from_utf8(reference.0.to_vec()).expect("text")
+        });
+        assert_eq!(answered_now.collect::<String>(), answered);
+    }
 }
 
 #[test]
