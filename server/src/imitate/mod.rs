@@ -64,8 +64,13 @@ impl Imitated {
     pub fn target(self, limits: Limits) -> Target {
         match self {
             Self::YazZtest => {
-                let hits = usize::MAX;
-                Target::new(Arc::new(YazZtest::new()), Limits { hits, ..limits })
+                let limits = Limits {
+                    hits: usize::MAX,
+                    // It grants concurrent operations, and answers in order all the same.
+                    concurrent_operations: 1,
+                    ..limits
+                };
+                Target::new(Arc::new(YazZtest::new()), limits)
             }
         }
     }

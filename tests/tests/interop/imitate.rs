@@ -1,8 +1,12 @@
 //! The same scripts of yaz-client against yaz-ztest and against our server that imitates it: what it prints is the same,
 //! but for the records themselves and the words in which the clients of the field know diagnostics.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
 
+use z3950_asn1::apdu::Query;
+use z3950_client::service::search::SearchOptions;
+use z3950_client::{Client, ClientOptions};
 use z3950_server::imitate::Imitated;
 use z3950_server::testing::TestServer;
 use z3950_tests::peer;
@@ -153,4 +157,40 @@ fn a_slow_search_is_cancelled_here() {
     assert!(begun.elapsed().as_secs() < 60);
     let told = |answer: &str| found.iter().any(|line| line.starts_with(answer));
     assert!(told("Number of hits: 0,") && told("[105]"), "{found:#?}");
+}
+
+/// Which of two searches is answered first, the second being sent while the first still waits for its answer.
+async fn first_answered(port: u16) -> &'static str {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let client = Client::with_resolver(ClientOptions::default(), address);
+    let url = "z39.50s://lib.example/Default".parse().expect("a URL");
+    let session = client.open(&url).await.expect("opens").session;
+    let search = async |database: &'static str| {
+        let options = SearchOptions {
+            databases: vec![database.into()],
+            result_set: database.into(),
+            ..SearchOptions::default()
+        };
+        let query = Query::Type1("3".parse().expect("PQF"));
+        let found = session.search(query, &options).await;
+        assert_eq!(found.expect("found").hits, 3);
+        database
+    };
+    let [slow, fast] = ["Slow1", "Default"].map(search);
+    tokio::pin!(slow, fast);
+    tokio::select! {
+        biased;
+        first = &mut slow => first,
+        first = &mut fast => first,
+    }
+}
+
+#[tokio::test]
+async fn searches_are_answered_in_order() {
+    let Some(original) = peer::yaz_ztest() else {
+        return;
+    };
+    let ours = TestServer::builder().imitate(Imitated::YazZtest).start();
+    assert_eq!(first_answered(original.port).await, "Slow1");
+    assert_eq!(first_answered(ours.addr().port()).await, "Slow1");
 }
