@@ -1,7 +1,7 @@
 //! z3950d under storms: half-open connections, resets, slow octets, giant announcements, deep queries. One client that
 //! behaves measures its Search all the while; figures are printed, the aim of 100 ms beside them, and nothing is asserted.
 //!
-//! Load and server are two processes. `Z3950_BENCH=quick` makes each storm a tenth of its size; fewer descriptors than
+//! Load and server are two processes. Words after `--` choose the storms whose names begin with them. `Z3950_BENCH=quick` makes each storm a tenth of its size; fewer descriptors than
 //! connections make it smaller, aloud.
 
 #[path = "../tests/hostile/partner.rs"]
@@ -30,6 +30,8 @@ type Storm = fn(SocketAddr, usize, Duration) -> String;
 fn main() {
     let quick = std::env::var("Z3950_BENCH").as_deref() == Ok("quick");
     let part = if quick { 10 } else { 1 };
+    let words = std::env::args().skip(1);
+    let wanted: Vec<String> = words.filter(|word| !word.starts_with('-')).collect();
     println!("aim: every Search within {AIM:?}; times in ms, memory in KiB");
     println!(
         "{:<24}{:>9}{:>9}{:>9}{:>9}{:>10}{:>10}{:>10}  what came",
@@ -48,6 +50,9 @@ fn main() {
         ("heavy queries", 8, most, heavy_queries),
     ];
     for (name, size, arguments, storm) in storms {
+        if !wanted.is_empty() && !wanted.iter().any(|word| name.starts_with(&**word)) {
+            continue;
+        }
         measure(name, size / part, STORM / part as u32, arguments, storm);
     }
 }

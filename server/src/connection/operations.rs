@@ -67,12 +67,16 @@ impl Operations {
         self.list.is_empty()
     }
 
-    /// Takes a request on, and begins it as soon as nothing before it is in its way.
+    /// Takes a request on, and begins it if nothing is in its way.
     pub(super) fn take_on(&mut self, asked: Asked, session: &mut Session) {
+        let mut before = self.list.iter();
+        let waits = before.any(|before| before.is_in_the_way_of(&asked.request));
         // Most clients ask one thing at a time, and many sessions only wait.
         self.list.reserve_exact(1);
-        self.list.push(Operation::Waiting(asked));
-        self.begin(session);
+        self.list.push(match waits {
+            true => Operation::Waiting(asked),
+            false => begun(asked, session),
+        });
     }
 
     /// Keeps the answer to a request back, and those of later requests that have to come behind it. None that came earlier
@@ -87,16 +91,19 @@ impl Operations {
     pub(super) fn begin(&mut self, session: &mut Session) {
         for index in 0..self.list.len() {
             let (before, rest) = self.list.split_at_mut(index);
-            let Some(operation @ Operation::Waiting(_)) = rest.first_mut() else {
+            let Some(operation) = rest.first_mut() else {
                 continue;
             };
-            if before
-                .iter()
-                .any(|before| before.is_in_the_way_of(operation))
+            let waits = match operation {
+                Operation::Waiting(asked) => {
+                    let mut before = before.iter();
+                    before.any(|before| before.is_in_the_way_of(&asked.request))
+                }
+                _ => true,
+            };
+            if !waits
+                && let Operation::Waiting(asked) = std::mem::replace(operation, Operation::Over)
             {
-                continue;
-            }
-            if let Operation::Waiting(asked) = std::mem::replace(operation, Operation::Over) {
                 *operation = begun(asked, session);
             }
         }
@@ -191,8 +198,8 @@ impl Operation {
     }
 
     /// Whether a later one has to wait for this: to be told from it, or for what it leaves.
-    fn is_in_the_way_of(&self, later: &Self) -> bool {
-        let (Some(earlier), Some(later)) = (self.request(), later.request()) else {
+    fn is_in_the_way_of(&self, later: &Apdu) -> bool {
+        let Some(earlier) = self.request() else {
             return false;
         };
         let is_of_the_session = |request: &Apdu| {
