@@ -116,7 +116,7 @@ struct Connection<S> {
     script: Script,
     player: Option<Player>,
     operations: Operations,
-    /// When a client that has ended its side is given up, if operations take so long.
+    /// When a client that has ended its side is given up, if an operation runs so long.
     left: Option<Instant>,
     stopping: watch::Receiver<bool>,
     begun: Instant,
@@ -228,10 +228,7 @@ impl<S: Transport> Connection<S> {
         let limits = &self.shared.target.limits;
         // A time too long to be counted is none.
         let deadline = match (is_busy, is_open) {
-            (true, _) => {
-                let operations = self.operations.deadline(limits.operation_time);
-                [self.left, operations].into_iter().flatten().min()
-            }
+            (true, _) => self.operations.deadline(limits.operation_time, self.left),
             (false, true) => {
                 let idle = limits.idle_time;
                 idle.and_then(|time| Instant::now().checked_add(time))
@@ -363,9 +360,9 @@ impl<S: Transport> Connection<S> {
         if self.left.is_some_and(|left| left <= Instant::now()) {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
-        let limit = self.shared.target.limits.operation_time;
+        let most = self.shared.target.limits.operation_time;
         let interrupt = self.session.interrupt();
-        for reference_id in self.operations.overdue(limit) {
+        for reference_id in self.operations.overdue(most) {
             let why = diagnostic(Condition::RESOURCES_EXHAUSTED, "no answer in time");
             interrupt.stop(reference_id.as_ref(), why);
         }

@@ -164,7 +164,8 @@ impl Session {
         }
     }
 
-    /// Begins what a request asks for. Operations may run at the same time as far as [`ResultSetUse`](z3950_asn1::concurrency::ResultSetUse) allows, and only where their referenceIds differ.
+    /// Begins what a request asks for. Of operations that run at the same time none may change a result set that another uses,
+    /// and their referenceIds have to differ.
     pub(crate) fn begin(&mut self, request: &Apdu) -> Begun {
         let mut reference_id = request.reference_id().cloned();
         let reply = match self.look_at(request) {

@@ -126,13 +126,21 @@ impl Operations {
         Poll::Pending
     }
 
-    /// From when on something is overdue that may take so long.
-    pub(super) fn deadline(&mut self, most: Option<Duration>) -> Option<Instant> {
-        let most = most?;
+    /// When the next of the operations that run is overdue, each of which may take so long, and all of them up to `left`.
+    /// Answers that are kept back are not in a hurry.
+    pub(super) fn deadline(
+        &mut self,
+        most: Option<Duration>,
+        left: Option<Instant>,
+    ) -> Option<Instant> {
         let now = Instant::now();
-        let runs = self.runs().filter(|(_, run)| !run.is_overdue);
-        // A time too long to be counted is none.
-        let deadlines = runs.filter_map(|(_, run)| run.since.get_or_insert(now).checked_add(most));
+        let deadlines = self.runs().filter_map(|(_, run)| {
+            let since = *run.since.get_or_insert(now);
+            // A time too long to be counted is none.
+            let own = most.filter(|_| !run.is_overdue);
+            let own = own.and_then(|most| since.checked_add(most));
+            own.into_iter().chain(left).min()
+        });
         deadlines.min()
     }
 

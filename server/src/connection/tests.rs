@@ -379,6 +379,28 @@ async fn faults_reach_the_wire() {
     assert_eq!(client.heard_to_the_end().await, ["end"]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_kept_back_reaches_whoever_still_reads() {
+    let slow = Fault::Delay(Duration::from_secs(60));
+    for (request, heard) in [
+        (search("war"), &["searchResponse", "end"][..]),
+        (
+            Close::new(CloseReason::FINISHED, None).into(),
+            &["finished: ", "end"],
+        ),
+    ] {
+        let faults = Faults::new()
+            .on(When::search(), slow.clone())
+            .on(When::close(), slow.clone());
+        let mut client = Client::open(Limits::default(), faults).await;
+        let begun = Instant::now();
+        client.send(request).await;
+        client.stream.get_mut().shutdown().await.expect("ends");
+        assert_eq!(client.heard_to_the_end().await, heard);
+        assert_eq!(begun.elapsed().as_secs(), 60);
+    }
+}
+
 /// A backend whose searches take an hour; it counts those begun and those that were given up.
 #[derive(Default)]
 struct Slow {

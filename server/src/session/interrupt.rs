@@ -100,6 +100,8 @@ impl Interrupt {
         let mut running = self.0.running();
         running.begun += 1;
         let number = running.begun;
+        // Most sessions do one thing at a time.
+        running.operations.reserve_exact(1);
         running.operations.push(Operation {
             number,
             reference_id,
