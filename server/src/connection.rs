@@ -14,7 +14,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::future::poll_immediate;
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tracing::{debug, info, trace};
@@ -214,10 +213,6 @@ impl<S: Transport> Connection<S> {
         mut stopped: Pin<&mut impl Future>,
         mut alarm: Pin<&mut Sleep>,
     ) -> Event {
-        // What is answered at once needs nothing else.
-        if let Some(ended) = poll_immediate(self.operations.next()).await {
-            return Event::Ended(ended);
-        }
         let is_busy = !self.operations.is_empty();
         // What has come is looked at before `stopped`, which costs more to poll than to be asked.
         let is_stopping = self.stopping.has_changed().unwrap_or(true);
@@ -282,7 +277,7 @@ impl<S: Transport> Connection<S> {
                 debug!(apdu = request.name(), octets = octets.len(), "received");
                 trace!("\n{}", dump(octets));
                 self.left = None;
-                Ok(self.take_on(request))
+                Ok(self.take_on(request).await)
             }
             Err(error) => {
                 debug!(%error, octets = octets.len(), "malformed APDU");
@@ -291,8 +286,8 @@ impl<S: Transport> Connection<S> {
         }
     }
 
-    /// Takes a request on, with the faults that strike it; answers what is sent in place of an answer of the session's.
-    fn take_on(&mut self, mut request: Apdu) -> Option<Output> {
+    /// Takes a request on, with the faults that strike it; answers what is to be sent at once.
+    async fn take_on(&mut self, mut request: Apdu) -> Option<Output> {
         let begun = Tally::begin();
         let intake = self.script.request(&mut request);
         let request = Arc::new(request);
@@ -304,8 +299,8 @@ impl<S: Transport> Connection<S> {
                     striking,
                     begun,
                 };
-                self.operations.take_on(asked, &mut self.session);
-                None
+                let ended = self.operations.take_on(asked, &mut self.session).await;
+                ended.and_then(|ended| self.answer(ended))
             }
         }
     }

@@ -98,22 +98,30 @@ impl ResultSets {
     /// Condition 31 where its hits alone would be too many, and 112 as [`ResultSets::check_room`]. The earlier set is gone
     /// all the same.
     pub(crate) fn keep(&mut self, name: &[u8], set: ResultSet) -> Result<(), Diagnostic> {
-        self.delete(name);
         self.check_room(name)?;
         let hits = set.hits.len();
         if hits > self.max_hits {
+            self.delete(name);
             return Err(diagnostic(Condition::RESOURCES_EXHAUSTED, ""));
+        }
+        if let Some(earlier) = self.sets.get_mut(name).and_then(|kept| kept.set.take()) {
+            self.hits = self.hits.saturating_sub(earlier.hits.len());
         }
         while self.hits.saturating_add(hits) > self.max_hits {
             self.evict();
         }
         self.hits += hits;
         self.uses += 1;
-        let kept = Kept {
+        let new = Kept {
             set: Some(set),
             last_use: self.uses,
         };
-        self.sets.insert(name.into(), kept);
+        match self.sets.get_mut(name) {
+            Some(kept) => *kept = new,
+            None => {
+                self.sets.insert(name.into(), new);
+            }
+        }
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use futures_util::future::poll_immediate;
 use tokio::time::{Instant, Sleep, sleep};
 use z3950_asn1::apdu::{Apdu, ReferenceId};
 use z3950_asn1::concurrency::ResultSetUse;
@@ -67,16 +68,24 @@ impl Operations {
         self.list.is_empty()
     }
 
-    /// Takes a request on, and begins it if nothing is in its way.
-    pub(super) fn take_on(&mut self, asked: Asked, session: &mut Session) {
-        let mut before = self.list.iter();
-        let waits = before.any(|before| before.is_in_the_way_of(&asked.request));
-        // Most clients ask one thing at a time, and many sessions only wait.
-        self.list.reserve_exact(1);
-        self.list.push(match waits {
+    /// Takes a request on, begins it if nothing is in its way, and gives what comes of it if that is there at once.
+    pub(super) async fn take_on(&mut self, asked: Asked, session: &mut Session) -> Option<Ended> {
+        let mut operation = match self.is_anything_in_the_way_of(&asked.request) {
             true => Operation::Waiting(asked),
             false => begun(asked, session),
-        });
+        };
+        if let Some(ended) = poll_immediate(poll_fn(|context| operation.poll(context))).await {
+            return Some(ended);
+        }
+        // Most clients ask one thing at a time, and many sessions only wait.
+        self.list.reserve_exact(1);
+        self.list.push(operation);
+        None
+    }
+
+    fn is_anything_in_the_way_of(&self, later: &Apdu) -> bool {
+        let mut earlier = self.list.iter();
+        earlier.any(|earlier| earlier.is_in_the_way_of(later))
     }
 
     /// Keeps the answer to a request back, and those of later requests that have to come behind it. None that came earlier
