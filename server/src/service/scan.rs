@@ -144,7 +144,7 @@ fn response(
 /// The terms as far as they fit, and whether some did not.
 fn packed(terms: impl Iterator<Item = ScanTerm>, most: usize) -> (Vec<Entry>, bool) {
     let mut octets: usize = 0;
-    let mut entries = Vec::new();
+    let mut entries = Vec::with_capacity(terms.size_hint().0);
     for term in terms {
         octets = octets.saturating_add(size(&term));
         if octets > most && !entries.is_empty() {
