@@ -70,7 +70,7 @@ impl Operations {
 
     /// Takes a request on, begins it if nothing is in its way, and gives what comes of it if that is there at once.
     pub(super) async fn take_on(&mut self, asked: Asked, session: &mut Session) -> Option<Ended> {
-        let mut operation = match self.is_anything_in_the_way_of(&asked.request) {
+        let mut operation = match are_in_the_way(&self.list, &asked.request) {
             true => Operation::Waiting(asked),
             false => begun(asked, session),
         };
@@ -81,11 +81,6 @@ impl Operations {
         self.list.reserve_exact(1);
         self.list.push(operation);
         None
-    }
-
-    fn is_anything_in_the_way_of(&self, later: &Apdu) -> bool {
-        let mut earlier = self.list.iter();
-        earlier.any(|earlier| earlier.is_in_the_way_of(later))
     }
 
     /// Keeps the answer to a request back, and those of later requests that have to come behind it. None that came earlier
@@ -100,20 +95,14 @@ impl Operations {
     pub(super) fn begin(&mut self, session: &mut Session) {
         for index in 0..self.list.len() {
             let (before, rest) = self.list.split_at_mut(index);
-            let Some(operation) = rest.first_mut() else {
+            let Some(operation @ Operation::Waiting(_)) = rest.first_mut() else {
                 continue;
             };
-            let waits = match operation {
-                Operation::Waiting(asked) => {
-                    let mut before = before.iter();
-                    before.any(|before| before.is_in_the_way_of(&asked.request))
+            match std::mem::replace(operation, Operation::Over) {
+                Operation::Waiting(asked) if !are_in_the_way(before, &asked.request) => {
+                    *operation = begun(asked, session);
                 }
-                _ => true,
-            };
-            if !waits
-                && let Operation::Waiting(asked) = std::mem::replace(operation, Operation::Over)
-            {
-                *operation = begun(asked, session);
+                other => *operation = other,
             }
         }
     }
@@ -144,11 +133,8 @@ impl Operations {
     ) -> Option<Instant> {
         let now = Instant::now();
         let deadlines = self.runs().filter_map(|(_, run)| {
-            let since = *run.since.get_or_insert(now);
-            // A time too long to be counted is none.
-            let own = most.filter(|_| !run.is_overdue);
-            let own = own.and_then(|most| since.checked_add(most));
-            own.into_iter().chain(left).min()
+            run.since.get_or_insert(now);
+            run.deadline(most).into_iter().chain(left).min()
         });
         deadlines.min()
     }
@@ -156,16 +142,10 @@ impl Operations {
     /// Notes which operations are overdue by now, and gives their referenceIds.
     pub(super) fn overdue(&mut self, most: Option<Duration>) -> Vec<Option<ReferenceId>> {
         let now = Instant::now();
-        let is_over = |run: &Run| {
-            let deadline = run
-                .since
-                .zip(most)
-                .and_then(|(since, most)| since.checked_add(most));
+        let overdue = self.runs().filter(|(_, run)| {
+            let deadline = run.deadline(most);
             deadline.is_some_and(|deadline| deadline <= now)
-        };
-        let overdue = self
-            .runs()
-            .filter(|(_, run)| !run.is_overdue && is_over(run));
+        });
         let overdue = overdue.map(|(asked, run)| {
             run.is_overdue = true;
             asked.request.reference_id().cloned()
@@ -185,6 +165,20 @@ impl Operations {
     /// Gives all of them up.
     pub(super) fn clear(&mut self) {
         self.list.clear();
+    }
+}
+
+/// Whether a request has to wait for any of those before it.
+fn are_in_the_way(before: &[Operation], later: &Apdu) -> bool {
+    let mut before = before.iter();
+    before.any(|before| before.is_in_the_way_of(later))
+}
+
+impl Run {
+    /// When it is overdue, if it may take so long; a time too long to be counted is none.
+    fn deadline(&self, most: Option<Duration>) -> Option<Instant> {
+        let since = self.since.filter(|_| !self.is_overdue)?;
+        since.checked_add(most?)
     }
 }
 
