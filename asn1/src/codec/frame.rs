@@ -316,6 +316,29 @@ mod tests {
     }
 
     #[test]
+    fn a_tag_takes_four_octets_after_its_first_and_no_more() {
+        let longest = Header::read(&[0xbf, 0xff, 0xff, 0xff, 0x7f, 0]);
+        let header = longest.expect("at the limit").expect("a whole header");
+        assert_eq!((header.tag, header.octets), ((1 << 28) - 1, 6));
+        let leading_zeros = Header::read(&[0xbf, 0x80, 0x80, 0x80, 0x01, 0]);
+        let header = leading_zeros
+            .expect("at the limit")
+            .expect("a whole header");
+        assert_eq!((header.tag, header.octets), (1, 6));
+        assert_eq!(
+            Header::read(&[0xbf, 0xff, 0xff, 0xff, 0xff, 0x7f, 0]),
+            Err(FrameErrorKind::Malformed),
+            "one octet past it"
+        );
+        // It is refused as soon as the octet too many is there, whatever that octet says.
+        assert_eq!(
+            Header::read(&[0xbf, 0x80, 0x80, 0x80, 0x80, 0x80]),
+            Err(FrameErrorKind::Malformed)
+        );
+        assert_eq!(Header::read(&[0xbf, 0xff, 0xff, 0xff, 0xff]), Ok(None));
+    }
+
+    #[test]
     fn the_codec_yields_each_apdu_and_reports_a_cut() {
         use tokio_util::codec::Decoder;
         let mut codec = ApduCodec::new(100);
