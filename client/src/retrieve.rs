@@ -2,10 +2,12 @@
 //! RFC 2056 leaves open what other hit counts than one mean: here nothing is delivered then, and no Present sent. What may
 //! follow a refusal is the plan's business.
 
+mod name;
 mod outcome;
 
 use z3950_asn1::oid::Oid;
 
+pub use name::{OutcomeName, UnknownOutcome};
 pub use outcome::{Delivered, Outcome};
 
 use crate::error::{Diagnostics, Error};

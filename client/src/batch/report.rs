@@ -4,7 +4,7 @@
 //! | column | holds |
 //! |---|---|
 //! | `position`, `target`, `input` | which input it is, 1-based; what was asked; the input, what is not text in it as `\xNN` |
-//! | `outcome`, `exit` | what came of it, as `--json` names it; the exit code for this input alone |
+//! | `outcome`, `exit` | what came of it, a word of [`OutcomeName`] such as `no match`; the exit code for this input alone |
 //! | `hits`, `step` | how many records match; which way found them |
 //! | `diagnostic`, `message` | what the server said; the outcome in plain words where there is no record |
 //! | `milliseconds` | how long it took |
@@ -22,6 +22,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::render::shown;
+use crate::retrieve::OutcomeName;
 
 /// The columns, in the order of the table.
 const COLUMNS: [&str; 11] = [
@@ -53,8 +54,8 @@ pub enum ReportForm {
 /// What came of an input.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Answer {
-    /// Its name, such as `Delivered` or `NoMatch`.
-    pub outcome: String,
+    /// What came of it, in a word.
+    pub outcome: OutcomeName,
     /// The exit code of a program that asks for this alone.
     pub exit: u8,
     /// How many records match.
@@ -90,6 +91,7 @@ pub(super) struct Kept {
     pub(super) position: u64,
     pub(super) target: String,
     pub(super) input: String,
+    pub(super) outcome: String,
     pub(super) exit: u8,
     pub(super) length: u64,
 }
@@ -120,7 +122,7 @@ impl ReportForm {
                 "position": entry.position,
                 "target": entry.target,
                 "input": entry.input,
-                "outcome": answer.outcome,
+                "outcome": answer.outcome.as_str(),
                 "exit": answer.exit,
                 "hits": answer.hits,
                 "step": answer.step,
@@ -137,7 +139,7 @@ impl ReportForm {
             entry.position.to_string(),
             entry.target.clone(),
             entry.input.clone(),
-            words(&answer.outcome),
+            answer.outcome.to_string(),
             answer.exit.to_string(),
             number(answer.hits),
             answer.step.as_deref().map_or_else(String::new, words),
@@ -158,13 +160,27 @@ impl ReportForm {
             return serde_json::from_str(line).ok();
         }
         let cells: Vec<&str> = line.split('\t').collect();
-        let [position, target, input, _, exit, _, _, _, _, _, length] = cells.as_slice() else {
+        let [
+            position,
+            target,
+            input,
+            outcome,
+            exit,
+            _,
+            _,
+            _,
+            _,
+            _,
+            length,
+        ] = cells.as_slice()
+        else {
             return None;
         };
         Some(Kept {
             position: position.parse().ok()?,
             target: (*target).to_owned(),
             input: (*input).to_owned(),
+            outcome: (*outcome).to_owned(),
             exit: exit.parse().ok()?,
             length: length.parse().ok()?,
         })
@@ -243,7 +259,7 @@ mod tests {
             target: "lib.example/books".to_owned(),
             input: "isbn:0\\x09".to_owned(),
             answer: Answer {
-                outcome: "SearchFailed".to_owned(),
+                outcome: OutcomeName::SearchRefused,
                 exit: 5,
                 hits: None,
                 step: Some("1=7".to_owned()),
@@ -265,12 +281,12 @@ mod tests {
         for (form, expected) in [
             (
                 ReportForm::Table,
-                "7\tlib.example/books\tisbn:0\\x09\tSearchFailed\t5\t\t1=7\t114 Unsupported Use attribute (1=\\x099)\t\
+                "7\tlib.example/books\tisbn:0\\x09\tsearch refused\t5\t\t1=7\t114 Unsupported Use attribute (1=\\x099)\t\
                  refused\\x0aby the server\t12\t4096\n",
             ),
             (
                 ReportForm::Json,
-                "{\"position\":7,\"target\":\"lib.example/books\",\"input\":\"isbn:0\\\\x09\",\"outcome\":\"SearchFailed\",\
+                "{\"position\":7,\"target\":\"lib.example/books\",\"input\":\"isbn:0\\\\x09\",\"outcome\":\"search refused\",\
                  \"exit\":5,\"hits\":null,\"step\":\"1=7\",\"diagnostic\":{\"set\":\"1.2.840.10003.4.1\",\"code\":114,\
                  \"text\":\"Unsupported Use attribute\",\"addinfo\":\"1=\\t9\"},\"message\":\"refused\\nby the server\",\
                  \"milliseconds\":12,\"length\":4096}\n",

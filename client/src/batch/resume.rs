@@ -5,6 +5,7 @@ use std::io::{self, BufRead, Read};
 
 use super::inputs::{Ask, Asks, InputError};
 use super::report::ReportForm;
+use crate::retrieve::{OutcomeName, UnknownOutcome};
 
 /// The longest line of a report, in octets: an input and its server's words are shorter in any form.
 const MAX_LINE: u64 = 1 << 20;
@@ -52,6 +53,14 @@ pub enum ResumeError {
     Malformed {
         /// The line, 1-based.
         line: u64,
+    },
+    /// A line has an outcome that this version does not know.
+    #[error("line {line}: {error}; a report of another version cannot be continued")]
+    UnknownOutcome {
+        /// The line, 1-based.
+        line: u64,
+        /// The word.
+        error: UnknownOutcome,
     },
     /// The report is about other inputs.
     #[error("line {line} is about {reported}, where the inputs now have {asked}")]
@@ -114,6 +123,11 @@ pub fn resume(
         let kept = text
             .and_then(|text| form.read(text))
             .ok_or_else(malformed)?;
+        let outcome: Result<OutcomeName, _> = kept.outcome.parse();
+        outcome.map_err(|error| ResumeError::UnknownOutcome {
+            line: number,
+            error,
+        })?;
         let ask = asks.next().transpose()?;
         let (position, of_ask) = match &ask {
             Some(ask) => (ask.position, shown(ask)),
@@ -250,6 +264,16 @@ mod tests {
                 error,
                 format!("line {line} is not one of a report in this form")
             );
+        }
+        for form in [ReportForm::Table, ReportForm::Json] {
+            let old = String::from_utf8(report(form, "a\nb\n")).expect("text");
+            let old = old.replace("delivered", "Delivered");
+            let error = resume(old.as_bytes(), form, &mut asks("a\nb\n"), shown);
+            let line = if form == ReportForm::Table { 2 } else { 1 };
+            let words = format!(
+                "line {line}: \"Delivered\" names no outcome; a report of another version cannot be continued"
+            );
+            assert_eq!(error.expect_err("another version").to_string(), words);
         }
         let table = report(ReportForm::Table, "a\n");
         assert!(resume(&table[..], ReportForm::Json, &mut asks("a\n"), shown).is_err());

@@ -11,6 +11,7 @@ use z3950_asn1::codec::{self, dump};
 use z3950_asn1::types::InternationalString;
 
 use super::args::Decode;
+use super::envelope::VERSION;
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use crate::render::shown;
@@ -77,7 +78,7 @@ impl Captured<'_> {
         let Self { number, at, octets } = self;
         if arguments.json {
             let line = json!({
-                "v": 1,
+                "v": VERSION,
                 "number": number,
                 "offset": at,
                 "octets": octets.len(),

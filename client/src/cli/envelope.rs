@@ -2,8 +2,8 @@
 //!
 //! | key | holds |
 //! |---|---|
-//! | `v` | the version of this form: 1 |
-//! | `outcome` | `Delivered`, or what came of it instead, as in [`Outcome::name`]; `NotGranted` where the server has no such service |
+//! | `v` | the version of this form: 2 |
+//! | `outcome` | `delivered`, or what came of it instead: a word of [`OutcomeName`] |
 //! | `message` | the outcome in plain words; null with a record |
 //! | `host`, `port`, `databases` | where it was asked for |
 //! | `hits` | how many records match; null if that is not known |
@@ -17,11 +17,11 @@
 //! | command | keys |
 //! |---|---|
 //! | `get` | `url`, `docid` |
-//! | `search` | `target`, `query` in PQF, `position`; an object for each record, or one for a target without any. With `--facets` or `--parts` one before them, whose outcome is `Found`: `target`, `query`, `is_estimate`, `facets` (`[{"field", "terms": [{"term", "count"}]}]`) and `parts` (`[{"part", "is_whole", "count"}]`) |
+//! | `search` | `target`, `query` in PQF, `position`; an object for each record, or one for a target without any. With `--facets` or `--parts` one before them, whose outcome is `found`: `target`, `query`, `is_estimate`, `facets` (`[{"field", "terms": [{"term", "count"}]}]`) and `parts` (`[{"part", "is_whole", "count"}]`) |
 //! | `lookup` | `target`, `identifier`, `position`, `terms` that were searched for, `matched` |
 //! | `scan` | `target`, `query`, `position`, `term`, `is_start`; `hits` counts the records with the term |
-//! | `probe` | `target`, `tried`, `detail`; the outcomes are `Ok`, `Diagnostic`, `Dropped`, `NotGranted` and `NotTried` |
-//! | `update` | `target`, `action`, `input` (where the record came from), `position` (its number among all), `identifier`, `status` (the standard's recordStatus), `task`; an object for each record. The outcomes are `Done`, `Accepted` (not done yet), `TaskFailed`, and those of the session |
+//! | `probe` | `target`, `tried`, `detail`; the outcomes are `ok`, `diagnostic`, `dropped`, `not granted` and `not tried` |
+//! | `update` | `target`, `action`, `input` (where the record came from), `position` (its number among all), `identifier`, `status` (the standard's recordStatus), `task`; an object for each record. The outcomes are `done`, `accepted` (not done yet), `task failed`, and those of the session |
 //! | `order` | `target`, `query`, `position`, `task`; outcomes as of `update` |
 //! | `targets check` | `target`, `implementation` |
 //!
@@ -39,11 +39,11 @@ use super::target::{Place, Unanswered};
 use crate::batch::Answer;
 use crate::error::{Error, Phase, ProtocolFault};
 use crate::render::{Format, render};
-use crate::retrieve::Outcome;
+use crate::retrieve::{Outcome, OutcomeName};
 use crate::url::Host;
 
 /// The version of the form; another one when a key changes its meaning or goes away.
-const VERSION: u8 = 1;
+pub(super) const VERSION: u8 = 2;
 /// The keys of every command.
 const KEYS: [&str; 11] = [
     "outcome",
@@ -90,7 +90,7 @@ impl Envelope {
     }
 
     /// The same, with an outcome and its words.
-    pub(super) fn outcome(self, name: &str, message: &str) -> Self {
+    pub(super) fn outcome(self, name: OutcomeName, message: &str) -> Self {
         self.with("outcome", name).with("message", message)
     }
 
@@ -98,8 +98,8 @@ impl Envelope {
     pub(super) fn failed(self, failure: &Unanswered) -> Self {
         let (_, message) = failure.explain();
         match failure {
-            Unanswered::Query(_) => self.outcome("NotSent", &message),
-            Unanswered::Credentials(_) => self.outcome("NoCredentials", &message),
+            Unanswered::Query(_) => self.outcome(OutcomeName::NotSent, &message),
+            Unanswered::Credentials(_) => self.outcome(OutcomeName::NoCredentials, &message),
             Unanswered::Session(error) => self
                 .outcome(name(error), &message)
                 .diagnosed(error.diagnostics()),
@@ -120,7 +120,7 @@ impl Envelope {
         let value: Option<Value> = serde_json::from_slice(&rendered.octets).ok();
         let syntax = record.direct_reference.map(|oid| oid.to_string());
         let this = self
-            .with("outcome", "Delivered")
+            .with("outcome", OutcomeName::Delivered)
             .with("syntax", syntax)
             .with("record", value.unwrap_or_default());
         (this, rendered.notes)
@@ -139,7 +139,9 @@ impl Envelope {
         let value = |key: &str| self.0.get(key).filter(|value| !value.is_null());
         let text = |key: &str| value(key).and_then(Value::as_str).map(str::to_owned);
         Answer {
-            outcome: text("outcome").unwrap_or_default(),
+            outcome: text("outcome")
+                .and_then(|word| word.parse().ok())
+                .unwrap_or_default(),
             exit: exit as u8,
             hits: value("hits").and_then(Value::as_u64),
             step: text("step"),
@@ -154,17 +156,23 @@ impl Envelope {
     }
 }
 
+impl From<OutcomeName> for Value {
+    fn from(name: OutcomeName) -> Self {
+        name.as_str().into()
+    }
+}
+
 /// The name of the outcome that an error is.
-fn name(error: &Error) -> &'static str {
+fn name(error: &Error) -> OutcomeName {
     match error {
         Error::ProtocolError {
             fault: ProtocolFault::NotGranted(_),
             ..
-        } => "NotGranted",
+        } => OutcomeName::NotGranted,
         Error::Refused {
             phase: Phase::ExtendedServices,
             ..
-        } => "TaskFailed",
+        } => OutcomeName::TaskFailed,
         error => Outcome::from(error.clone()).name(),
     }
 }

@@ -12,6 +12,7 @@ use super::envelope::Envelope;
 use super::target::Place;
 use crate::batch::{Piece, Words};
 use crate::render::shown;
+use crate::retrieve::OutcomeName;
 use crate::service::search::{SearchOptions, SearchResult};
 
 /// How many terms of a field are asked for where nothing is said.
@@ -60,7 +61,7 @@ impl Arguments {
                 return Piece::default();
             }
             let envelope = Envelope::of(place, &["query", "is_estimate", "facets", "parts"])
-                .with("outcome", "Found")
+                .with("outcome", OutcomeName::Found)
                 .with("query", query)
                 .with("hits", found.hits)
                 .with("is_estimate", found.is_estimate())

@@ -15,6 +15,7 @@ use crate::lookup::{
 };
 use crate::render::shown;
 use crate::result_set::ResultSetOptions;
+use crate::retrieve::OutcomeName;
 use crate::service::records::ResultRecord;
 
 /// The keys that the envelope has beside those of every command.
@@ -104,8 +105,13 @@ impl Work for Desk {
                     Ok(None) => {
                         let words = "no record matches";
                         let envelope = envelope.with("hits", 0);
-                        self.writing
-                            .end(envelope, Exit::NoMatch, "NoMatch", words, &subject)
+                        self.writing.end(
+                            envelope,
+                            Exit::NoMatch,
+                            OutcomeName::NoMatch,
+                            words,
+                            &subject,
+                        )
                     }
                     Ok(Some(found)) => {
                         return self.show(&identifier, envelope, found, records).await;
@@ -162,13 +168,13 @@ impl Desk {
         let mut answer = match hits {
             1 => envelope
                 .clone()
-                .with("outcome", "Delivered")
+                .with("outcome", OutcomeName::Delivered)
                 .answer(Exit::Delivered),
             _ => {
                 let words = format!("{hits} records match");
                 envelope
                     .clone()
-                    .outcome("Ambiguous", &words)
+                    .outcome(OutcomeName::Ambiguous, &words)
                     .answer(Exit::Ambiguous)
             }
         };
@@ -186,7 +192,10 @@ impl Desk {
             );
             records.send(Words::Note(words)).await;
         } else if slots.is_empty() {
-            let octets = envelope.clone().with("outcome", "Found").octets();
+            let octets = envelope
+                .clone()
+                .with("outcome", OutcomeName::Found)
+                .octets();
             let piece = Piece {
                 octets,
                 ..Piece::default()
@@ -215,7 +224,7 @@ impl Desk {
                 let words = format!("{identifier}: record {position}: {diagnostic}");
                 let envelope = envelope.diagnosed(std::slice::from_ref(&diagnostic));
                 let subject = self.place.to_string();
-                let name = "RecordDiagnostic";
+                let name = OutcomeName::RecordRefused;
                 return self
                     .writing
                     .end(envelope, Exit::Refused, name, &words, &subject);

@@ -21,6 +21,7 @@ use super::target::{Place, Reach, Unanswered};
 use super::task::{self, Tasking};
 use super::{Interrupt, query, report};
 use crate::error::{Diagnostics, Error, Phase};
+use crate::retrieve::OutcomeName;
 use crate::service::extended::{Order as Ordered, TaskResult, ill_request_for, ill_request_of};
 use crate::service::present::PresentOptions;
 use crate::service::records::ResultRecord;
@@ -176,7 +177,7 @@ struct Answer {
 
 enum End {
     Answered(Box<TaskResult>),
-    NotOrdered(Exit, &'static str, String),
+    NotOrdered(Exit, OutcomeName, String),
 }
 
 /// Searches for the item, and orders it.
@@ -197,15 +198,30 @@ async fn perform(
         (None, _) => None,
         (Some(0), _) => {
             let words = "no record matches, so nothing was ordered".to_owned();
-            return Ok(not_ordered(hits, Exit::NoMatch, "NoMatch", words));
+            return Ok(not_ordered(
+                hits,
+                Exit::NoMatch,
+                OutcomeName::NoMatch,
+                words,
+            ));
         }
         (Some(hits @ 2..), None) => {
             let words = format!("{hits} records match, so nothing was ordered; --item says which");
-            return Ok(not_ordered(Some(hits), Exit::Ambiguous, "Ambiguous", words));
+            return Ok(not_ordered(
+                Some(hits),
+                Exit::Ambiguous,
+                OutcomeName::Ambiguous,
+                words,
+            ));
         }
         (Some(found), Some(item)) if u64::try_from(item).is_ok_and(|item| item > found) => {
             let words = format!("{found} records match, fewer than --item says");
-            return Ok(not_ordered(hits, Exit::Usage, "OutOfRange", words));
+            return Ok(not_ordered(
+                hits,
+                Exit::Usage,
+                OutcomeName::OutOfRange,
+                words,
+            ));
         }
         (Some(_), item) => Some(item.unwrap_or(1)),
     };
@@ -215,7 +231,12 @@ async fn perform(
             Ok(request) => order.request = request,
             Err(words) => {
                 let words = format!("{words}, so nothing was ordered");
-                return Ok(not_ordered(hits, Exit::Refused, "NoRequest", words));
+                return Ok(not_ordered(
+                    hits,
+                    Exit::Refused,
+                    OutcomeName::NoRequest,
+                    words,
+                ));
             }
         }
     }
@@ -232,7 +253,7 @@ async fn perform(
     })
 }
 
-fn not_ordered(hits: Option<u64>, exit: Exit, name: &'static str, words: String) -> Answer {
+fn not_ordered(hits: Option<u64>, exit: Exit, name: OutcomeName, words: String) -> Answer {
     Answer {
         hits,
         end: End::NotOrdered(exit, name, words),
@@ -283,16 +304,16 @@ fn show(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let (exit, name, words) = match result.status {
-        OperationStatus::DONE => (Exit::Delivered, "Done", None),
+        OperationStatus::DONE => (Exit::Delivered, OutcomeName::Done, None),
         OperationStatus::FAILURE => {
             let refused = Error::Refused {
                 phase: Phase::ExtendedServices,
                 diagnostics: result.diagnostics.clone(),
             };
             let (exit, words) = report::explain(&refused);
-            (exit, "TaskFailed", Some(words))
+            (exit, OutcomeName::TaskFailed, Some(words))
         }
-        _ => (Exit::Delivered, "Accepted", None),
+        _ => (Exit::Delivered, OutcomeName::Accepted, None),
     };
     if arguments.json {
         envelope

@@ -19,6 +19,7 @@ use super::output::{Failure, Output};
 use super::target::{Reach, Unanswered};
 use crate::error::{Error, ProtocolFault};
 use crate::render::shown;
+use crate::retrieve::OutcomeName;
 use crate::service::init::ServerInfo;
 use crate::session::Session;
 
@@ -116,14 +117,14 @@ impl Probing<'_> {
             ),
             ("options", granted.join(" ")),
         ] {
-            self.say(name, "Ok", &detail, None)?;
+            self.say(name, OutcomeName::Ok, &detail, None)?;
         }
         for words in &server.text {
-            self.say("Init text", "Ok", &shown(words.as_bytes()), None)?;
+            self.say("Init text", OutcomeName::Ok, &shown(words.as_bytes()), None)?;
         }
         if !server.diagnostics.is_empty() {
             let words = server.diagnostics.to_string();
-            self.say("Init diagnostics", "Diagnostic", &words, None)?;
+            self.say("Init diagnostics", OutcomeName::Diagnostic, &words, None)?;
         }
         Ok(())
     }
@@ -131,35 +132,46 @@ impl Probing<'_> {
     /// What came of a trial in words.
     fn line(&mut self, name: &str, told: Result<String, Untold>) -> Result<(), Failure> {
         let failure = match told {
-            Ok(detail) => return self.say(name, "Ok", &detail, None),
+            Ok(detail) => return self.say(name, OutcomeName::Ok, &detail, None),
             Err(Untold::NotGranted(option)) => {
                 let words = format!("{option} was not granted at Init");
-                return self.say(name, "NotGranted", &words, None);
+                return self.say(name, OutcomeName::NotGranted, &words, None);
             }
-            Err(Untold::NotTried(why)) => return self.say(name, "NotTried", why, None),
+            Err(Untold::NotTried(why)) => return self.say(name, OutcomeName::NotTried, why, None),
             Err(Untold::Failed(failure)) => failure,
         };
         match &failure {
-            Unanswered::Session(error @ Error::Refused { diagnostics, .. }) => {
-                self.say(name, "Diagnostic", &diagnostics.to_string(), Some(error))
-            }
+            Unanswered::Session(error @ Error::Refused { diagnostics, .. }) => self.say(
+                name,
+                OutcomeName::Diagnostic,
+                &diagnostics.to_string(),
+                Some(error),
+            ),
             Unanswered::Session(
                 error @ Error::ProtocolError {
                     fault: ProtocolFault::NotGranted(_),
                     ..
                 },
-            ) => self.say(name, "NotGranted", &failure.explain().1, Some(error)),
-            Unanswered::Session(error) => {
-                self.say(name, "Dropped", &failure.explain().1, Some(error))
-            }
-            _ => self.say(name, "NotTried", &failure.explain().1, None),
+            ) => self.say(
+                name,
+                OutcomeName::NotGranted,
+                &failure.explain().1,
+                Some(error),
+            ),
+            Unanswered::Session(error) => self.say(
+                name,
+                OutcomeName::Dropped,
+                &failure.explain().1,
+                Some(error),
+            ),
+            _ => self.say(name, OutcomeName::NotTried, &failure.explain().1, None),
         }
     }
 
     fn say(
         &mut self,
         name: &str,
-        outcome: &str,
+        outcome: OutcomeName,
         detail: &str,
         error: Option<&Error>,
     ) -> Result<(), Failure> {
@@ -172,15 +184,8 @@ impl Probing<'_> {
                 .diagnosed(diagnostics)
                 .write(self.output);
         }
-        let verdict = match outcome {
-            "Ok" => "ok",
-            "Diagnostic" => "diagnostic",
-            "NotGranted" => "not granted",
-            "NotTried" => "not tried",
-            _ => "dropped",
-        };
         self.output.line(&format!(
-            "{name:<28} {verdict:<12} {}",
+            "{name:<28} {outcome:<12} {}",
             shown(detail.as_bytes())
         ))
     }

@@ -12,6 +12,7 @@ use super::output::{Failure, Output};
 use super::target::{Place, Reach, Unanswered};
 use super::{Interrupt, query};
 use crate::render::shown;
+use crate::retrieve::OutcomeName;
 use crate::service::scan::{ScanOptions, ScanResult};
 use crate::service::search::SearchOptions;
 
@@ -124,7 +125,7 @@ fn show(
                 let hits = info.global_occurrences;
                 match arguments.json {
                     true => envelope
-                        .with("outcome", "Delivered")
+                        .with("outcome", OutcomeName::Delivered)
                         .with("term", term)
                         .with("hits", hits)
                         .write(output)?,
@@ -140,7 +141,7 @@ fn show(
                 let words = format!("term {position}: {diagnostic}");
                 match arguments.json {
                     true => envelope
-                        .outcome("RecordDiagnostic", &words)
+                        .outcome(OutcomeName::RecordRefused, &words)
                         .diagnosed(std::slice::from_ref(diagnostic))
                         .write(output)?,
                     false => output.error(&format!("{place}: {words}")),
@@ -157,7 +158,7 @@ fn show(
         match arguments.json {
             true => envelope
                 .clone()
-                .outcome("NoMatch", "the index has no terms there")
+                .outcome(OutcomeName::NoMatch, "the index has no terms there")
                 .write(output)?,
             false => output.error(&format!("{place}: the index has no terms there")),
         }

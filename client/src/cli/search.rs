@@ -19,6 +19,7 @@ use crate::client::Lease;
 use crate::error::{Error, Phase};
 use crate::profile::Attributes;
 use crate::result_set::{ResultSet, ResultSetOptions};
+use crate::retrieve::OutcomeName;
 use crate::service::records::ResultRecord;
 use crate::service::search::SearchOptions;
 use crate::service::sort::key_by_attributes;
@@ -193,14 +194,24 @@ impl Searcher {
         let (piece, answer) = match hits {
             0 => {
                 let words = "no record matches";
-                self.writing
-                    .end(envelope, Exit::NoMatch, "NoMatch", words, subject)
+                self.writing.end(
+                    envelope,
+                    Exit::NoMatch,
+                    OutcomeName::NoMatch,
+                    words,
+                    subject,
+                )
             }
             _ if self.count == 0 => self.counted(&envelope, hits, subject),
             _ if self.start > hits => {
                 let words = format!("{hits} records match, fewer than --start says");
-                self.writing
-                    .end(envelope, Exit::Usage, "OutOfRange", &words, subject)
+                self.writing.end(
+                    envelope,
+                    Exit::Usage,
+                    OutcomeName::OutOfRange,
+                    &words,
+                    subject,
+                )
             }
             _ => {
                 return Ok(self
@@ -262,7 +273,7 @@ impl Searcher {
         let charset = spot.place.charset(self.writing.charset);
         let mut answer = envelope
             .clone()
-            .with("outcome", "Delivered")
+            .with("outcome", OutcomeName::Delivered)
             .answer(Exit::Delivered);
         let count = usize::try_from(self.count).unwrap_or(usize::MAX);
         let mut slots = set.stream(self.start).take(count);
@@ -277,7 +288,7 @@ impl Searcher {
                 Ok(ResultRecord::Diagnostic { diagnostic, .. }) => {
                     let words = format!("record {position}: {diagnostic}");
                     let envelope = envelope.diagnosed(std::slice::from_ref(&diagnostic));
-                    let name = "RecordDiagnostic";
+                    let name = OutcomeName::RecordRefused;
                     self.writing
                         .end(envelope, Exit::Refused, name, &words, subject)
                 }
@@ -291,7 +302,7 @@ impl Searcher {
 
     /// How many records match, where nothing else is wanted.
     fn counted(&self, envelope: &Envelope, hits: u64, subject: &str) -> (Piece, Answer) {
-        let envelope = envelope.clone().with("outcome", "Found");
+        let envelope = envelope.clone().with("outcome", OutcomeName::Found);
         let octets = match self.writing.json {
             true => envelope.octets(),
             false => format!("{hits} {subject}\n").into_bytes(),

@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
 use super::args::{Add, Given, Global, Targets};
-use super::envelope::Envelope;
+use super::envelope::{Envelope, VERSION};
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use super::target::{Place, Reach, Unanswered};
 use super::{Interrupt, connection};
 use crate::profile::{Attribute, Credentials, Entry, Origin, Profile, ProfileError, Profiles};
+use crate::retrieve::OutcomeName;
 use crate::session::Session;
 use crate::target::{Endpoint, Target};
 
@@ -116,7 +117,7 @@ fn object(name: Option<&str>, profile: &Profile, origin: Option<&Origin>) -> Val
     let attributes = profile.attributes.0.iter().map(Attribute::to_string);
     let docid = profile.docid.iter().map(ToString::to_string);
     json!({
-        "v": 1,
+        "v": VERSION,
         "name": name,
         "title": profile.title,
         "host": profile.host.to_string(),
@@ -313,7 +314,7 @@ fn answer(
             let name = crate::render::shown(words.join(" ").as_bytes());
             match arguments.json {
                 true => envelope
-                    .with("outcome", "Ok")
+                    .with("outcome", OutcomeName::Ok)
                     .with("implementation", name)
                     .write(output)?,
                 false => {

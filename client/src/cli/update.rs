@@ -23,6 +23,7 @@ use super::target::{Place, Reach, Unanswered};
 use super::{Interrupt, report, task};
 use crate::error::{Diagnostics, Error, Phase};
 use crate::render::{Document, shown};
+use crate::retrieve::OutcomeName;
 use crate::service::extended::{DatabaseUpdate, Task, TaskResult, UpdateVersion};
 use crate::session::Session;
 
@@ -242,16 +243,16 @@ impl Command<'_> {
         fate: Fate,
     ) -> Result<Exit, Failure> {
         let (outcome, word) = match fate.status {
-            RecordStatus::SUCCESS => ("Done", "done"),
-            RecordStatus::FAILURE => ("TaskFailed", "refused"),
-            _ => ("Accepted", "accepted"),
+            RecordStatus::SUCCESS => (OutcomeName::Done, "done"),
+            RecordStatus::FAILURE => (OutcomeName::TaskFailed, "refused"),
+            _ => (OutcomeName::Accepted, "accepted"),
         };
         let exit = match outcome {
-            "Done" => {
+            OutcomeName::Done => {
                 self.tally.done += 1;
                 Exit::Delivered
             }
-            "Accepted" => {
+            OutcomeName::Accepted => {
                 self.tally.accepted += 1;
                 Exit::Delivered
             }

@@ -73,7 +73,7 @@ fn say(outcome: &Outcome) -> String {
         Outcome::RecordDiagnostic { .. }
         | Outcome::SearchFailed { .. }
         | Outcome::PresentFailed { .. } => {
-            let mut said = outcome.name().to_owned();
+            let mut said = outcome.name().to_string();
             for diagnostic in outcome.diagnostics() {
                 if let DiagRec::DefaultFormat(diagnostic) = diagnostic {
                     said += &format!(
@@ -145,11 +145,11 @@ async fn retrievals_end_as_the_server_makes_them() {
         ID7,
         plain(),
         vec![accepted(), send(found(0, vec![]))],
-        "NoMatch no record matches",
+        "no match no record matches",
         whole,
     )
     .await;
-    let ambiguous = "Ambiguous 2 records match, so none is delivered";
+    let ambiguous = "ambiguous 2 records match, so none is delivered";
     check(
         "S-06",
         ID7,
@@ -174,7 +174,7 @@ async fn retrievals_end_as_the_server_makes_them() {
         ID7,
         plain(),
         vec![accepted(), unknown],
-        "SearchFailed 235 nosuchdb",
+        "search refused 235 nosuchdb",
         whole,
     )
     .await;
@@ -184,7 +184,7 @@ async fn retrievals_end_as_the_server_makes_them() {
         ID7,
         plain(),
         vec![accepted(), silent],
-        "SearchFailed",
+        "search refused",
         whole,
     )
     .await;
@@ -201,7 +201,7 @@ async fn retrievals_end_as_the_server_makes_them() {
         ID7,
         plain(),
         vec![accepted(), several],
-        "SearchFailed 2 a 3 b",
+        "search refused 2 a 3 b",
         whole,
     )
     .await;
@@ -211,7 +211,7 @@ async fn retrievals_end_as_the_server_makes_them() {
         ID7,
         plain(),
         vec![accepted(), refused],
-        "RecordDiagnostic 14",
+        "record refused 14",
         whole,
     )
     .await;
@@ -224,7 +224,7 @@ async fn retrievals_end_as_the_server_makes_them() {
         ID7,
         plain(),
         vec![accepted(), send(found(1, vec![])), no_marc],
-        "PresentFailed 239 1.2.840.10003.5.10",
+        "present refused 239 1.2.840.10003.5.10",
         present,
     )
     .await;
@@ -234,7 +234,7 @@ async fn retrievals_end_as_the_server_makes_them() {
         ID7,
         plain(),
         vec![accepted(), send(found(1, vec![])), nothing],
-        "PresentFailed",
+        "present refused",
         present,
     )
     .await;

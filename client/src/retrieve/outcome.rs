@@ -7,6 +7,7 @@ use z3950_asn1::apdu::{CloseReason, DiagRec, External};
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
+use super::OutcomeName;
 use crate::error::{Cause, Diagnostics, Error, InitRejected, Phase, ProtocolFault};
 
 /// What became of a retrieval. `Display` says it in plain words, one level; [`Outcome::source`] leads on.
@@ -90,21 +91,21 @@ pub struct Delivered {
 }
 
 impl Outcome {
-    /// The name of the outcome, such as `NoMatch`.
-    pub fn name(&self) -> &'static str {
+    /// The word for the outcome, such as `no match`.
+    pub fn name(&self) -> OutcomeName {
         match self {
-            Self::Delivered(_) => "Delivered",
-            Self::NoMatch => "NoMatch",
-            Self::Ambiguous { .. } => "Ambiguous",
-            Self::SearchFailed { .. } => "SearchFailed",
-            Self::PresentFailed { .. } => "PresentFailed",
-            Self::RecordDiagnostic { .. } => "RecordDiagnostic",
-            Self::InitRejected(_) => "InitRejected",
-            Self::Unavailable { .. } => "Unavailable",
-            Self::ProtocolError { .. } => "ProtocolError",
-            Self::ProtocolClosed { .. } => "ProtocolClosed",
-            Self::AccessRefused { .. } => "AccessRefused",
-            Self::PortRefused { .. } => "PortRefused",
+            Self::Delivered(_) => OutcomeName::Delivered,
+            Self::NoMatch => OutcomeName::NoMatch,
+            Self::Ambiguous { .. } => OutcomeName::Ambiguous,
+            Self::SearchFailed { .. } => OutcomeName::SearchRefused,
+            Self::PresentFailed { .. } => OutcomeName::PresentRefused,
+            Self::RecordDiagnostic { .. } => OutcomeName::RecordRefused,
+            Self::InitRejected(_) => OutcomeName::InitRejected,
+            Self::Unavailable { .. } => OutcomeName::Unavailable,
+            Self::ProtocolError { .. } => OutcomeName::ProtocolError,
+            Self::ProtocolClosed { .. } => OutcomeName::Closed,
+            Self::AccessRefused { .. } => OutcomeName::AccessRefused,
+            Self::PortRefused { .. } => OutcomeName::PortRefused,
         }
     }
 
@@ -173,7 +174,7 @@ impl fmt::Display for Outcome {
             }
             other => match other.error() {
                 Some(error) => error.fmt(f),
-                None => f.write_str(other.name()),
+                None => f.write_str(other.name().as_str()),
             },
         }
     }

@@ -82,7 +82,7 @@ fn lookups_of_a_file_are_reported_line_by_line() {
             "1",
             "localhost/books",
             "docid:pg84",
-            "Delivered",
+            "delivered",
             "0",
             "1",
             "1=1032,4=104",
@@ -91,7 +91,7 @@ fn lookups_of_a_file_are_reported_line_by_line() {
             "2",
             "localhost/books",
             "docid:pg1342",
-            "Delivered",
+            "delivered",
             "0",
             "1",
             "1=1032,4=104",
@@ -100,17 +100,17 @@ fn lookups_of_a_file_are_reported_line_by_line() {
             "3",
             "localhost/books",
             "docid:nosuch",
-            "NoMatch",
+            "no match",
             "3",
             "0",
             "",
         ],
-        ["4", "localhost/books", "isbn:", "NotSent", "2", "", ""],
+        ["4", "localhost/books", "isbn:", "not sent", "2", "", ""],
         [
             "5",
             "localhost/books",
             "docid:pg2600",
-            "Delivered",
+            "delivered",
             "0",
             "1",
             "1=1032,4=104",
@@ -119,7 +119,7 @@ fn lookups_of_a_file_are_reported_line_by_line() {
             "6",
             "localhost/books",
             "docid:pg1342",
-            "Delivered",
+            "delivered",
             "0",
             "1",
             "1=1032,4=104",
@@ -277,7 +277,7 @@ fn without_output_records_go_to_standard_output_in_order() {
         .map(|line| (&line["identifier"], &line["outcome"]))
         .collect();
     assert_eq!(outcomes.len(), 3, "{ran:?}");
-    assert_eq!(outcomes[1], (&"docid:nosuch".into(), &"NoMatch".into()));
+    assert_eq!(outcomes[1], (&"docid:nosuch".into(), &"no match".into()));
 }
 
 #[test]
@@ -310,12 +310,12 @@ fn queries_go_to_every_target() {
     assert_eq!(
         found,
         [
-            "1 localhost/books Delivered",
-            "1 localhost/nosuch SearchFailed",
-            "2 localhost/books NotSent",
-            "2 localhost/nosuch NotSent",
-            "3 localhost/books Delivered",
-            "3 localhost/nosuch SearchFailed",
+            "1 localhost/books delivered",
+            "1 localhost/nosuch search refused",
+            "2 localhost/books not sent",
+            "2 localhost/nosuch not sent",
+            "3 localhost/books delivered",
+            "3 localhost/nosuch search refused",
         ]
     );
     let said = rows(&report, ["diagnostic"]);
@@ -358,9 +358,9 @@ fn urls_of_a_file_are_retrieved_in_few_sessions() {
     let outcomes = rows(&report, ["outcome", "input"]);
     for (number, [outcome, input]) in outcomes.iter().enumerate() {
         let expected = match number {
-            40.. => "NotSent",
-            number if number % 4 == 2 => "NoMatch",
-            _ => "Delivered",
+            40.. => "not sent",
+            number if number % 4 == 2 => "no match",
+            _ => "delivered",
         };
         assert_eq!(outcome, expected, "{number} {input}");
         assert!(!input.contains("secret"), "{input}");
@@ -386,7 +386,7 @@ fn records_that_the_form_cannot_hold_are_told() {
     let ran = demo(folder.path(), &arguments, "");
     assert_eq!(ran.code, Some(2), "{ran:?}");
     let row = rows(&text(&folder, "report.tsv"), ["outcome", "hits", "message"]).concat();
-    assert_eq!(row[..2], ["NotWritten", "1"]);
+    assert_eq!(row[..2], ["not written", "1"]);
     assert!(row[2].contains("is no MARC record"), "{row:?}");
     assert_eq!(text(&folder, "out.mrc"), "");
 }

@@ -39,7 +39,7 @@ fn one_record_is_ordered() {
     let line: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!(
         (&line["outcome"], &line["diagnostic"]["code"], &line["hits"]),
-        (&"TaskFailed".into(), &218.into(), &1.into())
+        (&"task failed".into(), &218.into(), &1.into())
     );
     // As the request for a loan (ISO 10161).
     let ran = order(&daemon, &["ti:pride", "--ill"]);
@@ -49,7 +49,7 @@ fn one_record_is_ordered() {
     let line: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!(
         (&line["outcome"], &line["position"], &line["task"]["status"]),
-        (&"Accepted".into(), &2.into(), &"accepted".into()),
+        (&"accepted".into(), &2.into(), &"accepted".into()),
         "{ran:?}"
     );
 }

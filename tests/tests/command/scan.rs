@@ -64,7 +64,7 @@ fn facets_are_asked_for_and_shown() {
     ]);
     let line: Value =
         serde_json::from_str(ran.stdout.lines().next().expect("a line")).expect("JSON");
-    assert_eq!(line["outcome"], "Found");
+    assert_eq!(line["outcome"], "found");
     assert_eq!(line["facets"][0]["field"], "author");
     assert_eq!(
         line["facets"][0]["terms"].as_array().map(Vec::len),

@@ -132,7 +132,7 @@ fn every_record_has_its_own_line() {
     let told: Vec<_> = lines
         .iter()
         .map(|line| {
-            assert_eq!(line["v"], 1);
+            assert_eq!(line["v"], 2);
             assert_eq!(line["action"], "recordInsert");
             let text = |key: &str| line[key].as_str().unwrap_or("-").to_owned();
             (
@@ -144,9 +144,9 @@ fn every_record_has_its_own_line() {
         })
         .collect();
     let expected = [
-        ("Done", "new1", "success", false),
-        ("Done", "new2", "success", false),
-        ("TaskFailed", "new1", "failure", true),
+        ("done", "new1", "success", false),
+        ("done", "new2", "success", false),
+        ("task failed", "new1", "failure", true),
     ]
     .map(|(outcome, id, status, none)| (outcome.into(), id.into(), status.into(), none));
     assert_eq!(told, expected);

@@ -56,7 +56,7 @@ async fn the_server_is_asked_until_it_takes_a_search() {
         )
     };
     let (retrieval, apdus) = retrieved(id, Fallback::default(), all()).await;
-    assert_eq!(retrieval.outcome.name(), "SearchFailed");
+    assert_eq!(retrieval.outcome.name().as_str(), "search refused");
     assert_eq!(apdus, sequence(&[&INIT, &SEARCH, &CLOSE]));
     let (retrieval, apdus) = retrieved(id, Fallback::ALL, all()).await;
     assert_eq!(
@@ -83,7 +83,10 @@ async fn the_server_is_asked_until_it_takes_a_search() {
     // A search that is taken may find nothing, which is no delivery.
     match retrieval.outcome {
         Outcome::Delivered(_) => assert_eq!(retrieval.step.as_deref(), Some("1=1007")),
-        outcome => assert_eq!((outcome.name(), retrieval.step), ("NoMatch", None)),
+        outcome => assert_eq!(
+            (outcome.name().as_str(), retrieval.step),
+            ("no match", None)
+        ),
     }
 }
 
@@ -106,7 +109,7 @@ async fn databases_that_cannot_go_together_go_one_by_one() {
     let together = || faults([refused(1, Condition::COMBINATION)]);
     let text = "z39.50r://lib.example/nosuch+cat?id7";
     let (retrieval, apdus) = retrieved(text, Fallback::ALL, together()).await;
-    assert_eq!(retrieval.outcome.name(), "Delivered");
+    assert_eq!(retrieval.outcome.name().as_str(), "delivered");
     assert_eq!(retrieval.step.as_deref(), Some("1=1032,4=104;database=cat"));
     assert_eq!(apdus, sequence(&[&INIT, &SEARCH, &SEARCH, &SEARCH, &CLOSE]));
 }
@@ -125,8 +128,8 @@ async fn the_record_comes_in_the_form_that_there_is() {
     let text = "z39.50r://lib.example/cat?id7;esn=f;rs=sutrs+usmarc";
     let (retrieval, apdus) = retrieved(text, Fallback::ALL, refusals()).await;
     assert_eq!(
-        retrieval.outcome.name(),
-        "Delivered",
+        retrieval.outcome.name().as_str(),
+        "delivered",
         "{:?}",
         retrieval.outcome
     );

@@ -372,5 +372,5 @@ async fn z_7_7_ipv6_serves_as_well() {
         .await
         .expect("planned")
         .outcome;
-    assert_eq!(outcome.name(), "Delivered");
+    assert_eq!(outcome.name().as_str(), "delivered");
 }

@@ -9,6 +9,7 @@ use crate::cli::envelope::Envelope;
 use crate::cli::exit::Exit;
 use crate::cli::target::Unanswered;
 use crate::render::{Format, Rendered, render};
+use crate::retrieve::OutcomeName;
 
 /// How answers are written.
 #[derive(Debug, Clone, Copy)]
@@ -41,9 +42,12 @@ impl Writing {
         } = render(record, self.format, charset);
         let mut piece = piece(notes, octets, true);
         let (envelope, exit) = match failure {
-            None => (envelope.with("outcome", "Delivered"), Exit::Delivered),
+            None => (
+                envelope.with("outcome", OutcomeName::Delivered),
+                Exit::Delivered,
+            ),
             Some(failure) => {
-                let envelope = envelope.outcome("NotWritten", &failure);
+                let envelope = envelope.outcome(OutcomeName::NotWritten, &failure);
                 piece.octets.clear();
                 piece.words.push(Words::Error(failure));
                 (envelope, Exit::Usage)
@@ -57,7 +61,7 @@ impl Writing {
         self,
         envelope: Envelope,
         exit: Exit,
-        name: &str,
+        name: OutcomeName,
         words: &str,
         subject: &str,
     ) -> (Piece, Answer) {
@@ -105,7 +109,7 @@ pub(in crate::cli) fn graver(all: Answer, one: Answer) -> Answer {
 /// An input that is none: it has no envelope, only words, of which the report has the first line.
 pub(in crate::cli) fn refused(words: String) -> (Piece, Answer) {
     let answer = Answer {
-        outcome: "NotSent".to_owned(),
+        outcome: OutcomeName::NotSent,
         exit: Exit::Usage as u8,
         message: words.lines().next().map(str::to_owned),
         ..Answer::default()

@@ -249,7 +249,7 @@ async fn the_search_ends_where_nothing_is_left() {
         NONE,
         |_| Refuse(114),
         &all[..1],
-        "SearchFailed 114",
+        "search refused 114",
         "-",
     )
     .await;
@@ -258,7 +258,7 @@ async fn the_search_ends_where_nothing_is_left() {
         NONE,
         |_| Refuse(118),
         &all[..1],
-        "SearchFailed 118",
+        "search refused 118",
         "-",
     )
     .await;
@@ -267,7 +267,7 @@ async fn the_search_ends_where_nothing_is_left() {
         NONE,
         |_| Hits(0),
         &all[..1],
-        "NoMatch no record matches",
+        "no match no record matches",
         "-",
     )
     .await;
@@ -276,7 +276,7 @@ async fn the_search_ends_where_nothing_is_left() {
         STRUCTURE,
         |_| Refuse(114),
         &all[..1],
-        "SearchFailed 114",
+        "search refused 114",
         "-",
     )
     .await;
@@ -285,12 +285,12 @@ async fn the_search_ends_where_nothing_is_left() {
         STRUCTURE,
         |_| Hits(0),
         &all[..1],
-        "NoMatch no record matches",
+        "no match no record matches",
         "-",
     )
     .await;
     for condition in [1, 2, 100, 108, 109, 235, 236, 1015, 9999] {
-        let expected = format!("SearchFailed {condition}");
+        let expected = format!("search refused {condition}");
         check(
             id,
             Fallback::ALL,
@@ -307,7 +307,7 @@ async fn the_search_ends_where_nothing_is_left() {
         STRUCTURE,
         |_| Refuse(118),
         &all[..2],
-        "SearchFailed 118",
+        "search refused 118",
         "-",
     )
     .await;
@@ -325,7 +325,7 @@ async fn the_search_ends_where_nothing_is_left() {
         ATTRIBUTES,
         |_| Refuse(114),
         &all,
-        "SearchFailed 114",
+        "search refused 114",
         "-",
     )
     .await;
@@ -334,7 +334,7 @@ async fn the_search_ends_where_nothing_is_left() {
         ATTRIBUTES,
         |_| Hits(0),
         &all,
-        "NoMatch no record matches",
+        "no match no record matches",
         "-",
     )
     .await;
@@ -346,7 +346,7 @@ async fn the_search_ends_where_nothing_is_left() {
             Refuse(114)
         }
     };
-    check(id, ATTRIBUTES, one, &all, "NoMatch no record matches", "-").await;
+    check(id, ATTRIBUTES, one, &all, "no match no record matches", "-").await;
     // Several records are never an answer, however they were found.
     let two = |asked: &str| {
         if asked.contains("1=12 ") {
@@ -355,7 +355,7 @@ async fn the_search_ends_where_nothing_is_left() {
             Refuse(114)
         }
     };
-    let ambiguous = "Ambiguous 2 records match, so none is delivered";
+    let ambiguous = "ambiguous 2 records match, so none is delivered";
     check(id, ATTRIBUTES, two, &all[..3], ambiguous, "1=12").await;
 }
 
@@ -406,7 +406,7 @@ async fn databases_are_searched_one_by_one() {
             DATABASES,
             only("none", Hits(0)),
             &[whole, a, b, c],
-            "NoMatch no record matches",
+            "no match no record matches",
             "-",
         )
         .await;
@@ -415,11 +415,11 @@ async fn databases_are_searched_one_by_one() {
             DATABASES,
             only("none", Refuse(235)),
             &[whole, a, b, c],
-            "SearchFailed 235",
+            "search refused 235",
             "-",
         )
         .await;
-        let refused = format!("SearchFailed {condition}");
+        let refused = format!("search refused {condition}");
         check(id, NONE, only(" a ", Hits(0)), &[whole], &refused, "-").await;
         check(
             "z39.50r://h.example/a?id7",

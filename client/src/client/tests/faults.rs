@@ -15,7 +15,7 @@ async fn sessions_that_fail_say_how() {
         ID7,
         plain(),
         vec![rejected],
-        &format!("InitRejected {no_reason}"),
+        &format!("init rejected {no_reason}"),
         "end",
     )
     .await;
@@ -35,7 +35,7 @@ async fn sessions_that_fail_say_how() {
         ID7,
         plain(),
         vec![accepted(), close(CloseReason::SHUTDOWN)],
-        "ProtocolClosed the server closed the session during Search, reason shutdown: so long",
+        "closed by server the server closed the session during Search, reason shutdown: so long",
         "search(1/2/0,usmarc) close(finished) end",
     )
     .await;
@@ -44,7 +44,7 @@ async fn sessions_that_fail_say_how() {
         ID7,
         plain(),
         vec![accepted(), close(CloseReason(4_000_000))],
-        "ProtocolClosed the server closed the session during Search, reason 4000000: so long",
+        "closed by server the server closed the session during Search, reason 4000000: so long",
         "search(1/2/0,usmarc) close(finished) end",
     )
     .await;
@@ -53,7 +53,7 @@ async fn sessions_that_fail_say_how() {
         ID7,
         plain(),
         vec![close(CloseReason::SECURITY_VIOLATION)],
-        "ProtocolClosed the server closed the session during Init, reason securityViolation: so long; \
+        "closed by server the server closed the session during Init, reason securityViolation: so long; \
          check credentials, address allow-list or database",
         "end",
     )
@@ -139,7 +139,7 @@ async fn sessions_that_fail_say_how() {
         faulty,
     )
     .await;
-    let refused = "AccessRefused the server asked for credentials during Search, and there are none to give it";
+    let refused = "access refused the server asked for credentials during Search, and there are none to give it";
     check(
         "S-26",
         ID7,
@@ -158,8 +158,7 @@ async fn sessions_that_fail_say_how() {
         "search(1/2/0,usmarc) end",
     )
     .await;
-    let at_init =
-        "AccessRefused the server asked for credentials during Init, and there are none to give it";
+    let at_init = "access refused the server asked for credentials during Init, and there are none to give it";
     check(
         "S-26",
         ID7,

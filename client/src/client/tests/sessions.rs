@@ -137,7 +137,7 @@ async fn session_urls_leave_a_session_open() {
             tail,
             None,
             vec![accepted(), one_hit(), one(surrogate(14))],
-            "1 RecordDiagnostic 14",
+            "1 record refused 14",
             &fetched,
         ),
         (
@@ -145,7 +145,7 @@ async fn session_urls_leave_a_session_open() {
             tail,
             None,
             vec![accepted(), send(search_failed(diagnostic(235, "x")))],
-            "SearchFailed 235 x",
+            "search refused 235 x",
             search,
         ),
     ] {

@@ -40,19 +40,19 @@ fn arguments(server: &TestServer, folder: &Path) -> Vec<String> {
 #[test]
 fn a_session_that_was_dropped_is_replaced_once() {
     for (when, fault, outcome, sessions) in [
-        (When::search().nth(9), Fault::HangUp, "Delivered", 1),
+        (When::search().nth(9), Fault::HangUp, "delivered", 1),
         // It ends while nobody uses it, or with a request under way after others went well.
-        (When::present().nth(2), Fault::HangUp, "Delivered", 3),
-        (When::search().nth(3), Fault::CutAfter(0), "Delivered", 3),
+        (When::present().nth(2), Fault::HangUp, "delivered", 3),
+        (When::search().nth(3), Fault::CutAfter(0), "delivered", 3),
         // It was new: another one would fare no better.
-        (When::search().nth(1), Fault::CutAfter(0), "Unavailable", 6),
+        (When::search().nth(1), Fault::CutAfter(0), "unavailable", 6),
     ] {
         let server = catalogue().fault(when, fault.clone()).start();
         let folder = folder();
         let ran = z3950(arguments(&server, folder.path()));
         let report = rows(&text(&folder, "report.tsv"), ["outcome"]).concat();
         assert_eq!(report, vec![outcome; 6], "{fault:?}: {ran:?}");
-        let code = if outcome == "Delivered" { 0 } else { 6 };
+        let code = if outcome == "delivered" { 0 } else { 6 };
         assert_eq!(ran.code, Some(code), "{fault:?}: {ran:?}");
         assert_eq!(server.sessions(), sessions, "{fault:?}");
     }

@@ -180,7 +180,7 @@ impl Batch {
             assert_eq!(*input, format!("local:{id}"));
             assert_eq!(
                 outcome,
-                if is_there { "Delivered" } else { "NoMatch" },
+                if is_there { "delivered" } else { "no match" },
                 "{id}"
             );
             expected.extend(is_there.then_some(id));

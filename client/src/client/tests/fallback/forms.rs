@@ -71,7 +71,7 @@ async fn record_syntaxes_are_tried_in_their_order() {
             by_xml,
         )
         .await;
-        let refused = format!("SearchFailed {condition}");
+        let refused = format!("search refused {condition}");
         check(
             id,
             SYNTAX,
@@ -82,7 +82,7 @@ async fn record_syntaxes_are_tried_in_their_order() {
         )
         .await;
         // RFC 2056 says to select one.
-        let once = format!("RecordDiagnostic {condition}");
+        let once = format!("record refused {condition}");
         check(
             id,
             NONE,
@@ -107,7 +107,7 @@ async fn record_syntaxes_are_tried_in_their_order() {
         SYNTAX,
         |_| Surrogate(14),
         &[sutrs],
-        "RecordDiagnostic 14",
+        "record refused 14",
         "1=1032,4=104",
     )
     .await;
@@ -154,7 +154,7 @@ async fn the_element_set_is_left_out() {
             word,
         )
         .await;
-        let expected = format!("SearchFailed {condition}");
+        let expected = format!("search refused {condition}");
         check(
             id,
             SYNTAX,

@@ -1,0 +1,128 @@
+//! The words for outcomes: the one list of them, for `--json`, reports and programs that read either.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Declares [`OutcomeName`] and the word for each variant.
+macro_rules! names {
+    ($($(#[$meta:meta])* $name:ident = $word:literal,)*) => {
+        /// What became of a request, as one word or two: the `outcome` of `--json` and of reports.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+        #[non_exhaustive]
+        pub enum OutcomeName {
+            $($(#[$meta])* $name,)*
+        }
+
+        impl OutcomeName {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The word, such as `no match`.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $word,)*
+                }
+            }
+        }
+    };
+}
+
+names! {
+    /// There is a record, or several were asked for and delivered.
+    #[default]
+    Delivered = "delivered",
+    /// Nothing matches.
+    NoMatch = "no match",
+    /// More than one record matches where one was asked for.
+    Ambiguous = "ambiguous",
+    /// Only the number of records was asked for, or facets.
+    Found = "found",
+    /// The server refused the search.
+    SearchRefused = "search refused",
+    /// The server found records and refused to present them.
+    PresentRefused = "present refused",
+    /// A diagnostic came in the place of a record, or of an entry of an index.
+    RecordRefused = "record refused",
+    /// The server rejected Init.
+    InitRejected = "init rejected",
+    /// The server asked for credentials, and none were given.
+    AccessRefused = "access refused",
+    /// Credentials could not be obtained, so nothing was sent.
+    NoCredentials = "no credentials",
+    /// The port is reserved for another protocol, so nothing was sent.
+    PortRefused = "port refused",
+    /// No connection, or no answer in time.
+    Unavailable = "unavailable",
+    /// An answer broke the protocol.
+    ProtocolError = "protocol error",
+    /// The server closed the session.
+    Closed = "closed by server",
+    /// The server does not offer the service.
+    NotGranted = "not granted",
+    /// The input cannot be carried out, so nothing was sent.
+    NotSent = "not sent",
+    /// The record came, and the format asked for cannot hold it.
+    NotWritten = "not written",
+    /// A task (`update`, `order`) is done.
+    Done = "done",
+    /// A task was accepted and is not done yet.
+    Accepted = "accepted",
+    /// A task failed or was refused.
+    TaskFailed = "task failed",
+    /// A check or trial (`probe`, `targets check`) went well.
+    Ok = "ok",
+    /// There are fewer records than the position asked for (`search --start`, `order --item`).
+    OutOfRange = "out of range",
+    /// An order cannot be made from what was found, so nothing was sent.
+    NoRequest = "no request",
+    /// A trial brought a diagnostic.
+    Diagnostic = "diagnostic",
+    /// The server dropped the connection during a trial.
+    Dropped = "dropped",
+    /// A trial was not made.
+    NotTried = "not tried",
+}
+
+impl fmt::Display for OutcomeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A word that names no outcome.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} names no outcome")]
+pub struct UnknownOutcome(pub String);
+
+impl FromStr for OutcomeName {
+    type Err = UnknownOutcome;
+
+    fn from_str(word: &str) -> Result<Self, UnknownOutcome> {
+        let mut all = Self::ALL.iter().copied();
+        all.find(|name| name.as_str() == word)
+            .ok_or_else(|| UnknownOutcome(word.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_word_is_plain_and_reads_back() {
+        for name in OutcomeName::ALL {
+            let word = name.as_str();
+            assert!(
+                word.chars().all(|c| c.is_ascii_lowercase() || c == ' '),
+                "{word}"
+            );
+            assert_eq!(word.parse(), Ok(*name));
+        }
+        for word in ["", "Delivered", "NoMatch", "delivered "] {
+            assert_eq!(
+                word.parse::<OutcomeName>(),
+                Err(UnknownOutcome(word.to_owned()))
+            );
+        }
+    }
+}
