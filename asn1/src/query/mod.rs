@@ -24,6 +24,7 @@ pub use explain::{explain, tree};
 pub use language::{Dialects, Language};
 pub use pqf::{MAX_ATTRIBUTES, MAX_SPREAD, parse as parse_pqf};
 pub use sets::{attribute_set, attribute_set_name};
+pub use suggest::nearest;
 
 /// A query text that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

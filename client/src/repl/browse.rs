@@ -119,6 +119,7 @@ impl State {
         output: &mut Output,
     ) -> Answer {
         let (mut last, mut is_anything_new) = (None, false);
+        let mut exit = Exit::Delivered;
         for (index, entry) in result.entries.into_iter().enumerate() {
             match entry {
                 Entry::TermInfo(info) => {
@@ -141,6 +142,7 @@ impl State {
                 }
                 Entry::SurrogateDiagnostic(diagnostic) => {
                     output.error(&Diagnostics(vec![diagnostic]).to_string());
+                    exit = Exit::Refused;
                 }
             }
         }
@@ -155,7 +157,7 @@ impl State {
         if !is_anything_new {
             output.note("the index ends here");
         }
-        Ok(Exit::Delivered)
+        Ok(exit)
     }
 
     pub(super) fn scan_step(&mut self, text: &str, output: &mut Output) -> Answer {

@@ -3,6 +3,8 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use z3950_asn1::query::nearest;
+
 use super::state::State;
 use super::table::{OURS, YAZ};
 use crate::cli::output::{Failure, Output};
@@ -114,6 +116,15 @@ pub(super) fn entry(name: &str) -> Option<&'static Entry> {
     all()
         .find(|entry| entry.name == lower)
         .or_else(|| YAZ.iter().find(|entry| entry.name.starts_with(&lower)))
+}
+
+/// Says that there is no such command, and which one may have been meant.
+pub(super) fn unknown(name: &str) -> String {
+    let hint = match nearest(name, all().map(|entry| entry.name)) {
+        Some(nearest) => format!("; did you mean {nearest}?"),
+        None => "; help lists them".to_owned(),
+    };
+    format!("there is no command {name}{hint}")
 }
 
 /// Name and arguments of a line; `None` if there is nothing on it but blanks or a comment (`# …`). Behind `!` no blank is

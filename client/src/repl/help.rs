@@ -37,9 +37,7 @@ impl State {
             return Ok(Exit::Delivered);
         }
         if !name.is_empty() {
-            let entry = command::entry(name).ok_or_else(|| {
-                Stop::wrong(format!("there is no command {name}; help lists them"))
-            })?;
+            let entry = command::entry(name).ok_or_else(|| Stop::wrong(command::unknown(name)))?;
             output.line(&entry.help())?;
             if entry.name == "find" {
                 output.line(QUERIES)?;

@@ -163,6 +163,8 @@ fn kept_together(text: &str) -> String {
 
 /// Opens the session of the command line, if it names one, and carries out commands until the last, or the first that
 /// fails if the state says so.
+///
+/// A script ends with the gravest exit of its commands; a person has seen what became of each.
 pub(crate) fn run(
     state: &mut State,
     mut input: Input,
@@ -175,14 +177,20 @@ pub(crate) fn run(
         Err(Stopped) => Exit::Interrupted,
     };
     // A person goes on from what could not be opened; a script does not.
-    let is_in_vain = target.is_some() && !state.is_open() && !input.is_terminal();
+    let is_in_vain = target.is_some() && !state.has_session() && !input.is_terminal();
     if !state.is_leaving() && (is_in_vain || state.stops_after(exit)) {
+        if is_in_vain {
+            output.note("no session is open, so that no command is carried out");
+        }
         runtime.block_on(state.close_all());
         return Ok(exit);
     }
-    let exit = read(state, &mut input, runtime, output);
+    let of_commands = read(state, &mut input, runtime, output);
     runtime.block_on(state.close_all());
-    exit
+    Ok(match input.is_terminal() {
+        true => of_commands?,
+        false => exit.and(of_commands?),
+    })
 }
 
 /// What comes before the first line: the user's own file, and the target of the command line.
@@ -194,7 +202,7 @@ async fn begin(
     let exit = state.own_file(output).await?;
     match target {
         Some(target) if !(state.is_leaving() || state.stops_after(exit)) => {
-            state.first(target, output).await
+            Ok(exit.and(state.first(target, output).await?))
         }
         _ => Ok(exit),
     }
@@ -212,6 +220,7 @@ fn read(
             .iter()
             .for_each(|line| state.remember(line));
     }
+    let mut of_all = Exit::Delivered;
     while !state.is_leaving() {
         let exit = match input.next(state, output)? {
             Line::Text(line) => match runtime.block_on(input.attend(state.line(&line, output))) {
@@ -233,6 +242,10 @@ fn read(
         if state.stops_after(exit) {
             return Ok(exit);
         }
+        of_all = of_all.and(exit);
     }
-    Ok(Exit::Delivered)
+    Ok(match input.is_terminal() {
+        true => Exit::Delivered,
+        false => of_all,
+    })
 }

@@ -342,8 +342,12 @@ impl State {
         let Some(lost) = self.forget() else {
             return Err(Stop::wrong("no session is open; open TARGET opens one"));
         };
+        let sets = match lost.hits.is_empty() {
+            true => "",
+            false => "; the result sets made in it are gone",
+        };
         output.note(&format!(
-            "the server has ended the session; opening another at {}",
+            "the server has ended the session{sets}; opening another at {}",
             lost.way.name
         ));
         let session = self.connect(&lost.way, output).await?;

@@ -64,11 +64,13 @@ impl State {
         self.found(name, result.hits);
         say_hits(result.hits, output)?;
         say_details(&result, output)?;
+        let mut exit = Exit::Delivered;
         if !result.diagnostics.is_empty() {
             output.warning(&format!("no records came: {}", result.diagnostics));
+            exit = Exit::Refused;
         }
         let mut document = self.document();
-        let exit = self.write_all(1, result.records, &mut document, output)?;
+        exit = exit.and(self.write_all(1, result.records, &mut document, output)?);
         output.end(&mut document)?;
         Ok(exit)
     }

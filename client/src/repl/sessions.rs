@@ -10,6 +10,11 @@ impl State {
         if !arguments.is_empty() {
             return Err(Stop::Usage);
         }
+        if self.has_session() && !self.is_open() {
+            self.forget();
+            output.note("the server had ended the session already");
+            return Ok(Exit::Delivered);
+        }
         let session = self.session()?;
         self.forget();
         session.close().await?;

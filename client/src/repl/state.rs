@@ -10,7 +10,7 @@ use z3950_asn1::query::Dialects;
 
 use super::command::{self, Answer, Run, Stop};
 use super::opening::{Way, Ways};
-use super::settings::Settings;
+use super::settings::{Reconnects, Settings};
 use super::waiting::UnderWay;
 use crate::cli::Exit;
 use crate::cli::output::{Failure, Output};
@@ -139,6 +139,11 @@ impl State {
         self.place().map(|place| &place.way.profile)
     }
 
+    /// Whether a session was opened, be it open still or ended by the server.
+    pub(crate) fn has_session(&self) -> bool {
+        !self.places.is_empty()
+    }
+
     /// Whether a session is open.
     pub(crate) fn is_open(&self) -> bool {
         self.place().is_some_and(|place| place.session.is_open())
@@ -211,7 +216,7 @@ impl State {
             return Ok(Exit::Delivered);
         };
         let Some(entry) = command::entry(name) else {
-            output.error(&format!("there is no command {name}; help lists them"));
+            output.error(&command::unknown(name));
             return Ok(Exit::Usage);
         };
         let answer = match entry.run {
@@ -251,22 +256,26 @@ impl State {
         self.places.get_mut(self.current)
     }
 
-    /// The session, if one is open; forgets it if it has ended.
-    pub(super) fn session(&mut self) -> Result<Session, Stop> {
+    /// The session, if one is open. One that the server has ended stays known, so that every command that needs it says so
+    /// until another is opened.
+    pub(super) fn session(&self) -> Result<Session, Stop> {
         match self.place() {
             Some(place) if place.session.is_open() => {
                 let reference_id = self.settings.reference_id.clone();
                 Ok(place.session.with_reference_id(reference_id))
             }
-            Some(_) => {
-                self.forget();
-                Err(Stop::Because(
-                    Exit::Transport,
-                    "the server has ended the session; open, or open TARGET, opens another".into(),
-                ))
-            }
+            Some(_) => Err(self.lost()),
             None => Err(Stop::wrong("no session is open; open TARGET opens one")),
         }
+    }
+
+    /// That the server has ended the session, and what opens another.
+    fn lost(&self) -> Stop {
+        let words = match self.settings.reconnects {
+            Reconnects::Never => "the server has ended the session; open opens another",
+            _ => "the server has ended the session; open opens another, and so do find and scan",
+        };
+        Stop::Because(Exit::Transport, words.into())
     }
 
     /// Takes the session out of the list.
@@ -281,6 +290,9 @@ impl State {
 
     /// The result set, or that there is none.
     pub(super) fn result_set(&self) -> Result<ResultSet, Stop> {
+        if self.has_session() && !self.is_open() {
+            return Err(self.lost());
+        }
         let set = self.place().and_then(|place| place.result_set.clone());
         set.ok_or_else(|| {
             Stop::wrong(match self.under_way.is_empty() {

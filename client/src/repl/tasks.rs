@@ -5,7 +5,8 @@ use std::io::Read;
 use std::time::SystemTime;
 
 use z3950_asn1::apdu::External;
-use z3950_asn1::es::update::{Action, RecordId};
+use z3950_asn1::es::update::{Action, RecordId, UpdateStatus};
+use z3950_asn1::es::{TaskParameters, update as es};
 use z3950_asn1::oid::{self, Oid};
 
 use super::command::{Answer, Stop};
@@ -141,7 +142,23 @@ fn say_task(result: &TaskResult, output: &mut Output) -> Answer {
         output.line(&line)?;
     }
     say_diagnostics(&result.diagnostics, output);
-    Ok(Exit::Delivered)
+    Ok(match is_refused(result) {
+        true => Exit::Refused,
+        false => Exit::Delivered,
+    })
+}
+
+/// Whether a task that was carried out has updated nothing: its package says so, not its status (Z39.50-2003 §3.2.9.1).
+fn is_refused(result: &TaskResult) -> bool {
+    match result.parameters() {
+        Some(TaskParameters::Update(update)) => match *update {
+            es::Update::TaskPackage(package) => {
+                package.target_part.update_status == UpdateStatus::FAILURE
+            }
+            es::Update::EsRequest(_) => false,
+        },
+        _ => false,
+    }
 }
 
 /// The next word and what follows it.

@@ -1,0 +1,115 @@
+//! Scripts at the prompt: sessions that the server ends, exit codes, mistyped commands.
+
+use z3950_server::fault::{Fault, When};
+use z3950_server::testing::{TestServer, record};
+use z3950_tests::program::z3950_fed;
+
+use super::demo;
+
+/// RFC 2056 §3: the session is left open for the user, and no command is dropped where the server ends it.
+#[test]
+fn audit_b1_commands_after_a_lost_session_are_carried_out_or_refused() {
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .fault(When::search().session(1), Fault::HangUp)
+        .fault(When::search().session(3), Fault::HangUp)
+        .start();
+    let url = server.session_url("/cat?id7");
+    let ran = z3950_fed(
+        ["open", &url],
+        "sleep 0.3\nshow 1\nfind @attr 1=1032 id7\nshow 1\nstatus\n",
+    );
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("error: the server has ended the session")
+            && ran
+                .stderr
+                .contains("the result sets made in it are gone; opening another"),
+        "{ran:?}"
+    );
+    assert_eq!(ran.stdout.matches("1 hit\n").count(), 2, "{ran:?}");
+    assert_eq!(ran.stdout.matches("001 id7").count(), 2, "{ran:?}");
+    assert!(ran.stdout.contains("ssub"), "{ran:?}");
+    // Nothing was asked of the session that is gone: nothing failed.
+    server.wait_for_end();
+    let ran = z3950_fed(["open", &url], "sleep 0.3\nfind @attr 1=1032 id7\n");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stderr.contains("opening another"), "{ran:?}");
+}
+
+#[test]
+fn audit_b1_without_reconnection_every_command_says_that_the_session_is_gone() {
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .fault(When::search(), Fault::HangUp)
+        .start();
+    let url = server.session_url("/cat?id7");
+    let commands = "set_auto_reconnect off\nsleep 0.3\nfind x\nscan x\nshow 1\ndelete\nsort title a\n\
+                    update delete id7 x\ninit\nclose\nfind x\n";
+    let ran = z3950_fed(["open", &url], commands);
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    let gone = "error: the server has ended the session; open opens another\n";
+    assert_eq!(ran.stderr.matches(gone).count(), 7, "{ran:?}");
+    assert!(
+        ran.stderr.contains("ended the session already")
+            && ran.stderr.contains("no session is open"),
+        "{ran:?}"
+    );
+    // Where no session could be opened at all, that is said too.
+    drop(server);
+    let ran = z3950_fed(["open", &url], "find x\n");
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    assert!(ran.stderr.contains("no command is carried out"), "{ran:?}");
+}
+
+#[test]
+fn audit_b18_a_script_ends_with_the_gravest_exit_of_its_commands() {
+    let find = "find @attr 1=1032 pg1342\n";
+    for (url, commands, code) in [
+        ("z39.50s://localhost/nosuch?x", "", 5),
+        ("z39.50s://localhost/nosuch?x", find, 5),
+        (
+            "z39.50s://localhost/books",
+            "open z39.50s://localhost/nosuch?x\n",
+            5,
+        ),
+        (
+            "z39.50s://localhost/books",
+            "open z39.50r://localhost:25/x?y\nquit\n",
+            7,
+        ),
+        (
+            "z39.50s://localhost/books",
+            "find @attr 1=9999 x\nfund x\nstatus\n",
+            5,
+        ),
+        ("z39.50s://localhost/books", "source /nonexistent/file\n", 2),
+        ("z39.50s://localhost/books", "delete nosuch\n", 5),
+        (
+            "z39.50s://localhost/books",
+            "format usmarc\nssub 1\nformat 1.2.3\nfind @attr 1=1032 pg1342\n",
+            5,
+        ),
+        ("z39.50s://localhost/books", "! exit 3\n", 1),
+        ("z39.50s://localhost/books?pg1342", "show 1\nquit\n", 0),
+        ("z39.50s://localhost/books?nosuch", "", 0),
+    ] {
+        let ran = demo(url, commands, &[]);
+        assert_eq!(ran.code, Some(code), "{url} {commands}: {ran:?}");
+    }
+}
+
+#[test]
+fn audit_d15_a_mistyped_command_is_named() {
+    for (line, hint) in [
+        ("fnid war", "there is no command fnid; did you mean find?"),
+        ("help shwo", "there is no command shwo; did you mean show?"),
+        ("savee x", "there is no command savee; did you mean save?"),
+        ("xyzzy", "there is no command xyzzy; help lists them"),
+    ] {
+        let ran = demo("z39.50s://localhost/books", &format!("{line}\n"), &[]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(hint), "{ran:?}");
+    }
+}
