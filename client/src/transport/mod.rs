@@ -226,6 +226,17 @@ impl Connect for Arc<dyn Connect> {
 mod tests {
     use super::*;
 
+    ///
+    #[test]
+    fn every_wait_has_a_limit_but_the_whole_has_none() {
+        let timeouts = Timeouts::default();
+        let seconds = |wait: Option<Duration>| wait.map(|wait| wait.as_secs());
+        assert_eq!(seconds(timeouts.connect), Some(10));
+        assert_eq!(seconds(timeouts.answer), Some(30));
+        assert_eq!(timeouts.close.as_secs(), 1);
+        assert_eq!(timeouts.deadline, None);
+    }
+
     #[tokio::test(start_paused = true)]
     async fn the_nearer_limit_counts() {
         let deadline = |seconds| Some(Instant::now() + Duration::from_secs(seconds));

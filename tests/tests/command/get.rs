@@ -2,7 +2,13 @@
 
 use std::net::TcpListener;
 use std::process::Command;
+use std::time::Duration;
 
+use expectrl::{Eof, Expect, Session};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_server::diagnostic;
+use z3950_server::fault::{Fault, When};
+use z3950_server::testing::{TestServer, record};
 use z3950_tests::program::{Ran, path, run, z3950};
 
 fn demo(rest: &str, flags: &[&str]) -> Ran {
@@ -355,4 +361,31 @@ fn usage_is_told() {
         "{help:?}"
     );
     assert_eq!(z3950(["--version"]).stdout, "z3950 0.1.0\n");
+}
+
+/// Whatever a server says, in a record or beside it, moves no cursor and changes no colour.
+#[test]
+fn z_6_4_words_of_a_server_cannot_steer_a_terminal() {
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Se\x1b[2Jven")])
+        .fault(
+            When::search().docid("id8"),
+            Fault::Fails(diagnostic(
+                Condition::SYSTEM_ERROR_PRESENTING,
+                "\x1b[2Jgone",
+            )),
+        )
+        .start();
+    for (docid, shown) in [("id7", "Se\\x1b[2Jven"), ("id8", "\\x1b[2Jgone")] {
+        let url = server.url(&format!("/cat?{docid}"));
+        let mut command = Command::new(path("z3950"));
+        command.args(["get", "--color", "never", url.as_str()]);
+        let mut session = Session::spawn(command).expect("a terminal");
+        session.set_expect_timeout(Some(Duration::from_secs(60)));
+        let said = session.expect(Eof).expect("the program ends");
+        let said = String::from_utf8_lossy(said.as_bytes()).into_owned();
+        assert!(said.contains(shown) && !said.contains('\x1b'), "{said:?}");
+    }
+    let raw = z3950(["get", "--format", "raw", &server.url("/cat?id7")]);
+    assert!(raw.stdout.contains("Se\x1b[2Jven"), "{raw:?}");
 }

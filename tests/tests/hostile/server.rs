@@ -135,6 +135,36 @@ fn nested(levels: usize) -> Vec<u8> {
     octets
 }
 
+/// A-35, L-5.1: what is taken where nothing else is configured, at the limit and one octet past it.
+#[test]
+fn a_35_apdus_are_taken_up_to_the_default_sizes() {
+    let server = server();
+    let with_term = |length: u32| {
+        let mut operand = hex::octets("A0 80 BF 66 80 BF 2C 00 9F 2D 84");
+        operand.extend(length.to_be_bytes());
+        operand.resize(operand.len() + length as usize, b'x');
+        operand.extend([0; 4]);
+        search(&operand)
+    };
+    let around = with_term(0).len() as u32;
+    let of_size = |size: u32| with_term(size - around);
+    check(
+        server.addr(),
+        "1 MiB",
+        &[of_size(1_048_576), close(0)].concat(),
+        &["searchResponse", "close finished"],
+    );
+    for size in [1_048_577, 10_000_000] {
+        let what = format!("{size} octets");
+        check(server.addr(), &what, &of_size(size), PROTOCOL_ERROR);
+    }
+    let mut partner = Partner::connect(server.addr()).expect("connects");
+    // An Init of 65,537 octets.
+    partner.send(&hex::octets("B4 83 00 FF FC")).expect("taken");
+    let heard = partner.heard_to_the_end().expect("an end");
+    assert_eq!(heard, [""; 0]);
+}
+
 #[test]
 fn depth_and_size_are_bounded() {
     let server = TestServer::builder()

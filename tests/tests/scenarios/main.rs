@@ -1,4 +1,4 @@
-//! The end-to-end scenarios S-01 to S-26 and the rows Z-6.3 and Z-7.*: the client against `TestServer`, with what
+//! The end-to-end scenarios S-01 to S-26 and the rows Z-6.3 and Z-7.1 to Z-7.8: the client against `TestServer`, with what
 //! goes over the wire and what becomes of it.
 
 mod fallback;

@@ -200,6 +200,11 @@ fn scenarios() -> Vec<Scenario> {
         Scenario::new("A-36, records that did not come", FULL)
             .fault(When::search(), Fault::RecordsReturned(7))
             .gives(|outcome| matches!(outcome, Outcome::ProtocolError { .. })),
+        Scenario::new("A-38", FULL)
+            .fault(When::search(), Fault::Fails(diagnostic(Condition::DATABASE_UNAVAILABLE, "cat")))
+            .gives(|outcome| {
+                matches!(outcome, Outcome::SearchFailed { .. }) && condition(outcome) == Some((109, "cat".into()))
+            }),
         Scenario::new("cut off", FULL)
             .fault(When::search(), Fault::CutAfter(5))
             .sends(&[&INIT, &SEARCH])

@@ -1,13 +1,20 @@
-//! Rows Z-6.3 and Z-7.*: what a URL can make the client send, and what the server answers to each attribute,
+//! Rows Z-4.3, Z-4.14, Z-6.3 and Z-7.1 to Z-7.7: what a URL can make the client send, and what the server answers to each attribute,
 //! bound and position.
 
-use z3950_asn1::apdu::{Apdu, DatabaseName, PresentStatus, Query, ResultSetStatus};
+use z3950_asn1::apdu::{
+    Apdu, DatabaseName, ElementSetNames, PresentStatus, Query, RecordComposition, ResultSetStatus,
+};
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{self, Oid};
+use z3950_client::plan::Strategy;
 use z3950_client::service::present::PresentOptions;
 use z3950_client::service::search::{SearchOptions, SearchResult};
-use z3950_client::{Client, Error, Session};
+use z3950_client::{Client, Error, Outcome, Session};
+use z3950_server::diagnostic;
+use z3950_server::fault::{Fault, Faults, When};
 use z3950_server::testing::{Direction, TestServer, record};
 
+use super::names::{CLOSE, INIT, SEARCH, sequence};
 use super::{client, library, options, url};
 
 async fn session(server: &TestServer) -> (Client, Session) {
@@ -63,6 +70,123 @@ async fn refused(session: &Session, databases: &[&str], pqf: &str) -> (i64, Stri
         }
         other => panic!("{databases:?} {pqf}: {other:?}"),
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn z_4_3_hits_are_counted_over_all_databases() {
+    let one = || [record("id7", "Seven")];
+    let start = |faults: Faults| {
+        let server = TestServer::builder().database("cat", one());
+        server.database("maps", one()).faults(faults).start()
+    };
+    let retrieved = async |server: &TestServer| {
+        let client = client(server, |_| {});
+        let url = url("z39.50r://lib.example/cat+maps?id7");
+        let outcome = client.retrieve(&url).await.expect("planned").outcome;
+        client.close_all().await;
+        server.wait_for_end();
+        assert_eq!(server.names(), sequence(&[&INIT, &SEARCH, &CLOSE]));
+        outcome
+    };
+    let both = retrieved(&start(Faults::new())).await;
+    assert!(matches!(both, Outcome::Ambiguous { hits: 2 }), "{both:?}");
+    for condition in [Condition::COMBINATION, Condition::TOO_MANY_DATABASES] {
+        let refusal = Fault::Fails(diagnostic(condition, ""));
+        match retrieved(&start(Faults::new().on(When::search(), refusal))).await {
+            Outcome::SearchFailed { diagnostics } => {
+                assert_eq!(diagnostics.condition(), Some(condition.0));
+            }
+            outcome => panic!("{condition:?}: {outcome:?}"),
+        }
+    }
+}
+
+/// Z-4.14, Z-4.16, Z-4.17: element set and record syntax go into each request that asks for a record, and into no other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn z_4_14_element_set_and_syntax_go_where_the_record_is_asked_for() {
+    type Form<'a> = (Option<&'a str>, Option<Oid>);
+    let check = async |strategy: Strategy,
+                       rest: &str,
+                       default: Option<Oid>,
+                       search: Form<'_>,
+                       present: Form<'_>| {
+        let case = format!("{strategy:?} {rest:?} {default:?}");
+        let server = library()
+            .fault(When::search(), Fault::NeverPiggyback)
+            .start();
+        let client = client(&server, |options| {
+            options.plan.strategy = strategy;
+            options.plan.default_record_syntax = default;
+        });
+        let text = format!("z39.50r://lib.example/cat?id7{rest}");
+        let outcome = client.retrieve(&url(&text)).await.expect("planned").outcome;
+        assert_eq!(outcome.name(), "Delivered", "{case}");
+        client.close_all().await;
+        let generic = |name: Option<&str>| {
+            name.map(|name| ElementSetNames::GenericElementSetName(name.into()))
+        };
+        let mut requests = 0;
+        for entry in server.wait_for_end() {
+            match &entry.apdu {
+                Some(Apdu::SearchRequest(request)) => {
+                    requests += 1;
+                    assert_eq!(
+                        request.small_set_element_set_names.as_ref(),
+                        generic(search.0).as_ref(),
+                        "{case}"
+                    );
+                    assert_eq!(
+                        request.medium_set_element_set_names.as_ref(),
+                        generic(search.0).as_ref(),
+                        "{case}"
+                    );
+                    assert_eq!(request.preferred_record_syntax, search.1, "{case}");
+                }
+                Some(Apdu::PresentRequest(request)) => {
+                    requests += 1;
+                    let simple = generic(present.0).map(RecordComposition::Simple);
+                    assert_eq!(
+                        request.record_composition.as_ref(),
+                        simple.as_ref(),
+                        "{case}"
+                    );
+                    assert_eq!(request.preferred_record_syntax, present.1, "{case}");
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(requests, 2, "{case}");
+    };
+    use Strategy::{Piggyback, PresentOnly};
+    let marc = Some(oid::USMARC);
+    let (sutrs, none) = (Some(oid::SUTRS), (None, None));
+    check(
+        Piggyback,
+        ";esn=f;rs=sutrs",
+        marc,
+        (Some("f"), sutrs),
+        (Some("f"), sutrs),
+    )
+    .await;
+    check(
+        PresentOnly,
+        ";esn=f;rs=sutrs",
+        marc,
+        none,
+        (Some("f"), sutrs),
+    )
+    .await;
+    check(
+        Piggyback,
+        ";esn=f",
+        marc,
+        (Some("f"), marc),
+        (Some("f"), marc),
+    )
+    .await;
+    check(Piggyback, "", marc, (None, marc), (None, marc)).await;
+    check(Piggyback, "", None, none, none).await;
+    check(PresentOnly, "", None, none, none).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -117,10 +117,10 @@ async fn sessions_that_fail_say_how() {
     let http = Turn::Octets(b"HTTP/1.1 400 Bad Request".to_vec());
     let expected =
         "ProtocolError Init octet 0x48 where an APDU should begin at octet 0 of the APDU";
-    check("E.6", ID7, plain(), vec![http], expected, "end").await;
+    check("no APDU", ID7, plain(), vec![http], expected, "end").await;
     let misplaced = "ProtocolError Search initResponse came where the protocol does not allow it";
     check(
-        "E.6",
+        "an answer out of place",
         ID7,
         plain(),
         vec![accepted(), accepted()],
@@ -131,7 +131,7 @@ async fn sessions_that_fail_say_how() {
     let garbage = Turn::Octets(vec![0xb7, 3, 0x97, 1, 1]);
     let expected = "ProtocolError Search searchResponse, numberOfRecordsReturned: a value cut short at octet 5";
     check(
-        "E.6",
+        "a value cut short",
         ID7,
         plain(),
         vec![accepted(), garbage],
@@ -170,7 +170,7 @@ async fn sessions_that_fail_say_how() {
     .await;
     let question = vec![resource_control(false), resource_control(true)];
     check(
-        "E.6",
+        "a question of cost",
         ID7,
         plain(),
         vec![accepted(), Turn::Send(question), pushed()],
@@ -181,7 +181,7 @@ async fn sessions_that_fail_say_how() {
     let endless = Turn::Send(vec![resource_control(false); 65]);
     let expected = "ProtocolError Search more than 64 requests from the server during one of ours";
     check(
-        "E.6",
+        "questions without end",
         ID7,
         plain(),
         vec![accepted(), endless],
