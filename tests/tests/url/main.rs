@@ -1,6 +1,6 @@
 //! URLs from text to value and back: the tables in `fixtures/urls`, then properties and mutations; here those of
 //! RFC 2056, in the other files those of every scheme.
-//! Rows are named after the conformance checklist; offsets are 0-based and count octets.
+//! Rows are those of `tests/CONFORMANCE.md`; offsets are 0-based and count octets.
 
 mod described;
 mod extract;
