@@ -1,8 +1,8 @@
-//! `z3950 decode`: captured APDUs in words (Z39.50-2003 §4.1), such as a followed TCP stream holds them.
+//! `z3950 decode`: captured APDUs in words (Z39.50-2003 §4.1), from a TCP stream that was followed or from a transcript.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
+mod input;
+
+use std::fmt;
 
 use serde_json::json;
 use z3950_asn1::apdu::{Apdu, IdAuthentication, IdPass, SecurityChallengeResponse};
@@ -10,17 +10,22 @@ use z3950_asn1::codec::frame::Scanner;
 use z3950_asn1::codec::{self, dump};
 use z3950_asn1::types::InternationalString;
 
+use self::input::{Input, MAX_INPUT, Said};
 use super::args::Decode;
 use super::envelope::VERSION;
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use crate::render::shown;
 
-/// The most octets read, and thus the most of one APDU.
-const MAX_INPUT: usize = 256 << 20;
-
 pub(super) fn run(arguments: &Decode, output: &mut Output) -> Result<Exit, Failure> {
-    let octets = octets(read(&arguments.file)?);
+    match Input::read(&arguments.file)? {
+        Input::Octets(octets) => stream(&octets, arguments, output),
+        Input::Transcript(lines) => transcript(&lines, arguments, output),
+    }
+}
+
+/// APDUs one after the other; where one is broken, nothing tells where the next begins.
+fn stream(octets: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit, Failure> {
     let mut exit = Exit::Delivered;
     let mut at = 0;
     for number in 1_usize.. {
@@ -44,7 +49,7 @@ pub(super) fn run(arguments: &Decode, output: &mut Output) -> Result<Exit, Failu
         };
         let captured = Captured {
             number,
-            at,
+            place: Place::Octet(at),
             octets: rest.get(..length).unwrap_or_default(),
         };
         exit = exit.and(captured.show(arguments, output)?);
@@ -53,13 +58,63 @@ pub(super) fn run(arguments: &Decode, output: &mut Output) -> Result<Exit, Failu
     Ok(exit)
 }
 
+/// The APDUs of a transcript; lines that tell of something else are passed over, broken ones are faults.
+fn transcript(lines: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit, Failure> {
+    let mut exit = Exit::Delivered;
+    let mut number = 0;
+    for (line, text) in (1_usize..).zip(lines.split(|octet| *octet == b'\n')) {
+        let (said, octets) = match Said::read(text) {
+            Ok(Some(said)) => said,
+            Ok(None) => continue,
+            Err(words) => {
+                output.error(&format!("line {line}: {words}"));
+                exit = exit.and(Exit::FaultsFound);
+                continue;
+            }
+        };
+        number += 1;
+        let captured = Captured {
+            number,
+            place: Place::Line(line, said),
+            octets: &octets,
+        };
+        exit = exit.and(captured.show(arguments, output)?);
+    }
+    Ok(exit)
+}
+
 /// An APDU in the input.
 struct Captured<'a> {
     /// Which one, from 1 on.
     number: usize,
-    /// Octets in front of it.
-    at: usize,
+    place: Place,
     octets: &'a [u8],
+}
+
+/// Where an APDU stands.
+enum Place {
+    /// Behind that many octets of a stream.
+    Octet(usize),
+    /// On that line of a transcript.
+    Line(usize, Said),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Octet(at) => write!(f, "octet {at}"),
+            Self::Line(line, said) => {
+                write!(f, "line {line}")?;
+                if let Some(session) = said.session {
+                    write!(f, ", session {session}")?;
+                }
+                match &said.direction {
+                    Some(direction) => write!(f, ", {}", shown(direction.as_bytes())),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
 }
 
 impl Captured<'_> {
@@ -75,12 +130,24 @@ impl Captured<'_> {
         };
         // What cannot be decoded is listed in any case.
         let listing = (arguments.octets || fault.is_some()).then(|| dump::dump(self.octets));
-        let Self { number, at, octets } = self;
+        let Self {
+            number,
+            place,
+            octets,
+        } = self;
         if arguments.json {
+            let (offset, line, said) = match place {
+                Place::Octet(at) => (Some(at), None, None),
+                Place::Line(line, said) => (None, Some(line), Some(said)),
+            };
             let line = json!({
                 "v": VERSION,
                 "number": number,
-                "offset": at,
+                "offset": offset,
+                "line": line,
+                "time": said.and_then(|said| said.time.as_deref()),
+                "session": said.and_then(|said| said.session),
+                "direction": said.and_then(|said| said.direction.as_deref()),
                 "octets": octets.len(),
                 "apdu": name,
                 "value": value,
@@ -91,7 +158,7 @@ impl Captured<'_> {
             output.line(&line.to_string())?;
         } else {
             let length = octets.len();
-            output.line(&format!("#{number} octet {at}: {name}, {length} octets"))?;
+            output.line(&format!("#{number} {place}: {name}, {length} octets"))?;
             for text in value.iter().chain(&secrets).chain(&listing) {
                 output.line(text.trim_end())?;
             }
@@ -100,7 +167,7 @@ impl Captured<'_> {
             None => Ok(Exit::Delivered),
             Some(fault) => {
                 if !arguments.json {
-                    output.error(&format!("octet {at}: {fault}"));
+                    output.error(&format!("{place}: {fault}"));
                 }
                 Ok(Exit::FaultsFound)
             }
@@ -136,59 +203,5 @@ fn secrets(apdu: &Apdu) -> Option<String> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let name = path.display().to_string();
-    let mut octets = Vec::new();
-    let input: io::Result<Box<dyn Read>> = match path == Path::new("-") {
-        true => Ok(Box::new(io::stdin())),
-        false => File::open(path).map(|file| Box::new(file) as Box<dyn Read>),
-    };
-    let most = u64::try_from(MAX_INPUT).unwrap_or(u64::MAX);
-    input
-        .and_then(|input| input.take(most.saturating_add(1)).read_to_end(&mut octets))
-        .map_err(|error| Failure::input(&name, &error))?;
-    match octets.len() <= MAX_INPUT {
-        true => Ok(octets),
-        false => Err(Failure::Input {
-            path: name,
-            error: format!("more than {MAX_INPUT} octets"),
-        }),
-    }
-}
-
-/// The octets themselves, or those that hexadecimal digits stand for: no APDU begins with one of these.
-fn octets(input: Vec<u8>) -> Vec<u8> {
-    let digit = |octet: &u8| {
-        let digit = char::from(*octet).to_digit(16)?;
-        u8::try_from(digit).ok()
-    };
-    let mut characters = input.iter().filter(|octet| !octet.is_ascii_whitespace());
-    let digits: Option<Vec<u8>> = characters.by_ref().map(digit).collect();
-    match digits {
-        Some(digits) if digits.len() % 2 == 0 => digits
-            .chunks_exact(2)
-            .map(|pair| pair.iter().fold(0, |octet, digit| octet << 4 | digit))
-            .collect(),
-        _ => input,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn octets_come_raw_or_as_digits() {
-        for (input, expected) in [
-            (&b"b4 03\n0A01"[..], &[0xb4, 3, 0x0a, 1][..]),
-            (b"\xb4\x01\x00", b"\xb4\x01\x00"),
-            (b"b4 0", b"b4 0"),
-            (b"", b""),
-        ] {
-            assert_eq!(octets(input.to_vec()), expected);
-        }
     }
 }

@@ -5,7 +5,7 @@ use z3950_asn1::apdu::{Close, CloseReason};
 use z3950_asn1::codec::encode;
 use z3950_client::service::init::{InitOptions, authenticate};
 use z3950_tests::hex;
-use z3950_tests::program::{z3950, z3950_fed};
+use z3950_tests::program::{Daemon, z3950, z3950_fed};
 
 /// An Init with a password, and a Close.
 fn captured() -> Vec<u8> {
@@ -54,6 +54,61 @@ fn captured_octets_are_apdus_in_words() {
 }
 
 #[test]
+fn audit_d14_transcripts_are_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("said.jsonl");
+    let daemon = Daemon::start(["--demo".as_ref(), "--transcript".as_ref(), file.as_os_str()]);
+    let url = format!("z39.50r://{}/books?pg1342", daemon.address());
+    assert_eq!(z3950(["get", &url]).code, Some(0));
+    drop(daemon);
+    let ran = z3950(["decode".as_ref(), file.as_os_str()]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
+    for words in [
+        "session 1, received: initRequest, ",
+        "session 1, sent: initResponse, ",
+        "session 1, sent: searchResponse, ",
+    ] {
+        assert!(ran.stdout.contains(words), "{words} in {}", ran.stdout);
+    }
+    let mut lines = std::fs::read_to_string(&file).expect("a transcript");
+    lines.truncate(lines.trim_end().len() - 5);
+    lines.push_str("\n{\"session\":1,\"direction\":\"sent\",\"octets\":\"30 00\"}\n");
+    let ran = z3950_fed(["decode", "--json", "-"], &lines);
+    assert_eq!(ran.code, Some(8), "{ran:?}");
+    let said: Vec<Value> = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let first = &said[0];
+    assert_eq!(
+        [&first["apdu"], &first["direction"], &first["session"]],
+        [&Value::from("initRequest"), &"received".into(), &1.into()]
+    );
+    assert!(first["time"].is_string() && first["offset"].is_null() && first["line"].is_u64());
+    assert_eq!(said[said.len() - 1]["apdu"], "undecodable");
+    assert!(ran.stderr.contains("no line of a transcript"), "{ran:?}");
+}
+
+#[test]
+fn audit_d14_packets_are_named_with_the_line_that_takes_octets_out_of_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("it's.pcap");
+    for begin in ["d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d", "0a0d0d0a"] {
+        let mut octets = hex::octets(begin);
+        octets.resize(40, 0);
+        std::fs::write(&file, octets).expect("written");
+        let ran = z3950(["decode".as_ref(), file.as_os_str()]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
+        assert!(
+            ran.stderr.contains("packets (pcap)") && ran.stderr.contains("tshark -r '"),
+            "{ran:?}"
+        );
+        assert!(ran.stderr.contains(r"it'\''s.pcap"), "{ran:?}");
+    }
+}
+
+#[test]
 fn shells_and_readers_are_served() {
     for shell in ["bash", "zsh", "fish"] {
         let ran = z3950(["completions", shell]);
@@ -66,7 +121,7 @@ fn shells_and_readers_are_served() {
         ".TH z3950",
         ".SH Z3950 SEARCH",
         ".SH Z3950 TARGETS ADD",
-        "Exit codes",
+        ".SH \"EXIT CODES\"",
     ] {
         assert!(ran.stdout.contains(words), "{words}");
     }
