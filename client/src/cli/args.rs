@@ -1,6 +1,8 @@
 //! The command line: every option of the program, and nothing that acts on it.
 
 mod connection;
+pub(super) mod examples;
+mod leading;
 mod services;
 mod url;
 
@@ -8,18 +10,19 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, ColorChoice, FromArgMatches, Parser, Subcommand};
 use z3950_asn1::charset::Charset;
 
 use super::convert::Convert;
-use super::exit;
+use super::{exit, help};
 use crate::plan::{Hints, Strategy};
 use crate::render::Format;
 use crate::url::{GopherUrl, Kind, classify};
 
-pub(super) use self::connection::Connection;
+pub(super) use self::connection::{Connection, Identity, Known, Network};
 pub(super) use self::services::{
-    Add, Asked, Decode, Given, Language, Lookup, Probe, Scan, Search, Shell, TARGET, Targets,
+    Add, Asked, Check, Decode, Language, Lookup, Probe, Scan, Search, Shell, Show, TARGET, Targets,
     syntax,
 };
 pub(super) use self::url::{Build, Reading, Texts, Url};
@@ -35,62 +38,25 @@ pub(super) use self::url::{Build, Reading, Texts, Url};
     max_term_width = 100,
     arg_required_else_help = true
 )]
-#[command(after_help = after_help(), subcommand_value_name = "COMMAND|URL")]
+#[command(after_help = exit::HELP, subcommand_value_name = "COMMAND|URL")]
 pub(super) struct Cli {
     #[command(flatten)]
-    pub(super) global: Global,
+    pub(super) messages: Messages,
 
     #[command(subcommand)]
     pub(super) command: Command,
 }
 
-fn after_help() -> String {
-    format!("{EXAMPLES}\n\n{}", exit::HELP)
-}
-
-const EXAMPLES: &str = "\
-Examples:
-  z3950 --demo search localhost/books 'ti:pride au:austen'
-  z3950 --demo lookup localhost/books isbn:0-14-143951-3
-  z3950 --demo get 'z39.50r://localhost/books?pg1342;esn=f;rs=marc'
-  z3950 get --format json 'z39.50r://lib.example:2100/cat?id7' > record.json
-  z3950 open z39.50s://lib.example/cat
-  echo 'find @attr 1=4 war' | z3950 --demo open z39.50s://localhost/books
-  z3950 plan 'z39.50r://lib.example/cat?id7'
-  z3950 convert --to marcxml records.mrc > records.xml
-  z3950 url parse --json 'z39.50r://lib.example/cat?id7'
-  z3950 query explain '@and @attr 1=4 war @attr 1=1003 tolstoy'";
-
-/// Options of every command.
+/// What is said on the way: options of every command.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Options of every command")]
-pub(super) struct Global {
-    /// Answer for every URL and target from a built-in catalogue, whatever its host and port.
-    #[arg(long, global = true)]
-    pub(super) demo: bool,
-
-    /// Longest wait for each answer of the server; 0 waits for ever.
-    #[arg(long, global = true, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
-    pub(super) timeout: Wait,
-
-    /// Longest wait for the connection; 0 waits for ever.
-    #[arg(long, global = true, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
-    pub(super) connect_timeout: Wait,
-
-    /// Longest time for the whole command; 0 sets no limit.
-    #[arg(long, global = true, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
-    pub(super) deadline: Wait,
-
+pub(super) struct Messages {
     /// Say what is done; twice, name every APDU sent and received; thrice, list their contents.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(super) verbose: u8,
 
     /// When to colour messages. NO_COLOR in the environment means never, unless this says otherwise.
-    #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
+    #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto, hide_short_help = true)]
     pub(super) color: ColorChoice,
-
-    #[command(flatten)]
-    pub(super) connection: Connection,
 }
 
 /// How records are written.
@@ -101,7 +67,7 @@ pub(super) struct Records {
     pub(super) format: Format,
 
     /// The character set that records are in, whatever they say themselves.
-    #[arg(long, value_name = "NAME", value_parser = charset)]
+    #[arg(long, value_name = "NAME", value_parser = charset, hide_short_help = true)]
     pub(super) charset: Option<Charset>,
 }
 
@@ -109,9 +75,9 @@ pub(super) struct Records {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Retrieve the record that each z39.50r URL names.
-    Get(Get),
+    Get(Box<Get>),
     /// Open the session that a z39.50s URL names and read commands from the terminal or a pipe.
-    Open(Open),
+    Open(Box<Open>),
     /// Search one or several targets, each whatever becomes of the others, and show the records.
     Search(Box<Search>),
     /// Show the terms of an index around a given one.
@@ -123,12 +89,12 @@ pub(super) enum Command {
     /// Order a document that a search finds, or by a request of one's own.
     Order(Box<super::order::Order>),
     /// Try out what a server is and does, one thing at a time.
-    Probe(Probe),
+    Probe(Box<Probe>),
     /// Know servers by name: list, show, add and check their profiles.
     #[command(subcommand)]
     Targets(Targets),
     /// Show what a URL would send to the server, without connecting.
-    Plan(Plan),
+    Plan(Box<Plan>),
     /// List captured APDUs and their contents.
     Decode(Decode),
     /// Convert files of records, or check them; without a file, standard input.
@@ -170,6 +136,9 @@ pub(super) struct Get {
 
     #[command(flatten)]
     pub(super) gopher: super::gopher::Arguments,
+
+    #[command(flatten)]
+    pub(super) connection: Connection,
 }
 
 #[derive(Debug, Args)]
@@ -189,6 +158,9 @@ pub(super) struct Open {
     /// End at the first command that fails, with its exit code.
     #[arg(long)]
     pub(super) stop_on_error: bool,
+
+    #[command(flatten)]
+    pub(super) connection: Connection,
 }
 
 /// How a URL is carried out.
@@ -199,27 +171,27 @@ pub(super) struct Execution {
     pub(super) strict: bool,
 
     /// Ask for the record with the search, or always by a Present.
-    #[arg(long, value_enum, default_value = "piggyback")]
+    #[arg(long, value_enum, default_value = "piggyback", hide_short_help = true)]
     pub(super) strategy: Strategy,
 
     /// What to do with the element set and record syntaxes that a URL names.
-    #[arg(long, value_enum, default_value = "prefer")]
+    #[arg(long, value_enum, default_value = "prefer", hide_short_help = true)]
     pub(super) hints: Hints,
 
     /// Leave the record of a session URL with one hit where it is, until `show`.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(super) no_auto_present: bool,
 
     /// Keep sessions open until the end, so that URLs of one host and port share one; `open` always does.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(super) keep_open: bool,
 
     /// Connect to ports below 1024 other than 210.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(super) allow_reserved_port: bool,
 
     /// Send the user and password of a URL to the server.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(super) allow_url_credentials: bool,
 
     #[command(flatten)]
@@ -238,6 +210,12 @@ pub(super) struct Plan {
     /// List the octets of each APDU too.
     #[arg(long)]
     pub(super) octets: bool,
+
+    #[command(flatten)]
+    pub(super) known: Known,
+
+    #[command(flatten)]
+    pub(super) identity: Identity,
 }
 
 /// A character set by any of its names.
@@ -263,7 +241,7 @@ pub(super) enum Query {
 #[derive(Debug, Args)]
 pub(super) struct QueryText {
     /// The query.
-    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(value_name = "TEXT", allow_negative_numbers = true)]
     pub(super) text: OsString,
 
     /// The language that the query is written in.
@@ -278,11 +256,11 @@ pub(super) struct QueryText {
 #[derive(Debug, Args)]
 pub(super) struct Tables {
     /// What the indexes and relations of CQL mean: a pqf.properties file, as YAZ reads them.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(super) properties: Option<PathBuf>,
 
     /// What the qualifiers of CCL mean: a bib file, as YAZ reads them.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(super) bib: Option<PathBuf>,
 }
 
@@ -322,11 +300,22 @@ impl Cli {
         if let Some(command) = implied_command(arguments.get(1..).unwrap_or_default()) {
             arguments.insert(1, command.into());
         }
+        leading::settle(&mut arguments);
         super::fallback::complete(&mut arguments);
         match Self::read_alone(&arguments) {
             Some(cli) => Ok(cli),
-            None => Self::try_parse_from(arguments),
+            None => Self::read_whole(&arguments),
         }
+    }
+
+    /// By the definition of all commands.
+    fn read_whole(arguments: &[OsString]) -> Result<Self, clap::Error> {
+        Self::try_parse_from(arguments).map_err(|error| match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                help::answer(arguments).unwrap_or(error)
+            }
+            _ => error,
+        })
     }
 
     /// The same by the definition of one command alone: that of all of them takes longer than a lookup. `None` for other
@@ -337,13 +326,13 @@ impl Cli {
             return None;
         };
         let (_, augment, command) = ALONE.iter().find(|(known, ..)| name == known)?;
-        let mut matches = Global::augment_args(augment(clap::Command::new("z3950")))
+        let mut matches = Messages::augment_args(augment(clap::Command::new("z3950")))
             .no_binary_name(true)
             .disable_help_flag(true)
             .try_get_matches_from(arguments)
             .ok()?;
         Some(Self {
-            global: Global::from_arg_matches_mut(&mut matches).ok()?,
+            messages: Messages::from_arg_matches_mut(&mut matches).ok()?,
             command: command(&mut matches).ok()?,
         })
     }
@@ -358,7 +347,7 @@ type Taken = fn(&mut ArgMatches) -> Result<Command, clap::Error>;
 /// The commands that scripts call by the thousand.
 const ALONE: [(&str, Options, Taken); 4] = [
     ("get", Get::augment_args, |given| {
-        Get::from_arg_matches_mut(given).map(Command::Get)
+        Get::from_arg_matches_mut(given).map(|get| Command::Get(Box::new(get)))
     }),
     ("lookup", Lookup::augment_args, |given| {
         Lookup::from_arg_matches_mut(given).map(|lookup| Command::Lookup(Box::new(lookup)))
@@ -374,10 +363,7 @@ const ALONE: [(&str, Options, Taken); 4] = [
 /// `get` or `open`, if a URL comes before any name of a command.
 fn implied_command(arguments: &[OsString]) -> Option<&'static str> {
     for argument in arguments {
-        if argument
-            .to_str()
-            .is_some_and(|text| text == "help" || Command::has_subcommand(text))
-        {
+        if leading::is_command(argument) {
             return None;
         }
         match classify(argument.as_encoded_bytes()) {
@@ -444,6 +430,8 @@ mod tests {
                 arguments.push("get");
             }
             arguments.extend(line.split_whitespace());
+            let mut arguments = arguments.into_iter().map(OsString::from).collect();
+            leading::settle(&mut arguments);
             let whole = Cli::try_parse_from(arguments).expect(line);
             assert_eq!(format!("{cli:?}"), format!("{whole:?}"), "{line}");
         }
@@ -458,14 +446,113 @@ mod tests {
     #[test]
     fn times_are_seconds_with_decimals_and_0_is_no_limit() {
         let cli = read("--timeout 0.25 --connect-timeout 0 get z39.50r://h/d?x").expect("valid");
-        assert_eq!(cli.global.timeout, Wait(Some(Duration::from_millis(250))));
-        assert_eq!(cli.global.connect_timeout, Wait(None));
-        assert_eq!(cli.global.deadline, Wait(None));
+        let Command::Get(get) = cli.command else {
+            panic!("{cli:?}");
+        };
+        let network = &get.connection.network;
+        assert_eq!(network.timeout, Wait(Some(Duration::from_millis(250))));
+        assert_eq!(network.connect_timeout, Wait(None));
+        assert_eq!(network.deadline, Wait(None));
         for bad in ["-1", "x", "1e30", "NaN"] {
             assert!(
                 read(&format!("--timeout={bad} get z39.50r://h/d?x")).is_err(),
                 "{bad}"
             );
         }
+    }
+
+    #[test]
+    fn audit_d13_commands_take_only_the_options_they_use() {
+        for (options, lines) in [
+            (
+                "--insecure --proxy none --timeout 3 --demo",
+                [
+                    "get z39.50r://h/d?x",
+                    "open h/d",
+                    "search h/d war",
+                    "scan h/d war",
+                    "lookup h/d 1",
+                    "update h/d insert f",
+                    "order h/d war",
+                    "probe h/d",
+                    "targets check h/d",
+                    "url check z39.50r://h/d?x",
+                ]
+                .as_slice(),
+            ),
+            (
+                "--targets f",
+                &[
+                    "targets list",
+                    "targets show x",
+                    "targets path",
+                    "plan z39.50r://h/d?x",
+                ],
+            ),
+            ("--user me", &["targets add x h/d", "plan z39.50r://h/d?x"]),
+            ("-v --color never", &["man", "convert", "query explain war"]),
+        ] {
+            for line in lines {
+                read(&format!("{line} {options}")).expect(line);
+                read(&format!("{options} {line}")).expect(line);
+            }
+        }
+        for line in [
+            "convert",
+            "man",
+            "unregister",
+            "register",
+            "completions bash",
+            "decode f",
+            "plan z39.50r://h/d?x",
+            "query explain war",
+            "url parse x:y",
+            "url canon x:y",
+            "url wrap x:y",
+            "url resolve x:y z",
+            "url extract",
+            "targets list",
+            "targets show x",
+            "targets path",
+        ] {
+            for option in ["--demo", "--insecure", "--proxy=none", "--timeout=3"] {
+                for line in [format!("{line} {option}"), format!("{option} {line}")] {
+                    let error = read(&line).expect_err(&line);
+                    assert_eq!(error.kind(), ErrorKind::UnknownArgument, "{line}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn audit_d13_help_is_short_and_begins_with_examples() {
+        for (line, longest) in [
+            ("search -h", 65),
+            ("search --help", 130),
+            ("help search", 130),
+            ("convert --help", 45),
+            ("man --help", 15),
+        ] {
+            let page = read(line).expect_err(line).to_string();
+            assert!(
+                page.lines().count() <= longest,
+                "{line} has {} lines",
+                page.lines().count()
+            );
+            let at = |words: &str| {
+                page.find(words)
+                    .unwrap_or_else(|| panic!("{words} in {page}"))
+            };
+            assert!(at("\nUsage: z3950 ") < at("\nExamples:\n"), "{page}");
+            assert!(at("\nExamples:\n") < at("\nOptions:\n"), "{page}");
+            assert!(
+                page.lines()
+                    .all(|line| line.trim_start().starts_with("z3950 ")
+                        || line.chars().count() <= 100),
+                "{page}"
+            );
+        }
+        let brief = read("search -h").expect_err("help").to_string();
+        assert!(!brief.contains("--password-env") && brief.contains("z3950 search --help"));
     }
 }

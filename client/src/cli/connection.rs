@@ -3,14 +3,14 @@
 
 use std::env;
 
-use super::args::Connection;
+use super::args::{Identity, Known, Network};
 use super::output::Failure;
 use crate::profile::{Credentials, Profiles};
 use crate::service::init::InitOptions;
 use crate::transport::{ClientCertificate, NoProxy, Proxy, Routes, TlsOptions};
 
 /// The ways to servers. Files of certificates are read now, so that a bad one is known before anything is sent.
-pub(super) fn routes(options: &Connection) -> Result<Routes, Failure> {
+pub(super) fn routes(options: &Network) -> Result<Routes, Failure> {
     let tls = TlsOptions {
         roots: options.ca_file.clone(),
         insecure: options.insecure,
@@ -27,7 +27,7 @@ pub(super) fn routes(options: &Connection) -> Result<Routes, Failure> {
     })
 }
 
-fn certificate(options: &Connection) -> Result<Option<ClientCertificate>, Failure> {
+fn certificate(options: &Network) -> Result<Option<ClientCertificate>, Failure> {
     match (&options.cert, &options.key) {
         (Some(chain), key) => Ok(Some(ClientCertificate {
             chain: chain.clone(),
@@ -39,7 +39,7 @@ fn certificate(options: &Connection) -> Result<Option<ClientCertificate>, Failur
 }
 
 /// The proxy that the option names, else the environment.
-fn proxy(options: &Connection) -> Result<(Option<Proxy>, NoProxy), Failure> {
+fn proxy(options: &Network) -> Result<(Option<Proxy>, NoProxy), Failure> {
     let variable = |name: &str| env::var(name).ok();
     let named = match options.proxy.as_deref() {
         None => return Proxy::from_environment(variable).map_err(|error| usage(&error)),
@@ -51,7 +51,7 @@ fn proxy(options: &Connection) -> Result<(Option<Proxy>, NoProxy), Failure> {
 }
 
 /// What to say at Init: who one is, if the options tell. Runs the command that gives the password, if there is one.
-pub(super) fn init(options: &Connection) -> Result<InitOptions, Failure> {
+pub(super) fn init(options: &Identity) -> Result<InitOptions, Failure> {
     let mut init = InitOptions::default();
     if let Some(credentials) = credentials(options)? {
         let authentication = credentials.authentication();
@@ -61,7 +61,7 @@ pub(super) fn init(options: &Connection) -> Result<InitOptions, Failure> {
 }
 
 /// Who one is, and where the password comes from; `None` if the options tell nothing.
-pub(super) fn credentials(options: &Connection) -> Result<Option<Credentials>, Failure> {
+pub(super) fn credentials(options: &Identity) -> Result<Option<Credentials>, Failure> {
     let credentials = Credentials {
         user: options.user.clone(),
         group: options.group.clone(),
@@ -83,7 +83,7 @@ pub(super) fn credentials(options: &Connection) -> Result<Option<Credentials>, F
 }
 
 /// The targets that come with the program, and over them those of `--targets` or of the user's own file.
-pub(super) fn profiles(options: &Connection) -> Result<Profiles, Failure> {
+pub(super) fn profiles(options: &Known) -> Result<Profiles, Failure> {
     let built_in = Profiles::built_in();
     let own = || Profiles::user_file().filter(|path| path.exists());
     match options.targets_file.clone().or_else(own) {

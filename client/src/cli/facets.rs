@@ -31,7 +31,7 @@ pub(in crate::cli) struct Arguments {
     facets: Vec<FacetField>,
 
     /// Tell how many records each part of the query finds, where the server says so.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     parts: bool,
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use tracing::info;
 
-use super::args::{Get, Global};
+use super::args::{Connection, Get};
 use super::batch::{Job, Writing, refused, run_all};
 use super::envelope::Envelope;
 use super::exit::Exit;
@@ -20,15 +20,16 @@ use crate::render::shown;
 use crate::retrieve::{Outcome, Retrieval};
 use crate::url::{GopherUrl, Kind, Mode, Z3950Url};
 
-pub(super) async fn run(
-    arguments: &Get,
-    global: &Global,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+pub(super) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Failure> {
     let batch = &arguments.batch;
+    let Connection {
+        network,
+        known,
+        identity,
+    } = &arguments.connection;
     let options = ClientOptions {
-        plan: plan_options(&arguments.execution, connection::init(&global.connection)?),
-        timeouts: timeouts(global),
+        plan: plan_options(&arguments.execution, connection::init(identity)?),
+        timeouts: timeouts(network),
         keep_open: arguments.execution.keep_open || batch.is_wanted(),
     };
     let writing = Writing {
@@ -36,14 +37,14 @@ pub(super) async fn run(
         format: batch.format(arguments.records.format)?,
         charset: arguments.records.charset,
     };
-    let client = client(global, options)
+    let client = client(network, options)
         .await?
-        .with_profiles(connection::profiles(&global.connection)?);
+        .with_profiles(connection::profiles(known)?);
     let mut exit = Exit::Delivered;
     for urls in runs(arguments) {
         let one = match urls {
             [url] if !batch.is_wanted() && gopher::is_gopher(url) => {
-                let fetched = gopher::get(url, arguments, global, output);
+                let fetched = gopher::get(url, arguments, output);
                 Interrupt
                     .or(fetched)
                     .await

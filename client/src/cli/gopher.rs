@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::args::{Get, Global};
+use super::args::Get;
 use super::exit::Exit;
 use super::input::Lines;
 use super::output::{Failure, Output};
@@ -30,20 +30,31 @@ use crate::url::{GopherBuildError, GopherUrl, PlusWire};
 #[command(next_help_heading = "Options for gopher URLs")]
 pub(super) struct Arguments {
     /// What to search for, where the URL is for a search and has no term.
-    #[arg(long, value_name = "TERM")]
+    #[arg(long, value_name = "TERM", hide_short_help = true)]
     query: Option<OsString>,
 
     /// Answer to the form of an item; once for each question, in their order.
-    #[arg(long = "answer", value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(
+        long = "answer",
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
     answers: Vec<OsString>,
 
     /// How many tabs stand before a Gopher+ string without a search term: two, as the draft of the URL has it,
     /// or one, as older servers want it.
-    #[arg(long, value_enum, default_value_t, value_name = "HOW")]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "HOW",
+        hide_short_help = true
+    )]
     gopherplus_wire: PlusWire,
 
     /// The largest reply taken.
-    #[arg(long, default_value_t = MAX_REPLY, value_name = "OCTETS")]
+    #[arg(long, default_value_t = MAX_REPLY, value_name = "OCTETS", hide_short_help = true)]
     max_size: usize,
 }
 
@@ -51,7 +62,6 @@ pub(super) struct Arguments {
 pub(super) async fn get(
     text: &OsStr,
     arguments: &Get,
-    global: &Global,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let url = match GopherUrl::parse(text.as_encoded_bytes(), mode(arguments.execution.strict)) {
@@ -73,12 +83,13 @@ pub(super) async fn get(
             return Ok(Exit::Usage);
         }
     };
-    if global.demo {
+    let network = &arguments.connection.network;
+    if network.demo {
         output.error(&format!("{url}: the built-in catalogue speaks no Gopher"));
         return Ok(Exit::Usage);
     }
-    let options = options(arguments, global);
-    let way = way(&connection::routes(&global.connection)?, &url)?;
+    let options = options(arguments);
+    let way = way(&connection::routes(network)?, &url)?;
     match completed(&url, &arguments.gopher, &options, &way, output).await? {
         Err(error) => Ok(refuse(&url, &error, output)),
         // Messages name the URL as it was given: what people added may be a password.
@@ -103,9 +114,9 @@ pub(super) fn way(routes: &Routes, url: &GopherUrl) -> Result<Arc<dyn Connect>, 
         .map_err(|error| connection::usage(&error))
 }
 
-fn options(arguments: &Get, global: &Global) -> GopherOptions {
+fn options(arguments: &Get) -> GopherOptions {
     GopherOptions {
-        timeouts: timeouts(global),
+        timeouts: timeouts(&arguments.connection.network),
         wire: arguments.gopher.gopherplus_wire,
         max_octets: arguments.gopher.max_size,
         allow_reserved_port: arguments.execution.allow_reserved_port,

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Interrupt;
-use super::args::{Global, Lookup};
+use super::args::Lookup;
 use super::batch::{Job, Writing, graver, refused, repeat, run_all};
 use super::envelope::Envelope;
 use super::exit::Exit;
@@ -21,12 +21,8 @@ use crate::service::records::ResultRecord;
 /// The keys that the envelope has beside those of every command.
 const KEYS: [&str; 4] = ["identifier", "position", "terms", "matched"];
 
-pub(super) async fn run(
-    arguments: &Lookup,
-    global: &Global,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    let reach = Reach::new(global).await?;
+pub(super) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit, Failure> {
+    let reach = Reach::new(&arguments.connection).await?;
     let Some(place) = reach.place(&arguments.target, &arguments.asked.databases, output) else {
         return Ok(Exit::Usage);
     };

@@ -1,11 +1,14 @@
 //! `z3950 completions` and `z3950 man`: what the definition of the command line is good for beside reading it.
 
+use std::io::Write as _;
+
 use clap::{Command, CommandFactory};
 use clap_complete::generate;
 use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
 
-use super::args::{Cli, Shell};
-use super::exit::Exit;
+use super::args::{Cli, Shell, TARGET, examples};
+use super::exit::{self, Exit};
 use super::output::{Failure, Output};
 
 /// What the program is called.
@@ -19,43 +22,104 @@ pub(super) fn completions(arguments: &Shell, output: &mut Output) -> Result<Exit
     Ok(Exit::Delivered)
 }
 
-/// Prints the manual page in roff: the program, then each of its commands.
+/// Prints the manual page in roff: the program, each of its commands, then what several of them have in common.
 pub(super) fn page(output: &mut Output) -> Result<Exit, Failure> {
-    let command = Cli::command();
+    let mut command = Cli::command();
+    command.build();
+    let man = Man::new(command.clone());
     let mut page = Vec::new();
-    Man::new(command.clone()).render(&mut page)?;
-    let mut commands = String::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    show_examples("SH", "", &mut page)?;
+    man.render_options_section(&mut page)?;
     for subcommand in command.get_subcommands() {
-        describe(
-            &format!("{NAME} {}", subcommand.get_name()),
-            subcommand,
-            &mut commands,
-        )?;
+        describe(subcommand.get_name(), subcommand, &mut page)?;
     }
-    page.extend(commands.bytes());
+    explain(TARGET, &mut page)?;
+    explain(exit::HELP, &mut page)?;
     output.octets(&page, true)?;
     Ok(Exit::Delivered)
 }
 
-/// A command and those below it, each a section.
-fn describe(name: &str, command: &Command, page: &mut String) -> Result<(), Failure> {
-    let man = Man::new(command.clone().bin_name(name).disable_help_subcommand(true));
+/// A command and those below it, each a section. `path` are its words behind the program's name.
+fn describe(path: &str, command: &Command, page: &mut Vec<u8>) -> Result<(), Failure> {
+    // Nobody reads the manual for the manual of the help.
+    if command.get_name() == "help" {
+        return Ok(());
+    }
+    let name = format!("{NAME} {path}");
+    let man = Man::new(
+        command
+            .clone()
+            .bin_name(&name)
+            .disable_help_subcommand(true),
+    );
+    writeln!(page, ".SH {}", name.to_uppercase())?;
     let mut text = Vec::new();
     man.render_description_section(&mut text)?;
     man.render_synopsis_section(&mut text)?;
-    man.render_options_section(&mut text)?;
-    // Its sections are parts of this one.
-    let text = String::from_utf8_lossy(&text).replace("\n.SH ", "\n.SS ");
-    let text = text.replacen(".SH DESCRIPTION\n", "", 1);
-    let text = text.replacen(".SS DESCRIPTION\n", "", 1);
-    page.push_str(&format!(".SH {}\n", name.to_uppercase()));
-    page.push_str(&text);
+    // Its sections are parts of this one, and the first needs no name.
+    let part = |text: &[u8]| {
+        let text = String::from_utf8_lossy(text).replace("\n.SH ", "\n.SS ");
+        let text = text.replacen(".SH DESCRIPTION\n", "", 1);
+        text.replacen(".SS DESCRIPTION\n", "", 1)
+            .replacen(".SH OPTIONS\n", ".SS OPTIONS\n", 1)
+    };
+    page.extend(part(&text).bytes());
+    show_examples("SS", path, page)?;
+    if !command.has_subcommands() {
+        let mut text = Vec::new();
+        man.render_options_section(&mut text)?;
+        page.extend(part(&text).bytes());
+    }
     for subcommand in command.get_subcommands() {
-        describe(
-            &format!("{name} {}", subcommand.get_name()),
-            subcommand,
-            page,
-        )?;
+        let path = format!("{path} {}", subcommand.get_name());
+        describe(&path, subcommand, page)?;
     }
     Ok(())
+}
+
+/// The examples of a command, under a heading.
+fn show_examples(heading: &str, command: &str, page: &mut Vec<u8>) -> Result<(), Failure> {
+    let examples = examples::of(command);
+    if examples.is_empty() {
+        return Ok(());
+    }
+    let mut roff = Roff::new();
+    roff.control(heading, ["EXAMPLES"]);
+    for (purpose, line) in examples {
+        if !purpose.is_empty() {
+            roff.control("PP", []);
+            roff.text([roman(format!("{purpose}:"))]);
+        }
+        verbatim(&[*line], &mut roff);
+    }
+    roff.to_writer(page)?;
+    Ok(())
+}
+
+/// What stands at the end of help: texts under headings that end in a colon.
+fn explain(words: &str, page: &mut Vec<u8>) -> Result<(), Failure> {
+    let mut roff = Roff::new();
+    for block in words.split("\n\n") {
+        let (title, text) = block.split_once(":\n").unwrap_or(("", block));
+        roff.control("SH", [title.to_uppercase().as_str()]);
+        verbatim(&text.lines().collect::<Vec<_>>(), &mut roff);
+    }
+    roff.to_writer(page)?;
+    Ok(())
+}
+
+/// Lines that are shown as they are.
+fn verbatim(lines: &[&str], roff: &mut Roff) {
+    roff.control("PP", []);
+    roff.control("RS", ["4"]);
+    roff.control("nf", []);
+    for line in lines {
+        roff.text([roman(*line)]);
+    }
+    roff.control("fi", []);
+    roff.control("RE", []);
 }

@@ -12,6 +12,7 @@ mod facets;
 mod fallback;
 mod get;
 mod gopher;
+mod help;
 pub(crate) mod input;
 mod interrupt;
 mod logging;
@@ -52,7 +53,7 @@ use crate::client::{Client, ClientOptions};
 use crate::plan::PlanOptions;
 use crate::service::init::InitOptions;
 use crate::transport::{Tcp, Timeouts};
-use args::{Cli, Command, Execution, Global};
+use args::{Cli, Command, Execution, Network};
 use output::{Failure, Output};
 
 /// Runs the program with the arguments of the process, its own name first.
@@ -69,8 +70,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
             };
         }
     };
-    logging::install(cli.global.verbose, cli.global.color);
-    let mut output = Output::new(cli.global.color);
+    logging::install(cli.messages.verbose, cli.messages.color);
+    let mut output = Output::new(cli.messages.color);
     match execute(&cli, &mut output) {
         Ok(exit) => exit,
         Err(Failure::BrokenPipe) => Exit::Delivered,
@@ -86,26 +87,26 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
 
 fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
     match &cli.command {
-        Command::Url(command) => url::run(command, &cli.global, output),
+        Command::Url(command) => url::run(command, output),
         Command::Register(arguments) => register::run(arguments, output),
         Command::Unregister => register::undo(output),
         Command::Convert(arguments) => convert::run(arguments, output),
-        Command::Plan(arguments) => plan::run(arguments, &cli.global, output),
+        Command::Plan(arguments) => plan::run(arguments, output),
         Command::Query(command) => query::run(command, output),
-        Command::Get(arguments) => connecting(|| get::run(arguments, &cli.global, output)),
+        Command::Get(arguments) => connecting(|| get::run(arguments, output)),
         Command::Decode(arguments) => decode::run(arguments, output),
         Command::Completions(shell) => manual::completions(shell, output),
         Command::Man => manual::page(output),
-        Command::Search(arguments) => connecting(|| search::run(arguments, &cli.global, output)),
-        Command::Scan(arguments) => connecting(|| scan::run(arguments, &cli.global, output)),
-        Command::Lookup(arguments) => connecting(|| lookup::run(arguments, &cli.global, output)),
-        Command::Update(arguments) => connecting(|| update::run(arguments, &cli.global, output)),
-        Command::Order(arguments) => connecting(|| order::run(arguments, &cli.global, output)),
-        Command::Probe(arguments) => connecting(|| probe::run(arguments, &cli.global, output)),
-        Command::Targets(command) => connecting(|| targets::run(command, &cli.global, output)),
+        Command::Search(arguments) => connecting(|| search::run(arguments, output)),
+        Command::Scan(arguments) => connecting(|| scan::run(arguments, output)),
+        Command::Lookup(arguments) => connecting(|| lookup::run(arguments, output)),
+        Command::Update(arguments) => connecting(|| update::run(arguments, output)),
+        Command::Order(arguments) => connecting(|| order::run(arguments, output)),
+        Command::Probe(arguments) => connecting(|| probe::run(arguments, output)),
+        Command::Targets(command) => connecting(|| targets::run(command, output)),
         Command::Open(arguments) => {
             let runtime = runtime()?;
-            let exit = open::run(arguments, &cli.global, &runtime, output);
+            let exit = open::run(arguments, &runtime, output);
             end(runtime);
             exit
         }
@@ -145,20 +146,20 @@ fn end(runtime: Runtime) {
 }
 
 /// The client that the options describe, against the built-in catalogue if `--demo` is given.
-async fn client(global: &Global, options: ClientOptions) -> Result<Client, Failure> {
-    let routes = connection::routes(&global.connection)?;
-    Ok(match global.demo {
+async fn client(network: &Network, options: ClientOptions) -> Result<Client, Failure> {
+    let routes = connection::routes(network)?;
+    Ok(match network.demo {
         // Whatever is named, in whatever way, is this server.
         true => Client::with_connector(options, Tcp::new(demo::start().await?)),
         false => Client::with_routes(options, routes),
     })
 }
 
-fn timeouts(global: &Global) -> Timeouts {
+fn timeouts(network: &Network) -> Timeouts {
     Timeouts {
-        connect: global.connect_timeout.0,
-        answer: global.timeout.0,
-        deadline: global.deadline.0.map(|wait| Instant::now() + wait),
+        connect: network.connect_timeout.0,
+        answer: network.timeout.0,
+        deadline: network.deadline.0.map(|wait| Instant::now() + wait),
         ..Timeouts::default()
     }
 }

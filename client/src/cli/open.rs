@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 
-use super::args::{Global, Open};
+use super::args::{Connection, Open};
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use super::url::mode;
@@ -15,7 +15,6 @@ use crate::transport::{Routes, Tcp};
 
 pub(super) fn run(
     arguments: &Open,
-    global: &Global,
     runtime: &Runtime,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
@@ -25,16 +24,21 @@ pub(super) fn run(
         true => Input::terminal(questions)?,
         false => Input::pipe(questions),
     };
+    let Connection {
+        network,
+        known,
+        identity,
+    } = &arguments.connection;
     let ways = Ways {
-        plan: plan_options(&arguments.execution, connection::init(&global.connection)?),
-        timeouts: timeouts(global),
-        routes: match global.demo {
+        plan: plan_options(&arguments.execution, connection::init(identity)?),
+        timeouts: timeouts(network),
+        routes: match network.demo {
             // Whatever is named, in whatever way, is this server.
             true => Routes::fixed(Tcp::new(runtime.block_on(demo::start())?)),
-            false => connection::routes(&global.connection)?,
+            false => connection::routes(network)?,
         },
         tape: Tape::default(),
-        profiles: connection::profiles(&global.connection)?,
+        profiles: connection::profiles(known)?,
         asker: is_terminal.then(|| Arc::new(asker)),
     };
     let records = &arguments.records;

@@ -13,7 +13,7 @@ use z3950_asn1::es::item_order::{Billing, Contact, PaymentMethod};
 use z3950_asn1::oid::XML;
 use z3950_asn1::record::{RetrievedRecord, sutrs_external};
 
-use super::args::{Global, Language, TARGET};
+use super::args::{Connection, Language, TARGET};
 use super::envelope::Envelope;
 use super::exit::Exit;
 use super::output::{Failure, Output};
@@ -66,7 +66,7 @@ pub(super) struct Order {
     ill: bool,
 
     /// A supplemental description in a file: an XML document, or text; - is standard input.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     description: Option<PathBuf>,
 
     /// Whom to ask about the order.
@@ -74,7 +74,7 @@ pub(super) struct Order {
     contact_name: Option<String>,
 
     /// Their telephone number.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
     contact_phone: Option<String>,
 
     /// Their e-mail address.
@@ -82,15 +82,25 @@ pub(super) struct Order {
     contact_email: Option<String>,
 
     /// How it is paid.
-    #[arg(long, value_enum, value_name = "HOW")]
+    #[arg(long, value_enum, value_name = "HOW", hide_short_help = true)]
     payment: Option<Payment>,
 
     /// What the payer calls the order.
-    #[arg(long, value_name = "TEXT", requires = "payment")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        requires = "payment",
+        hide_short_help = true
+    )]
     customer_reference: Option<String>,
 
     /// The payer's purchase order number.
-    #[arg(long, value_name = "NUMBER", requires = "payment")]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        requires = "payment",
+        hide_short_help = true
+    )]
     purchase_order: Option<String>,
 
     /// Answer with a JSON object.
@@ -99,6 +109,9 @@ pub(super) struct Order {
 
     #[command(flatten)]
     task: Tasking,
+
+    #[command(flatten)]
+    connection: Connection,
 }
 
 /// How an order is paid. Numbers of credit cards have no place on a command line.
@@ -116,11 +129,7 @@ enum Payment {
     Private,
 }
 
-pub(super) async fn run(
-    arguments: &Order,
-    global: &Global,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+pub(super) async fn run(arguments: &Order, output: &mut Output) -> Result<Exit, Failure> {
     let wanted = match &arguments.query {
         None => None,
         Some(text) => match query::asked(text, &arguments.language, output)? {
@@ -129,7 +138,7 @@ pub(super) async fn run(
         },
     };
     let order = ordered(arguments)?;
-    let reach = Reach::new(global).await?;
+    let reach = Reach::new(&arguments.connection).await?;
     let Some(place) = reach.place(&arguments.target, &arguments.databases, output) else {
         return Ok(Exit::Usage);
     };

@@ -4,7 +4,7 @@ use z3950_asn1::apdu::{Apdu, ElementSetNames, Query, RecordComposition, SearchRe
 use z3950_asn1::codec::{dump, encode};
 use z3950_asn1::oid::Oid;
 
-use super::args::{Global, Plan as Arguments};
+use super::args::Plan as Arguments;
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use super::url::{mode, read};
@@ -14,20 +14,16 @@ use crate::plan::{Plan, Strategy};
 use crate::render::shown;
 use crate::url::Kind;
 
-pub(super) fn run(
-    arguments: &Arguments,
-    global: &Global,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
     let text = arguments.url.as_encoded_bytes();
     let Some(url) = read(text, mode(arguments.execution.strict), output) else {
         return Ok(Exit::Usage);
     };
     let options = ClientOptions {
-        plan: plan_options(&arguments.execution, connection::init(&global.connection)?),
+        plan: plan_options(&arguments.execution, connection::init(&arguments.identity)?),
         ..ClientOptions::default()
     };
-    let profiles = connection::profiles(&global.connection)?;
+    let profiles = connection::profiles(&arguments.known)?;
     let plan = match Client::new(options).with_profiles(profiles).plan(&url) {
         Ok(plan) => plan,
         Err(error) => {

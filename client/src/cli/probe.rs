@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use self::perform::{Attempts, Untold};
 use self::trial::Trial;
 use super::Interrupt;
-use super::args::{Global, Probe};
+use super::args::Probe;
 use super::envelope::Envelope;
 use super::exit::Exit;
 use super::output::{Failure, Output};
@@ -23,12 +23,8 @@ use crate::retrieve::OutcomeName;
 use crate::service::init::ServerInfo;
 use crate::session::Session;
 
-pub(super) async fn run(
-    arguments: &Probe,
-    global: &Global,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    let reach = Reach::new(global).await?;
+pub(super) async fn run(arguments: &Probe, output: &mut Output) -> Result<Exit, Failure> {
+    let reach = Reach::new(&arguments.connection).await?;
     let Some(place) = reach.place(&arguments.target, &arguments.databases, output) else {
         return Ok(Exit::Usage);
     };

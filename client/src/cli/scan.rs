@@ -5,7 +5,7 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::charset::Charset;
 
-use super::args::{Global, Scan};
+use super::args::Scan;
 use super::envelope::Envelope;
 use super::exit::Exit;
 use super::output::{Failure, Output};
@@ -16,11 +16,7 @@ use crate::retrieve::OutcomeName;
 use crate::service::scan::{ScanOptions, ScanResult};
 use crate::service::search::SearchOptions;
 
-pub(super) async fn run(
-    arguments: &Scan,
-    global: &Global,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+pub(super) async fn run(arguments: &Scan, output: &mut Output) -> Result<Exit, Failure> {
     let Some(query) = query::asked(&arguments.term, &arguments.language, output)? else {
         return Ok(Exit::Usage);
     };
@@ -35,7 +31,7 @@ pub(super) async fn run(
             None => return Ok(Exit::Usage),
         },
     };
-    let reach = Reach::new(global).await?;
+    let reach = Reach::new(&arguments.connection).await?;
     let Some(place) = reach.place(&arguments.target, &arguments.databases, output) else {
         return Ok(Exit::Usage);
     };

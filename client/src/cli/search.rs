@@ -6,7 +6,7 @@ use z3950_asn1::apdu::{Query, RpnQuery, SortKeySpec, SortRelation};
 use z3950_asn1::query::names::Names;
 
 use super::Interrupt;
-use super::args::{Global, Search};
+use super::args::Search;
 use super::batch::{Job, Writing, graver, refused, repeat, run_all};
 use super::envelope::Envelope;
 use super::exit::Exit;
@@ -27,11 +27,7 @@ use crate::service::sort::key_by_attributes;
 /// How many records to ask for at once where the profile does not say.
 const CHUNK: u64 = 20;
 
-pub(super) async fn run(
-    arguments: &Search,
-    global: &Global,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+pub(super) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit, Failure> {
     let keys: Result<Vec<_>, _> = arguments.sort.iter().map(|text| sort_key(text)).collect();
     let keys = keys.map_err(Failure::Usage)?;
     let has_files = !arguments.batch.inputs.is_empty();
@@ -52,7 +48,7 @@ pub(super) async fn run(
         output.error(&words);
         return Ok(Exit::Usage);
     }
-    let reach = Reach::new(global).await?;
+    let reach = Reach::new(&arguments.connection).await?;
     let mut exit = Exit::Delivered;
     let mut places = Vec::new();
     for text in targets {

@@ -7,7 +7,7 @@ use z3950_asn1::apdu::{DatabaseName, Operand, RpnQuery, RpnStructure, Term};
 use z3950_asn1::charset::Charset;
 use z3950_asn1::oid::{Oid, USMARC};
 
-use super::args::{Asked, Global};
+use super::args::{Asked, Connection};
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use super::{client, connection, explain, timeouts};
@@ -52,15 +52,15 @@ pub(super) enum Unanswered {
 
 impl Reach {
     /// Reads the options, the profiles and the environment.
-    pub(super) async fn new(global: &Global) -> Result<Self, Failure> {
+    pub(super) async fn new(connection: &Connection) -> Result<Self, Failure> {
         let options = ClientOptions {
-            timeouts: timeouts(global),
+            timeouts: timeouts(&connection.network),
             ..ClientOptions::default()
         };
         Ok(Self {
-            client: client(global, options).await?,
-            profiles: connection::profiles(&global.connection)?,
-            init: connection::init(&global.connection)?,
+            client: client(&connection.network, options).await?,
+            profiles: connection::profiles(&connection.known)?,
+            init: connection::init(&connection.identity)?,
         })
     }
 

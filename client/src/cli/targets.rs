@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
-use super::args::{Add, Given, Global, Targets};
+use super::args::{Add, Check, Known, Show, Targets};
 use super::envelope::{Envelope, VERSION};
 use super::exit::Exit;
 use super::output::{Failure, Output};
@@ -18,14 +18,10 @@ use crate::retrieve::OutcomeName;
 use crate::session::Session;
 use crate::target::{Endpoint, Target};
 
-pub(super) async fn run(
-    command: &Targets,
-    global: &Global,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+pub(super) async fn run(command: &Targets, output: &mut Output) -> Result<Exit, Failure> {
     match command {
         Targets::List(arguments) => {
-            let profiles = connection::profiles(&global.connection)?;
+            let profiles = connection::profiles(&arguments.known)?;
             for (name, entry) in profiles.iter() {
                 let line = match arguments.json {
                     true => object(Some(name), &entry.profile, Some(&entry.origin)).to_string(),
@@ -35,19 +31,19 @@ pub(super) async fn run(
             }
             Ok(Exit::Delivered)
         }
-        Targets::Show(arguments) => show(arguments, global, output),
-        Targets::Add(arguments) => add(arguments, global, output),
-        Targets::Check(arguments) => check(arguments, global, output).await,
-        Targets::Path => {
-            output.line(&own_file(global)?.display().to_string())?;
+        Targets::Show(arguments) => show(arguments, output),
+        Targets::Add(arguments) => add(arguments, output),
+        Targets::Check(arguments) => check(arguments, output).await,
+        Targets::Path(known) => {
+            output.line(&own_file(known)?.display().to_string())?;
             Ok(Exit::Delivered)
         }
     }
 }
 
 /// The file of the option, else the user's.
-fn own_file(global: &Global) -> Result<PathBuf, Failure> {
-    let named = global.connection.targets_file.clone();
+fn own_file(known: &Known) -> Result<PathBuf, Failure> {
+    let named = known.targets_file.clone();
     named
         .or_else(Profiles::user_file)
         .ok_or_else(|| Failure::Usage("there is no home to keep targets in; use --targets".into()))
@@ -69,8 +65,8 @@ fn summary(name: &str, entry: &Entry) -> String {
         .to_owned()
 }
 
-fn show(arguments: &Given, global: &Global, output: &mut Output) -> Result<Exit, Failure> {
-    let profiles = connection::profiles(&global.connection)?;
+fn show(arguments: &Show, output: &mut Output) -> Result<Exit, Failure> {
+    let profiles = connection::profiles(&arguments.known)?;
     let mut exit = Exit::Delivered;
     for text in &arguments.targets {
         let text = text.to_string_lossy();
@@ -141,13 +137,13 @@ fn object(name: Option<&str>, profile: &Profile, origin: Option<&Origin>) -> Val
 }
 
 /// Adds a profile to the user's file, which is written anew as a whole or not at all.
-fn add(arguments: &Add, global: &Global, output: &mut Output) -> Result<Exit, Failure> {
-    let path = own_file(global)?;
+fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Failure> {
+    let path = own_file(&arguments.known)?;
     let target: Target = arguments
         .place
         .parse()
         .map_err(|error| connection::usage(&error))?;
-    let credentials = connection::credentials(&global.connection)?;
+    let credentials = connection::credentials(&arguments.identity)?;
     let section = section(arguments, &target, credentials.as_ref())?;
     let mut text = String::new();
     if path.exists() {
@@ -279,8 +275,8 @@ fn replace(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn check(arguments: &Given, global: &Global, output: &mut Output) -> Result<Exit, Failure> {
-    let reach = Reach::new(global).await?;
+async fn check(arguments: &Check, output: &mut Output) -> Result<Exit, Failure> {
+    let reach = Reach::new(&arguments.connection).await?;
     let mut exit = Exit::Delivered;
     for text in &arguments.targets {
         let Some(place) = reach.place(text, &[], output) else {
@@ -300,7 +296,7 @@ async fn check(arguments: &Given, global: &Global, output: &mut Output) -> Resul
 }
 
 fn answer(
-    arguments: &Given,
+    arguments: &Check,
     place: &Place,
     session: &Result<Session, Unanswered>,
     output: &mut Output,

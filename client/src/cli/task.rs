@@ -14,15 +14,21 @@ use crate::service::extended::{TaskOptions, TaskResult};
 #[command(next_help_heading = "Options for the task")]
 pub(super) struct Tasking {
     /// A name for the package of the task, by which it is found again in the database IR-Extend-1.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     package: Option<String>,
 
     /// What the task is about, for people.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", hide_short_help = true)]
     note: Option<String>,
 
     /// Whether the server is to answer when the task is done, or at once.
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        hide_short_help = true
+    )]
     wait: Wait,
 }
 

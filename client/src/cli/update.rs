@@ -15,7 +15,6 @@ use z3950_asn1::es::update::{
 use self::arguments::Service;
 pub(super) use self::arguments::Update;
 use self::supply::{Piece, Supplied, Supply};
-use super::args::Global;
 use super::envelope::Envelope;
 use super::exit::Exit;
 use super::output::{Failure, Output};
@@ -27,13 +26,9 @@ use crate::retrieve::OutcomeName;
 use crate::service::extended::{DatabaseUpdate, Task, TaskResult, UpdateVersion};
 use crate::session::Session;
 
-pub(super) async fn run(
-    arguments: &Update,
-    global: &Global,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+pub(super) async fn run(arguments: &Update, output: &mut Output) -> Result<Exit, Failure> {
     let supply = Supply::new(arguments)?;
-    let reach = Reach::new(global).await?;
+    let reach = Reach::new(&arguments.connection).await?;
     let Some(place) = reach.place(&arguments.target, &arguments.databases, output) else {
         return Ok(Exit::Usage);
     };

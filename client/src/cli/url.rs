@@ -10,19 +10,19 @@ use std::ffi::{OsStr, OsString};
 
 use serde_json::{Value, json};
 
-use super::args::{Build, Global, Texts, Url};
+use super::args::{Build, Texts, Url};
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use crate::render::shown;
 use crate::url::{self, Host, Locator, Mode, Octets, UrlError, Z3950Url};
 
-pub(super) fn run(command: &Url, global: &Global, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run(command: &Url, output: &mut Output) -> Result<Exit, Failure> {
     match command {
         Url::Parse(texts) => each(texts, output, parse),
         Url::Canon(texts) => each(texts, output, canon),
         Url::Build(parts) => build(parts, output),
         Url::Resolve(arguments) => resolve::run(arguments, output),
-        Url::Check(arguments) => check::run(arguments, global, output),
+        Url::Check(arguments) => check::run(arguments, output),
         Url::Extract(arguments) => extract::run(arguments, output),
         Url::Wrap(arguments) => wrap::run(arguments, output),
     }

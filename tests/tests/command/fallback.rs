@@ -36,7 +36,7 @@ fn the_step_that_answered_is_told() {
         let ran = z3950(["--demo", "get", "--json", ISBN].iter().chain(flags));
         let envelope: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
         assert_eq!(envelope["step"].as_str(), step, "{flags:?}: {ran:?}");
-        assert_eq!(envelope["v"], 1);
+        assert_eq!(envelope["v"], 2);
     }
     let usual = z3950([
         "--demo",

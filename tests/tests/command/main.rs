@@ -3,6 +3,7 @@
 mod batch;
 mod daemon;
 mod decode;
+mod every;
 mod fallback;
 mod get;
 mod locators;

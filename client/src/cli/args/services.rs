@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use z3950_asn1::oid::Oid;
 
-use super::{Lang, Records, Tables, Wait, seconds};
+use super::{Connection, Identity, Known, Lang, Records, Tables, Wait, seconds};
 use crate::cli::batch::Batch;
 use crate::plan::record_syntax_by_name;
 
@@ -17,9 +17,9 @@ Targets:
   or host[:port][/database[+database]], ssl:host…, unix:path[:database], connect:proxy:port,target; or a URL.
   Without a database it is that of the profile, else Default.
 
-Lines of --json:
-  An object with the keys v (1), target, outcome, message, host, port, databases, hits, syntax, requested_syntax,
-  step, diagnostic {set, code, text, addinfo} and record, and some of the command; null where there is nothing.";
+Answers of --json:
+  An object a line, with v first and then the same keys for every answer of a command; null where there is nothing.
+  client/docs/formats.md describes them.";
 
 #[derive(Debug, Args)]
 #[command(after_help = TARGET, override_usage = SEARCH_USAGE)]
@@ -44,7 +44,7 @@ pub(in crate::cli) struct Search {
     pub(in crate::cli) facets: crate::cli::facets::Arguments,
 
     /// The position of the first record to show.
-    #[arg(long, value_name = "POSITION", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "POSITION", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
     pub(in crate::cli) start: u64,
 
     /// How many records of each target to show; 0 only tells how many there are.
@@ -53,6 +53,9 @@ pub(in crate::cli) struct Search {
 
     #[command(flatten)]
     pub(in crate::cli) batch: Batch,
+
+    #[command(flatten)]
+    pub(in crate::cli) connection: Connection,
 }
 
 const SEARCH_USAGE: &str = "z3950 search [OPTIONS] <TARGET>... <QUERY>
@@ -77,7 +80,7 @@ pub(in crate::cli) struct Asked {
     pub(in crate::cli) databases: Vec<String>,
 
     /// The element set to ask for.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(in crate::cli) element_set: Option<String>,
 
     /// The record syntax to ask for, by name or object identifier.
@@ -119,16 +122,24 @@ pub(in crate::cli) struct Scan {
     pub(in crate::cli) position: u64,
 
     /// Count only the records that a query finds, as Index Data's servers can; the query is in the language of the term.
-    #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "QUERY",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
     pub(in crate::cli) set: Option<OsString>,
 
     /// How many terms to leave out between two.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
     pub(in crate::cli) step: Option<u64>,
 
     /// Answer with a JSON object a line, one for each term.
     #[arg(long)]
     pub(in crate::cli) json: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) connection: Connection,
 }
 
 #[derive(Debug, Args)]
@@ -151,6 +162,9 @@ pub(in crate::cli) struct Lookup {
 
     #[command(flatten)]
     pub(in crate::cli) batch: Batch,
+
+    #[command(flatten)]
+    pub(in crate::cli) connection: Connection,
 }
 
 #[derive(Debug, Args)]
@@ -169,12 +183,15 @@ pub(in crate::cli) struct Probe {
     pub(in crate::cli) term: String,
 
     /// How long to wait between two requests.
-    #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = seconds, hide_short_help = true)]
     pub(in crate::cli) pause: Wait,
 
     /// Answer with a JSON object a line, one for each thing tried.
     #[arg(long)]
     pub(in crate::cli) json: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) connection: Connection,
 }
 
 /// Commands on target profiles; only check connects.
@@ -183,14 +200,14 @@ pub(in crate::cli) enum Targets {
     /// List the names of all profiles with their servers.
     List(Listing),
     /// Show all that is known of targets.
-    Show(Given),
+    Show(Show),
     /// Add a profile to your own file of targets, with the credentials that --user and its like say: of the password only
     /// where it comes from.
     Add(Box<Add>),
     /// Open a session with each target and close it.
-    Check(Given),
+    Check(Box<Check>),
     /// Print where your own file of targets is.
-    Path,
+    Path(Known),
 }
 
 #[derive(Debug, Args)]
@@ -198,11 +215,14 @@ pub(in crate::cli) struct Listing {
     /// Answer with a JSON object a line.
     #[arg(long)]
     pub(in crate::cli) json: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) known: Known,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = TARGET)]
-pub(in crate::cli) struct Given {
+pub(in crate::cli) struct Show {
     /// Names of profiles, or places.
     #[arg(required = true, value_name = "TARGET")]
     pub(in crate::cli) targets: Vec<OsString>,
@@ -210,6 +230,24 @@ pub(in crate::cli) struct Given {
     /// Answer with a JSON object a line.
     #[arg(long)]
     pub(in crate::cli) json: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) known: Known,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = TARGET)]
+pub(in crate::cli) struct Check {
+    /// Names of profiles, or places.
+    #[arg(required = true, value_name = "TARGET")]
+    pub(in crate::cli) targets: Vec<OsString>,
+
+    /// Answer with a JSON object a line.
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) connection: Connection,
 }
 
 #[derive(Debug, Args)]
@@ -235,11 +273,11 @@ pub(in crate::cli) struct Add {
     pub(in crate::cli) element_set: Option<String>,
 
     /// The character set its records are in.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(in crate::cli) record_charset: Option<String>,
 
     /// The character set it takes queries in.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(in crate::cli) query_charset: Option<String>,
 
     /// An attribute for operands that have none of its type, such as 4=2; may be given several times.
@@ -251,7 +289,7 @@ pub(in crate::cli) struct Add {
     pub(in crate::cli) docid: Vec<String>,
 
     /// How many records to ask for in one Present.
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..), hide_short_help = true)]
     pub(in crate::cli) chunk: Option<u32>,
 
     /// The least time between two requests.
@@ -259,18 +297,24 @@ pub(in crate::cli) struct Add {
     pub(in crate::cli) pause: Option<Wait>,
 
     /// How many sessions to have open at once.
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..), hide_short_help = true)]
     pub(in crate::cli) sessions: Option<u16>,
 
     /// What else one should know of it.
     #[arg(long, value_name = "TEXT")]
     pub(in crate::cli) note: Option<String>,
+
+    #[command(flatten)]
+    pub(in crate::cli) known: Known,
+
+    #[command(flatten)]
+    pub(in crate::cli) identity: Identity,
 }
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Decode {
     /// APDUs as they were captured, raw or as hexadecimal digits; of a TCP stream both directions may follow each
-    /// other. - is standard input.
+    /// other. Or a transcript of z3950d, in lines of JSON. - is standard input.
     #[arg(value_name = "FILE")]
     pub(in crate::cli) file: PathBuf,
 

@@ -18,7 +18,7 @@ pub(in crate::cli) enum Url {
     /// Say what a partial form such as ../b means beside the URL it was found in.
     Resolve(crate::cli::url::resolve::Arguments),
     /// Say of each URL whether it is well formed, and what to be careful about.
-    Check(crate::cli::url::check::Arguments),
+    Check(Box<crate::cli::url::check::Arguments>),
     /// Find the URLs of a text, of MARC records or of an HTML page.
     Extract(crate::cli::url::extract::Arguments),
     /// Write URLs between <URL: and >, in lines that mail leaves alone.

@@ -26,7 +26,7 @@ pub(in crate::cli) struct Batch {
     pub(in crate::cli) inputs: Vec<PathBuf>,
 
     /// How many inputs to ask for at once. A profile may say how many sessions its server bears.
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=MAX_JOBS))]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=MAX_JOBS), hide_short_help = true)]
     pub(super) jobs: Option<u16>,
 
     /// Write records to this file, in the form that its name ends in (.mrc, .xml, .jsonl, .mrk or .txt) unless --format
@@ -40,7 +40,7 @@ pub(in crate::cli) struct Batch {
     pub(super) report: Option<PathBuf>,
 
     /// Go on with a run that was broken off, by its report and output; the inputs must be the same.
-    #[arg(long, requires = "report", requires = "output")]
+    #[arg(long, requires = "report", requires = "output", hide_short_help = true)]
     pub(super) resume: bool,
 }
 

@@ -38,11 +38,11 @@ pub(in crate::cli) struct Convert {
     pub(super) strict: bool,
 
     /// Pass over so many records first.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
     pub(super) offset: u64,
 
     /// Take no more records than this.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub(super) limit: Option<u64>,
 
     /// Write to a file instead of standard output.

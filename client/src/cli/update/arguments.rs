@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use z3950_asn1::es::update::Action;
 use z3950_asn1::oid::Oid;
 
-use crate::cli::args::{Records, TARGET, syntax};
+use crate::cli::args::{Connection, Records, TARGET, syntax};
 use crate::cli::task::Tasking;
 
 #[derive(Debug, Args)]
@@ -34,7 +34,13 @@ pub(in crate::cli) struct Update {
     pub(super) ids: Vec<String>,
 
     /// How an --id travels.
-    #[arg(long, value_enum, value_name = "TYPE", default_value_t)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "TYPE",
+        default_value_t,
+        hide_short_help = true
+    )]
     pub(super) id_type: IdType,
 
     /// Name each record by its control number, field 001.
@@ -43,7 +49,13 @@ pub(in crate::cli) struct Update {
 
     /// The version of the service that the server has: 3, 1, or xml for the XML service of Index Data, whose documents say
     /// themselves what is done, and are sent whole.
-    #[arg(long = "version", value_enum, value_name = "VERSION", default_value_t)]
+    #[arg(
+        long = "version",
+        value_enum,
+        value_name = "VERSION",
+        default_value_t,
+        hide_short_help = true
+    )]
     pub(super) service: Service,
 
     /// The record syntax to send, by name or object identifier: xml, or one of MARC, into which records are put. Without
@@ -52,19 +64,19 @@ pub(in crate::cli) struct Update {
     pub(super) syntax: Option<Oid>,
 
     /// Send each file as it is, as one record of --syntax, or of XML if it begins with <.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(super) whole: bool,
 
     /// The schema of the records, by object identifier.
-    #[arg(long, value_name = "OID")]
+    #[arg(long, value_name = "OID", hide_short_help = true)]
     pub(super) schema: Option<Oid>,
 
     /// Ask for each record as it is after the update, in this element set, and write it.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(super) element_set: Option<String>,
 
     /// How many records to send in one request; many servers do all that are in one or none.
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000), hide_short_help = true)]
     pub(super) per_request: u16,
 
     /// End at the first record that is refused or cannot be read.
@@ -80,6 +92,9 @@ pub(in crate::cli) struct Update {
 
     #[command(flatten)]
     pub(super) task: Tasking,
+
+    #[command(flatten)]
+    pub(super) connection: Connection,
 }
 
 /// What is done with records.

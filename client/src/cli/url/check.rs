@@ -9,7 +9,7 @@ use futures_util::stream;
 use serde_json::json;
 
 use super::{mode, named, refusal};
-use crate::cli::args::{Global, Reading};
+use crate::cli::args::{Network, Reading};
 use crate::cli::input::Lines;
 use crate::cli::output::{Failure, Output};
 use crate::cli::{
@@ -44,13 +44,12 @@ pub(in crate::cli) struct Arguments {
 
     #[command(flatten)]
     reading: Reading,
+
+    #[command(flatten)]
+    network: Network,
 }
 
-pub(in crate::cli) fn run(
-    arguments: &Arguments,
-    global: &Global,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+pub(in crate::cli) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
     if !arguments.follow {
         let mut exit = Exit::Delivered;
         for text in texts(arguments)? {
@@ -60,7 +59,7 @@ pub(in crate::cli) fn run(
     }
     let runtime = runtime()?;
     let exit = runtime.block_on(async {
-        let follower = Follower::new(global).await?;
+        let follower = Follower::new(&arguments.network).await?;
         match Interrupt.or(follow(arguments, &follower, output)).await {
             Ok(exit) => exit,
             Err(_) => Ok(Exit::Interrupted),
@@ -158,16 +157,16 @@ struct Follower {
 }
 
 impl Follower {
-    async fn new(global: &Global) -> Result<Self, Failure> {
-        let timeouts = timeouts(global);
+    async fn new(network: &Network) -> Result<Self, Failure> {
+        let timeouts = timeouts(network);
         let options = ClientOptions {
             timeouts,
             ..ClientOptions::default()
         };
         Ok(Self {
-            client: client(global, options).await?,
-            routes: connection::routes(&global.connection)?,
-            gopher: (!global.demo).then(|| GopherOptions {
+            client: client(network, options).await?,
+            routes: connection::routes(network)?,
+            gopher: (!network.demo).then(|| GopherOptions {
                 timeouts,
                 ..GopherOptions::default()
             }),

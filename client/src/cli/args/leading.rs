@@ -1,0 +1,113 @@
+//! Options in front of a command, as in `z3950 --demo search …`: they belong to the command and are moved to where it reads
+//! them. One that the command does not have is refused there.
+
+use std::ffi::{OsStr, OsString};
+
+use clap::{Args, Command as Definition, Subcommand};
+
+use super::{Command, Connection, Messages, Query, Targets, Url};
+
+/// Moves the options in front of a command behind its name. Arguments that begin in another way stay as they are.
+pub(super) fn settle(arguments: &mut Vec<OsString>) {
+    let Some(path) = path(arguments) else {
+        return;
+    };
+    let is_settled = path.iter().zip(1..).all(|(index, place)| *index == place);
+    let Some(end) = path.last().filter(|_| !is_settled) else {
+        return;
+    };
+    let rest = arguments.split_off(end + 1);
+    let (mut names, mut options) = (Vec::new(), Vec::new());
+    for (index, argument) in arguments.drain(..).enumerate() {
+        match index == 0 || path.contains(&index) {
+            true => names.push(argument),
+            false => options.push(argument),
+        }
+    }
+    arguments.extend(names.into_iter().chain(options).chain(rest));
+}
+
+/// Where the names of a command and of its subcommand stand; `None` where something else comes first.
+fn path(arguments: &[OsString]) -> Option<Vec<usize>> {
+    let first = command(arguments, 1)?;
+    let has_subcommand = match arguments.get(first)?.to_str()? {
+        "targets" => Targets::has_subcommand,
+        "url" => Url::has_subcommand,
+        "query" => Query::has_subcommand,
+        name => return Command::has_subcommand(name).then(|| vec![first]),
+    };
+    let second = command(arguments, first + 1)?;
+    let name = arguments.get(second)?.to_str()?;
+    has_subcommand(name).then(|| vec![first, second])
+}
+
+/// The first argument from there on that is neither an option nor the value of one.
+fn command(arguments: &[OsString], from: usize) -> Option<usize> {
+    let mut index = from;
+    loop {
+        let argument = arguments.get(index)?.to_str()?;
+        if !argument.starts_with('-') {
+            return Some(index);
+        }
+        index += 1 + usize::from(takes_value(argument)?);
+    }
+}
+
+/// Whether the value of an option is the next argument; `None` if no command that connects has such an option.
+fn takes_value(argument: &str) -> Option<bool> {
+    let Some(long) = argument.strip_prefix("--") else {
+        let mut letters = argument.chars().skip(1).peekable();
+        let are_flags = letters.peek().is_some() && letters.all(|letter| letter == 'v');
+        return are_flags.then_some(false);
+    };
+    let (name, has_value) = match long.split_once('=') {
+        Some((name, _)) => (name, true),
+        None => (long, false),
+    };
+    let known = Connection::augment_args(Messages::augment_args(Definition::new("z3950")));
+    let option = known
+        .get_arguments()
+        .find(|option| option.get_long().is_some_and(|long| long == name))?;
+    Some(!has_value && option.get_action().takes_values())
+}
+
+/// Whether an argument is the name of a command.
+pub(super) fn is_command(argument: &OsStr) -> bool {
+    argument
+        .to_str()
+        .is_some_and(|text| text == "help" || Command::has_subcommand(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_in_front_of_a_command_become_its_own() {
+        for (line, settled) in [
+            ("--demo search t q", "search --demo t q"),
+            ("--timeout 5 -vv get u", "get --timeout 5 -vv u"),
+            ("--timeout=5 get u --json", "get --timeout=5 u --json"),
+            ("--user get search t q", "search --user get t q"),
+            ("--demo targets check t", "targets check --demo t"),
+            ("targets --demo check t", "targets check --demo t"),
+            ("--demo convert f", "convert --demo f"),
+            ("search --demo t q", "search --demo t q"),
+            ("--nonsense 5 search t", "--nonsense 5 search t"),
+            ("--help search", "--help search"),
+            ("--demo", "--demo"),
+            ("--user", "--user"),
+            ("targets nothing", "targets nothing"),
+            ("-- search", "-- search"),
+            ("", ""),
+        ] {
+            let words = |line: &str| -> Vec<OsString> {
+                let words = std::iter::once("z3950").chain(line.split_whitespace());
+                words.map(OsString::from).collect()
+            };
+            let mut arguments = words(line);
+            settle(&mut arguments);
+            assert_eq!(arguments, words(settled), "{line}");
+        }
+    }
+}

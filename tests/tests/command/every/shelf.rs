@@ -1,0 +1,114 @@
+//! A folder with the files that examples in the help name, and a home of its own, where the examples are run.
+
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+
+use tempfile::TempDir;
+use z3950_asn1::codec::encode;
+use z3950_client::service::init::InitOptions;
+use z3950_tests::program::{self, Daemon, Ran, z3950};
+use z3950_tests::{hex, peer};
+
+pub(super) struct Shelf {
+    folder: TempDir,
+}
+
+impl Shelf {
+    /// A new folder with all the files.
+    pub(super) fn new() -> Self {
+        static FILES: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(files);
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, octets) in FILES.iter() {
+            std::fs::write(folder.path().join(name), octets).expect("written");
+        }
+        Self { folder }
+    }
+
+    /// A line of the shell that is run there, with nothing to read; `None` where a program that it names is missing.
+    pub(super) fn command(&self, line: &str) -> Option<Command> {
+        if line.starts_with("tshark ") {
+            peer::find("tshark")?;
+        }
+        let program = program::path("z3950");
+        let programs = program.parent().expect("a folder").display().to_string();
+        let others = std::env::var("PATH").unwrap_or_default();
+        let home = self.folder.path();
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", line])
+            .current_dir(home)
+            .env("PATH", format!("{programs}:{others}"))
+            .env("HOME", home)
+            .env("XDG_CONFIG_HOME", home.join("config"))
+            .env("XDG_DATA_HOME", home.join("data"))
+            .stdin(Stdio::null());
+        Some(command)
+    }
+
+    /// Runs such a line to its end.
+    pub(super) fn run(&self, line: &str) -> Option<Ran> {
+        let output = self.command(line)?.output().expect("sh starts");
+        Some(output.into())
+    }
+}
+
+/// The files by their names.
+fn files() -> Vec<(&'static str, Vec<u8>)> {
+    let init = encode(&InitOptions::default().request().into()).expect("encodes");
+    vec![
+        ("records.mrc", records("localhost/books", "ti:war")),
+        ("held.mrc", records("localhost/books", "ti:war")),
+        ("new.mrc", records("localhost/serials", "ti:american")),
+        (
+            "ids.txt",
+            b"isbn:0-14-143951-3\n# no identifier\ndocid:pg1342\n".into(),
+        ),
+        (
+            "urls.txt",
+            b"z39.50r://localhost/books?pg1342\nz39.50r://localhost/books?pg2554\n".into(),
+        ),
+        (
+            "page.html",
+            b"<p><a href='z39.50r://lib.example/cat?id7'>a record</a></p>".into(),
+        ),
+        ("capture.hex", hex::digits(&init).into()),
+        ("said.pcap", packet(&init)),
+        ("said.jsonl", transcript()),
+    ]
+}
+
+/// What z3950d says of a session.
+fn transcript() -> Vec<u8> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("said.jsonl");
+    let daemon = Daemon::start(["--demo".as_ref(), "--transcript".as_ref(), path.as_os_str()]);
+    let url = format!("z39.50r://{}/books?pg1342", daemon.address());
+    assert_eq!(z3950(["get", &url]).code, Some(0));
+    drop(daemon);
+    std::fs::read(&path).expect("a transcript")
+}
+
+/// Records of the built-in catalogue.
+fn records(target: &str, query: &str) -> Vec<u8> {
+    let found = z3950(["--demo", "search", target, "--format", "marc", query]);
+    assert_eq!(found.code, Some(0), "{found:?}");
+    found.octets
+}
+
+/// A file of packets with one, which carries these octets to port 210: libpcap's format, raw IPv4.
+fn packet(octets: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(40 + octets.len()).expect("a packet");
+    let mut file = Vec::new();
+    for word in [0xa1b2_c3d4_u32, 0x0002_0004, 0, 0, 0xffff, 101, 0, 0] {
+        file.extend(word.to_be_bytes());
+    }
+    file.extend(u32::from(length).to_be_bytes().repeat(2));
+    file.extend([0x45, 0]);
+    file.extend(length.to_be_bytes());
+    file.extend([0, 1, 0, 0, 64, 6, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1]);
+    file.extend([
+        0x0f, 0xa0, 0, 210, 0, 0, 0, 1, 0, 0, 0, 0, 0x50, 0x18, 0xff, 0xff, 0, 0, 0, 0,
+    ]);
+    file.extend(octets);
+    file
+}
