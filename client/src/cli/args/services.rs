@@ -13,13 +13,13 @@ use crate::plan::record_syntax_by_name;
 /// What a TARGET is and what `--json` gives, for the help of every command that has them.
 pub(in crate::cli) const TARGET: &str = "\
 Targets:
-  A target is the name of a profile (z3950 targets list), with databases of one's own behind a slash if need be;
-  or host[:port][/database[+database]], ssl:host…, unix:path[:database], connect:proxy:port,target; or a URL.
-  Without a database it is that of the profile, else Default.
+  A target is the name of a profile (z3950 targets list), with databases of one's own behind a
+  slash if need be; or host[:port][/database[+database]], ssl:host…, unix:path[:database],
+  connect:proxy:port,target; or a URL. Without a database it is that of the profile, else Default.
 
 Answers of --json:
-  An object a line, with v first and then the same keys for every answer of a command; null where there is nothing.
-  client/docs/formats.md describes them.";
+  An object a line, with v first and then the same keys for every answer of a command; null where
+  there is nothing. client/docs/formats.md describes them.";
 
 #[derive(Debug, Args)]
 #[command(after_help = TARGET, override_usage = SEARCH_USAGE)]
