@@ -37,6 +37,25 @@ impl Isbn {
         }
     }
 
+    /// The check digit that makes a text an ISBN: its digits are those of one, whatever its last. `None` for a text of another
+    /// shape.
+    pub fn check_digit_of(text: &str) -> Option<char> {
+        let digits = check_digits(text, 13)?;
+        match *digits.as_slice() {
+            [ref number @ .., _] if digits.len() == 10 => {
+                is_decimal(number).then(|| letter(check_11(number)))
+            }
+            [9, 7, 8 | 9, ..] if digits.len() == 13 => {
+                let (number, last) = digits.split_at_checked(12)?;
+                let isbn = Self {
+                    digits: number.try_into().ok()?,
+                };
+                (is_decimal(number) && is_decimal(last)).then(|| letter(isbn.check_digit()))
+            }
+            _ => None,
+        }
+    }
+
     /// The form of ten digits, which only numbers of the prefix 978 have.
     pub fn ten(&self) -> Option<String> {
         let (prefix, number) = self.digits.split_at_checked(3)?;
@@ -82,6 +101,16 @@ impl Issn {
             digits: number.try_into().ok()?,
         };
         (is_decimal(number) && check == [check_11(number)]).then_some(issn)
+    }
+
+    /// The check digit that makes a text an ISSN: its digits are those of one, whatever its last. `None` for a text of another
+    /// shape.
+    pub fn check_digit_of(text: &str) -> Option<char> {
+        let digits = check_digits(text, 8)?;
+        let (number, _) = digits
+            .split_at_checked(7)
+            .filter(|(_, last)| last.len() == 1)?;
+        is_decimal(number).then(|| letter(check_11(number)))
     }
 
     /// Its eight digits alone.
@@ -210,6 +239,25 @@ mod tests {
             "é",
         ] {
             assert_eq!(Isbn::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn audit_d5_the_right_check_digit_is_known() {
+        for (text, isbn, issn) in [
+            ("0-306-40615-3", Some('2'), None),
+            ("080442957X", Some('3'), None),
+            ("9780306406158", Some('7'), None),
+            ("978030640615X", None, None),
+            ("9770306406158", None, None),
+            ("0378-5954", None, Some('5')),
+            ("2434-5610", None, Some('X')),
+            ("0378-595", None, None),
+            ("pg1342", None, None),
+            ("", None, None),
+        ] {
+            assert_eq!(Isbn::check_digit_of(text), isbn, "{text}");
+            assert_eq!(Issn::check_digit_of(text), issn, "{text}");
         }
     }
 

@@ -81,12 +81,7 @@ impl Work for Desk {
                 return answer;
             }
         };
-        if has_wrong_check_digit(&identifier) {
-            let words = format!(
-                "the check digit of {identifier} is wrong; it is searched for as it is written"
-            );
-            records.send(Words::Warning(words)).await;
-        }
+        let doubt = identifier.doubt();
         let syntax = self.options.search.record_syntax;
         let envelope = Envelope::of(&self.place, &KEYS)
             .with("identifier", identifier.to_string())
@@ -96,16 +91,23 @@ impl Work for Desk {
             Err(failure) => self.writing.failed(envelope, &failure, &subject),
             Ok(attempts) => {
                 records.ready_for(self.options.count).await;
-                match self.ask(&attempts).await {
+                let asked = self.ask(&attempts).await;
+                if let (Some(words), false) = (&doubt, matches!(asked, Ok(None))) {
+                    records.send(Words::Warning(words.clone())).await;
+                }
+                match asked {
                     Err(failure) => self.writing.failed(envelope, &failure, &subject),
                     Ok(None) => {
-                        let words = "no record matches";
+                        let words = match doubt {
+                            Some(doubt) => format!("no record matches; {doubt}"),
+                            None => "no record matches".to_owned(),
+                        };
                         let envelope = envelope.with("hits", 0);
                         self.writing.end(
                             envelope,
                             Exit::NoMatch,
                             OutcomeName::NoMatch,
-                            words,
+                            &words,
                             &subject,
                         )
                     }
@@ -254,14 +256,5 @@ fn said(identifier: &Identifier, position: u64, place: &Match) -> Words {
     match place.is_cancelled {
         true => Words::Warning(format!("{words}, where cancelled and wrong numbers stand")),
         false => Words::Note(words),
-    }
-}
-
-fn has_wrong_check_digit(identifier: &Identifier) -> bool {
-    use z3950_asn1::record::standard_number::{Isbn, Issn};
-    match identifier.kind {
-        Kind::Isbn => Isbn::parse(&identifier.text).is_none(),
-        Kind::Issn => Issn::parse(&identifier.text).is_none(),
-        _ => false,
     }
 }

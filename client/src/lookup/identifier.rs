@@ -70,10 +70,64 @@ impl Kind {
     }
 }
 
+impl Identifier {
+    /// Why it may not be the number that was meant: it is no ISBN or ISSN, although it says so or looks like one.
+    ///
+    /// Eight digits without a hyphen look like an LCCN, and so do ten that begin with the year of one.
+    pub fn doubt(&self) -> Option<String> {
+        let expected = |digit: Option<char>| match digit {
+            Some(digit) => format!("a wrong check digit ({digit} expected)"),
+            None => "not the digits of one".to_owned(),
+        };
+        let text = self.text.as_str();
+        match self.kind {
+            Kind::Isbn if Isbn::parse(text).is_none() => Some(format!(
+                "the ISBN {text} has {}",
+                expected(Isbn::check_digit_of(text))
+            )),
+            Kind::Issn if Issn::parse(text).is_none() => Some(format!(
+                "the ISSN {text} has {}",
+                expected(Issn::check_digit_of(text))
+            )),
+            Kind::Docid | Kind::Lccn if !self.is_certain => {
+                let looks_like = |name, digit| {
+                    format!(
+                        "{text} looks like an {name} with a wrong check digit ({digit} expected)"
+                    )
+                };
+                let isbn = Isbn::check_digit_of(text).filter(|_| !begins_with_year(text));
+                let issn = Issn::check_digit_of(text).filter(|_| is_hyphenated(text));
+                isbn.map(|digit| looks_like("ISBN", digit))
+                    .or(issn.map(|digit| looks_like("ISSN", digit)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether ten digits are a year and six more, as in an LCCN since 2001.
+fn begins_with_year(text: &str) -> bool {
+    text.len() == 10
+        && lccn(text).is_some()
+        && ("2001".."2100").contains(&text.get(..4).unwrap_or_default())
+}
+
+/// Whether a hyphen parts eight digits in the middle, as ISSNs are written.
+fn is_hyphenated(text: &str) -> bool {
+    let mut halves = text.split('-').map(|half| half.chars().count());
+    halves.by_ref().eq([4, 4])
+}
+
 /// A text that is no identifier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("nothing stands behind {0}:")]
-pub struct IdentifierError(String);
+pub enum IdentifierError {
+    /// There is no text.
+    #[error("the identifier is empty")]
+    Empty,
+    /// Nothing follows a prefix.
+    #[error("nothing follows {0}:")]
+    NoNumber(&'static str),
+}
 
 impl FromStr for Identifier {
     type Err = IdentifierError;
@@ -90,8 +144,8 @@ impl FromStr for Identifier {
             Some((kind, rest.trim()))
         });
         match prefixed {
-            Some((kind, "")) => Err(IdentifierError(kind.name().to_owned())),
-            None if text.is_empty() => Err(IdentifierError(String::new())),
+            Some((kind, "")) => Err(IdentifierError::NoNumber(kind.name())),
+            None if text.is_empty() => Err(IdentifierError::Empty),
             Some((kind, rest)) => Ok(Self {
                 kind,
                 text: rest.to_owned(),
@@ -132,14 +186,54 @@ mod tests {
             ("local:12345678", "local:12345678"),
             ("docid:0306406152", "docid:0306406152"),
             ("urn:isbn:0306406152", "docid:urn:isbn:0306406152"),
-            ("isbn:", "nothing stands behind isbn:"),
-            (" ", "nothing stands behind :"),
+            ("isbn:", "nothing follows isbn:"),
+            (" ", "the identifier is empty"),
         ] {
             let found = text.parse::<Identifier>().map_or_else(
                 |error| error.to_string(),
                 |identifier| identifier.to_string(),
             );
             assert_eq!(found, shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn audit_d5_numbers_with_a_wrong_check_digit_are_doubted() {
+        for (text, doubt) in [
+            (
+                "0306406153",
+                "0306406153 looks like an ISBN with a wrong check digit (2 expected)",
+            ),
+            (
+                "0-14-143951-2",
+                "0-14-143951-2 looks like an ISBN with a wrong check digit (3 expected)",
+            ),
+            (
+                "9780306406158",
+                "9780306406158 looks like an ISBN with a wrong check digit (7 expected)",
+            ),
+            (
+                "0378-5954",
+                "0378-5954 looks like an ISSN with a wrong check digit (5 expected)",
+            ),
+            (
+                "isbn:0306406153",
+                "the ISBN 0306406153 has a wrong check digit (2 expected)",
+            ),
+            ("isbn:123", "the ISBN 123 has not the digits of one"),
+            (
+                "issn:03785954",
+                "the ISSN 03785954 has a wrong check digit (5 expected)",
+            ),
+            ("0306406152", ""),
+            ("2001000003", ""),
+            ("03785954", ""),
+            ("78-890351", ""),
+            ("docid:0306406153", ""),
+            ("pg1342", ""),
+        ] {
+            let identifier: Identifier = text.parse().expect("an identifier");
+            assert_eq!(identifier.doubt().unwrap_or_default(), doubt, "{text}");
         }
     }
 }

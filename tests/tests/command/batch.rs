@@ -131,7 +131,7 @@ fn lookups_of_a_file_are_reported_line_by_line() {
     );
     let said = rows(&report, ["message"]);
     assert_eq!(said[2], ["no record matches"]);
-    assert_eq!(said[3], ["nothing stands behind isbn:"]);
+    assert_eq!(said[3], ["nothing follows isbn:"]);
     // The output grows with each record, to its whole length.
     let lengths: Vec<u64> = rows(&report, ["length"])
         .iter()
