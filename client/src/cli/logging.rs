@@ -1,5 +1,7 @@
 //! What `-v` shows, on standard error: `-v` what is done, `-vv` each APDU, `-vvv` its contents.
 
+use std::io::{self, Write};
+
 use clap::ColorChoice;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt;
@@ -17,7 +19,7 @@ pub(super) fn install(verbose: u8, color: ColorChoice) {
         _ => LevelFilter::TRACE,
     };
     let words = fmt::layer()
-        .with_writer(std::io::stderr)
+        .with_writer(|| Events(io::stderr()))
         .with_ansi(is_colored(color))
         .with_target(false)
         .without_time();
@@ -25,4 +27,44 @@ pub(super) fn install(verbose: u8, color: ColorChoice) {
         .with(words)
         .with(Targets::new().with_target("z3950_client", level))
         .init();
+}
+
+/// Events as they are written, each in one piece. A field may hold a server's words: of an event of several lines, each but
+/// the first is indented, so that none passes for an event or a message.
+struct Events<W>(W);
+
+impl<W: Write> Write for Events<W> {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        let (lines, end) = match event {
+            [lines @ .., b'\n'] => (lines, "\n"),
+            lines => (lines, ""),
+        };
+        let lines = String::from_utf8_lossy(lines).replace("\r\n", "\n");
+        let lines = lines.replace('\r', "\\x0d").replace('\n', "\n  ");
+        self.0.write_all(format!("{lines}{end}").as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn audit_d19_a_field_starts_no_line_of_a_log() {
+        for (event, written) in [
+            ("INFO a\n", "INFO a\n"),
+            ("INFO a\r\nnote: b\n", "INFO a\n  note: b\n"),
+            ("INFO a\rb\n", "INFO a\\x0db\n"),
+        ] {
+            let mut octets = Vec::new();
+            let count = Events(&mut octets).write(event.as_bytes());
+            assert_eq!(count.expect("written"), event.len());
+            assert_eq!(String::from_utf8_lossy(&octets), written);
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, StdoutLock, Write};
 use clap::ColorChoice;
 
 use super::exit::Exit;
-use crate::render::{Document, Format, Rendered, escape_controls};
+use crate::render::{Document, Format, Rendered, as_message, escape_controls};
 use z3950_asn1::apdu::External;
 use z3950_asn1::charset::{Charset, Unencodable};
 
@@ -164,7 +164,7 @@ impl Output {
     }
 
     fn words(&self, label: &str, color: &str, message: &str) {
-        let message = escape_controls(message);
+        let message = as_message(message);
         let mut words = io::stderr().lock();
         // Where standard error is gone too, there is nobody left to tell.
         let _ = match self.colored {

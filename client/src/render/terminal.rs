@@ -8,10 +8,17 @@ use z3950_asn1::record::text_lossless;
 
 /// The text with every control character but newline and tab as `\xNN` or `\u{NNNN}`.
 ///
-/// Controls are those of ASCII, of Latin-1 (U+0080 to U+009F), and the marks that change the direction of
-/// writing (U+202A to U+202E, U+2066 to U+2069).
+/// Controls are those of ASCII, of Latin-1 (U+0080 to U+009F), the separators of lines and paragraphs (U+2028, U+2029), and
+/// the marks that change the direction of writing (U+202A to U+202E, U+2066 to U+2069).
 pub fn escape_controls(text: &str) -> Cow<'_, str> {
     escape(text, |character| matches!(character, '\n' | '\t'))
+}
+
+/// A message in which a server may have had its say: each line but the first is indented, so that none passes for a
+/// message of its own, and controls are escaped.
+pub(crate) fn as_message(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    escape_controls(text.trim_end()).replace('\n', "\n  ")
 }
 
 /// Octets on one line: what is not UTF-8 as `\xNN`, and every control character too.
@@ -38,7 +45,7 @@ fn escape(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
 }
 
 fn is_control(character: char) -> bool {
-    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    character.is_control() || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -57,5 +64,19 @@ mod tests {
             assert_eq!(escape_controls(text), escaped);
         }
         assert_eq!(shown(b"M\xfcller\n"), "M\\xFCller\\x0a");
+    }
+
+    #[test]
+    fn audit_d19_no_line_of_a_server_passes_for_a_message() {
+        for (text, message) in [
+            ("plain", "plain"),
+            ("a\r\nnote: b", "a\n  note: b"),
+            ("a\nnote: b\n\n", "a\n  note: b"),
+            ("a\rnote: b", "a\\x0dnote: b"),
+            ("a\u{2028}note: b", "a\\u{2028}note: b"),
+            ("a\u{85}\u{b}b", "a\\u{0085}\\x0bb"),
+        ] {
+            assert_eq!(as_message(text), message);
+        }
     }
 }

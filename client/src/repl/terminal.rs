@@ -19,7 +19,7 @@ use super::script::at_home;
 use super::settings;
 use super::state::State;
 use crate::cli::output::{Failure, Output};
-use crate::render::escape_controls;
+use crate::render::{as_message, escape_controls};
 
 /// How many lines are remembered.
 const MAX_HISTORY: usize = 1000;
@@ -135,7 +135,7 @@ impl Terminal {
 impl Person for Terminal {
     fn hears(&mut self, words: &str) {
         // Where nobody reads it, nobody will answer either.
-        let _ = writeln!(io::stderr(), "{}", escape_controls(words));
+        let _ = writeln!(io::stderr(), "{}", as_message(words));
     }
 
     fn answers(&mut self, prompt: &str, is_secret: bool) -> Option<String> {
