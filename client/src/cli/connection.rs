@@ -38,16 +38,18 @@ fn certificate(options: &Network) -> Result<Option<ClientCertificate>, Failure> 
     }
 }
 
-/// The proxy that the option names, else the environment.
+/// The proxy that the option names, for every server; else that of the environment, which also says for which servers there
+/// is none.
 fn proxy(options: &Network) -> Result<(Option<Proxy>, NoProxy), Failure> {
     let variable = |name: &str| env::var(name).ok();
-    let named = match options.proxy.as_deref() {
-        None => return Proxy::from_environment(variable).map_err(|error| usage(&error)),
-        Some("none" | "") => return Ok((None, NoProxy::none())),
-        Some(text) => text.parse().map_err(|error| usage(&error))?,
-    };
-    let exempt = ["no_proxy", "NO_PROXY"].into_iter().find_map(variable);
-    Ok((Some(named), NoProxy::new(&exempt.unwrap_or_default())))
+    match options.proxy.as_deref() {
+        None => Proxy::from_environment(variable).map_err(|error| usage(&error)),
+        Some("none" | "") => Ok((None, NoProxy::none())),
+        Some(text) => {
+            let named = text.parse().map_err(|error| usage(&error))?;
+            Ok((Some(named), NoProxy::none()))
+        }
+    }
 }
 
 /// What to say at Init: who one is, if the options tell. Runs the command that gives the password, if there is one.

@@ -55,8 +55,8 @@ pub(in crate::cli) struct Network {
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(in crate::cli) key: Option<PathBuf>,
 
-    /// Connect through a proxy: [http://|socks5://][user:password@]host[:port], or none. Without this, ALL_PROXY or
-    /// HTTPS_PROXY in the environment names it. NO_PROXY lists the hosts to reach without it.
+    /// Connect through a proxy, to every server: [http://|socks5://][user:password@]host[:port], or none. Without this,
+    /// ALL_PROXY or HTTPS_PROXY in the environment names the proxy, and NO_PROXY the hosts to reach without it.
     #[arg(long, value_name = "PROXY", hide_short_help = true)]
     pub(in crate::cli) proxy: Option<String>,
 }
