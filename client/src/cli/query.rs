@@ -8,7 +8,8 @@ use std::path::Path;
 use z3950_asn1::apdu::RpnQuery;
 use z3950_asn1::query::ccl::Bib;
 use z3950_asn1::query::cql::Properties;
-use z3950_asn1::query::{Dialects, Language, explain, tree};
+use z3950_asn1::query::names::Names;
+use z3950_asn1::query::{Dialects, Language, QueryError, explain, tree};
 
 use super::args::{self, Lang, Query, QueryText, Tables};
 use super::exit::Exit;
@@ -42,13 +43,12 @@ fn shown(
     output: &mut Output,
     show: impl Fn(&Dialects, &RpnQuery) -> Result<String, String>,
 ) -> Result<Exit, Failure> {
-    let dialects = dialects(&arguments.tables)?;
-    let text = arguments.text.as_encoded_bytes();
-    let read = read(&dialects, language(arguments.lang), text);
+    let reader = Reader::new(&arguments.language)?;
+    let read = reader.read(arguments.text.as_encoded_bytes());
     let Some(query) = said(read, output) else {
         return Ok(Exit::Usage);
     };
-    match show(&dialects, &query) {
+    match show(&reader.dialects, &query) {
         Ok(line) => {
             output.line(&line)?;
             Ok(Exit::Delivered)
@@ -85,40 +85,94 @@ impl Reader {
         })
     }
 
-    /// The query that a text asks for, and what is left out of it; or what is wrong with it.
-    pub(super) fn read(&self, text: &[u8]) -> Result<(RpnQuery, Option<&'static str>), String> {
-        let guessed = match text.trim_ascii_start().first() {
-            Some(b'@') => Lang::Pqf,
-            _ => Lang::Names,
+    /// The query that a text asks for, and what people should know of how it was read; or what is wrong with it.
+    pub(super) fn read(&self, text: &[u8]) -> Result<(RpnQuery, Option<String>), String> {
+        let text = std::str::from_utf8(text)
+            .map_err(|error| format!("octet {} of the query is not UTF-8", error.valid_up_to()))?;
+        let (language, text) = match self.lang {
+            Some(lang) => (language(lang), text),
+            None => guessed(text),
         };
-        let language = language(self.lang.unwrap_or(guessed));
-        read(&self.dialects, language, text)
+        let query = self
+            .dialects
+            .read(language, text)
+            .map_err(|error| pointed_out(&error, text))?;
+        Ok((query, remark(&self.dialects, language, text)))
     }
 }
 
-/// Reads a query; gives what is left out of it too, or what is wrong with it.
-fn read(
-    dialects: &Dialects,
-    language: Language,
-    text: &[u8],
-) -> Result<(RpnQuery, Option<&'static str>), String> {
-    let text = std::str::from_utf8(text)
-        .map_err(|error| format!("octet {} of the query is not UTF-8", error.valid_up_to()))?;
-    let query = dialects
-        .read(language, text)
-        .map_err(|error| format!("{error}\n{}", error.pointed_out(text).trim_end()))?;
-    let left_out = dialects.sorts(language, text).then_some(SORT_LEFT_OUT);
-    Ok((query, left_out))
+/// What is wrong with a query, and where in it.
+pub(crate) fn pointed_out(error: &QueryError, text: &str) -> String {
+    match text.trim().is_empty() {
+        true => "the query is empty".to_owned(),
+        false => format!("{error}\n{}", error.pointed_out(text).trim_end()),
+    }
 }
 
-/// A query that was read; says what is left out of it, or what is wrong with it.
-fn said(
-    read: Result<(RpnQuery, Option<&'static str>), String>,
-    output: &Output,
-) -> Option<RpnQuery> {
+/// The language of a text, and the text without the prefix that may name it; else it is PQF behind `@`, and words.
+pub(crate) fn guessed(text: &str) -> (Language, &str) {
+    prefixed(text).unwrap_or_else(|| match text.trim_ascii_start().starts_with('@') {
+        true => (Language::Pqf, text),
+        false => (Language::Names, text),
+    })
+}
+
+/// The language that a prefix such as `ccl:` names, and the text behind it.
+pub(crate) fn prefixed(text: &str) -> Option<(Language, &str)> {
+    let (name, rest) = text.split_once(':')?;
+    let language = Language::ALL
+        .into_iter()
+        .find(|language| language.name().eq_ignore_ascii_case(name.trim_start()))?;
+    Some((language, rest.trim_start()))
+}
+
+/// What people should know of how a query was read.
+pub(crate) fn remark(dialects: &Dialects, language: Language, text: &str) -> Option<String> {
+    match language {
+        Language::Names => misread(text),
+        _ => dialects
+            .sorts(language, text)
+            .then(|| SORT_LEFT_OUT.to_owned()),
+    }
+}
+
+/// The first word that looks as if it was meant in another language than that of words: `ti=war`, `@attr`.
+fn misread(text: &str) -> Option<String> {
+    let is_index = |name: &str| Names::default().attributes(name).is_ok();
+    // What stands within quotes is meant as it is.
+    for part in text.split('"').step_by(2) {
+        let words =
+            part.split(|character: char| character.is_whitespace() || "()".contains(character));
+        let mut before = "";
+        for word in words.filter(|word| !word.is_empty()) {
+            if ["@attr", "@and", "@or", "@not"].contains(&word) {
+                return Some(format!(
+                    "{word} is searched for as a word: a query in PQF begins with @, or with the prefix pqf:"
+                ));
+            }
+            let end = word.find(['=', '<', '>']);
+            if let Some((name, rest)) = end.and_then(|end| word.split_at_checked(end)) {
+                let name = if name.is_empty() { before } else { name };
+                let index = name.rsplit('.').next().unwrap_or_default();
+                if is_index(index) {
+                    let term = rest.trim_start_matches(['=', '<', '>']);
+                    return Some(format!(
+                        "{word} is searched for as a word: {index}:{term} searches the index {index}, and the prefix ccl: \
+                         reads a query in CCL"
+                    ));
+                }
+            }
+            before = word;
+        }
+    }
+    None
+}
+
+/// A query that was read; says how, or what is wrong with it.
+fn said(read: Result<(RpnQuery, Option<String>), String>, output: &Output) -> Option<RpnQuery> {
     match read {
-        Ok((query, left_out)) => {
-            left_out.inspect(|words| output.note(words));
+        Ok((query, remark)) => {
+            remark.inspect(|words| output.note(words));
             Some(query)
         }
         Err(words) => {
@@ -165,5 +219,67 @@ fn unusable(path: &Path, error: &impl ToString) -> Failure {
     Failure::Input {
         path: path.display().to_string(),
         error: error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn audit_d16_words_of_another_language_are_remarked() {
+        for (text, words) in [
+            (
+                "ti=war",
+                "ti=war is searched for as a word: ti:war searches",
+            ),
+            (
+                "dog title=war",
+                "title=war is searched for as a word: title:war",
+            ),
+            (
+                "ti=\"war and peace\"",
+                "ti= is searched for as a word: ti: searches",
+            ),
+            ("(ti = war)", "= is searched for as a word: ti: searches"),
+            (
+                "dc.title=war",
+                "dc.title=war is searched for as a word: title:war",
+            ),
+            (
+                "date>1900",
+                "date>1900 is searched for as a word: date:1900",
+            ),
+            ("war @attr 1=4 x", "@attr is searched for as a word"),
+            ("ti:war au:tolstoy", ""),
+            ("e=mc2", ""),
+            ("\"ti=war\"", ""),
+            ("a = b", ""),
+            ("war and peace", ""),
+        ] {
+            let remark = remark(&Dialects::default(), Language::Names, text);
+            match words {
+                "" => assert_eq!(remark, None, "{text}"),
+                words => assert!(
+                    remark
+                        .as_deref()
+                        .is_some_and(|remark| remark.starts_with(words)),
+                    "{text}: {remark:?}"
+                ),
+            }
+        }
+    }
+
+    #[test]
+    fn a_prefix_names_the_language() {
+        for (text, language) in [
+            ("@attr 1=4 war", Language::Pqf),
+            (" @attr 1=4 war", Language::Pqf),
+            ("ti:war", Language::Names),
+            ("CCL: ti=war", Language::Ccl),
+            ("cql:title=war", Language::Cql),
+        ] {
+            assert_eq!(guessed(text).0, language, "{text}");
+        }
     }
 }

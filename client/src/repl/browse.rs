@@ -9,8 +9,8 @@ use super::query::QueryType;
 use super::search::{recode_term, say_diagnostics, term_text};
 use super::state::{Scanned, State};
 use super::waiting::request;
-use crate::cli::Exit;
 use crate::cli::output::Output;
+use crate::cli::{Exit, pointed_out};
 use crate::error::Diagnostics;
 use crate::service::scan::{ScanOptions, ScanResult};
 use crate::session::Session;
@@ -65,9 +65,10 @@ impl State {
             }
             _ => text,
         };
-        let mut query = self.dialects.read(language, text).map_err(|error| {
-            Stop::wrong(format!("{error}\n{}", error.pointed_out(text).trim_end()))
-        })?;
+        let mut query = self
+            .dialects
+            .read(language, text)
+            .map_err(|error| Stop::wrong(pointed_out(&error, text)))?;
         if let Some(profile) = self.profile() {
             profile.attributes.lay_under(&mut query);
         }

@@ -6,6 +6,8 @@ use z3950_asn1::oid::CQL;
 use z3950_asn1::query::{Dialects, Language, QueryError};
 use z3950_asn1::types::{Any, InternationalString};
 
+use crate::cli;
+
 /// How the text of `find` is taken, by the names of yaz-client's `querytype`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum QueryType {
@@ -83,27 +85,22 @@ pub(super) fn read<'a>(
         .map_err(|error| Refused { error, text })
 }
 
-/// Whether [`read`] leaves out what the text says of sorting.
-pub(super) fn leaves_sorting_out(query_type: QueryType, dialects: &Dialects, text: &str) -> bool {
+/// What people should know of how [`read`] takes a text.
+pub(super) fn remark(query_type: QueryType, dialects: &Dialects, text: &str) -> Option<String> {
     match meant(query_type, text) {
-        (QueryType::Rpn(language), text) => dialects.sorts(language, text),
-        _ => false,
+        (QueryType::Rpn(language), text) => cli::remark(dialects, language, text),
+        (QueryType::Auto, text) if !text.starts_with('@') => {
+            cli::remark(dialects, Language::Names, text)
+        }
+        _ => None,
     }
 }
 
 fn meant(query_type: QueryType, text: &str) -> (QueryType, &str) {
-    match prefixed(text) {
+    match cli::prefixed(text) {
         Some((language, rest)) => (QueryType::Rpn(language), rest),
         None => (query_type, text),
     }
-}
-
-fn prefixed(text: &str) -> Option<(Language, &str)> {
-    let (name, rest) = text.split_once(':')?;
-    let language = Language::ALL
-        .into_iter()
-        .find(|language| language.name().eq_ignore_ascii_case(name))?;
-    Some((language, rest.trim_start()))
 }
 
 /// CQL as YAZ sends it: one InternationalString, or its octets alone where BER has no room for it.

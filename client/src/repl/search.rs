@@ -13,9 +13,10 @@ use super::query;
 use super::state::State;
 use super::waiting::{Request, request};
 use crate::cli::output::{Failure, Output};
-use crate::cli::{Exit, SORT_LEFT_OUT};
+use crate::cli::{Exit, pointed_out};
 use crate::error::Diagnostics;
 use crate::profile::Profile;
+use crate::render::shown;
 use crate::service::delete::{Delete, DeleteResult};
 use crate::service::search::{DEFAULT_RESULT_SET, SearchOptions, SearchResult};
 use crate::service::sort::{SortOptions, SortResult, key_by_attributes, key_by_field};
@@ -78,13 +79,10 @@ impl State {
     /// The query of a text, its terms in the character set of the settings.
     fn query(&self, text: &str, output: &Output) -> Result<Query, Stop> {
         let query_type = self.settings.query_type;
-        let mut query = query::read(query_type, &self.dialects, text).map_err(
-            |query::Refused { error, text }| {
-                Stop::wrong(format!("{error}\n{}", error.pointed_out(text).trim_end()))
-            },
-        )?;
-        if query::leaves_sorting_out(query_type, &self.dialects, text) {
-            output.note(SORT_LEFT_OUT);
+        let mut query = query::read(query_type, &self.dialects, text)
+            .map_err(|query::Refused { error, text }| Stop::wrong(pointed_out(&error, text)))?;
+        if let Some(words) = query::remark(query_type, &self.dialects, text) {
+            output.note(&words);
         }
         if let Query::Type1(rpn) = &mut query {
             if let Some(profile) = self.profile() {
@@ -160,7 +158,7 @@ impl State {
         }
         output.line(&format!("deleted: {}", result.status))?;
         for set in &result.sets {
-            let name = set.id.0.to_string_lossy();
+            let name = shown(set.id.0.as_bytes());
             output.line(&format!("  {name}: {}", set.status))?;
         }
         if let Some(message) = &result.message {

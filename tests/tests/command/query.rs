@@ -79,16 +79,16 @@ fn faults_are_pointed_out() {
         &["to-pqf", "@and ü @attr 1 x"],
         &[
             "error: attribute set \"1\" is not known at octet 14 of the query",
-            "@and ü @attr 1 x",
-            "             ^",
+            "  @and ü @attr 1 x",
+            "               ^",
         ],
     );
     refused(
         &["parse", "@attr gisl 1=4 x"],
         &[
             "error: attribute set \"gisl\" is not known; did you mean GILS? at octet 6 of the query",
-            "@attr gisl 1=4 x",
-            "      ^",
+            "  @attr gisl 1=4 x",
+            "        ^",
         ],
     );
     for (language, text) in [
@@ -100,18 +100,22 @@ fn faults_are_pointed_out() {
         assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{text}");
         let lines: Vec<&str> = ran.stderr.lines().collect();
         assert!(lines[0].contains(" at octet "), "{lines:?}");
-        assert_eq!(lines[1].trim_end(), text.trim_end());
+        assert_eq!(lines[1].trim(), text.trim_end());
         assert_eq!(lines[2].trim_start(), "^");
     }
 }
 
 #[test]
 fn odd_octets_are_data_or_refused() {
-    check(&["to-pqf", "a\tb"], &["a\\x09b"]);
-    check(&["to-pqf", "a\u{1b}[2J"], &["a\\x1B[2J"]);
-    check(&["to-pqf", "{a\"b}"], &["a\\\"b"]);
-    check(&["to-pqf", "-5"], &["-5"]);
-    check(&["to-pqf", "M\\xFCller"], &["M\\xFCller"]);
+    for (text, pqf) in [
+        ("a\tb", "a\\x09b"),
+        ("a\u{1b}[2J", "a\\x1B[2J"),
+        ("{a\"b}", "a\\\"b"),
+        ("-5", "-5"),
+        ("M\\xFCller", "M\\xFCller"),
+    ] {
+        check(&["to-pqf", "--lang", "pqf", text], &[pqf]);
+    }
     let not_text = OsString::from_vec(b"caf\xe9".to_vec());
     let ran = z3950(["query".into(), "to-pqf".into(), not_text]);
     assert_eq!(ran.stderr, "error: octet 3 of the query is not UTF-8\n");
@@ -218,9 +222,9 @@ fn the_prompt_refuses_what_is_no_query() {
         (
             "find @and a",
             2,
-            "an operand is missing at octet 6 of the query\n@and a\n      ^",
+            "an operand is missing at octet 6 of the query\n  @and a\n        ^",
         ),
-        ("find pqf: @and a", 2, "\n@and a\n      ^"),
+        ("find pqf: @and a", 2, "\n  @and a\n        ^"),
         (
             "querytype prefix\nfind war peace",
             2,
