@@ -93,7 +93,9 @@ pub enum TargetError {
         error: UrlError,
     },
     /// A scheme of another protocol.
-    #[error("{0}: is not spoken here, only Z39.50 over tcp:, ssl: and unix:")]
+    #[error(
+        "{0}: is no scheme of Z39.50: a target begins with z39.50s://, tcp:, ssl: or unix:, or with its host"
+    )]
     Scheme(String),
     /// `tcp://` and `ssl://` are written without slashes.
     #[error("write {0} without the slashes behind the colon")]
@@ -120,7 +122,10 @@ impl FromStr for Target {
         }
         let (scheme, rest) = match text.split_once(':') {
             Some((scheme, rest)) if SCHEMES.contains(&scheme) => (scheme, rest),
-            _ => ("tcp", text),
+            _ => match text.split_once("://") {
+                Some((scheme, _)) => return Err(TargetError::Scheme(redacted(scheme))),
+                None => ("tcp", text),
+            },
         };
         match scheme {
             "http" | "https" => Err(TargetError::Scheme(scheme.to_owned())),
@@ -131,7 +136,7 @@ impl FromStr for Target {
                 Ok(Self { proxy, ..target })
             }
             "unix" => Ok(unix(rest)),
-            _ if rest.starts_with("//") => Err(TargetError::Slashes(text.to_owned())),
+            _ if rest.starts_with("//") => Err(TargetError::Slashes(redacted(text))),
             "ssl" => internet(text, rest, Endpoint::Tls),
             _ => internet(text, rest, Endpoint::Tcp),
         }
@@ -189,8 +194,50 @@ fn databases(names: &str) -> Vec<DatabaseName> {
 
 fn malformed(text: &str, error: UrlError) -> TargetError {
     TargetError::Malformed {
-        text: text.to_owned(),
+        text: redacted(text),
         error,
+    }
+}
+
+/// A text that is a target or was meant to be one, as messages show it: without user and password.
+pub(crate) fn redacted(text: &str) -> String {
+    if let Some((proxy, target)) = text
+        .strip_prefix("connect:")
+        .and_then(|rest| rest.split_once(','))
+    {
+        return format!("connect:{},{}", redacted(proxy), redacted(target));
+    }
+    let (scheme, rest) = match text.split_once(':') {
+        Some(("unix" | "mailto" | "news" | "mid" | "cid", _)) => return text.to_owned(),
+        _ => match text.find("//") {
+            Some(slashes) => text.split_at(slashes + 2),
+            None => SCHEMES
+                .iter()
+                .filter_map(|scheme| text.strip_prefix(scheme)?.strip_prefix(':'))
+                .map(|rest| text.split_at(text.len() - rest.len()))
+                .next()
+                .unwrap_or(("", text)),
+        },
+    };
+    let authority = rest.split('/').next().unwrap_or_default();
+    let is_port = |text: &str| {
+        text.bytes()
+            .all(|octet| octet.is_ascii_digit() || octet == b']')
+    };
+    let at = match authority.rfind('@') {
+        // A slash may be part of a password that is not escaped.
+        None if authority
+            .rsplit_once(':')
+            .is_some_and(|(_, port)| !is_port(port)) =>
+        {
+            rest.rfind('@')
+        }
+        at => at,
+    };
+    // `@:2100` is this machine.
+    match at.filter(|at| *at > 0).and_then(|at| rest.get(at..)) {
+        Some(place) => format!("{scheme}<redacted>{place}"),
+        None => text.to_owned(),
     }
 }
 
@@ -232,11 +279,15 @@ mod tests {
             ),
             (
                 "http://lib.example/sru",
-                "http: is not spoken here, only Z39.50 over tcp:, ssl: and unix:",
+                "http: is no scheme of Z39.50: a target begins with z39.50s://, tcp:, ssl: or unix:, or with its host",
             ),
             (
                 "connect:proxy.example",
                 "a connect: target is written connect:proxy:port,target",
+            ),
+            (
+                "z3950s://lib.example/",
+                "z3950s: is no scheme of Z39.50: a target begins with z39.50s://, tcp:, ssl: or unix:, or with its host",
             ),
             ("lib.example:x", "lib.example:x is no target"),
             ("lib example", "lib example is no target"),
@@ -246,9 +297,38 @@ mod tests {
                 .map_or_else(|error| error.to_string(), |target| target.to_string());
             assert_eq!(found, shown, "{text}");
         }
+        let leaking = "u:secret@lib.example/b".parse::<Target>();
+        assert_eq!(
+            leaking.expect_err("no target").to_string(),
+            "<redacted>@lib.example/b is no target"
+        );
         let through: Target = "connect:u:p@proxy.example,lib.example"
             .parse()
             .expect("a target");
         assert_eq!(through.proxy.as_deref(), Some("u:p@proxy.example"));
+    }
+
+    #[test]
+    fn audit_d18_messages_never_show_credentials() {
+        for (text, shown) in [
+            ("u:pw@h/db", "<redacted>@h/db"),
+            ("u@h:210/db", "<redacted>@h:210/db"),
+            ("ssl:u:pw@h:9/db", "ssl:<redacted>@h:9/db"),
+            ("tcp://u:pw@h", "tcp://<redacted>@h"),
+            ("z39.50s://u:p@w@h/db?x@y", "z39.50s://<redacted>@h/db?x@y"),
+            ("u:p/w@h/db", "<redacted>@h/db"),
+            (
+                "connect:u:pw@p.example:80,u2:pw2@h/db",
+                "connect:<redacted>@p.example:80,<redacted>@h/db",
+            ),
+            ("connect:u:pw@p.example", "connect:<redacted>@p.example"),
+            ("@:2100/db", "@:2100/db"),
+            ("unix:/run/a@b", "unix:/run/a@b"),
+            ("h:210/db@x", "h:210/db@x"),
+            ("[::1]/db@x", "[::1]/db@x"),
+            ("h/db", "h/db"),
+        ] {
+            assert_eq!(redacted(text), shown, "{text}");
+        }
     }
 }

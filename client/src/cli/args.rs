@@ -10,14 +10,16 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::error::ErrorKind;
-use clap::{ArgMatches, Args, ColorChoice, FromArgMatches, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ArgMatches, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use z3950_asn1::charset::Charset;
 
 use super::convert::Convert;
 use super::{exit, help};
 use crate::plan::{Hints, Strategy};
+use crate::profile::Profiles;
 use crate::render::Format;
+use crate::target::{Target, redacted};
 use crate::url::{GopherUrl, Kind, classify};
 
 pub(super) use self::connection::{Connection, Identity, Known, Network};
@@ -244,12 +246,8 @@ pub(super) struct QueryText {
     #[arg(value_name = "TEXT", allow_negative_numbers = true)]
     pub(super) text: OsString,
 
-    /// The language that the query is written in.
-    #[arg(long, value_enum, default_value_t)]
-    pub(super) lang: Lang,
-
     #[command(flatten)]
-    pub(super) tables: Tables,
+    pub(super) language: Language,
 }
 
 /// The tables by which CQL and CCL are read.
@@ -314,6 +312,7 @@ impl Cli {
             ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 help::answer(arguments).unwrap_or(error)
             }
+            ErrorKind::InvalidSubcommand => target_alone(&error).unwrap_or(error),
             _ => error,
         })
     }
@@ -359,6 +358,26 @@ const ALONE: [(&str, Options, Taken); 4] = [
         Scan::from_arg_matches_mut(given).map(|scan| Command::Scan(Box::new(scan)))
     }),
 ];
+
+/// What to say where a target stands in the place of a command.
+fn target_alone(error: &clap::Error) -> Option<clap::Error> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let name = redacted(word);
+    let is_named = || Profiles::built_in().named(word).is_some();
+    let is_place = || word.contains(['.', '/', ':', '@']) && word.parse::<Target>().is_ok();
+    let message = match is_named() || is_place() {
+        true => format!(
+            "{name} is a target and no command: `z3950 search {name} QUERY` searches it, `z3950 open {name}` opens a session \
+             with it, and `z3950 get URL` retrieves a record"
+        ),
+        // What clap says would show a password.
+        false if name != *word => format!("{name} is no command"),
+        false => return None,
+    };
+    Some(Cli::command().error(ErrorKind::InvalidSubcommand, message))
+}
 
 /// `get` or `open`, if a URL comes before any name of a command.
 fn implied_command(arguments: &[OsString]) -> Option<&'static str> {

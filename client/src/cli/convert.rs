@@ -41,6 +41,7 @@ pub(super) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
         sink: Sink::new(arguments),
         progress: Progress::new(),
         read: 0,
+        whole: 0,
         faulty: 0,
     };
     let mut result = Ok(());
@@ -78,6 +79,8 @@ struct Run<'a> {
     progress: Progress,
     /// Records read from all files.
     read: u64,
+    /// Those of them that are whole, or could be repaired.
+    whole: u64,
     /// Records that were left out, or that a check found wrong.
     faulty: u64,
 }
@@ -95,6 +98,7 @@ impl Run<'_> {
                     .map_err(unread)?
             }
         };
+        let before = (self.read, self.whole);
         while !self.is_done() {
             let Some(found) = reader.next() else {
                 break;
@@ -105,6 +109,21 @@ impl Run<'_> {
             if self.read > self.arguments.offset {
                 self.record(&source.name, found)?;
             }
+        }
+        if self.read > before.0.max(self.arguments.offset) && self.whole == before.1 {
+            let form = match reader.form() {
+                InputForm::Marc => "ISO 2709",
+                InputForm::MarcXml => "MARCXML",
+                InputForm::Json => "MARC-in-JSON",
+                InputForm::Mrk => "mrk",
+                InputForm::Line => "lines",
+                _ => "this form",
+            };
+            self.progress.clear();
+            self.output.error(&format!(
+                "{}: nothing in it can be read as a record in {form}; --from names another form",
+                source.name
+            ));
         }
         Ok(())
     }
@@ -124,7 +143,10 @@ impl Run<'_> {
         };
         let mut notes = found.notes;
         let record = match found.record {
-            Ok(record) => record,
+            Ok(record) => {
+                self.whole += 1;
+                record
+            }
             Err(damage) => {
                 notes.push(damage);
                 return self.left_out(&place, &notes);

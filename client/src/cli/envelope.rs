@@ -100,7 +100,7 @@ impl Envelope {
         match failure {
             Unanswered::Query(_) => self.outcome(OutcomeName::NotSent, &message),
             Unanswered::Credentials(_) => self.outcome(OutcomeName::NoCredentials, &message),
-            Unanswered::Session(error) => self
+            Unanswered::Session(error) | Unanswered::Unresolved(error, _) => self
                 .outcome(name(error), &message)
                 .diagnosed(error.diagnostics()),
         }

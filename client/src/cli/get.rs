@@ -9,7 +9,7 @@ use super::batch::{Job, Writing, refused, run_all};
 use super::envelope::Envelope;
 use super::exit::Exit;
 use super::output::{Failure, Output};
-use super::url::{mode, named};
+use super::url::{mode, named, redacted};
 use super::{
     Interrupt, client, connection, explain_outcome, fallback, gopher, plan_options, timeouts,
 };
@@ -115,7 +115,7 @@ impl Retriever {
             return Err(format!("{url} leads to no record; use: z3950 get {url}"));
         }
         let url = Z3950Url::parse(text, self.mode)
-            .map_err(|error| format!("{}: {error}", named(text)))?;
+            .map_err(|error| format!("{}: {error}", redacted(text)))?;
         if url.kind() == Kind::Session {
             return Err(format!("{url} opens a session; use: z3950 open {url}"));
         }

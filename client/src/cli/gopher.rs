@@ -14,13 +14,13 @@ use super::args::Get;
 use super::exit::Exit;
 use super::input::Lines;
 use super::output::{Failure, Output};
-use super::url::mode;
+use super::url::{mode, redacted};
 use super::{connection, explain, timeouts};
 use crate::gopher::{
     self, Attributes, Body, GopherError, GopherOptions, GopherPlanError, MAX_REPLY, MenuItem,
     Question, QuestionKind, Reply,
 };
-use crate::render::{Format, shown};
+use crate::render::Format;
 use crate::target::Endpoint;
 use crate::transport::{Connect, Routes};
 use crate::url::{GopherBuildError, GopherUrl, PlusWire};
@@ -67,7 +67,7 @@ pub(super) async fn get(
     let url = match GopherUrl::parse(text.as_encoded_bytes(), mode(arguments.execution.strict)) {
         Ok(url) => url,
         Err(error) => {
-            output.error(&format!("{}: {error}", shown(text.as_encoded_bytes())));
+            output.error(&format!("{}: {error}", redacted(text.as_encoded_bytes())));
             return Ok(Exit::Usage);
         }
     };

@@ -37,8 +37,9 @@ mod url;
 pub(crate) use exit::Exit;
 pub(crate) use fallback::told;
 pub(crate) use interrupt::{Interrupt, Stopped};
-pub(crate) use query::SORT_LEFT_OUT;
+pub(crate) use query::{pointed_out, prefixed, remark};
 pub(crate) use report::{chain, explain, explain_outcome};
+pub(crate) use target::{did_you_mean, is_unresolved};
 pub(crate) use task::lines as task_lines;
 pub(crate) use url::read as read_url;
 

@@ -1,6 +1,8 @@
 //! `z3950 search`: queries at one or several targets at once, each isolated from what becomes of the others
 //! (Z39.50-2003 §3.2.2, §3.2.3, §3.2.7).
 
+use std::ffi::OsString;
+
 use futures_util::StreamExt;
 use z3950_asn1::apdu::{Query, RpnQuery, SortKeySpec, SortRelation};
 use z3950_asn1::query::names::Names;
@@ -23,6 +25,7 @@ use crate::retrieve::OutcomeName;
 use crate::service::records::ResultRecord;
 use crate::service::search::SearchOptions;
 use crate::service::sort::key_by_attributes;
+use crate::target::redacted;
 
 /// How many records to ask for at once where the profile does not say.
 const CHUNK: u64 = 20;
@@ -51,9 +54,12 @@ pub(super) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     let reach = Reach::new(&arguments.connection).await?;
     let mut exit = Exit::Delivered;
     let mut places = Vec::new();
-    for text in targets {
+    for (index, text) in targets.iter().enumerate() {
         match reach.place(text, &arguments.asked.databases, output) {
-            Some(place) => places.push(Spot::new(arguments, place)),
+            Some(mut place) => {
+                place.hint = hint(&reach, &arguments.words, index);
+                places.push(Spot::new(arguments, place));
+            }
             None => exit = exit.and(Exit::Usage),
         }
     }
@@ -87,6 +93,30 @@ pub(super) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     // Ctrl-C while the sessions are closed only ends them sooner.
     let _ = Interrupt.or(reach.close()).await;
     Ok(exit.and(ran?))
+}
+
+/// What may have been meant where the word at `index` turns out to be no target: the query was not quoted, or stands before
+/// the target.
+fn hint(reach: &Reach, words: &[OsString], index: usize) -> Option<String> {
+    let words: Option<Vec<&str>> = words.iter().map(|word| word.to_str()).collect();
+    let words = words?;
+    let word = *words.get(index)?;
+    if reach.is_target(word) {
+        return None;
+    }
+    let mut later = words.iter().skip(index + 1);
+    if let Some(target) = later.find(|word| reach.is_target(word)) {
+        let target = redacted(target);
+        return Some(format!(
+            "targets come before the query: z3950 search {target} '{word}'"
+        ));
+    }
+    let first = index.checked_sub(1).and_then(|_| words.first())?;
+    let query = words.get(index..)?.join(" ");
+    Some(format!(
+        "a query of several words is quoted: z3950 search {} '{query}'",
+        redacted(first)
+    ))
 }
 
 /// A target, and how to search there.
@@ -136,9 +166,9 @@ impl Work for Searcher {
             false => spot.place.to_string(),
         };
         let query = match self.reader.read(&ask.input) {
-            Ok((query, left_out)) => {
-                if let Some(words) = left_out.filter(|_| ask.target == 0) {
-                    records.send(Words::Note(words.to_owned())).await;
+            Ok((query, remark)) => {
+                if let Some(words) = remark.filter(|_| ask.target == 0) {
+                    records.send(Words::Note(words)).await;
                 }
                 query
             }

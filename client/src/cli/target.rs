@@ -13,13 +13,15 @@ use super::output::{Failure, Output};
 use super::{client, connection, explain, timeouts};
 use crate::TargetLimits;
 use crate::client::{Client, ClientOptions, Lease};
-use crate::error::Error;
+use crate::error::{Cause, Error, Phase};
 use crate::profile::{CredentialsError, Profiles, Resolved};
 use crate::render::shown;
 use crate::service::init::InitOptions;
 use crate::service::present::PresentOptions;
 use crate::service::search::SearchOptions;
 use crate::session::{Session, SessionOptions};
+use crate::target::redacted;
+use crate::url::Host;
 
 /// What is searched where neither target nor profile names a database.
 const DEFAULT_DATABASE: &str = "Default";
@@ -34,10 +36,12 @@ pub(super) struct Reach {
 
 /// A target of the command line.
 pub(super) struct Place {
-    /// As it was written.
+    /// As it was written, but for user and password.
     pub(super) text: String,
     /// What it means.
     pub(super) resolved: Resolved,
+    /// What may be meant by the text where no server has that name.
+    pub(super) hint: Option<String>,
 }
 
 /// Why there is no answer.
@@ -48,6 +52,8 @@ pub(super) enum Unanswered {
     Credentials(CredentialsError),
     /// What the server said, or what came in the way.
     Session(Error),
+    /// The server's name has no address; and what may have been meant.
+    Unresolved(Error, String),
 }
 
 impl Reach {
@@ -86,7 +92,11 @@ impl Reach {
         if resolved.databases.is_empty() {
             resolved.databases = vec![DEFAULT_DATABASE.into()];
         }
-        Some(Place { text, resolved })
+        Some(Place {
+            text: redacted(&text),
+            resolved,
+            hint: None,
+        })
     }
 
     /// What is said at Init, but for what profiles add.
@@ -111,7 +121,7 @@ impl Reach {
             endpoint, proxy, ..
         } = &place.resolved;
         let session = self.client.connect(endpoint, proxy.as_deref(), &options);
-        Ok(session.await?)
+        session.await.map_err(|error| self.unanswered(place, error))
     }
 
     /// Borrows a session there, within what the profile says that the server bears.
@@ -127,7 +137,27 @@ impl Reach {
         let lease = self
             .client
             .lease(endpoint, proxy.as_deref(), &options, &limits);
-        Ok(lease.await?)
+        lease.await.map_err(|error| self.unanswered(place, error))
+    }
+
+    fn unanswered(&self, place: &Place, error: Error) -> Unanswered {
+        let hint = match is_unresolved(&error) {
+            true => place
+                .hint
+                .clone()
+                .or_else(|| did_you_mean(&self.profiles, &place.resolved.endpoint.host())),
+            false => None,
+        };
+        match hint {
+            Some(hint) => Unanswered::Unresolved(error, hint),
+            None => error.into(),
+        }
+    }
+
+    /// Whether a word looks like a target: a profile has its name, or it has what sets a host off from a word.
+    pub(super) fn is_target(&self, word: &str) -> bool {
+        let has_mark = word.contains(['.', '/', ':']) && !word.contains(char::is_whitespace);
+        self.profiles.named(word).is_some() || (has_mark && self.profiles.resolve(word).is_ok())
     }
 
     /// Closes the sessions that nobody uses any more.
@@ -148,6 +178,26 @@ impl Reach {
         }
         Ok(options)
     }
+}
+
+/// Whether a server's name has no address.
+pub(crate) fn is_unresolved(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Unavailable {
+            phase: Phase::Resolve,
+            cause: Cause::Dns(_)
+        }
+    )
+}
+
+/// Names the profile that may have been meant by the name of a host.
+pub(crate) fn did_you_mean(profiles: &Profiles, host: &Host) -> Option<String> {
+    let (name, entry) = profiles.nearest(&host.to_string())?;
+    Some(match &entry.profile.title {
+        Some(title) => format!("did you mean {name} ({title})?"),
+        None => format!("did you mean {name}?"),
+    })
 }
 
 impl Place {
@@ -241,6 +291,10 @@ impl Unanswered {
             Self::Query(reason) => (Exit::Usage, reason.clone()),
             Self::Credentials(error) => (Exit::Usage, super::report::chain(error)),
             Self::Session(error) => explain(error),
+            Self::Unresolved(error, hint) => {
+                let words = super::report::chain(error);
+                (Exit::Transport, format!("{words}; {hint}"))
+            }
         }
     }
 }

@@ -16,7 +16,7 @@ use super::{Interrupt, connection};
 use crate::profile::{Attribute, Credentials, Entry, Origin, Profile, ProfileError, Profiles};
 use crate::retrieve::OutcomeName;
 use crate::session::Session;
-use crate::target::{Endpoint, Target};
+use crate::target::{Endpoint, Target, redacted};
 
 pub(super) async fn run(command: &Targets, output: &mut Output) -> Result<Exit, Failure> {
     match command {
@@ -83,7 +83,7 @@ fn show(arguments: &Show, output: &mut Output) -> Result<Exit, Failure> {
             .as_deref()
             .and_then(|name| profiles.named(name));
         let Some((name, entry)) = entry else {
-            output.error(&format!("{text} has no profile"));
+            output.error(&format!("{} has no profile", redacted(&text)));
             exit = exit.and(Exit::NoMatch);
             continue;
         };

@@ -14,6 +14,7 @@ use super::args::{Build, Texts, Url};
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use crate::render::shown;
+use crate::target;
 use crate::url::{self, Host, Locator, Mode, Octets, UrlError, Z3950Url};
 
 pub(super) fn run(command: &Url, output: &mut Output) -> Result<Exit, Failure> {
@@ -31,7 +32,7 @@ pub(super) fn run(command: &Url, output: &mut Output) -> Result<Exit, Failure> {
 /// Reads a URL that a command is to carry out; says what is wrong with it if it is none.
 pub(crate) fn read(text: &[u8], mode: Mode, output: &Output) -> Option<Z3950Url> {
     Z3950Url::parse(text, mode)
-        .inspect_err(|error| output.error(&format!("{}: {error}", named(text))))
+        .inspect_err(|error| output.error(&format!("{}: {error}", redacted(text))))
         .ok()
 }
 
@@ -46,6 +47,11 @@ pub(super) fn named(text: &[u8]) -> String {
         Some(behind) => format!("{scheme}//<redacted>{behind}"),
         None => shown,
     }
+}
+
+/// A text that was to be a URL, as a message may show it.
+pub(super) fn redacted(text: &[u8]) -> String {
+    target::redacted(&shown(text.trim_ascii()))
 }
 
 pub(super) fn mode(strict: bool) -> Mode {
@@ -76,7 +82,7 @@ fn refuse(
     if json {
         output.line(&refusal(error).to_string())?;
     } else {
-        output.error(&format!("{}: {error}", named(text.as_encoded_bytes())));
+        output.error(&format!("{}: {error}", redacted(text.as_encoded_bytes())));
     }
     Ok(Exit::Usage)
 }
@@ -197,7 +203,7 @@ fn build(parts: &Build, output: &mut Output) -> Result<Exit, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::named;
+    use super::{named, redacted};
 
     #[test]
     fn messages_never_show_credentials() {
@@ -209,6 +215,7 @@ mod tests {
             ("no url", "no url"),
         ] {
             assert_eq!(named(text.as_bytes()), shown);
+            assert_eq!(redacted(text.as_bytes()), shown);
         }
     }
 }

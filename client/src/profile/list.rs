@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use etcetera::{BaseStrategy, choose_base_strategy};
 use serde::Deserialize;
 use z3950_asn1::apdu::DatabaseName;
+use z3950_asn1::query::nearest;
 
 use super::Profile;
 use crate::target::{Endpoint, Target, TargetError};
@@ -275,6 +276,20 @@ impl Profiles {
         }
     }
 
+    /// The profile that may have been meant by a name that none has: its name is much like it, or a word of its
+    /// title.
+    pub fn nearest(&self, name: &str) -> Option<(&str, &Entry)> {
+        let all = self.all();
+        let by_name = nearest(name, all.keys().map(String::as_str));
+        let found = by_name.and_then(|found| all.get_key_value(found));
+        let found = found.or_else(|| {
+            let nearest = nearest(name, all.values().flat_map(title_words))?;
+            let mut entries = all.iter();
+            entries.find(|(_, entry)| title_words(entry).any(|word| word == nearest))
+        });
+        found.map(|(name, entry)| (name.as_str(), entry))
+    }
+
     /// All profiles by name, in alphabetical order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
         let entries = self.all().iter();
@@ -290,6 +305,13 @@ fn entries(
         let origin = origin.clone();
         (name, Entry { profile, origin })
     })
+}
+
+/// The words of a title that tell it from others.
+fn title_words(entry: &Entry) -> impl Iterator<Item = &str> {
+    let title = entry.profile.title.as_deref().unwrap_or_default();
+    let words = title.split(|character: char| !character.is_alphanumeric());
+    words.filter(|word| word.chars().count() > 4)
 }
 
 fn databases(profile: &Profile) -> Vec<DatabaseName> {
@@ -373,6 +395,21 @@ mod tests {
                 Err(error) => error.to_string(),
             };
             assert_eq!(shown, found, "{text}");
+        }
+    }
+
+    #[test]
+    fn audit_d15_a_name_that_is_not_known_has_a_neighbour() {
+        let profiles = Profiles::built_in();
+        for (name, found) in [
+            ("congres", Some("loc")),
+            ("locs", Some("loc")),
+            ("sudok", Some("sudoc")),
+            ("x", None),
+            ("nowhere.example", None),
+        ] {
+            let nearest = profiles.nearest(name).map(|(name, _)| name);
+            assert_eq!(nearest, found, "{name}");
         }
     }
 

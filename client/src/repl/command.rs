@@ -10,6 +10,7 @@ use super::table::{OURS, YAZ};
 use crate::cli::output::{Failure, Output};
 use crate::cli::{Exit, explain};
 use crate::error::Error;
+use crate::target::redacted;
 
 /// How a command ended.
 pub(super) type Answer = Result<Exit, Stop>;
@@ -146,7 +147,11 @@ pub(super) fn is_secret(line: &str) -> bool {
     let Some((name, arguments)) = split(line) else {
         return false;
     };
-    match entry(name).map_or("", |entry| entry.name) {
+    let Some(entry) = entry(name) else {
+        // Mistyped, it may be any of those below.
+        return redacted(line) != line || redacted(arguments) != arguments;
+    };
+    match entry.name {
         "authentication" => true,
         // `@:2100` is this machine; before any other @ stands who one is.
         "open" | "init" | "proxy" => arguments.find('@').is_some_and(|at| at > 0),
@@ -249,6 +254,8 @@ mod tests {
             ("open connect:ada:secret@proxy.example,lib.example", true),
             ("open @:2100", false),
             ("find a secret", false),
+            ("opne ada:secret@lib.example/", true),
+            ("opne lib.example/", false),
             ("", false),
         ] {
             assert_eq!(is_secret(line), is_it, "{line}");

@@ -12,7 +12,7 @@ use super::questions::Asker;
 use super::state::{Place, State};
 use super::tape::{Tape, Taped};
 use crate::cli::output::{Failure, Output};
-use crate::cli::{Exit, explain_outcome, read_url, told};
+use crate::cli::{Exit, did_you_mean, explain_outcome, is_unresolved, read_url, told};
 use crate::error::{Error, Phase};
 use crate::open::{self, Found};
 use crate::pace::{Clock, Pace};
@@ -190,9 +190,14 @@ impl State {
             if let Some(hint) = advice(&error) {
                 output.note(hint);
             }
+            let meant = match is_unresolved(&error) {
+                true => did_you_mean(&self.ways.profiles, &host),
+                false => None,
+            };
             match Stop::from(error) {
                 Stop::Because(exit, message) => {
-                    Stop::Because(exit, format!("{message} (server {})", way.first))
+                    let hint = meant.map_or_else(String::new, |hint| format!("; {hint}"));
+                    Stop::Because(exit, format!("{message} (server {}){hint}", way.first))
                 }
                 other => other,
             }

@@ -26,6 +26,7 @@ use crate::plan::SessionDefaults;
 use crate::render::Format;
 use crate::service::init::InitOptions;
 use crate::session::Repeat;
+use crate::target::redacted;
 
 /// When a search or a scan opens anew the session that the server has dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -311,7 +312,7 @@ impl State {
                 .map_or("utf-8", |charset| charset.name())
                 .into(),
             "lang" => or_none(settings.language.clone()),
-            "proxy" => or_none(settings.proxy.clone()),
+            "proxy" => or_none(settings.proxy.as_deref().map(redacted)),
             "set_auto_reconnect" => settings.reconnects.name().into(),
             "set_auto_wait" => on_off(settings.auto_wait).into(),
             "packagename" => string(&settings.package_name),

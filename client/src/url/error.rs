@@ -195,7 +195,7 @@ impl UrlErrorKind {
             TooLong => ("TooLong", "URL too long", "keep it, escapes included, within"),
             MissingScheme => ("MissingScheme", "no scheme", "begin with z39.50s:// for a session or z39.50r:// for a record"),
             InvalidScheme => ("InvalidScheme", "character that no scheme has", "use letters, digits, `+`, `.` and `-` before the colon"),
-            UnsupportedScheme => ("UnsupportedScheme", "scheme not served here", "use z39.50s for a session or z39.50r for a record"),
+            UnsupportedScheme => ("UnsupportedScheme", "not a Z39.50 scheme", "begin with z39.50s:// for a session or z39.50r:// for a record"),
             MissingDoubleSlash => ("MissingDoubleSlash", "no `//`", "write it between the scheme's colon and the host"),
             MissingHost => ("MissingHost", "no host", "name one after the two slashes; an IPv6 address goes in brackets"),
             InvalidHost => ("InvalidHost", "invalid host", "use letters, digits, inner hyphens and single dots, or an address such as 192.0.2.7; strict reading takes neither `_` nor IPv6"),

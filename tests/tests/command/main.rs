@@ -18,3 +18,4 @@ mod targets;
 mod transport;
 mod update;
 mod url;
+mod words;

@@ -59,7 +59,7 @@ fn outcomes_are_exit_codes_and_plain_words() {
             2,
             "--json",
         ),
-        (&["http://localhost/", "war"], 2, "only Z39.50"),
+        (&["http://localhost/", "war"], 2, "no scheme of Z39.50"),
         (
             &["localhost/books", "war", "--key", "x.pem"],
             2,

@@ -1,0 +1,353 @@
+//! What the program says when something was mistyped or goes wrong: no password, no line of a server's that passes for
+//! one of the program's own, and a hint at what was meant.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+use z3950_asn1::apdu::{Apdu, CloseReason};
+use z3950_server::Diagnostic;
+use z3950_server::fault::{Fault, When};
+use z3950_server::testing::{TestServer, record};
+use z3950_tests::program::{Ran, path, run, z3950, z3950_fed};
+
+fn demo(arguments: &[&str]) -> Ran {
+    z3950(["--demo"].iter().chain(arguments))
+}
+
+#[test]
+fn audit_d3_the_language_of_a_query_is_found_as_in_a_search() {
+    for (text, pqf) in [
+        (
+            "ti:\"war and peace\" au:tolstoy",
+            "@and @attr 1=4 \"war and peace\" @attr 1=1003 tolstoy\n",
+        ),
+        ("@attr 1=4 war", "@attr 1=4 war\n"),
+        ("ccl:ti=war", "@attr 1=4 war\n"),
+    ] {
+        let ran = z3950(["query", "to-pqf", text]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), pqf), "{ran:?}");
+        let ran = z3950(["query", "explain", text]);
+        assert!(ran.stdout.starts_with("Records where title has"), "{ran:?}");
+        let ran = demo(&["search", "localhost/books", text, "--count", "0"]);
+        assert!(matches!(ran.code, Some(0 | 3)), "{ran:?}");
+    }
+    let ran = z3950(["query", "to-pqf", "--lang", "pqf", "ti:war"]);
+    assert_eq!(ran.stdout, "ti:war\n");
+}
+
+#[test]
+fn audit_d16_a_word_that_looks_like_an_index_is_remarked_everywhere() {
+    let words = "note: ti=war is searched for as a word: ti:war searches the index ti";
+    let ran = demo(&["search", "localhost/books", "ti=war"]);
+    assert!(ran.code == Some(3) && ran.stderr.contains(words), "{ran:?}");
+    let ran = demo(&["scan", "localhost/books", "ti=war", "--size", "1"]);
+    assert!(ran.stderr.contains(words), "{ran:?}");
+    let ran = z3950(["query", "parse", "ti=war"]);
+    assert!(ran.stderr.contains(words), "{ran:?}");
+    let ran = z3950_fed(
+        ["--demo", "open", "localhost/books"],
+        "find ti=war\nfind ccl:ti=war\nquerytype ccl2rpn\nfind ti=war\n",
+    );
+    assert_eq!(ran.stderr.matches(words).count(), 1, "{ran:?}");
+    assert!(ran.stdout.starts_with("0 hits\n"), "{ran:?}");
+}
+
+/// Names below `.invalid` and without a dot are nobody's (RFC 6761 §6.4).
+#[test]
+fn audit_d4_a_query_that_was_not_quoted_is_noticed() {
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .start();
+    let target = format!("{}/cat", server.addr());
+    let ran = z3950(["search", &target, "no-such-word", "seven"]);
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    let quoted =
+        format!("a query of several words is quoted: z3950 search {target} 'no-such-word seven'\n");
+    assert!(ran.stderr.contains(&quoted), "{ran:?}");
+    let ran = z3950(["search", "no-such-word", &target]);
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    let ordered = format!("targets come before the query: z3950 search {target} 'no-such-word'\n");
+    assert!(ran.stderr.contains(&ordered), "{ran:?}");
+    let ran = z3950(["search", "--json", &target, "no-such-word", "seven"]);
+    let hinted = ran.stdout.lines().any(|line| {
+        let line: Value = serde_json::from_str(line).expect("JSON");
+        line["message"]
+            .as_str()
+            .is_some_and(|words| words.contains("is quoted"))
+    });
+    assert!(hinted, "{ran:?}");
+}
+
+#[test]
+fn audit_d15_the_name_of_a_target_may_be_mistyped_or_stand_alone() {
+    let hint = "did you mean loc (Library of Congress, online catalogue)?";
+    let ran = z3950(["search", "congres", "war"]);
+    assert!(ran.code == Some(6) && ran.stderr.contains(hint), "{ran:?}");
+    let ran = z3950_fed(["open"], "open congres\n");
+    assert!(ran.code == Some(6) && ran.stderr.contains(hint), "{ran:?}");
+    for (word, target) in [
+        ("lib.example/db", "lib.example/db"),
+        ("localhost:2100", "localhost:2100"),
+        ("loc", "loc"),
+        ("u:secret@lib.example/db", "<redacted>@lib.example/db"),
+    ] {
+        let ran = z3950([word]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        let words = match target.starts_with('<') {
+            true => format!("{target} is no command"),
+            false => format!("`z3950 search {target} QUERY`"),
+        };
+        assert!(ran.stderr.contains(&words), "{ran:?}");
+        assert!(!ran.stderr.contains("secret"), "{ran:?}");
+    }
+    let ran = z3950(["serach", "loc", "x"]);
+    assert!(ran.stderr.contains("'search'"), "{ran:?}");
+}
+
+#[test]
+fn audit_d18_passwords_in_targets_are_not_echoed() {
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .start();
+    let url = format!("z39.50s://ada:secret@{}/cat", server.addr());
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("report.tsv");
+    let report = report.to_str().expect("text");
+    let targets = folder.path().join("targets.toml");
+    let targets = targets.to_str().expect("text");
+    for target in [
+        "ada:secret@lib.example/db",
+        "tcp://ada:secret@lib.example",
+        "ada:sec/secret@h",
+        &url,
+    ] {
+        for arguments in [
+            &["-vvv", "search", target, "seven"][..],
+            &["search", target, "seven", "--json"],
+            &["search", target, "seven", "--report", report],
+            &["scan", target, "seven"],
+            &["lookup", target, "isbn:0306406152"],
+            &["probe", target],
+            &["targets", "check", target],
+            &["targets", "show", target],
+            &["--targets", targets, "targets", "add", "x", target],
+            &["get", target],
+            &["plan", target],
+            &["open", target],
+            &["update", target, "insert", "/nonexistent.mrc"],
+            &["order", target, "@attr 1=4 x"],
+        ] {
+            let ran = z3950(arguments);
+            let lines = fs::read_to_string(report).unwrap_or_default();
+            let said = format!("{}{}{lines}", ran.stdout, ran.stderr);
+            assert!(!said.contains("secret"), "{arguments:?}: {ran:?}");
+            // Each is written once.
+            let _ = (fs::remove_file(report), fs::remove_file(targets));
+        }
+        let ran = z3950_fed(
+            ["open"],
+            &format!(
+                "open {target}\nopne {target}\nproxy {target}\nsettings\nhistory\ninit {target}\n"
+            ),
+        );
+        assert!(
+            !format!("{}{}", ran.stdout, ran.stderr).contains("secret"),
+            "{ran:?}"
+        );
+    }
+}
+
+/// What a server says, on several lines.
+const LINES: &str = "first\r\nnote: second\rnote: third\nerror: fourth";
+
+/// Nothing that a server said begins a line.
+fn is_indented(text: &str) -> bool {
+    text.contains("first")
+        && !text.split(['\n', '\r']).any(|line| {
+            line.starts_with("note: second")
+                || line.starts_with("note: third")
+                || line.starts_with("error: fourth")
+        })
+}
+
+#[test]
+fn audit_d19_a_server_says_nothing_in_the_programs_name() {
+    let refused = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .fault(When::search(), Fault::Fails(Diagnostic::bib1(235, LINES)))
+        .start();
+    let closed = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .fault(
+            When::search(),
+            Fault::Close(CloseReason::SHUTDOWN, Some(LINES)),
+        )
+        .start();
+    let greeting = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .fault(
+            When::init(),
+            Fault::alter(|answer| {
+                if let Apdu::InitializeResponse(response) = answer {
+                    response.implementation_name = Some(LINES.into());
+                }
+            }),
+        )
+        .start();
+    let turned_away = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .fault(
+            When::init(),
+            Fault::RejectInit(Some(Diagnostic::bib1(1014, LINES))),
+        )
+        .start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("report.tsv");
+    for server in [&refused, &closed, &turned_away] {
+        let target = format!("{}/cat", server.addr());
+        for arguments in [
+            &["search", &target, "seven"][..],
+            &["-vv", "search", &target, "seven"],
+            &["lookup", &target, "isbn:0306406152"],
+            &["get", &server.url("/cat?id7")],
+            &["open", &server.session_url("/cat?id7")],
+        ] {
+            let ran = z3950(arguments);
+            assert!(is_indented(&ran.stderr), "{arguments:?}: {}", ran.stderr);
+        }
+        let ran = z3950_fed(["open", &target], "find seven\n");
+        assert!(is_indented(&ran.stderr), "{}", ran.stderr);
+        let path = report.to_str().expect("text");
+        let arguments = ["-v", "search", &target, "seven", "--report", path];
+        let ran = z3950(arguments);
+        assert!(is_indented(&ran.stderr), "{}", ran.stderr);
+        let text = fs::read_to_string(&report).expect("a report");
+        assert!(text.lines().count() == 2 && is_indented(&text), "{text}");
+        fs::remove_file(&report).expect("removed");
+    }
+    let target = format!("{}/cat", greeting.addr());
+    let ran = z3950_fed(["open", &target], "");
+    assert!(is_indented(&ran.stderr), "{}", ran.stderr);
+    for arguments in [
+        &["probe", target.as_str()][..],
+        &["targets", "check", &target],
+    ] {
+        let ran = z3950(arguments);
+        assert!(is_indented(&ran.stdout), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn audit_d10_a_proxy_that_is_named_is_used_for_this_machine_too() {
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .start();
+    let target = format!("{}/cat", server.addr());
+    // Nobody listens on port 1: what goes there fails.
+    let proxy = "http://127.0.0.1:1";
+    let search = |options: &[&str], variables: &[(&str, &str)]| {
+        let arguments = ["search", &target, "seven", "--count", "0"];
+        let mut command = Command::new(path("z3950"));
+        command
+            .args([&arguments[..], options].concat())
+            .envs(variables.iter().copied());
+        run(&mut command, "")
+    };
+    for (options, variables, code) in [
+        (&["--proxy", proxy][..], &[][..], 6),
+        (&["--proxy", proxy], &[("NO_PROXY", "*")], 6),
+        (&["--proxy", "none"], &[("ALL_PROXY", proxy)], 0),
+        (&[], &[("ALL_PROXY", proxy)], 0),
+        (&[], &[("ALL_PROXY", proxy), ("NO_PROXY", "lib.example")], 0),
+    ] {
+        let ran = search(options, variables);
+        assert_eq!(ran.code, Some(code), "{options:?} {variables:?}: {ran:?}");
+        if code == 6 {
+            assert!(
+                ran.stderr.contains("the proxy cannot be reached"),
+                "{ran:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn audit_d5_a_wrong_check_digit_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("report.tsv");
+    let report = report.to_str().expect("text");
+    for (identifier, words) in [
+        (
+            "0306406153",
+            "0306406153 looks like an ISBN with a wrong check digit (2 expected)",
+        ),
+        (
+            "9780306406158",
+            "looks like an ISBN with a wrong check digit (7 expected)",
+        ),
+        (
+            "0378-5954",
+            "looks like an ISSN with a wrong check digit (5 expected)",
+        ),
+        (
+            "isbn:0306406153",
+            "the ISBN 0306406153 has a wrong check digit (2 expected)",
+        ),
+    ] {
+        let ran = demo(&["lookup", "localhost/books", identifier]);
+        assert!(ran.code == Some(3) && ran.stderr.contains(words), "{ran:?}");
+        let ran = demo(&["lookup", "localhost/books", identifier, "--json"]);
+        assert!(ran.stdout.contains(words), "{ran:?}");
+        let ran = demo(&["lookup", "localhost/books", identifier, "--report", report]);
+        assert_eq!(ran.code, Some(3), "{ran:?}");
+        let text = fs::read_to_string(report).expect("a report");
+        assert!(text.contains(words), "{text}");
+        fs::remove_file(report).expect("removed");
+    }
+}
+
+#[test]
+fn audit_d16_messages_say_what_is_wrong_and_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let passwords = folder.path().join("passwd");
+    fs::write(&passwords, "root:x:0:0:root:/root:/bin/sh\n").expect("written");
+    let passwords = passwords.to_str().expect("text");
+    for (arguments, words) in [
+        (
+            &["convert", passwords][..],
+            "nothing in it can be read as a record in ISO 2709; --from names another form",
+        ),
+        (
+            &["convert", "--check", passwords],
+            "--from names another form",
+        ),
+        (
+            &["plan", "http://lib.example/"],
+            "not a Z39.50 scheme at offset 0: begin with z39.50s:// for a session",
+        ),
+        (
+            &["get", "z3950r://lib.example/cat?x"],
+            "not a Z39.50 scheme at offset 0: begin with z39.50s:// for a session",
+        ),
+        (
+            &["search", "z3950s://lib.example/cat", "x"],
+            "z3950s: is no scheme of Z39.50: a target begins with z39.50s://",
+        ),
+        (
+            &["--demo", "search", "localhost/books", ""],
+            "error: the query is empty\n",
+        ),
+        (&["query", "parse", ""], "error: the query is empty\n"),
+        (
+            &["--demo", "lookup", "localhost/books", ""],
+            "error: the identifier is empty\n",
+        ),
+    ] {
+        let ran = z3950(arguments);
+        assert!(
+            ran.code != Some(0) && ran.stderr.contains(words),
+            "{arguments:?}: {ran:?}"
+        );
+    }
+}
