@@ -171,7 +171,7 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if path.is_dir() {
-            if name != "target" && !name.starts_with('.') && name != "node_modules" {
+            if name != "target" && !name.starts_with('.') {
                 sources(&path, found);
             }
         } else if ["rs", "tsv", "hex", "toml", "md", "py"]
