@@ -172,3 +172,73 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration
 fn custom<E: serde::de::Error>(message: String) -> E {
     E::custom(message)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    const PAGE: &str = include_str!("../../docs/targets.md");
+
+    /// The keys of the table under a heading of the page.
+    fn documented(heading: &str) -> BTreeSet<String> {
+        let lines = PAGE.lines().skip_while(|line| *line != heading).skip(1);
+        let lines = lines.take_while(|line| !line.starts_with('#'));
+        let cells = lines.filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+        cells.map(str::to_owned).collect()
+    }
+
+    /// The keys that a reader knows, which it names where it is given another.
+    fn known<T: serde::de::DeserializeOwned>() -> BTreeSet<String> {
+        let refusal = toml::from_str::<T>("nonsense = 1").err();
+        let refusal = refusal.expect("an unknown key").message().to_owned();
+        let names = refusal.split('`').skip(1).step_by(2);
+        names
+            .filter(|name| *name != "nonsense")
+            .map(str::to_owned)
+            .collect()
+    }
+
+    #[test]
+    fn the_page_on_targets_has_every_key() {
+        assert_eq!(documented("## Keys"), known::<Profile>());
+        assert_eq!(documented("## Credentials"), known::<Credentials>());
+    }
+
+    #[test]
+    fn the_examples_of_the_page_on_targets_are_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("targets.toml");
+        let blocks: Vec<&str> = PAGE
+            .split("```toml\n")
+            .skip(1)
+            .filter_map(|block| block.split("```").next())
+            .collect();
+        assert!(blocks.len() > 1);
+        std::fs::write(&path, blocks.concat()).expect("written");
+        let profiles = Profiles::default().with_file(&path).expect("targets");
+        let (_, mylib) = profiles.named("mylib").expect("a target");
+        let mylib = &mylib.profile;
+        assert_eq!(
+            (mylib.port, mylib.docid.len(), mylib.chunk),
+            (2100, 3, Some(20))
+        );
+        assert_eq!(mylib.attributes.0.len(), 2);
+        let (_, secure) = profiles.named("secure").expect("a target");
+        assert!(secure.profile.tls);
+        let (_, public) = profiles.named("public").expect("a target");
+        assert!(
+            public
+                .profile
+                .credentials
+                .as_ref()
+                .is_some_and(|who| who.anonymous)
+        );
+        // The first has every key but `tls`, which has its default.
+        let text = blocks.first().expect("a block");
+        for key in known::<Profile>() {
+            assert!(text.contains(&format!("\n{key} = ")), "{key}");
+        }
+    }
+}
