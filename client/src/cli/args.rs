@@ -210,8 +210,12 @@ pub(super) struct Plan {
     pub(super) execution: Execution,
 
     /// List the octets of each APDU too.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(super) octets: bool,
+
+    /// Answer with a JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
 
     #[command(flatten)]
     pub(super) known: Known,
@@ -245,6 +249,10 @@ pub(super) struct QueryText {
     /// The query.
     #[arg(value_name = "TEXT", allow_negative_numbers = true)]
     pub(super) text: OsString,
+
+    /// Answer with a JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
 
     #[command(flatten)]
     pub(super) language: Language,

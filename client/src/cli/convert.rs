@@ -18,6 +18,7 @@ use z3950_asn1::record::{Form, MarcRecord};
 
 use self::progress::Progress;
 use self::sink::Sink;
+use super::envelope::answer;
 use super::exit::Exit;
 use super::output::{Failure, Output};
 
@@ -195,6 +196,15 @@ impl Run<'_> {
     fn left_out(&mut self, place: &Place<'_>, faults: &[String]) -> Result<(), Failure> {
         self.faulty += 1;
         self.progress.clear();
+        if self.arguments.json {
+            let answer = answer(&[
+                ("file", place.name.into()),
+                ("record", place.number.into()),
+                ("offset", place.offset.into()),
+                ("faults", faults.into()),
+            ]);
+            return self.output.line(&answer.to_string());
+        }
         if self.arguments.check {
             return faults
                 .iter()

@@ -1,44 +1,22 @@
 //! `--json`: one object a line, whose keys are always there, so that programs need not guess.
 //!
-//! | key | holds |
-//! |---|---|
-//! | `v` | the version of this form: 2 |
-//! | `outcome` | `delivered`, or what came of it instead: a word of [`OutcomeName`] |
-//! | `message` | the outcome in plain words; null with a record |
-//! | `host`, `port`, `databases` | where it was asked for |
-//! | `hits` | how many records match; null if that is not known |
-//! | `syntax`, `requested_syntax` | object identifiers of the record's syntax and of the one asked for |
-//! | `step` | which of several ways was successful, such as `1=7`; null if there is only one |
-//! | `diagnostic` | `{"set", "code", "text", "addinfo"}`, what the server said; or null |
-//! | `record` | the record as `--format json` writes it; or null |
+//! `client/docs/formats.md` describes them all: the keys of every answer of a server, which are [`KEYS`], those that each
+//! command has beside them, and the outcomes, which are the words of [`OutcomeName`]. A test compares it with what the
+//! program says.
 //!
-//! Beside these, each command has keys of its own:
-//!
-//! | command | keys |
-//! |---|---|
-//! | `get` | `url`, `docid` |
-//! | `search` | `target`, `query` in PQF, `position`; an object for each record, or one for a target without any. With `--facets` or `--parts` one before them, whose outcome is `found`: `target`, `query`, `is_estimate`, `facets` (`[{"field", "terms": [{"term", "count"}]}]`) and `parts` (`[{"part", "is_whole", "count"}]`) |
-//! | `lookup` | `target`, `identifier`, `position`, `terms` that were searched for, `matched` |
-//! | `scan` | `target`, `query`, `position`, `term`, `is_start`; `hits` counts the records with the term |
-//! | `probe` | `target`, `tried`, `detail`; the outcomes are `ok`, `diagnostic`, `dropped`, `not granted` and `not tried` |
-//! | `update` | `target`, `action`, `input` (where the record came from), `position` (its number among all), `identifier`, `status` (the standard's recordStatus), `task`; an object for each record. The outcomes are `done`, `accepted` (not done yet), `task failed`, and those of the session |
-//! | `order` | `target`, `query`, `position`, `task`; outcomes as of `update` |
-//! | `targets check` | `target`, `implementation` |
-//!
-//! A `task` is `{"status", "package"}`: operationStatus, and the task package under the standard's names, or null.
-//!
-//! An argument that is no URL, target or identifier has no object, only a message on standard error.
+//! An argument that is no target or identifier has no object, only a message on standard error.
 
 use serde_json::{Map, Value, json};
 use z3950_asn1::apdu::{DiagRec, External};
 use z3950_asn1::charset::Charset;
+use z3950_asn1::oid::Oid;
 
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use super::target::{Place, Unanswered};
 use crate::batch::Answer;
 use crate::error::{Error, Phase, ProtocolFault};
-use crate::render::{Format, render};
+use crate::render::{Format, render, syntax};
 use crate::retrieve::{Outcome, OutcomeName};
 use crate::url::Host;
 
@@ -58,6 +36,15 @@ const KEYS: [&str; 11] = [
     "diagnostic",
     "record",
 ];
+
+/// An answer that is no server's: an object with the keys of a command, behind the version.
+pub(super) fn answer(keys: &[(&str, Value)]) -> Value {
+    let version = ("v".to_owned(), VERSION.into());
+    let keys = keys
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), value.clone()));
+    Value::Object(std::iter::once(version).chain(keys).collect())
+}
 
 /// One object on its way to standard output.
 #[derive(Clone)]
@@ -89,6 +76,11 @@ impl Envelope {
         self
     }
 
+    /// The same, with the record syntax that was asked for.
+    pub(super) fn requested(self, oid: Option<Oid>) -> Self {
+        self.with("requested_syntax", syntax(oid))
+    }
+
     /// The same, with an outcome and its words.
     pub(super) fn outcome(self, name: OutcomeName, message: &str) -> Self {
         self.with("outcome", name).with("message", message)
@@ -118,10 +110,9 @@ impl Envelope {
     pub(super) fn record(self, record: &External, charset: Option<Charset>) -> (Self, Vec<String>) {
         let rendered = render(record, Format::Json, charset);
         let value: Option<Value> = serde_json::from_slice(&rendered.octets).ok();
-        let syntax = record.direct_reference.map(|oid| oid.to_string());
         let this = self
             .with("outcome", OutcomeName::Delivered)
-            .with("syntax", syntax)
+            .with("syntax", syntax(record.direct_reference))
             .with("record", value.unwrap_or_default());
         (this, rendered.notes)
     }

@@ -22,6 +22,9 @@ const FIELD: i64 = 1;
 /// Attribute type of the most terms wanted.
 const LIMIT: i64 = 3;
 
+/// The keys that the envelope of `search` has beside those of every command.
+pub(super) const KEYS: [&str; 5] = ["query", "position", "is_estimate", "facets", "parts"];
+
 /// What is wanted beside the hits.
 #[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct Arguments {
@@ -60,7 +63,7 @@ impl Arguments {
             if !wants_facets && !self.parts {
                 return Piece::default();
             }
-            let envelope = Envelope::of(place, &["query", "is_estimate", "facets", "parts"])
+            let envelope = Envelope::of(place, &KEYS)
                 .with("outcome", OutcomeName::Found)
                 .with("query", query)
                 .with("hits", found.hits)

@@ -87,6 +87,9 @@ fn runs(arguments: &Get) -> Vec<&[OsString]> {
     }
 }
 
+/// The keys that the envelope has beside those of every command.
+pub(super) const KEYS: [&str; 2] = ["url", "docid"];
+
 /// Carries out retrieval URLs.
 struct Retriever {
     client: Client,
@@ -193,15 +196,12 @@ fn envelope(url: &Z3950Url, plan: &Plan, retrieval: &Retrieval) -> Envelope {
         Outcome::Ambiguous { hits } => Some(*hits),
         _ => None,
     };
-    Envelope::new(plan.host(), plan.port(), names, &["url", "docid"])
+    Envelope::new(plan.host(), plan.port(), names, &KEYS)
         .with("url", url.to_string())
         .with("docid", docid(plan))
         .with("hits", hits)
         .with("step", retrieval.step.clone())
-        .with(
-            "requested_syntax",
-            plan.record_syntax().map(|syntax| syntax.to_string()),
-        )
+        .requested(plan.record_syntax())
 }
 
 /// `docid nosuch, database books, server lib.example:210`

@@ -11,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::args::Get;
+use super::envelope::Envelope;
 use super::exit::Exit;
 use super::input::Lines;
 use super::output::{Failure, Output};
@@ -21,6 +22,7 @@ use crate::gopher::{
     Question, QuestionKind, Reply,
 };
 use crate::render::Format;
+use crate::retrieve::{Outcome, OutcomeName};
 use crate::target::Endpoint;
 use crate::transport::{Connect, Routes};
 use crate::url::{GopherBuildError, GopherUrl, PlusWire};
@@ -72,6 +74,7 @@ pub(super) async fn get(
         }
     };
     let write = match arguments.records.format {
+        _ if arguments.json => write_envelope,
         Format::Text => write_text,
         Format::Json => write_json,
         Format::Raw => write_raw,
@@ -85,16 +88,22 @@ pub(super) async fn get(
     };
     let network = &arguments.connection.network;
     if network.demo {
-        output.error(&format!("{url}: the built-in catalogue speaks no Gopher"));
+        let words = "the built-in catalogue speaks no Gopher";
+        match arguments.json {
+            true => envelope(&url)
+                .outcome(OutcomeName::NotSent, words)
+                .write(output)?,
+            false => output.error(&format!("{url}: {words}")),
+        }
         return Ok(Exit::Usage);
     }
     let options = options(arguments);
     let way = way(&connection::routes(network)?, &url)?;
     match completed(&url, &arguments.gopher, &options, &way, output).await? {
-        Err(error) => Ok(refuse(&url, &error, output)),
+        Err(error) => refuse(arguments, &url, &error, output),
         // Messages name the URL as it was given: what people added may be a password.
         Ok(complete) => match gopher::retrieve(&complete, &options, &way).await {
-            Err(error) => Ok(refuse(&url, &error, output)),
+            Err(error) => refuse(arguments, &url, &error, output),
             Ok(reply) => {
                 for note in &reply.notes {
                     output.note(&note.to_string());
@@ -148,10 +157,38 @@ pub(super) fn explained(error: &GopherError) -> (Exit, String) {
     (exit, message)
 }
 
-fn refuse(url: &GopherUrl, error: &GopherError, output: &Output) -> Exit {
+fn refuse(
+    arguments: &Get,
+    url: &GopherUrl,
+    error: &GopherError,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
     let (exit, message) = explained(error);
-    output.error(&format!("{message} ({url})"));
-    exit
+    match arguments.json {
+        true => envelope(url)
+            .outcome(outcome(error), &message)
+            .write(output)?,
+        false => output.error(&format!("{message} ({url})")),
+    }
+    Ok(exit)
+}
+
+/// What `--json` says of a URL, but for its outcome.
+fn envelope(url: &GopherUrl) -> Envelope {
+    Envelope::new(url.host(), url.port(), Vec::new(), &super::get::KEYS)
+        .with("url", url.to_string())
+}
+
+fn outcome(error: &GopherError) -> OutcomeName {
+    match error {
+        GopherError::Plan(GopherPlanError::PortRefused(_)) => OutcomeName::PortRefused,
+        GopherError::Plan(_) => OutcomeName::NotSent,
+        GopherError::Connect(error) => Outcome::from(error.clone()).name(),
+        GopherError::Interrupted { .. } => OutcomeName::Unavailable,
+        GopherError::Server(error) if error.is_gone() => OutcomeName::NoMatch,
+        GopherError::Server(_) => OutcomeName::RecordRefused,
+        _ => OutcomeName::ProtocolError,
+    }
 }
 
 /// The URL with what people have to say first: the term of a search, the answers to a form.
@@ -281,7 +318,20 @@ fn write_menu(items: &[MenuItem], output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The envelope, with the reply as its record.
+fn write_envelope(url: &GopherUrl, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
+    envelope(url)
+        .with("outcome", OutcomeName::Delivered)
+        .with("record", object(url, reply))
+        .write(output)
+}
+
 fn write_json(url: &GopherUrl, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
+    output.line(&object(url, reply).to_string())
+}
+
+/// What an item is and holds.
+fn object(url: &GopherUrl, reply: &Reply) -> Value {
     let (kind, content, value) = match &reply.body {
         Body::Text(octets) => octets_value("text", octets),
         Body::Binary(octets) => octets_value("binary", octets),
@@ -292,13 +342,12 @@ fn write_json(url: &GopherUrl, reply: &Reply, output: &mut Output) -> Result<(),
             items.iter().map(attributes_value).collect(),
         ),
     };
-    let value = json!({
+    json!({
         "url": url.canonical(),
         "type": url.item_type().to_string(),
         "kind": kind,
         content: value,
-    });
-    output.line(&value.to_string())
+    })
 }
 
 /// Text where the octets are UTF-8, else base64.

@@ -85,7 +85,7 @@ impl Work for Desk {
         let syntax = self.options.search.record_syntax;
         let envelope = Envelope::of(&self.place, &KEYS)
             .with("identifier", identifier.to_string())
-            .with("requested_syntax", syntax.map(|syntax| syntax.to_string()));
+            .requested(syntax);
         let subject = format!("{}: {identifier}", self.place);
         let (piece, answer) = match self.attempts(&identifier) {
             Err(failure) => self.writing.failed(envelope, &failure, &subject),

@@ -1,5 +1,7 @@
 //! `z3950 plan`: what a URL would send, without a connection (RFC 2056 §3, §4).
 
+mod json;
+
 use z3950_asn1::apdu::{Apdu, ElementSetNames, Query, RecordComposition, SearchRequest};
 use z3950_asn1::codec::{dump, encode};
 use z3950_asn1::oid::Oid;
@@ -7,17 +9,26 @@ use z3950_asn1::oid::Oid;
 use super::args::Plan as Arguments;
 use super::exit::Exit;
 use super::output::{Failure, Output};
-use super::url::{mode, read};
+use super::url::{mode, redacted};
 use super::{connection, plan_options};
 use crate::client::{Client, ClientOptions};
 use crate::plan::{Plan, Strategy};
 use crate::render::shown;
-use crate::url::Kind;
+use crate::url::{Kind, Z3950Url};
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
     let text = arguments.url.as_encoded_bytes();
-    let Some(url) = read(text, mode(arguments.execution.strict), output) else {
-        return Ok(Exit::Usage);
+    let url = match Z3950Url::parse(text, mode(arguments.execution.strict)) {
+        Ok(url) => url,
+        Err(error) => {
+            return refuse(
+                arguments,
+                &redacted(text),
+                Some(error.offset()),
+                &error,
+                output,
+            );
+        }
     };
     let options = ClientOptions {
         plan: plan_options(&arguments.execution, connection::init(&arguments.identity)?),
@@ -26,11 +37,16 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     let profiles = connection::profiles(&arguments.known)?;
     let plan = match Client::new(options).with_profiles(profiles).plan(&url) {
         Ok(plan) => plan,
-        Err(error) => {
-            output.error(&format!("{url}: {error}"));
-            return Ok(Exit::Usage);
-        }
+        Err(error) => return refuse(arguments, &url.to_string(), None, &error, output),
     };
+    let exit = match plan.refused_port() {
+        Some(_) => Exit::PortRefused,
+        None => Exit::Delivered,
+    };
+    if arguments.json {
+        output.line(&json::object(&url, &plan)?.to_string())?;
+        return Ok(exit);
+    }
     plan.warnings()
         .iter()
         .for_each(|warning| output.warning(&warning.to_string()));
@@ -43,10 +59,22 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     };
     listing.step("connect", &[plan.endpoint().to_string()])?;
     listing.plan(&plan)?;
-    match plan.refused_port() {
-        Some(_) => Ok(Exit::PortRefused),
-        None => Ok(Exit::Delivered),
+    Ok(exit)
+}
+
+/// A URL that is none, or that cannot be carried out: an object if JSON is wanted, else a message.
+fn refuse(
+    arguments: &Arguments,
+    url: &str,
+    offset: Option<usize>,
+    error: &dyn std::error::Error,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    match arguments.json {
+        true => output.line(&json::refusal(url, offset, &error.to_string()).to_string())?,
+        false => output.error(&format!("{url}: {error}")),
     }
+    Ok(Exit::Usage)
 }
 
 struct Listing<'a> {

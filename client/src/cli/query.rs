@@ -12,6 +12,7 @@ use z3950_asn1::query::names::Names;
 use z3950_asn1::query::{Dialects, Language, QueryError, explain, tree};
 
 use super::args::{self, Lang, Query, QueryText, Tables};
+use super::envelope::answer;
 use super::exit::Exit;
 use super::output::{Failure, Output};
 
@@ -23,41 +24,73 @@ pub(crate) const SORT_LEFT_OUT: &str = "an RPN query has no place for sortby, wh
 
 pub(super) fn run(command: &Query, output: &mut Output) -> Result<Exit, Failure> {
     match command {
-        Query::Parse(text) => shown(text, output, |_, query| Ok(tree(query))),
-        Query::ToPqf(text) => shown(text, output, |_, query| Ok(query.to_string())),
+        Query::Parse(text) => shown(text, output, |_, query| Ok((None, Some(tree(query))))),
+        Query::ToPqf(text) => shown(text, output, |_, query| Ok((Some(query.to_string()), None))),
         Query::ToCql(text) => shown(text, output, |dialects, query| {
-            dialects.to_cql(query).map_err(|error| error.to_string())
+            let cql = dialects.to_cql(query).map_err(|error| error.to_string())?;
+            Ok((Some(cql), None))
         }),
         Query::ToCcl(text) => shown(text, output, |dialects, query| {
-            dialects.to_ccl(query).map_err(|error| error.to_string())
+            let ccl = dialects.to_ccl(query).map_err(|error| error.to_string())?;
+            Ok((Some(ccl), None))
         }),
         Query::Explain(text) => shown(text, output, |_, query| {
-            Ok(format!("{}\n\n{}", explain(query), tree(query)))
+            Ok((Some(explain(query)), Some(tree(query))))
         }),
     }
 }
+
+/// What a command makes of a query: a text, a tree, or both.
+type Made = (Option<String>, Option<String>);
 
 /// Reads the query and writes what `show` makes of it, or why it makes nothing.
 fn shown(
     arguments: &QueryText,
     output: &mut Output,
-    show: impl Fn(&Dialects, &RpnQuery) -> Result<String, String>,
+    show: impl Fn(&Dialects, &RpnQuery) -> Result<Made, String>,
 ) -> Result<Exit, Failure> {
     let reader = Reader::new(&arguments.language)?;
-    let read = reader.read(arguments.text.as_encoded_bytes());
-    let Some(query) = said(read, output) else {
-        return Ok(Exit::Usage);
+    let text = arguments.text.as_encoded_bytes();
+    let read = reader.read(text);
+    let query = read.as_ref().ok().map(|(query, _)| query.to_string());
+    let made = read.and_then(|(query, remark)| {
+        remark.inspect(|words| output.note(words));
+        show(&reader.dialects, &query)
+    });
+    let exit = match made {
+        Ok(_) => Exit::Delivered,
+        Err(_) => Exit::Usage,
     };
-    match show(&reader.dialects, &query) {
-        Ok(line) => {
-            output.line(&line)?;
-            Ok(Exit::Delivered)
-        }
-        Err(reason) => {
-            output.error(&reason);
-            Ok(Exit::Usage)
-        }
+    if arguments.json {
+        let (made, message) = match made {
+            Ok(made) => (made, None),
+            Err(words) => (Made::default(), Some(words)),
+        };
+        let (result, tree) = made;
+        let text = crate::render::shown(text);
+        let lang = match arguments.language.lang {
+            Some(lang) => language(lang),
+            None => guessed(&text).0,
+        };
+        let answer = answer(&[
+            ("lang", lang.name().into()),
+            ("text", text.into()),
+            ("query", query.into()),
+            ("result", result.into()),
+            ("tree", tree.into()),
+            ("message", message.into()),
+        ]);
+        output.line(&answer.to_string())?;
+        return Ok(exit);
     }
+    match made {
+        Ok((result, tree)) => {
+            let parts: Vec<String> = result.into_iter().chain(tree).collect();
+            output.line(&parts.join("\n\n"))?;
+        }
+        Err(reason) => output.error(&reason),
+    }
+    Ok(exit)
 }
 
 /// The query that a text of the command line asks for.

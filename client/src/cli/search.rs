@@ -178,12 +178,9 @@ impl Work for Searcher {
                 return answer;
             }
         };
-        let envelope = Envelope::of(&spot.place, &["query", "position"])
+        let envelope = Envelope::of(&spot.place, &facets::KEYS)
             .with("query", query.to_string())
-            .with(
-                "requested_syntax",
-                spot.search.record_syntax.map(|syntax| syntax.to_string()),
-            );
+            .requested(spot.search.record_syntax);
         records.ready_for(self.count).await;
         let shown = self.found(spot, &query, envelope.clone(), &subject, records);
         match shown.await {

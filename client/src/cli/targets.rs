@@ -14,6 +14,7 @@ use super::output::{Failure, Output};
 use super::target::{Place, Reach, Unanswered};
 use super::{Interrupt, connection};
 use crate::profile::{Attribute, Credentials, Entry, Origin, Profile, ProfileError, Profiles};
+use crate::render::syntax;
 use crate::retrieve::OutcomeName;
 use crate::session::Session;
 use crate::target::{Endpoint, Target, redacted};
@@ -93,6 +94,11 @@ fn show(arguments: &Show, output: &mut Output) -> Result<Exit, Failure> {
                 for (key, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
                     let value = match value {
                         Value::String(text) => text.clone(),
+                        // A syntax.
+                        Value::Object(parts) => match (&parts["name"], &parts["oid"]) {
+                            (Value::String(name), Value::String(oid)) => format!("{name} ({oid})"),
+                            (_, oid) => oid.as_str().unwrap_or_default().to_owned(),
+                        },
                         other => other.to_string(),
                     };
                     output.line(&format!("{key:<16}{value}"))?;
@@ -120,7 +126,7 @@ fn object(name: Option<&str>, profile: &Profile, origin: Option<&Origin>) -> Val
         "port": profile.port,
         "tls": profile.tls,
         "databases": profile.databases,
-        "record_syntax": profile.record_syntax.map(|oid| format!("{oid:?}")),
+        "record_syntax": syntax(profile.record_syntax),
         "element_set": profile.element_set,
         "record_charset": profile.record_charset.map(|charset| charset.name()),
         "query_charset": profile.query_charset.map(|charset| charset.name()),

@@ -308,10 +308,7 @@ impl Command<'_> {
             .with("position", record.number)
             .with("input", record.origin.as_str())
             .with("identifier", record.name.as_deref())
-            .with(
-                "requested_syntax",
-                record.record.direct_reference.map(|oid| oid.to_string()),
-            )
+            .requested(record.record.direct_reference)
     }
 
     fn envelope(&self) -> Envelope {

@@ -9,18 +9,21 @@ pub(super) mod wrap;
 use std::ffi::{OsStr, OsString};
 
 use serde_json::{Value, json};
+use z3950_asn1::oid::Oid;
 
 use super::args::{Build, Texts, Url};
+use super::envelope::answer;
 use super::exit::Exit;
 use super::output::{Failure, Output};
-use crate::render::shown;
+use crate::plan::record_syntax_by_name;
+use crate::render::{shown, syntax};
 use crate::target;
 use crate::url::{self, Host, Locator, Mode, Octets, UrlError, Z3950Url};
 
 pub(super) fn run(command: &Url, output: &mut Output) -> Result<Exit, Failure> {
     match command {
-        Url::Parse(texts) => each(texts, output, parse),
-        Url::Canon(texts) => each(texts, output, canon),
+        Url::Parse(texts) => each(texts, &PARTS, output, parse),
+        Url::Canon(texts) => each(texts, &CANONICAL, output, canon),
         Url::Build(parts) => build(parts, output),
         Url::Resolve(arguments) => resolve::run(arguments, output),
         Url::Check(arguments) => check::run(arguments, output),
@@ -61,34 +64,71 @@ pub(super) fn mode(strict: bool) -> Mode {
 /// What is shown of a URL that was read: a JSON object, or lines.
 type Show = fn(&Locator, json: bool) -> String;
 
-fn each(texts: &Texts, output: &mut Output, show: Show) -> Result<Exit, Failure> {
+/// The key of `url canon` and `url build`.
+const CANONICAL: [&str; 1] = ["canonical"];
+/// The keys of `url parse` that URLs of every scheme have.
+const PARTS: [&str; 7] = [
+    "scheme",
+    "kind",
+    "host",
+    "port",
+    "fragment",
+    "warnings",
+    "canonical",
+];
+
+fn each(texts: &Texts, keys: &[&str], output: &mut Output, show: Show) -> Result<Exit, Failure> {
+    let json = texts.reading.json;
     let mut exit = Exit::Delivered;
     for text in &texts.urls {
         match Locator::parse(text.as_encoded_bytes(), mode(texts.reading.strict)) {
-            Ok(url) => output.line(&show(&url, texts.reading.json))?,
-            Err(error) => exit = exit.and(refuse(text, &error, texts.reading.json, output)?),
+            Ok(url) => output.line(&show(&url, json))?,
+            Err(error) => exit = exit.and(refuse(text, &error, json.then_some(keys), output)?),
         }
     }
     Ok(exit)
 }
 
-/// A refused URL: an object on standard output if JSON is wanted, else a message.
+/// A refused URL: an object on standard output if JSON is wanted, with these keys of the command; else a message.
 fn refuse(
     text: &OsStr,
     error: &UrlError,
-    json: bool,
+    json: Option<&[&str]>,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    if json {
-        output.line(&refusal(error).to_string())?;
-    } else {
-        output.error(&format!("{}: {error}", redacted(text.as_encoded_bytes())));
+    match json {
+        Some(keys) => output.line(&refusal(error, keys).to_string())?,
+        None => output.error(&format!("{}: {error}", redacted(text.as_encoded_bytes()))),
     }
     Ok(Exit::Usage)
 }
 
-fn refusal(error: &UrlError) -> Value {
-    json!({ "error": error.kind().name(), "offset": error.offset(), "message": error.to_string() })
+/// What all commands on URLs say where there is nothing wrong, behind their own keys.
+const NO_FAULT: [(&str, Value); 3] = [
+    ("error", Value::Null),
+    ("offset", Value::Null),
+    ("message", Value::Null),
+];
+
+/// An answer with these keys of a command.
+fn answered(keys: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+    let keys: Vec<_> = keys.into_iter().chain(NO_FAULT).collect();
+    answer(&keys)
+}
+
+/// An answer that is a refusal: the command's keys are null.
+fn refusal(error: &UrlError, keys: &[&str]) -> Value {
+    refused(error.kind().name(), Some(error.offset()), error, keys)
+}
+
+fn refused(name: &str, offset: Option<usize>, words: &impl ToString, keys: &[&str]) -> Value {
+    let keys = keys.iter().map(|key| (*key, Value::Null));
+    let fault = [
+        ("error", name.into()),
+        ("offset", offset.into()),
+        ("message", words.to_string().into()),
+    ];
+    answer(&keys.chain(fault).collect::<Vec<_>>())
 }
 
 fn parse(locator: &Locator, json: bool) -> String {
@@ -96,11 +136,13 @@ fn parse(locator: &Locator, json: bool) -> String {
         url::Url::Z3950(url) => parts(url),
         _ => other::object(locator),
     };
+    let fields = value.as_object().into_iter().flatten();
     if json {
-        return value.to_string();
+        let fields = fields.map(|(key, value)| (key.as_str(), value.clone()));
+        return answer(&fields.chain(NO_FAULT).collect::<Vec<_>>()).to_string();
     }
     let mut lines = Vec::new();
-    for (name, value) in value.as_object().into_iter().flatten() {
+    for (name, value) in fields {
         let text = match value {
             Value::Null => continue,
             Value::String(text) => text.clone(),
@@ -116,6 +158,13 @@ fn parse(locator: &Locator, json: bool) -> String {
 fn item(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
+        // A syntax.
+        Value::Object(parts) => item(
+            parts
+                .get("name")
+                .filter(|name| !name.is_null())
+                .unwrap_or(&parts["oid"]),
+        ),
         Value::Array(pair) => pair.iter().map(item).collect::<Vec<_>>().join("="),
         other => other.to_string(),
     }
@@ -133,7 +182,7 @@ pub(super) fn parts(url: &Z3950Url) -> Value {
         "docid": url.docid().map(text),
         "docid_hex": url.docid().map(Octets::to_hex),
         "element_set": url.element_set().map(text),
-        "record_syntaxes": url.record_syntaxes().iter().map(text).collect::<Vec<_>>(),
+        "record_syntaxes": url.record_syntaxes().iter().map(named_syntax).collect::<Vec<_>>(),
         "extensions": url
             .extensions()
             .iter()
@@ -145,19 +194,29 @@ pub(super) fn parts(url: &Z3950Url) -> Value {
     })
 }
 
+/// A syntax that a URL names; one that is not known has no identifier.
+fn named_syntax(name: &Octets) -> Value {
+    let name = name.to_string();
+    let known = record_syntax_by_name(&name).or_else(|| Oid::by_name(&name));
+    match known.or_else(|| name.parse().ok()) {
+        Some(oid) => syntax(Some(oid)),
+        None => json!({ "name": name, "oid": null }),
+    }
+}
+
 fn canon(locator: &Locator, json: bool) -> String {
     canonical(locator.canonical(), json)
 }
 
 fn canonical(text: String, json: bool) -> String {
     match json {
-        true => json!({ "canonical": text }).to_string(),
+        true => answered([("canonical", text.into())]).to_string(),
         false => text,
     }
 }
 
 fn build(parts: &Build, output: &mut Output) -> Result<Exit, Failure> {
-    let json = parts.reading.json;
+    let json = parts.reading.json.then_some(CANONICAL.as_slice());
     let mode = mode(parts.reading.strict);
     let octets = |text: &OsString| text.as_encoded_bytes().to_vec();
     let host = match Host::parse(&parts.host, mode) {
@@ -184,14 +243,12 @@ fn build(parts: &Build, output: &mut Output) -> Result<Exit, Failure> {
     }
     match builder.build() {
         Ok(url) => {
-            output.line(&canonical(url.canonical(), json))?;
+            output.line(&canonical(url.canonical(), json.is_some()))?;
             Ok(Exit::Delivered)
         }
-        Err(error) if json => {
-            output.line(
-                &json!({ "error": error.name(), "offset": null, "message": error.to_string() })
-                    .to_string(),
-            )?;
+        Err(error) if json.is_some() => {
+            let refused = refused(error.name(), None, &error, &CANONICAL);
+            output.line(&refused.to_string())?;
             Ok(Exit::Usage)
         }
         Err(error) => {

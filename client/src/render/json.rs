@@ -25,9 +25,17 @@ pub(super) fn render(record: &RetrievedRecord) -> Rendered {
     line(&value, Vec::new())
 }
 
+/// A syntax as every answer shows it: its name and its object identifier; null for none.
+pub(crate) fn syntax(oid: Option<Oid>) -> Value {
+    oid.map_or(
+        Value::Null,
+        |oid| json!({ "name": oid.name(), "oid": oid.to_string() }),
+    )
+}
+
 /// A record that consists of elements: an object for OPAC, Summary and Explain, an array for GRS-1.
 fn elements(syntax: Oid, record: Value) -> Value {
-    json!({ "syntax": syntax.to_string(), "record": record })
+    json!({ "syntax": self::syntax(Some(syntax)), "record": record })
 }
 
 /// Octets that could not be read, in an envelope without a syntax.
@@ -46,8 +54,8 @@ fn line(value: &Value, notes: Vec<String>) -> Rendered {
 }
 
 /// Text where the octets are text, else base64.
-fn envelope(syntax: Option<Oid>, octets: &[u8]) -> Value {
-    let syntax = syntax.map(|oid| oid.to_string());
+fn envelope(oid: Option<Oid>, octets: &[u8]) -> Value {
+    let syntax = syntax(oid);
     match std::str::from_utf8(octets) {
         Ok(text) => json!({ "syntax": syntax, "text": text }),
         Err(_) => json!({ "syntax": syntax, "base64": STANDARD.encode(octets) }),

@@ -8,6 +8,7 @@ mod terminal;
 mod text;
 
 pub use document::Document;
+pub(crate) use json::syntax;
 pub(crate) use terminal::as_message;
 pub use terminal::{escape_controls, shown};
 

@@ -3,7 +3,11 @@
 
 mod shelf;
 
+use std::collections::BTreeSet;
 use std::process::Stdio;
+
+use serde_json::Value;
+use z3950_client::retrieve::OutcomeName;
 
 use z3950_tests::program::{Ran, z3950};
 
@@ -11,6 +15,35 @@ use self::shelf::Shelf;
 
 /// Examples that end otherwise than with success.
 const CODES: [(&str, i32); 0] = [];
+
+/// The commands whose answers programs may want to read.
+const JSON: [&str; 25] = [
+    "get",
+    "search",
+    "scan",
+    "lookup",
+    "update",
+    "order",
+    "probe",
+    "targets list",
+    "targets show",
+    "targets check",
+    "plan",
+    "decode",
+    "convert",
+    "url parse",
+    "url canon",
+    "url build",
+    "url resolve",
+    "url check",
+    "url extract",
+    "url wrap",
+    "query parse",
+    "query to-pqf",
+    "query to-cql",
+    "query to-ccl",
+    "query explain",
+];
 
 /// A command and its help.
 struct Page {
@@ -174,4 +207,180 @@ fn a_reader_that_has_gone_away_is_no_fault_of_any_command() {
             assert!(is_clean(&ran), "{example}: {ran:?}");
         }
     }
+}
+
+/// The page on formats, as it is published.
+const FORMATS: &str = include_str!("../../../client/docs/formats.md");
+
+/// The keys in the first column of the tables under a heading of the page.
+fn documented(heading: &str) -> BTreeSet<String> {
+    let mut lines = FORMATS
+        .lines()
+        .skip_while(|line| line.trim_start_matches('#').trim() != heading);
+    lines
+        .next()
+        .unwrap_or_else(|| panic!("{heading} is a heading"));
+    let lines = lines.take_while(|line| !line.starts_with('#'));
+    let cells = lines.filter_map(|line| line.strip_prefix('|')?.split('|').next());
+    let names = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    names.map(str::to_owned).collect()
+}
+
+/// The keys that the page gives an answer of a command.
+fn keys_of(command: &str) -> BTreeSet<String> {
+    let heading = match command {
+        "url canon" | "url build" => "`url canon`, `url build`",
+        "targets list" | "targets show" => "`targets list`, `targets show`",
+        command if command.starts_with("query ") => "`query`",
+        command => &format!("`{command}`"),
+    };
+    let mut keys = documented(heading);
+    let of_server = [
+        "get",
+        "search",
+        "scan",
+        "lookup",
+        "update",
+        "order",
+        "probe",
+        "targets check",
+    ];
+    if of_server.contains(&command) {
+        keys.extend(documented("Answers of a server"));
+    }
+    if command.starts_with("url ") && command != "url extract" {
+        keys.extend(documented("Faults of a URL"));
+    }
+    keys.insert("v".to_owned());
+    keys
+}
+
+/// Checks that each line is an object with the keys of the page, the version first.
+fn check_answers(command: &str, line: &str, ran: &Ran) {
+    for answer in ran.stdout.lines() {
+        let Ok(Value::Object(object)) = serde_json::from_str(answer) else {
+            panic!("{line}: {answer} is an object");
+        };
+        let first = object.iter().next();
+        assert_eq!(
+            first,
+            Some((&"v".to_owned(), &2.into())),
+            "{line}: {answer}"
+        );
+        let found: BTreeSet<String> = object.keys().cloned().collect();
+        let mut expected = keys_of(command);
+        // Each scheme has parts of its own.
+        if command == "url parse" {
+            let of_schemes = documented("Parts of each scheme");
+            expected.extend(found.intersection(&of_schemes).cloned());
+        }
+        assert_eq!(found, expected, "{line}: {answer}");
+        for syntax in ["syntax", "requested_syntax", "record_syntax"] {
+            let syntax = object.get(syntax).unwrap_or(&Value::Null);
+            let is_one = syntax["name"].is_string() && syntax["oid"].is_string();
+            assert!(syntax.is_null() || is_one, "{line}: {answer}");
+        }
+        if let Some(Value::String(word)) = object.get("outcome") {
+            assert!(
+                word.parse::<OutcomeName>().is_ok(),
+                "{line}: {word} is an outcome"
+            );
+        }
+    }
+}
+
+#[test]
+fn audit_d12_every_command_with_json_answers_in_the_documented_form() {
+    for page in commands() {
+        let offers = page.has("--json");
+        let is_listed = JSON.contains(&page.path.as_str());
+        assert_eq!(offers, is_listed, "{} offers --json", page.path);
+        if !offers {
+            continue;
+        }
+        let shelf = Shelf::new();
+        let mut answers = 0;
+        for example in page.examples() {
+            if ["--output", "--octets", "--to", "tshark"]
+                .iter()
+                .any(|word| example.contains(word))
+            {
+                continue;
+            }
+            let line = example.split(" > ").next().unwrap_or_default();
+            let line = line
+                .replace("--format marcxml ", "")
+                .replace("--format json ", "")
+                .replace("--format brief", "");
+            let line = match line.contains("--json") {
+                true => page.local(&line),
+                false => page.local(&page.with(&line.replace("--demo ", ""), "--json")),
+            };
+            let ran = shelf.run(&line).expect("no other program is named");
+            assert_eq!(ran.code, Some(code(example)), "{line}: {ran:?}");
+            check_answers(&page.path, &line, &ran);
+            answers += ran.stdout.lines().count();
+        }
+        assert!(
+            answers > 0 || page.path == "convert",
+            "{} answers",
+            page.path
+        );
+    }
+}
+
+#[test]
+fn audit_d12_refusals_have_the_documented_form_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let damaged = folder.path().join("damaged.mrc");
+    std::fs::write(&damaged, "00026nam a2200025 a 4500\x1e\x1d00030").expect("written");
+    let damaged = damaged.to_str().expect("text");
+    for (line, code) in [
+        ("get z39.50r://localhost:1/books?x", 7),
+        ("get gopher://localhost:1/0x", 7),
+        ("get --demo gopher://localhost/0x", 2),
+        ("get --demo z39.50r://localhost/books?none", 3),
+        ("search --demo localhost/nowhere ti:war", 5),
+        ("search --demo localhost/books nothingatall", 3),
+        ("search --demo localhost/books ti:war --parts --count 0", 0),
+        ("scan --demo localhost/nowhere ti:war", 5),
+        ("lookup --demo localhost/books isbn:0000000000", 3),
+        ("order --demo localhost/books ti:nothingatall", 3),
+        ("probe localhost:1/books", 6),
+        ("targets check localhost:1/books", 6),
+        ("plan z39.50r://lib.example", 2),
+        ("plan nothing", 2),
+        ("url parse z39.50r://", 2),
+        ("url canon z39.50r://", 2),
+        ("url build --kind retrieval --host lib.example", 2),
+        ("url resolve nothing x", 2),
+        ("url check z39.50r://", 8),
+        ("url wrap z39.50r://", 2),
+        ("query explain @and", 2),
+        ("query parse @attr", 2),
+        ("query to-ccl --lang cql title=", 2),
+        (
+            "url parse gopher://h/0x ftp://h/a z39.50s://h/d http://h/ mailto:a@h news:a telnet://h/ wais://h/d file:///a prospero://h/x nntp://h/a/1 urn:x:y",
+            0,
+        ),
+    ] {
+        let ran = z3950(line.split(' ').chain(["--json"]));
+        assert_eq!(ran.code, Some(code), "{line}: {ran:?}");
+        assert!(!ran.stdout.is_empty(), "{line}: {ran:?}");
+        let words = line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+        let command = JSON.into_iter().find(|known| words.starts_with(known));
+        check_answers(command.expect("a command with --json"), line, &ran);
+    }
+    let ran = z3950(["convert", "--check", "--json", damaged]);
+    assert_eq!(ran.code, Some(8), "{ran:?}");
+    assert!(!ran.stdout.is_empty(), "{ran:?}");
+    check_answers("convert", "convert", &ran);
+    assert_eq!(z3950(["convert", "--json", damaged]).code, Some(2));
+}
+
+#[test]
+fn audit_d12_the_page_on_formats_names_every_outcome() {
+    let words = documented("Outcomes");
+    let known: BTreeSet<String> = OutcomeName::ALL.iter().map(ToString::to_string).collect();
+    assert_eq!(words, known);
 }

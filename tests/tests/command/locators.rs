@@ -224,8 +224,9 @@ fn extract_finds_urls_in_text_records_and_pages() {
     assert_eq!(
         value,
         json!({
-            "url": "http://a.example/one-two", "start": 9, "end": 36, "heuristic": false, "hyphen_break": true,
-            "alternates": ["http://a.example/onetwo"],
+            "v": 2, "url": "http://a.example/one-two", "start": 9, "end": 36, "heuristic": false, "hyphen_break": true,
+            "alternates": ["http://a.example/onetwo"], "element": null, "attribute": null, "record": null,
+            "record_offset": null, "field": null, "occurrence": null, "subfield": null,
         })
     );
 

@@ -132,7 +132,7 @@ fn several_targets_do_not_disturb_each_other() {
 /// Every key is there whatever comes of it.
 #[test]
 fn envelopes_have_the_same_keys() {
-    const KEYS: [&str; 15] = [
+    const KEYS: [&str; 18] = [
         "v",
         "target",
         "outcome",
@@ -143,6 +143,9 @@ fn envelopes_have_the_same_keys() {
         "query",
         "hits",
         "position",
+        "is_estimate",
+        "facets",
+        "parts",
         "syntax",
         "requested_syntax",
         "step",
@@ -172,8 +175,8 @@ fn envelopes_have_the_same_keys() {
         let ran = demo(&["get", &url, "--json"]);
         let line = &lines(&ran)[0];
         let object = line.as_object().expect("an object");
-        // In the place of target, query and position: url and docid.
-        assert_eq!(object.len(), KEYS.len() - 1, "{line}");
+        // In the place of the six keys of a search: url and docid.
+        assert_eq!(object.len(), KEYS.len() - 4, "{line}");
         assert_eq!(
             (&line["outcome"], &line["hits"], &line["url"]),
             (&outcome.into(), &hits.into(), &url.into())
@@ -193,7 +196,7 @@ fn envelopes_have_the_same_keys() {
         (&"localhost".into(), &210.into(), &1.into(), &1.into())
     );
     assert_eq!(line["record"]["fields"][0]["001"], "pg1342");
-    assert_eq!(line["requested_syntax"], "1.2.840.10003.5.10");
+    assert_eq!(line["requested_syntax"]["oid"], "1.2.840.10003.5.10");
 }
 
 #[test]

@@ -10,10 +10,14 @@ fn parse_gives_every_part() {
     let ran = z3950(["url", "parse", "--json", FULL]);
     let value: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     let expected = json!({
-        "scheme": "z39.50r", "kind": "retrieval", "host": "cnidr.org", "port": 2100, "databases": ["tmf"],
+        "v": 2, "scheme": "z39.50r", "kind": "retrieval", "host": "cnidr.org", "port": 2100, "databases": ["tmf"],
         "docid": "bkirch_rules__a1", "docid_hex": "626b697263685f72756c65735f5f6131", "element_set": "f",
-        "record_syntaxes": ["marc", "sutrs"], "extensions": [["lang", "fr"]], "fragment": null,
+        "record_syntaxes": [
+            { "name": "usmarc", "oid": "1.2.840.10003.5.10" }, { "name": "sutrs", "oid": "1.2.840.10003.5.101" },
+        ],
+        "extensions": [["lang", "fr"]], "fragment": null,
         "warnings": ["UnknownParameter:lang"], "canonical": FULL,
+        "error": null, "offset": null, "message": null,
     });
     assert_eq!(value, expected);
     let ran = z3950(["url", "parse", "--json", "z39.50s://[::1]/"]);
@@ -91,7 +95,11 @@ fn octets_that_are_no_text_are_refused_not_changed() {
 
 #[test]
 fn urls_of_other_schemes_show_their_parts() {
-    let check = |url: &str, expected: Value| {
+    let check = |url: &str, mut expected: Value| {
+        expected["v"] = 2.into();
+        for key in ["error", "offset", "message"] {
+            expected[key] = Value::Null;
+        }
         let ran = z3950(["url", "parse", "--json", url]);
         let value: Value = serde_json::from_str(&ran.stdout).expect("JSON");
         assert_eq!((ran.code, value), (Some(0), expected), "{url}");
@@ -190,7 +198,7 @@ fn partial_forms_are_resolved() {
     check(
         &[base, "../g", "--json"],
         0,
-        "{\"uri\":\"magic://a/b/c//d/g\"}\n",
+        "{\"v\":2,\"uri\":\"magic://a/b/c//d/g\",\"in\":null,\"error\":null,\"offset\":null,\"message\":null}\n",
         "",
     );
     check(&[base, "-g"], 0, "magic://a/b/c//d/e/-g\n", "");

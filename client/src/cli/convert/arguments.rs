@@ -56,6 +56,10 @@ pub(in crate::cli) struct Convert {
     /// Convert nothing, but list what is wrong, record by record; exit code 8 if anything is.
     #[arg(long, conflicts_with_all = ["to", "to_charset", "strict", "output", "split"])]
     pub(super) check: bool,
+
+    /// Answer --check with a JSON object a line, one for each record in which something is wrong.
+    #[arg(long, requires = "check")]
+    pub(super) json: bool,
 }
 
 fn input_form(text: &str) -> Result<InputForm, String> {

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use futures_util::StreamExt;
 use futures_util::stream;
-use serde_json::json;
+use serde_json::Value;
 
-use super::{mode, named, refusal};
+use super::{answered, mode, named, refusal};
 use crate::cli::args::{Network, Reading};
 use crate::cli::input::Lines;
 use crate::cli::output::{Failure, Output};
@@ -245,40 +245,48 @@ fn report(finding: &Finding, arguments: &Arguments, output: &mut Output) -> Resu
         (Ok(_), None) => Exit::Delivered,
     };
     output.line(&match arguments.reading.json {
-        true => object(finding, arguments),
+        true => object(finding).to_string(),
         false => row(finding),
     })?;
     Ok(exit)
 }
 
-fn object(finding: &Finding, arguments: &Arguments) -> String {
+/// The object of a text; `status` and `detail` are null where it was not followed.
+fn object(finding: &Finding) -> Value {
+    const KEYS: [&str; 7] = [
+        "url",
+        "ok",
+        "kind",
+        "canonical",
+        "cautions",
+        "status",
+        "detail",
+    ];
+    let followed = finding.followed.as_ref();
     let mut value = match &finding.read {
-        Ok(locator) => json!({
-            "ok": true,
-            "kind": locator.kind().to_string(),
-            "canonical": locator.canonical(),
-            "cautions": cautions(locator),
-        }),
+        Ok(locator) => answered([
+            ("url", Value::Null),
+            ("ok", true.into()),
+            ("kind", locator.kind().to_string().into()),
+            ("canonical", locator.canonical().into()),
+            ("cautions", cautions(locator).into()),
+            (
+                "status",
+                followed.map(|followed| followed.status.name()).into(),
+            ),
+            (
+                "detail",
+                followed.map(|followed| followed.detail.as_str()).into(),
+            ),
+        ]),
         Err(error) => {
-            let mut value = refusal(error);
+            let mut value = refusal(error, &KEYS);
             value["ok"] = false.into();
             value
         }
     };
-    if arguments.follow {
-        value["status"] = finding
-            .followed
-            .as_ref()
-            .map(|followed| followed.status.name())
-            .into();
-        value["detail"] = finding
-            .followed
-            .as_ref()
-            .map(|followed| followed.detail.as_str())
-            .into();
-    }
     value["url"] = finding.text.as_str().into();
-    value.to_string()
+    value
 }
 
 /// `verdict  kind  URL  remarks`, in columns.

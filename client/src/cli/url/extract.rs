@@ -4,15 +4,27 @@ use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use z3950_asn1::record::stream::{GUESS_OCTETS, InputForm, RecordReader};
 
 use crate::cli::Exit;
+use crate::cli::envelope::VERSION;
 use crate::cli::output::{Failure, Output};
 use crate::url::extract::{self, Extraction, Found, in_html, in_record};
 
 /// The largest text or page that is read, in octets; records have no limit.
 const MAX_TEXT: u64 = 256 * 1024 * 1024;
+
+/// The keys for where a URL stands in a page or in a record; null elsewhere.
+const PLACES: [&str; 7] = [
+    "element",
+    "attribute",
+    "record",
+    "record_offset",
+    "field",
+    "occurrence",
+    "subfield",
+];
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Arguments {
@@ -206,7 +218,10 @@ impl Listing<'_> {
             alternates,
         } = found;
         if self.json {
-            let mut value = json!({
+            // Where it stands: in a page, or in a record.
+            let place = |key: &str| (key.to_owned(), more.get(key).cloned().unwrap_or_default());
+            let found = json!({
+                "v": VERSION,
                 "url": url,
                 "start": range.start,
                 "end": range.end,
@@ -214,9 +229,9 @@ impl Listing<'_> {
                 "hyphen_break": !alternates.is_empty(),
                 "alternates": alternates,
             });
-            if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
-                value.extend(more);
-            }
+            let found = found.as_object().cloned().unwrap_or_default();
+            let value: Map<String, Value> = found.into_iter().chain(PLACES.map(place)).collect();
+            let value = Value::Object(value);
             return self.output.line(&value.to_string());
         }
         let mut remarks: Vec<String> = Vec::new();

@@ -2,9 +2,9 @@
 
 use std::ffi::{OsStr, OsString};
 
-use serde_json::json;
+use serde_json::Value;
 
-use super::refusal;
+use super::{answered, refusal};
 use crate::cli::Exit;
 use crate::cli::output::{Failure, Output};
 use crate::url::{Locator, Mode, Profile, ResolveError, UrlError, UrlErrorKind, classify, resolve};
@@ -38,13 +38,13 @@ pub(in crate::cli) fn run(arguments: &Arguments, output: &mut Output) -> Result<
         Ok(uri) => {
             remark(&uri, output);
             output.line(&match arguments.json {
-                true => json!({ "uri": uri }).to_string(),
+                true => answered([("uri", uri.into()), ("in", Value::Null)]).to_string(),
                 false => uri,
             })?;
             Ok(Exit::Delivered)
         }
         Err(error) if arguments.json => {
-            let mut value = refusal(&error.refusal());
+            let mut value = refusal(&error.refusal(), &["uri", "in"]);
             value["in"] = match error {
                 ResolveError::Base(_) => "base",
                 ResolveError::Reference(_) => "reference",

@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 
-use super::{mode, refuse};
+use super::{answered, mode, refuse};
 use crate::cli::Exit;
+use crate::cli::args::Reading;
 use crate::cli::output::{Failure, Output};
 use crate::url::extract::{MAX_WRAP_WIDTH, MIN_WRAP_WIDTH, wrap};
 use crate::url::{Encoded, Locator};
@@ -18,9 +19,8 @@ pub(in crate::cli) struct Arguments {
     #[arg(long, default_value_t = 72, value_parser = width)]
     width: usize,
 
-    /// Accept only what RFC 2056 and RFC 1738 allow to the letter.
-    #[arg(long)]
-    strict: bool,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 fn width(text: &str) -> Result<usize, String> {
@@ -31,15 +31,20 @@ fn width(text: &str) -> Result<usize, String> {
 }
 
 pub(in crate::cli) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+    let json = arguments.reading.json.then_some(["wrapped"].as_slice());
     let mut exit = Exit::Delivered;
     for text in &arguments.urls {
-        match Locator::parse(text.as_encoded_bytes(), mode(arguments.strict)) {
+        match Locator::parse(text.as_encoded_bytes(), mode(arguments.reading.strict)) {
             Ok(locator) => {
                 let fragment = locator.fragment().map(Encoded::of_data);
                 let fragment = fragment.map_or_else(String::new, |fragment| format!("#{fragment}"));
-                output.line(&wrap(&format!("{locator}{fragment}"), arguments.width))?;
+                let wrapped = wrap(&format!("{locator}{fragment}"), arguments.width);
+                output.line(&match arguments.reading.json {
+                    true => answered([("wrapped", wrapped.into())]).to_string(),
+                    false => wrapped,
+                })?;
             }
-            Err(error) => exit = exit.and(refuse(text, &error, false, output)?),
+            Err(error) => exit = exit.and(refuse(text, &error, json, output)?),
         }
     }
     Ok(exit)
