@@ -9,10 +9,10 @@ use bytes::{BufMut, Bytes};
 
 use self::directory::Directory;
 pub use self::repair::{Repair, RepairKind};
+pub(super) use self::split::{LOOK_AHEAD, is_filler, record_length};
 pub use self::split::{Records, split};
-pub(super) use self::split::{is_filler, record_length};
 use super::marc::{
-    FIELD_TERMINATOR, Leader, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag,
+    FIELD_TERMINATOR, Field, Leader, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag,
 };
 
 /// The most octets a field may have in ISO 2709, its terminator included: four digits.
@@ -69,7 +69,8 @@ pub enum Iso2709Error {
 
 /// Reads the one record that these octets begin with, repairing what can be repaired.
 ///
-/// The record length counts if a terminator stands there, else the next terminator ends the record. A directory entry
+/// The record length counts if a terminator stands there, else the next terminator ends the record, or the leader of
+/// another record in front of it. A directory entry
 /// counts if it names exactly the octets between two terminators; entries that do not take the fields left over, in
 /// order. The entry map (leader 20–22) is followed when it makes sense. The record shares `octets`, nothing is copied.
 ///
@@ -83,13 +84,24 @@ pub fn parse(octets: &Bytes) -> Result<Parsed, Iso2709Error> {
     };
     let leader = Leader(*leader);
     let mut repairs = Vec::new();
-    let content = octets.slice(..content_end(octets, &leader, &mut repairs));
+    // The end of a sound record needs no search.
+    let sound = sound(octets, &leader);
+    let content = match &sound {
+        Some((content, _)) => {
+            note_trailing(octets, content.len() + 1, &mut repairs);
+            content.clone()
+        }
+        None => octets.slice(..content_end(octets, &leader, &mut repairs)),
+    };
     for position in [10, 11, 22] {
         if !leader.octet(position).is_ascii_digit() {
             repairs.push(RepairKind::LeaderDigit { position }.at(position));
         }
     }
-    let fields = match directory::sound_fields(&content, &leader) {
+    let fields = sound
+        .map(|(_, fields)| fields)
+        .or_else(|| directory::sound_fields(&content, &leader));
+    let fields = match fields {
         Some(fields) => fields,
         None => Directory::read(&content, &leader, &mut repairs)
             .ok_or(Iso2709Error::NoFieldTerminator)?
@@ -217,27 +229,42 @@ fn is_separator(octet: &u8) -> bool {
     is_terminator(octet) || *octet == SUBFIELD_DELIMITER
 }
 
-/// The offset of the record terminator, or the length where there is none; notes what the leader said wrong.
+/// The record without its terminator, and its fields, if it ends where the leader says and its directory is right.
+fn sound(octets: &Bytes, leader: &Leader) -> Option<(Bytes, Vec<Field>)> {
+    let length = leader.record_length()?;
+    if !split::is_terminated(octets, length) {
+        return None;
+    }
+    let content = octets.slice(..length - 1);
+    let fields = directory::sound_fields(&content, leader)?;
+    Some((content, fields))
+}
+
+/// Where the content of a record ends that is not sound: at its terminator, at the next record, or with the octets. Notes
+/// what the leader said wrong.
 fn content_end(octets: &[u8], leader: &Leader, repairs: &mut Vec<Repair>) -> usize {
     let stated = leader.record_length();
-    let (length, end) = match split::record_length(octets) {
-        Some(length) => (length, length - 1),
-        None => {
-            repairs.push(RepairKind::RecordTerminatorMissing.at(octets.len()));
-            (octets.len(), octets.len())
-        }
-    };
-    let cut_short = end == length && stated == Some(length + 1);
-    if stated != Some(length) && !cut_short {
+    let length = split::record_length(octets, true).unwrap_or(octets.len());
+    let is_terminated = split::is_terminated(octets, length);
+    if !is_terminated {
+        repairs.push(RepairKind::RecordTerminatorMissing.at(length));
+    }
+    let lacks_terminator = !is_terminated && stated == Some(length + 1);
+    if stated != Some(length) && !lacks_terminator {
         let actual = length;
         repairs.push(RepairKind::RecordLength { stated, actual }.at(0));
     }
+    note_trailing(octets, length, repairs);
+    length - usize::from(is_terminated)
+}
+
+/// Notes octets after the record that are more than line ends.
+fn note_trailing(octets: &[u8], length: usize, repairs: &mut Vec<Repair>) {
     let trailing = octets.get(length..).unwrap_or_default();
     if !trailing.iter().all(split::is_filler) {
         let count = trailing.len();
         repairs.push(RepairKind::TrailingOctets { count }.at(length));
     }
-    end
 }
 
 #[cfg(test)]

@@ -71,6 +71,22 @@ impl Leader {
         }
     }
 
+    /// Whether the octets can be a leader by their kind, the lengths in it written or left blank.
+    pub(super) fn is_plausible(&self) -> bool {
+        let of = |range, kind: fn(&u8) -> bool| {
+            self.0
+                .get(range)
+                .is_some_and(|octets: &[u8]| octets.iter().all(kind))
+        };
+        let counted = |octet: &u8| octet.is_ascii_digit() || *octet == b' ';
+        of(0..5, counted)
+            && of(5..10, |octet| matches!(octet, b' '..=b'~'))
+            && self.octet(6).is_ascii_alphabetic()
+            && of(10..12, u8::is_ascii_digit)
+            && of(12..17, counted)
+            && of(20..22, u8::is_ascii_digit)
+    }
+
     /// A leader of these octets, filled up with blanks or cut where they are not 24.
     pub fn padded(octets: &[u8]) -> Self {
         let mut leader = [b' '; Self::LENGTH];

@@ -96,6 +96,21 @@ pub(super) fn begins_record(line: &[u8]) -> bool {
     }
 }
 
+/// Where the leader of another record ends a line that begins with something else.
+pub(super) fn joined_record(line: &[u8]) -> Option<usize> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let place = line.len().checked_sub(Leader::LENGTH)?;
+    let leader = line.get(place..)?;
+    (place > 0 && Leader::padded(leader).is_plausible()).then_some(place)
+}
+
+/// The tag of the field on a line.
+pub(super) fn tag(line: &[u8]) -> Option<Tag> {
+    let (tag, rest) = line.split_first_chunk()?;
+    rest.starts_with(b" ").then_some(Tag(*tag))
+}
+
 /// Whether a line is a remark of the program that printed the record: `(…)` or `<!-- … -->`.
 pub(super) fn is_remark(line: &[u8]) -> bool {
     line.starts_with(b"(") || line.starts_with(b"<!--")

@@ -130,6 +130,25 @@ pub(super) fn begins_record(line: &[u8]) -> bool {
     line.starts_with(b"=LDR ") || line.starts_with(b"=000 ")
 }
 
+/// Where the leader of another record ends a line that begins with something else.
+pub(super) fn joined_record(line: &[u8]) -> Option<usize> {
+    const MARK: &[u8] = b"=LDR  ";
+    let line = line.trim_ascii_end();
+    let place = line.len().checked_sub(MARK.len() + Leader::LENGTH)?;
+    let leader = line.get(place..)?.strip_prefix(MARK)?;
+    let leader: Vec<u8> = leader
+        .iter()
+        .map(|octet| if *octet == b'\\' { b' ' } else { *octet })
+        .collect();
+    (place > 0 && Leader::padded(&leader).is_plausible()).then_some(place)
+}
+
+/// The tag of the field on a line.
+pub(super) fn tag(line: &[u8]) -> Option<Tag> {
+    let (tag, rest) = line.strip_prefix(b"=")?.split_first_chunk()?;
+    rest.starts_with(b"  ").then_some(Tag(*tag))
+}
+
 /// Writes one record, a line for each field and no blank line; [`parse_all`] reads exactly this record from it.
 pub fn to_mrk(record: &MarcRecord) -> String {
     let mut text = String::from("=LDR  ");

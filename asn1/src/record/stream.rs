@@ -10,6 +10,8 @@ mod window;
 mod xml;
 
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 mod mutation;
 #[cfg(test)]
 mod tests;
@@ -58,6 +60,8 @@ pub struct Found {
     pub record: Result<MarcRecord, String>,
     /// What was repaired or passed over, each in words.
     pub notes: Vec<String>,
+    /// Whether the record is not whole: octets of it are missing, or were left out.
+    pub incomplete: bool,
 }
 
 /// Reads records from any source of octets; iterates over what is [`Found`].
@@ -114,13 +118,20 @@ impl<R: Read> RecordReader<R> {
         };
         self.number += 1;
         let mut notes = Vec::new();
+        let mut incomplete = piece.damage.is_some() || piece.cut_off;
+        if piece.cut_off {
+            push_note(&mut notes, || {
+                "cut off: another record begins on its last line".to_owned()
+            });
+        }
         let record = match piece.damage {
             Some(damage) => Err(damage),
-            None => parse(self.cut.form(), &piece, &mut notes),
+            None => parse(self.cut.form(), &piece, &mut notes, &mut incomplete),
         };
         Ok(Some(Found {
             number: self.number,
             offset: piece.offset,
+            incomplete: incomplete || record.is_err(),
             record,
             notes,
         }))
@@ -140,11 +151,17 @@ impl<R: Read> Iterator for RecordReader<R> {
     }
 }
 
-fn parse(form: InputForm, piece: &Piece, notes: &mut Vec<String>) -> Result<MarcRecord, String> {
+fn parse(
+    form: InputForm,
+    piece: &Piece,
+    notes: &mut Vec<String>,
+    incomplete: &mut bool,
+) -> Result<MarcRecord, String> {
     match form {
         InputForm::Marc => {
             let parsed = iso2709::parse(&piece.octets).map_err(|error| error.to_string())?;
             for repair in &parsed.repairs {
+                *incomplete |= repair.kind.is_loss();
                 push_note(notes, || repair.to_string());
             }
             Ok(parsed.record)

@@ -22,7 +22,8 @@ use super::envelope::answer;
 use super::exit::Exit;
 use super::output::{Failure, Output};
 
-/// Converts or checks every file. Records that had to be left out, and faults found by a check, make exit code 8.
+/// Converts or checks every file. Records that had to be left out or are not whole, and faults found by a check, make
+/// exit code 8.
 pub(super) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Failure> {
     if let Some(path) = arguments
         .files
@@ -80,9 +81,9 @@ struct Run<'a> {
     progress: Progress,
     /// Records read from all files.
     read: u64,
-    /// Those of them that are whole, or could be repaired.
+    /// Those of them that could be read.
     whole: u64,
-    /// Records that were left out, or that a check found wrong.
+    /// Records that were left out or are not whole, or that a check found wrong.
     faulty: u64,
 }
 
@@ -143,6 +144,7 @@ impl Run<'_> {
             offset,
         };
         let mut notes = found.notes;
+        let incomplete = found.incomplete;
         let record = match found.record {
             Ok(record) => {
                 self.whole += 1;
@@ -173,6 +175,7 @@ impl Run<'_> {
         match self.sink.write(&record, self.output)? {
             Ok(losses) => {
                 notes.extend(losses);
+                self.faulty += u64::from(incomplete);
                 self.note(&place, &notes);
                 Ok(())
             }

@@ -1,6 +1,7 @@
 //! Records from form to form: `z3950 convert` and `z3950 get --format` on real records, against yaz-marcdump, and on damaged ones.
 
 mod command;
+mod damaged;
 mod formats;
 mod real;
 mod yaz;

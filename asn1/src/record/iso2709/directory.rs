@@ -6,24 +6,50 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::repair::{Repair, RepairKind};
+use super::split::is_terminated;
 use crate::record::marc::{FIELD_TERMINATOR, Field, Leader, Tag, number, position};
 
 /// The fields of `content`, the record without its terminator, if leader and directory are right: the entries, in order,
 /// cover all octets from the stated base address on, and each names one terminated field.
 pub(super) fn sound_fields(content: &Bytes, leader: &Leader) -> Option<Vec<Field>> {
+    let mut fields = Vec::new();
+    walk(content, leader, |count, tag, place| {
+        if fields.is_empty() {
+            fields.reserve_exact(count);
+        }
+        fields.push(Field {
+            tag,
+            body: content.slice(place),
+        });
+    })?;
+    Some(fields)
+}
+
+/// Whether [`sound_fields`] would return the fields.
+pub(super) fn is_sound(content: &[u8], leader: &Leader) -> bool {
+    walk(content, leader, |_, _, _| {}).is_some()
+}
+
+/// Follows a sound directory: the number of entries, the tag and the octets of each field; `None` if it is not sound,
+/// which may show after some of them.
+fn walk(
+    content: &[u8],
+    leader: &Leader,
+    mut field: impl FnMut(usize, Tag, Range<usize>),
+) -> Option<()> {
     let map = EntryMap::stated(leader)?;
     let base = leader.base_address()?;
     let (&FIELD_TERMINATOR, region) = content.get(Leader::LENGTH..base)?.split_last()? else {
         return None;
     };
     let entries = region.chunks_exact(map.entry());
+    let count = entries.len();
     if region.contains(&FIELD_TERMINATOR)
         || !entries.remainder().is_empty()
-        || terminators(content.get(base..)?) != entries.len()
+        || terminators(content.get(base..)?) != count
     {
         return None;
     }
-    let mut fields = Vec::with_capacity(entries.len());
     let mut next = base;
     for octets in entries {
         let entry = map.read(octets, base, 0)?;
@@ -32,13 +58,31 @@ pub(super) fn sound_fields(content: &Bytes, leader: &Leader) -> Option<Vec<Field
         if content.get(last) != Some(&FIELD_TERMINATOR) {
             return None;
         }
-        fields.push(Field {
-            tag: entry.tag,
-            body: content.slice(next..last),
-        });
+        field(count, entry.tag, next..last);
         next = stated.end;
     }
-    (next == content.len()).then_some(fields)
+    (next == content.len()).then_some(())
+}
+
+/// Whether octets that begin with this leader are a record, by its directory: the base address is where the directory
+/// ends, the entries are numbers, and these agree with each other or with the record length.
+pub(super) fn is_believable(octets: &[u8], leader: &Leader) -> bool {
+    let (Some(length), Some(base)) = (leader.record_length(), leader.base_address()) else {
+        return false;
+    };
+    let map = EntryMap::stated(leader).unwrap_or(EntryMap::USUAL);
+    let listed = octets
+        .get(Leader::LENGTH..base)
+        .and_then(<[u8]>::split_last);
+    let Some((&FIELD_TERMINATOR, region)) = listed else {
+        return false;
+    };
+    let Some(area) = length.checked_sub(base + 1).filter(|_| map.reads(region)) else {
+        return false;
+    };
+    map.explains(region, area)
+        || is_terminated(octets, length)
+        || (!region.is_empty() && map.is_gapless(region))
 }
 
 /// How many field terminators there are.
@@ -245,6 +289,15 @@ impl EntryMap {
             digits.and_then(number).unwrap_or(0)
         });
         self.reads(octets) && lengths.fold(0, usize::saturating_add) == area
+    }
+
+    /// Whether each entry begins where the one before ends, the first at 0.
+    fn is_gapless(self, octets: &[u8]) -> bool {
+        let mut next = 0;
+        octets.chunks_exact(self.entry()).all(|octets| {
+            let stated = self.read(octets, 0, 0).and_then(|entry| entry.stated);
+            stated.is_some_and(|stated| std::mem::replace(&mut next, stated.end) == stated.start)
+        })
     }
 
     fn reads_entry(self, entry: &[u8]) -> bool {

@@ -83,6 +83,14 @@ pub enum RepairKind {
 }
 
 impl RepairKind {
+    /// Whether octets of the record are missing, or were left out because nothing says which field they are.
+    pub fn is_loss(&self) -> bool {
+        matches!(
+            self,
+            Self::RecordTerminatorMissing | Self::FieldMissing { .. } | Self::FieldUnlisted { .. }
+        )
+    }
+
     /// The repair of this kind at an offset from the start of the record.
     pub(super) fn at(self, offset: usize) -> Repair {
         Repair { kind: self, offset }

@@ -5,7 +5,8 @@ use std::iter::FusedIterator;
 
 use bytes::{Buf, Bytes};
 
-use crate::record::marc::{Leader, RECORD_TERMINATOR, position};
+use super::{MAX_RECORD, directory};
+use crate::record::marc::{FIELD_TERMINATOR, Leader, RECORD_TERMINATOR};
 
 /// Cuts octets into records, terminators included, without copying. Line ends, blanks and NULs between records are
 /// skipped; octets after the last terminator make a last piece, which [`super::parse`] then judges.
@@ -44,7 +45,7 @@ impl Iterator for Records {
         if self.rest.is_empty() {
             return None;
         }
-        let length = record_length(&self.rest).unwrap_or(self.rest.len());
+        let length = record_length(&self.rest, true).unwrap_or(self.rest.len());
         self.offset += length;
         Some(self.rest.split_to(length))
     }
@@ -57,38 +58,99 @@ pub(in crate::record) fn is_filler(octet: &u8) -> bool {
     matches!(octet, b'\r' | b'\n' | b' ' | 0 | 0x1A)
 }
 
-/// The length of the first record, terminator included; `None` without a terminator.
+/// The most octets after its first one that tell whether a leader begins a record.
+pub(in crate::record) const LOOK_AHEAD: usize = MAX_RECORD + 64;
+
+/// The length of the first record, its terminator included where it has one; `None` if there is no end. Octets that are
+/// not `complete` are searched only as far as more of them could not change the answer.
 ///
-/// The stated length counts if a terminator stands there and no other record begins before it.
-pub(in crate::record) fn record_length(octets: &[u8]) -> Option<usize> {
-    let stated = leader_at(octets).and_then(|leader| leader.record_length());
-    if let Some(length) = stated
-        && let Some((&RECORD_TERMINATOR, inside)) =
-            octets.get(..length).and_then(<[u8]>::split_last)
-        && !swallows_a_record(inside)
+/// A record whose leader, directory and terminators agree ends where its leader says. Any other ends at its terminator,
+/// or where the leader of another record shows that the terminator is lost (ISO 2709 §4.3, §4.7).
+pub(in crate::record) fn record_length(octets: &[u8], complete: bool) -> Option<usize> {
+    let leader = leader_at(octets);
+    let stated = leader.as_ref().and_then(Leader::record_length);
+    let ends_there = stated.filter(|length| is_terminated(octets, *length));
+    if let Some((leader, length)) = leader.as_ref().zip(ends_there)
+        && let Some(content) = octets.get(..length - 1)
+        && directory::is_sound(content, leader)
     {
         return Some(length);
     }
-    Some(position(octets, RECORD_TERMINATOR)? + 1)
-}
-
-/// Whether another record begins within: a terminator, then a record length.
-///
-/// Whatever stops this search is where [`split`] will cut next, so a file is searched once, whatever its lengths say.
-fn swallows_a_record(inside: &[u8]) -> bool {
-    let mut rest = inside;
-    // `contains` is the fast search; sound records end here.
-    while rest.contains(&RECORD_TERMINATOR)
-        && let Some(place) = position(rest, RECORD_TERMINATOR)
-    {
-        let after = rest.get(place + 1..).unwrap_or_default();
-        let filler = after.iter().take_while(|octet| is_filler(octet)).count();
-        rest = after.get(filler..).unwrap_or_default();
-        if leader_at(rest).is_some_and(|leader| leader.record_length().is_some()) {
-            return true;
+    let judged = match complete {
+        true => octets.len(),
+        false => octets.len().saturating_sub(LOOK_AHEAD),
+    };
+    let mut digits = 0;
+    for (place, octet) in octets.iter().enumerate() {
+        match *octet {
+            RECORD_TERMINATOR if place < judged => {
+                // One inside a record ends it only where another record follows.
+                let inside = ends_there.is_some_and(|length| place + 1 < length);
+                if !inside || is_followed_by_a_record(octets, place) {
+                    return Some(place + 1);
+                }
+                digits = 0;
+            }
+            b'0'..=b'9' => {
+                digits += 1;
+                let start = (place + 1).saturating_sub(LENGTH_DIGITS);
+                if start >= judged {
+                    return None;
+                }
+                if digits >= LENGTH_DIGITS && start > 0 && begins_record(octets, start, stated) {
+                    return Some(start);
+                }
+            }
+            _ if place >= judged => return None,
+            _ => digits = 0,
         }
     }
-    false
+    None
+}
+
+/// Digits of the record length, which a leader begins with.
+const LENGTH_DIGITS: usize = 5;
+
+/// Whether a record terminator is the last of that many octets.
+pub(super) fn is_terminated(octets: &[u8], length: usize) -> bool {
+    let last = length.checked_sub(1).and_then(|last| octets.get(last));
+    last == Some(&RECORD_TERMINATOR)
+}
+
+/// Whether a record length stands after the terminator at that place.
+fn is_followed_by_a_record(octets: &[u8], place: usize) -> bool {
+    let after = octets.get(place + 1..).unwrap_or_default();
+    let filler = after.iter().take_while(|octet| is_filler(octet)).count();
+    let next = after.get(filler..).unwrap_or_default();
+    leader_at(next).is_some_and(|leader| leader.record_length().is_some())
+}
+
+/// Whether a record begins at that place, five digits, within octets whose own leader states a length.
+///
+/// Text may look like a leader, but not like a leader and its directory. Where the stated length ends, less is enough.
+fn begins_record(octets: &[u8], place: usize, stated: Option<usize>) -> bool {
+    let Some((before, record)) = octets.split_at_checked(place) else {
+        return false;
+    };
+    let Some(leader) = leader_at(record) else {
+        return false;
+    };
+    if directory::is_believable(record, &leader) {
+        return true;
+    }
+    // The terminator is lost, or another octet stands in its place.
+    let content = match stated {
+        Some(length) if length == place + 1 => before,
+        Some(length) if length == place => before.get(..place - 1).unwrap_or_default(),
+        _ => return false,
+    };
+    content.last() == Some(&FIELD_TERMINATOR)
+        && leader.base_address().is_some()
+        && leader.octet(6).is_ascii_alphabetic()
+        && [10, 11, 20, 21]
+            .map(|position| leader.octet(position))
+            .iter()
+            .all(u8::is_ascii_digit)
 }
 
 fn leader_at(octets: &[u8]) -> Option<Leader> {
@@ -146,5 +208,43 @@ mod tests {
     fn a_terminator_inside_a_sound_record_stays_inside() {
         let odd = "00030nam a2200025   4500\x1Eo\x1Dd\x1E\x1D";
         check(&format!("{odd}{B}"), &[odd, B]);
+    }
+
+    /// 001 and 245 in 77 octets.
+    const WHOLE: &str = "00077nam a2200049   4500001000700000245002000007\x1E\
+                         pg1342\x1E10\x1FaEmma /\x1FcAusten.\x1E\x1D";
+
+    #[test]
+    fn audit_a5_a_lost_terminator_or_end_costs_no_neighbour() {
+        // Every length that may be left, and another octet in place of the terminator.
+        for length in 1..WHOLE.len() {
+            let cut = &WHOLE[..length];
+            check(&format!("{A}{cut}{WHOLE}{B}"), &[A, cut, WHOLE, B]);
+            check(
+                &format!("{cut}\r\n{WHOLE}"),
+                &[&format!("{cut}\r\n"), WHOLE],
+            );
+        }
+        let overwritten = WHOLE.replace('\x1D', "x");
+        check(&format!("{overwritten}{WHOLE}"), &[&overwritten, WHOLE]);
+        // The stated length of the cut record ends with its neighbour.
+        let cut = &WHOLE.replacen("00077", "00117", 1)[..40];
+        check(&format!("{cut}{WHOLE}{WHOLE}"), &[cut, WHOLE, WHOLE]);
+    }
+
+    #[test]
+    fn audit_a5_data_that_looks_like_a_record_divides_none() {
+        // A leader and its directory, which the field terminator ends as it would end the directory.
+        let text = "00077nam a2200049   4500001000700000245002000007";
+        let field = format!("  \x1Fa{text}\x1E");
+        let (total, length) = (37 + field.len() + 1, field.len());
+        let record = format!("{total:05}nam a2200037   4500500{length:04}00000\x1E{field}\x1D");
+        check(&format!("{record}{WHOLE}"), &[&record, WHOLE]);
+        // Less than that divides no damaged record either.
+        let lying =
+            WHOLE
+                .replacen("00077", "00099", 1)
+                .replacen("Emma /", "00077nam a2200049   4500", 1);
+        check(&format!("{lying}{WHOLE}"), &[&lying, WHOLE]);
     }
 }

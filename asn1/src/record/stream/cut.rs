@@ -18,6 +18,8 @@ pub(super) struct Piece {
     pub(super) octets: Bytes,
     /// Why they are no record, if that is seen without reading them.
     pub(super) damage: Option<String>,
+    /// Whether the next record begins where this one has not ended, in forms in which it can be read all the same.
+    pub(super) cut_off: bool,
 }
 
 /// The state of the cutting.

@@ -105,21 +105,23 @@ struct Scan {
 impl Scan {
     fn run(&mut self, octets: &[u8]) -> Option<End> {
         while let Some(&octet) = octets.get(self.index) {
+            // Another record, wherever this one was cut off: a string that holds these characters has them escaped.
+            if octet == b'{' && self.index > 0 {
+                let reason = match self.in_string {
+                    true => "a string without its end",
+                    false => "a brace is missing",
+                };
+                match begins_record(octets.get(self.index..).unwrap_or_default()) {
+                    Some(true) => return Some(End::Damage(self.index, reason)),
+                    Some(false) => {}
+                    // Wait until enough of it is there.
+                    None => return None,
+                }
+            }
             match octet {
                 // JSON has no line end in a string: one was cut off.
                 b'\n' if self.in_string => {
                     return Some(End::Damage(self.index, "a string without its end"));
-                }
-                b'\n' if self.depth > 0 => {
-                    // The next record, where a brace is missing; wait until enough of the line is there.
-                    let next = octets.get(self.index + 1..).unwrap_or_default();
-                    match begins_record(next) {
-                        Some(true) => {
-                            return Some(End::Damage(self.index, "a brace is missing"));
-                        }
-                        Some(false) => {}
-                        None => return None,
-                    }
                 }
                 _ if self.escaped => self.escaped = false,
                 b'\\' if self.in_string => self.escaped = true,
@@ -140,12 +142,22 @@ impl Scan {
     }
 }
 
-/// Whether a line begins as a record does: `{"leader"` or `{"fields"`; `None` if too little of it is there.
-fn begins_record(line: &[u8]) -> Option<bool> {
-    const BEGINNINGS: [&[u8]; 2] = [b"{\"leader\"", b"{\"fields\""];
-    if BEGINNINGS.iter().any(|known| line.starts_with(known)) {
-        return Some(true);
+/// Whether octets begin as a record does, with its first name: `{"leader":` or `{"fields":`; `None` if too few are there.
+fn begins_record(octets: &[u8]) -> Option<bool> {
+    const NAMES: [&[u8]; 2] = [b"\"leader\"", b"\"fields\""];
+    let inside = octets.strip_prefix(b"{")?.trim_ascii_start();
+    let blanks = octets.len() - inside.len();
+    for name in NAMES {
+        if let Some(rest) = inside.strip_prefix(name) {
+            return match rest.trim_ascii_start().first() {
+                Some(octet) => Some(*octet == b':'),
+                None => (rest.len() > MOST_BLANKS).then_some(false),
+            };
+        }
     }
-    let undecided = BEGINNINGS.iter().any(|known| known.starts_with(line));
+    let undecided = blanks <= MOST_BLANKS && NAMES.iter().any(|name| name.starts_with(inside));
     (!undecided).then_some(false)
 }
+
+/// The most blanks that are passed over in search of a name.
+const MOST_BLANKS: usize = 64;

@@ -7,9 +7,6 @@ use super::cut::Piece;
 use super::window::Window;
 use crate::record::iso2709;
 
-/// Octets in which the terminator of a sound record and the leader behind it are seen.
-const LOOK_AHEAD: usize = iso2709::MAX_RECORD + 64;
-
 #[derive(Debug)]
 pub(super) struct Cutter;
 
@@ -29,22 +26,23 @@ impl Cutter {
                 return Ok(None);
             }
         }
-        window.fill(LOOK_AHEAD)?;
         let offset = window.offset();
+        let mut wanted = iso2709::LOOK_AHEAD;
         let (length, damage) = loop {
-            if let Some(length) = iso2709::record_length(window.held()) {
+            window.fill(wanted)?;
+            let held = window.held().len();
+            let complete = held < wanted;
+            if let Some(length) = iso2709::record_length(window.held(), complete) {
                 break (length, None);
             }
-            if window.held().len() >= MAX_RECORD {
+            if held >= MAX_RECORD {
                 let damage = format!("no record terminator within {MAX_RECORD} octets");
-                break (window.held().len(), Some(damage));
+                break (MAX_RECORD, Some(damage));
             }
-            let twice = window.held().len().saturating_mul(2);
-            let before = window.held().len();
-            window.fill(twice.min(MAX_RECORD))?;
-            if window.held().len() == before {
-                break (before, None);
+            if complete {
+                break (held, None);
             }
+            wanted = wanted.saturating_mul(2).min(MAX_RECORD);
         };
         Ok(Some(Piece {
             offset,

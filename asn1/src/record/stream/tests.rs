@@ -197,7 +197,13 @@ fn damage_costs_no_neighbour() {
     };
     marc(
         "WHOLEshort\x1DWHOLE\n99999WHOLE",
-        &["x", "!6 octets are too few for a leader of 24", "x", "?"],
+        &[
+            "x",
+            "!6 octets are too few for a leader of 24",
+            "x",
+            "!5 octets are too few for a leader of 24",
+            "x",
+        ],
     );
 }
 
