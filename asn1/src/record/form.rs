@@ -103,7 +103,7 @@ impl Form {
                 })?;
             }
             Self::MarcXml => {
-                let written = marcxml::to_xml(record);
+                let written = marcxml::to_xml_in_collection(record);
                 out.extend_from_slice(written.text.as_bytes());
                 return Ok(written.notes);
             }

@@ -5,7 +5,9 @@ mod read;
 mod write;
 
 pub use self::read::{MAX_DEPTH, MarcXmlError, from_xml};
-pub use self::write::{COLLECTION_BEGIN, COLLECTION_END, NAMESPACE, collection, to_xml};
+pub use self::write::{
+    COLLECTION_BEGIN, COLLECTION_END, NAMESPACE, collection, to_xml, to_xml_in_collection,
+};
 
 use super::marc::MarcRecord;
 

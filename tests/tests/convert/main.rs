@@ -3,6 +3,7 @@
 mod command;
 mod damaged;
 mod formats;
+mod namespaces;
 mod real;
 mod yaz;
 

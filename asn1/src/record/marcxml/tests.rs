@@ -15,7 +15,9 @@ fn check(field: Field, xml: &str) {
     let written = to_xml(&record);
     assert_eq!(
         written.text,
-        format!("<record>\n  <leader>00000nam a2200000   4500</leader>\n{xml}</record>\n")
+        format!(
+            "<record xmlns=\"{NAMESPACE}\">\n  <leader>00000nam a2200000   4500</leader>\n{xml}</record>\n"
+        )
     );
     assert_eq!(written.notes, Vec::<String>::new(), "{xml}");
     let read = from_xml(&collection([&record])).expect("ours");

@@ -11,14 +11,25 @@ pub const COLLECTION_BEGIN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n
 /// What stands behind them.
 pub const COLLECTION_END: &str = "</collection>\n";
 
-/// Writes one record as a `record` element in the namespace that [`COLLECTION_BEGIN`] declares.
+/// Writes one record as a document of its own: a `record` element that declares its namespace.
 ///
 /// Octets that are not UTF-8 are shown as `\xNN`, which [`super::from_xml`] reads back. Control characters, which XML 1.0
 /// cannot hold, become U+FFFD. A data field has two indicators, as the schema says; further ones are left out. Text that
 /// belongs to no subfield is a first subfield with an empty code.
 pub fn to_xml(record: &MarcRecord) -> XmlText {
+    let begin = format!("<record xmlns=\"{NAMESPACE}\">");
+    element(record, &begin)
+}
+
+/// Writes one record as [`to_xml`] does, for a place in which [`COLLECTION_BEGIN`] has declared the namespace.
+pub fn to_xml_in_collection(record: &MarcRecord) -> XmlText {
+    element(record, "<record>")
+}
+
+fn element(record: &MarcRecord, begin: &str) -> XmlText {
     let mut writer = Writer::default();
-    writer.text.push_str("<record>\n  <leader>");
+    writer.text.push_str(begin);
+    writer.text.push_str("\n  <leader>");
     writer.content(&record.leader.0, &"the leader");
     writer.text.push_str("</leader>\n");
     let code_length = record.leader.code_length();
@@ -36,7 +47,7 @@ pub fn to_xml(record: &MarcRecord) -> XmlText {
 pub fn collection<'a>(records: impl IntoIterator<Item = &'a MarcRecord>) -> String {
     let mut text = COLLECTION_BEGIN.to_owned();
     for record in records {
-        text.push_str(&to_xml(record).text);
+        text.push_str(&to_xml_in_collection(record).text);
     }
     text.push_str(COLLECTION_END);
     text

@@ -125,7 +125,7 @@ fn programs_get_json_and_xml() {
     let xml = sample().to_xml();
     let mut rest = &*xml;
     for part in [
-        "<opacRecord>\n<bibliographicRecord>\n<record",
+        "<opacRecord>\n<bibliographicRecord>\n<record xmlns=\"http://www.loc.gov/MARC21/slim\">",
         "War &amp; peace",
         "</bibliographicRecord>\n<holdings>\n<holding>\n<nucCode>DLC</nucCode>",
         "<callNumber>PG3366 .V6 &lt;1911&gt;</callNumber>",
