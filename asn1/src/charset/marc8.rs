@@ -120,6 +120,7 @@ impl Decoder<'_> {
         match first {
             ESCAPE => self.escape(rest, offset),
             0x20..=0x7E if self.sets.g0.is_none() => self.ascii_run(rest),
+            0x7F if matches!(self.sets.g0, Some(Working::Eacc)) => self.east_asian(rest, offset),
             0..=0x1F | b' ' | 0x7F => {
                 self.composer.base(char::from(first));
                 1
@@ -171,7 +172,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// A code of EACC: three octets of the same half as the first. What is cut short is one fault.
+    /// A code of EACC: three octets of the same half as the first. One that is odd or cut short is one fault.
     fn east_asian(&mut self, rest: &[u8], offset: usize) -> usize {
         let half = rest.first().copied().unwrap_or_default() & 0x80;
         let of_half = |octet: &&u8| matches!(**octet ^ half, 0x21..=0x7E);
@@ -179,7 +180,10 @@ impl Decoder<'_> {
         let length = if code.eq(eacc::IDEOGRAPHIC_SPACE) {
             eacc::IDEOGRAPHIC_SPACE.len()
         } else {
-            rest.iter().take(3).take_while(of_half).count()
+            match rest.iter().take(3).take_while(of_half).count() {
+                3 => 3,
+                length => eacc::odd_code(rest, length),
+            }
         };
         let octets = rest.get(..length).unwrap_or_default();
         match octets {
@@ -194,7 +198,7 @@ impl Decoder<'_> {
                 self.composer.base(char::REPLACEMENT_CHARACTER);
             }
         }
-        length.max(1)
+        length
     }
 
     /// An escape sequence (technique 1: one octet, for Greek symbols, subscripts, superscripts; technique 2: ISO 2022).

@@ -19,6 +19,42 @@ const GETA: char = '\u{3013}';
 /// Every character of the table has as many octets in UTF-8.
 const OCTETS: usize = 3;
 
+/// The length of a code at the start of the octets that is none: `plain` of them, at most two, can be part of one; a blank,
+/// a control character or the end follows. It is three where the codes after it stay in step, else it was cut short and the
+/// blank stands for itself.
+pub(super) fn odd_code(octets: &[u8], plain: usize) -> usize {
+    let half = octets.first().copied().unwrap_or_default() & 0x80;
+    // Up to the next escape sequence, line end or separator, or to the other half.
+    let belongs =
+        |octet: &&u8| **octet & 0x80 == half && !matches!(**octet, b'\n' | b'\r' | 0x1B..=0x1F);
+    let run = octets
+        .iter()
+        .take(MOST_SEARCHED)
+        .take_while(belongs)
+        .count();
+    let run = octets.get(..run).unwrap_or_default();
+    let cut_short = plain.max(1);
+    let Some((_, after)) = run.split_at_checked(CODE) else {
+        return cut_short;
+    };
+    let is_whole = run.len() < MOST_SEARCHED && run.len().is_multiple_of(CODE);
+    match is_whole || is_code(after) || !is_code(run.get(cut_short..).unwrap_or_default()) {
+        true => CODE,
+        false => cut_short,
+    }
+}
+
+/// Octets of a code.
+const CODE: usize = 3;
+/// How many octets are searched for the end of a run of codes.
+const MOST_SEARCHED: usize = 192;
+
+/// Whether a known code begins the octets, blanks in front of it not counted.
+fn is_code(octets: &[u8]) -> bool {
+    let code = octets.trim_ascii_start().first_chunk::<CODE>();
+    code.is_some_and(|code| character(code.map(|octet| octet & 0x7F)).is_some())
+}
+
 /// The character of a code, given without high bits.
 pub(super) fn character(code: [u8; 3]) -> Option<char> {
     let [plane, row, cell] = code;

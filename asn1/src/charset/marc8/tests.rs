@@ -107,6 +107,67 @@ fn faults() {
 }
 
 #[test]
+fn audit_c9_an_odd_eacc_code_is_one_fault_and_what_follows_stays_in_step() {
+    let check = |octets: &[u8], text: &str, faults: &[&str]| {
+        let decoded = Charset::Marc8.decode(octets);
+        let found: Vec<String> = decoded.problems.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            (&*decoded.text, found),
+            (text, faults.iter().map(ToString::to_string).collect()),
+            "{}",
+            octets.escape_ascii()
+        );
+    };
+    check(
+        b"\x1B$1! =\x1B(Bz",
+        "\u{FFFD}z",
+        &["no character 21 20 3D in EACC at octet 3"],
+    );
+    check(
+        b"\x1B$1! =!0!\x1B(Bz",
+        "\u{FFFD}一z",
+        &["no character 21 20 3D in EACC at octet 3"],
+    );
+    check(
+        b"\x1B$1! =!0! !0!\x1B(Bz",
+        "\u{FFFD}一 一z",
+        &["no character 21 20 3D in EACC at octet 3"],
+    );
+    check(
+        b"\x1B$)1\xA1\xA0\xBD\xA1\xB0\xA1\x1B)!E",
+        "\u{FFFD}一",
+        &["no character A1 A0 BD in EACC at octet 4"],
+    );
+    // The line of pymarc's tests.
+    check(
+        b"a \x1B$1! =! @\x7F \x14\x7F \x19\x7F  \x7F!\"\x1B(B z",
+        "a \u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD} z",
+        &[
+            "no character 21 20 3D in EACC at octet 5",
+            "no character 21 20 40 in EACC at octet 8",
+            "no character 7F 20 14 in EACC at octet 11",
+            "no character 7F 20 19 in EACC at octet 14",
+            "no character 7F 20 20 in EACC at octet 17",
+            "no character 7F 21 22 in EACC at octet 20",
+        ],
+    );
+    // A code cut short in front of a blank, and at the end.
+    check(
+        b"\x1B$1! !0!\x1B(B",
+        "\u{FFFD} 一",
+        &["21 is no EACC at octet 3"],
+    );
+    check(
+        b"\x1B$1!0! !0\x1B(B",
+        "一 \u{FFFD}",
+        &["21 30 is no EACC at octet 7"],
+    );
+    // Long runs of odd codes take no longer than others.
+    let long = [b"\x1B$1".as_slice(), &b"! =".repeat(200_000)].concat();
+    assert_eq!(Charset::Marc8.decode(&long).problems.len(), 200_000);
+}
+
+#[test]
 fn what_marc8_lacks() {
     let text = "एक – e\u{301}";
     let written = Charset::Marc8.encode_with(text, Unencodable::Reference);
