@@ -10,6 +10,8 @@ use rasn::prelude::*;
 use rasn::types::{Constraints, Identifier};
 use rasn::{Decoder, Encoder};
 
+use crate::charset::utf8_or_latin1;
+
 /// OCTET STRING: any octets, cheap to clone.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct OctetString(Bytes);
@@ -113,9 +115,9 @@ macro_rules! character_string {
                 std::str::from_utf8(&self.0)
             }
 
-            /// The text, with U+FFFD in place of what is not UTF-8.
+            /// The text, read as ISO 8859-1 if it is not UTF-8.
             pub fn to_string_lossy(&self) -> Cow<'_, str> {
-                String::from_utf8_lossy(&self.0)
+                utf8_or_latin1(&self.0)
             }
         }
 

@@ -7,6 +7,7 @@ use rasn::prelude::*;
 
 use super::External;
 use crate::bib1::diagnostics;
+use crate::charset::utf8_or_latin1;
 use crate::oid::{BIB_1_DIAGNOSTICS, Oid};
 use crate::types::{InternationalString, VisibleString};
 
@@ -43,9 +44,9 @@ impl AddInfo {
         }
     }
 
-    /// The text, with U+FFFD in place of what is not UTF-8.
+    /// The text, read as ISO 8859-1 if it is not UTF-8.
     pub fn to_string_lossy(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(self.as_bytes())
+        utf8_or_latin1(self.as_bytes())
     }
 }
 
@@ -94,6 +95,35 @@ impl fmt::Display for DiagRec {
                 write!(f, "a diagnostic in format {format:?}")
             }
             Self::ExternallyDefined(_) => f.write_str("a diagnostic in a format without a name"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn audit_c6_addinfo_that_is_not_utf_8_is_iso_8859_1() {
+        for (octets, shown) in [
+            (&b"b\xFCcher"[..], "bücher"),
+            ("bücher".as_bytes(), "bücher"),
+            (b"\xC3", "Ã"),
+            (b"", ""),
+        ] {
+            let addinfos = [
+                AddInfo::V2Addinfo(octets.into()),
+                AddInfo::V3Addinfo(octets.into()),
+            ];
+            for addinfo in addinfos {
+                let diagnostic = DefaultDiagFormat {
+                    addinfo,
+                    ..DefaultDiagFormat::bib1(1, "")
+                };
+                assert_eq!(diagnostic.addinfo.to_string_lossy(), shown);
+                assert!(diagnostic.to_string().ends_with(shown), "{diagnostic}");
+            }
+            assert_eq!(InternationalString::from(octets).to_string_lossy(), shown);
         }
     }
 }

@@ -231,6 +231,14 @@ impl fmt::Debug for Charset {
     }
 }
 
+/// The text of octets whose character set is not known, such as what a peer says in words: UTF-8, or else ISO 8859-1.
+pub fn utf8_or_latin1(octets: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(octets) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => encoding_rs::mem::decode_latin1(octets),
+    }
+}
+
 /// What a decoder of a library set returned, or the octets as they are.
 fn library(octets: &[u8], decoded: Option<(String, bool)>) -> (Cow<'_, str>, bool) {
     match decoded {

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use rasn::prelude::*;
 
 use crate::apdu::{External, ExternalEncoding};
+use crate::charset::utf8_or_latin1;
 use crate::oid::{self, Oid};
 use crate::record::explain::LanguageCode;
 use crate::record::tree::{choice, described_by_name, sequence};
@@ -192,7 +193,7 @@ impl PrivateCharacterSet {
             return None;
         };
         match &external.encoding {
-            ExternalEncoding::OctetAligned(octets) => Some(String::from_utf8_lossy(octets)),
+            ExternalEncoding::OctetAligned(octets) => Some(utf8_or_latin1(octets)),
             _ => None,
         }
     }

@@ -204,7 +204,7 @@ fn expressed(expression: &QueryExpression) -> String {
 }
 
 fn text_of(text: &InternationalString) -> String {
-    shown(text.as_bytes())
+    shown(text.to_string_lossy().as_bytes())
 }
 
 #[cfg(test)]

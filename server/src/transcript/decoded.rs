@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use z3950_asn1::apdu::*;
+use z3950_asn1::charset::utf8_or_latin1;
 use z3950_asn1::oid::Oid;
 
 use super::parameters;
@@ -318,9 +319,9 @@ fn text(string: &Option<z3950_asn1::types::InternationalString>) -> Option<Strin
         .map(|text| text.to_string_lossy().into_owned())
 }
 
-/// Octets as text, with U+FFFD in place of what is not UTF-8.
+/// Octets as text, read as ISO 8859-1 if they are not UTF-8.
 pub(super) fn octets(octets: &[u8]) -> String {
-    String::from_utf8_lossy(octets).into_owned()
+    utf8_or_latin1(octets).into_owned()
 }
 
 /// An identifier by its name, or in dotted form.

@@ -82,7 +82,7 @@ impl Question {
 
 /// What a server wrote, safe to show.
 fn text_of(text: &InternationalString) -> String {
-    shown(text.as_bytes())
+    shown(text.to_string_lossy().as_bytes())
 }
 
 #[cfg(test)]

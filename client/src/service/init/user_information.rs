@@ -5,6 +5,7 @@ use z3950_asn1::apdu::{
     DefaultDiagFormat, DiagRec, External, ExternalEncoding, ExternalValue, Information,
     InitializeResponse, OtherInformation,
 };
+use z3950_asn1::charset::utf8_or_latin1;
 use z3950_asn1::codec::decode_value;
 use z3950_asn1::codec::frame::Header;
 use z3950_asn1::format::diag1::{Diagnostic, DiagnosticFormat, DiagnosticUnit};
@@ -101,7 +102,7 @@ fn character_string(octets: &[u8]) -> Option<String> {
 }
 
 fn words(octets: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(octets).trim().to_owned();
+    let text = utf8_or_latin1(octets).trim().to_owned();
     (!text.is_empty()).then_some(text)
 }
 
