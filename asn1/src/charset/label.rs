@@ -61,6 +61,8 @@ static NAMES: &[(&str, Charset)] = &[
     ("ansel", Charset::Marc8),
     ("iso5426", Charset::Iso5426),
     ("mab2", Charset::Iso5426),
+    ("danmarc", Charset::Danmarc),
+    ("danmarc2", Charset::Danmarc2),
     ("iso88591", Charset::Latin1),
     ("latin1", Charset::Latin1),
     ("l1", Charset::Latin1),
@@ -102,6 +104,8 @@ impl Charset {
             Charset::Utf8 => "UTF-8",
             Charset::Marc8 => "MARC-8",
             Charset::Iso5426 => super::iso5426::NAME,
+            Charset::Danmarc => "danMARC",
+            Charset::Danmarc2 => "danMARC2",
             Charset::Latin1 => "ISO-8859-1",
             Charset::Other(encoding) => encoding.name(),
         }
@@ -113,6 +117,8 @@ impl Charset {
             Charset::Utf8,
             Charset::Marc8,
             Charset::Iso5426,
+            Charset::Danmarc,
+            Charset::Danmarc2,
             Charset::Latin1,
         ];
         own.into_iter()

@@ -7,12 +7,14 @@
 //! | `choose` | [`choose()`]: leader, UNIMARC 100, or what the octets say |
 //! | `record` | [`to_utf8`], [`to_charset`]: whole records |
 //! | `marc8`, `iso5426` | the library sets, with tables that `asn1/tables/generate.py` writes |
+//! | `danmarc` | ISO 8859-1 with escapes, the set of danMARC2 |
 //! | `combine`, `cluster` | marks before their character made marks after it, and back |
 //! | `problem` | [`Problem`]: what could not be converted, and where |
 
 mod choose;
 mod cluster;
 mod combine;
+mod danmarc;
 mod foreign;
 mod iso5426;
 mod label;
@@ -46,6 +48,10 @@ pub enum Charset {
     Marc8,
     /// ISO 646 with ISO 5426, the Latin set of UNIMARC.
     Iso5426,
+    /// danMARC2 with marks as codes: ISO 8859-1, in which `@` begins other characters.
+    Danmarc,
+    /// danMARC2 with marks as spacing characters. It is read as [`Charset::Danmarc`] is.
+    Danmarc2,
     /// ISO 8859-1 in the strict sense: each octet is the character of the same number.
     Latin1,
     /// A set of the Encoding Standard: windows-125x, ISO 8859-x, KOI8, GB18030, Big5, EUC-KR, Shift_JIS and so on.
@@ -150,6 +156,9 @@ impl Charset {
             Charset::Other(encoding) => (foreign::decode(encoding, octets, &mut problems), true),
             Charset::Marc8 => library(octets, marc8::decode(octets, &mut problems)),
             Charset::Iso5426 => library(octets, iso5426::decode(octets, &mut problems)),
+            Charset::Danmarc | Charset::Danmarc2 => {
+                library(octets, danmarc::decode(octets, &mut problems))
+            }
         };
         let text = if options.character_references && self == Charset::Marc8 {
             references::resolve(text)
@@ -181,6 +190,7 @@ impl Charset {
         let as_it_is = match self {
             Charset::Utf8 => true,
             Charset::Other(encoding) => encoding.is_ascii_compatible() && text.is_ascii(),
+            Charset::Danmarc | Charset::Danmarc2 => false,
             _ => text.is_ascii() && (self != Charset::Marc8 || !text.contains('\u{1B}')),
         };
         if as_it_is {
@@ -198,6 +208,8 @@ impl Charset {
                 let problems = cluster::write(text, &mut encoder, unencodable, self.name());
                 (encoder.finish(), problems)
             }
+            Charset::Danmarc => danmarc::encode(text, false, unencodable),
+            Charset::Danmarc2 => danmarc::encode(text, true, unencodable),
             Charset::Latin1 => foreign::encode_latin1(text, unencodable),
             Charset::Other(encoding) => foreign::encode(encoding, text, unencodable),
             Charset::Utf8 => (text.as_bytes().to_vec(), Vec::new()),
@@ -206,14 +218,16 @@ impl Charset {
         Encoded { octets, problems }
     }
 
-    /// Whether octets below 0x80, the escape character excepted, always stand for ASCII: then most of a record needs no
-    /// conversion.
+    /// Whether the octets stand for ASCII and nothing else: then most of a record needs no conversion.
     fn keeps(self, octets: &[u8]) -> bool {
         // Without an early end, the search takes many octets at once.
         let foreign = |found, octet: &u8| found | !octet.is_ascii() | (*octet == 0x1B);
         let plain = !octets.iter().fold(false, foreign);
         match self {
             Charset::Other(encoding) => plain && encoding.is_ascii_compatible(),
+            Charset::Danmarc | Charset::Danmarc2 => {
+                plain && !octets.iter().any(danmarc::is_special)
+            }
             _ => plain,
         }
     }

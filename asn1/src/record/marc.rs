@@ -196,12 +196,20 @@ impl Field {
         }
     }
 
-    /// Whether the field is one plain value: `00X` without subfields (danMARC2 has them), or a tag that is no number
-    /// (`FMT`) over a body without any delimiter.
+    /// Whether the field is one plain value: `00X` without subfields (danMARC2 has them, after as many indicators as
+    /// leader position 10 says or one more, which is up to four), or a tag that is no number (`FMT`) over a body without any
+    /// delimiter.
     pub fn is_control(&self) -> bool {
         if self.tag.is_control() {
-            let delimiter_at = |place| self.body.get(place) == Some(&SUBFIELD_DELIMITER);
-            !delimiter_at(0) && !delimiter_at(USUAL_INDICATORS)
+            let begin = self
+                .body
+                .get(..=MOST_OF_CONTROL_FIELDS)
+                .unwrap_or(&self.body);
+            !position(begin, SUBFIELD_DELIMITER).is_some_and(|place| {
+                let mut before = begin.iter().take(place);
+                matches!(place, 0 | USUAL_INDICATORS)
+                    || before.all(|octet| octet.is_ascii_digit() || *octet == b' ')
+            })
         } else {
             !self.tag.0.iter().all(u8::is_ascii_digit) && !self.body.contains(&SUBFIELD_DELIMITER)
         }
@@ -253,6 +261,8 @@ impl Field {
 
 /// MARC 21, UNIMARC and their relatives all have two indicators.
 const USUAL_INDICATORS: usize = 2;
+/// The most indicators of a `00X` with subfields.
+const MOST_OF_CONTROL_FIELDS: usize = 4;
 /// Leader position 10 is one digit.
 const MOST_INDICATORS: usize = 9;
 
@@ -380,6 +390,8 @@ mod tests {
         check(b"001", b"odd \x1F value", b"", &[]);
         check(b"001", b"00\x1FadanMARC2", b"00", &[(b"a", b"danMARC2")]);
         check(b"FMT", b"BK", b"", &[]);
+        check(b"001", b"1234\x1Fastray", b"1234", &[(b"a", b"stray")]);
+        check(b"001", b"12345\x1Fastray", b"", &[]);
         check(b"CAT", b"  \x1FaX", b"  ", &[(b"a", b"X")]);
     }
 

@@ -2,6 +2,7 @@
 
 mod command;
 mod damaged;
+mod danmarc;
 mod formats;
 mod namespaces;
 mod real;
@@ -11,6 +12,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
+use z3950_asn1::charset::{Charset, Form, Options};
 use z3950_asn1::record::iso2709;
 
 /// The files of real records, or none with a word on standard error.
@@ -27,6 +29,16 @@ fn files() -> Vec<PathBuf> {
         .collect();
     files.sort();
     files
+}
+
+/// Text in NFC, as forms of text are written here.
+fn nfc(octets: &[u8]) -> Vec<u8> {
+    let options = Options {
+        form: Some(Form::Nfc),
+        ..Options::default()
+    };
+    let decoded = Charset::Utf8.decode_with(octets, &options);
+    decoded.text.into_owned().into_bytes()
 }
 
 /// The records of a file, as octets.
