@@ -78,7 +78,7 @@ Exit codes:
   5    refused by the server (diagnostic, rejected Init, access control)
   6    no connection, timeout, or protocol error
   7    reserved port refused (see --allow-reserved-port)
-  8    faults found by a check
+  8    damaged records, or faults found by a check
   130  interrupted
 Several inputs: the first of 130, 1, 6, 5, 7, 2, 4, 3, 8 that occurred.";
 

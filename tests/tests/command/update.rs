@@ -167,6 +167,25 @@ fn every_record_has_its_own_line() {
 }
 
 #[test]
+fn audit_a5_a_record_that_is_not_whole_is_not_sent() {
+    let bench = Bench::new();
+    let octets = marc(TWO);
+    let end = octets.iter().position(|octet| *octet == 0x1D);
+    let end = end.expect("a terminator") + 1;
+    let cut = [&octets[..end - 10], &octets[end..]].concat();
+    let file = bench.file("cut.mrc", cut);
+    let ran = bench.update(&["insert", &file]);
+    assert_ne!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("cut.mrc record 1: no record terminator"),
+        "{ran:?}"
+    );
+    assert_eq!(bench.hits("An updated"), 0);
+    assert_eq!(bench.hits("Another updated title"), 1);
+}
+
+#[test]
 fn wrong_usage_is_told_before_anything_is_sent() {
     let bench = Bench::new();
     let good = bench.file("two.mrk", TWO);

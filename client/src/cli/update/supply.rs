@@ -134,6 +134,11 @@ impl<'a> Supply<'a> {
 
     fn found(&mut self, origin: String, form: InputForm, found: Found) -> Result<Piece, Failure> {
         let record = match found.record {
+            // What is left of a record must not replace the whole one.
+            Ok(_) if found.incomplete => Err(found.notes.join("; ")),
+            other => other,
+        };
+        let record = match record {
             Ok(record) => record,
             Err(reason) => return Ok(Piece::Damaged(format!("{origin}: {reason}"))),
         };
