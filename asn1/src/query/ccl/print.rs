@@ -130,10 +130,15 @@ fn word(operator: &Operator, bib: &Bib) -> Result<String, CannotSay> {
 fn distance(proximity: &ProximityOperator) -> Result<String, CannotSay> {
     let sign = if proximity.ordered { '!' } else { '%' };
     let words = ProximityUnitCode::Known(KnownProximityUnit::WORD);
+    let most = match proximity.relation_type {
+        RelationType::LESS_THAN_OR_EQUAL => Some(proximity.distance),
+        RelationType::LESS_THAN => proximity.distance.checked_sub(1),
+        _ => None,
+    };
     let sayable = proximity.exclusion == Some(false)
-        && proximity.relation_type == RelationType::LESS_THAN_OR_EQUAL
+        && most.is_some()
         && proximity.proximity_unit_code == words;
-    match proximity.distance {
+    match most.unwrap_or_default() {
         1 if sayable => Ok(format!(" {sign} ")),
         number if sayable && number >= 0 => Ok(format!(" {sign}{number} ")),
         _ => {
@@ -161,7 +166,7 @@ fn said(operand: &Operand, bib: &Bib) -> Result<String, CannotSay> {
         attribute_set: BIB_1,
         rpn: RpnStructure::Op(operand.clone()),
     };
-    let means = |text: &str| parse(text, bib).is_ok_and(|query| query == wanted);
+    let means = |text: &str| parse(text, bib).is_ok_and(|query| is_same(&query, &wanted));
     match operand {
         Operand::AttributesPlusTerm(operand) => {
             let term = match &operand.term {
@@ -171,7 +176,10 @@ fn said(operand: &Operand, bib: &Bib) -> Result<String, CannotSay> {
             let Some(term) = term.filter(|term| !term.contains(char::is_control)) else {
                 return Err(CannotSay::Term(wanted.to_string()));
             };
-            let text = candidates(&operand.attributes, term, bib)
+            // A truncation that signs say comes after what qualifiers say.
+            let mut attributes = operand.attributes.clone();
+            attributes.sort_by_key(|attribute| attribute.attribute_type == TRUNCATION);
+            let text = candidates(&attributes, term, bib)
                 .take(MAX_TRIED)
                 .find(|text| means(text));
             text.ok_or_else(|| CannotSay::Attributes(wanted.to_string()))
@@ -191,6 +199,27 @@ fn said(operand: &Operand, bib: &Bib) -> Result<String, CannotSay> {
     }
 }
 
+/// Whether two operands are one, in whatever order their attributes stand.
+fn is_same(one: &RpnQuery, other: &RpnQuery) -> bool {
+    let (
+        RpnStructure::Op(Operand::AttributesPlusTerm(a)),
+        RpnStructure::Op(Operand::AttributesPlusTerm(b)),
+    ) = (&one.rpn, &other.rpn)
+    else {
+        return one == other;
+    };
+    let count =
+        |list: &[AttributeElement], wanted| list.iter().filter(|one| *one == wanted).count();
+    a.term == b.term
+        && a.attributes.len() == b.attributes.len()
+        && a.attributes
+            .iter()
+            .all(|wanted| count(&a.attributes, wanted) == count(&b.attributes, wanted))
+}
+
+/// The type of Bib-1's truncation attributes.
+const TRUNCATION: i64 = 5;
+
 /// Texts that may mean the term with these attributes, the shortest lists of qualifiers first.
 fn candidates(
     attributes: &[AttributeElement],
@@ -207,7 +236,7 @@ fn candidates(
             _ => None,
         })
     };
-    let texts = texts(term, number(5), bib);
+    let texts = texts(term, number(TRUNCATION), bib);
     let sign = match number(2) {
         Some(1) => Some("<"),
         Some(2) => Some("<="),

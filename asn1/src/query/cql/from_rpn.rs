@@ -1,12 +1,17 @@
 //! An RPN query as CQL, where CQL and the properties can say it: what [`to_rpn`] makes of the clause has every
-//! attribute of the operand, and the same term.
+//! attribute of the operand and the same term, or matches the same words where the operand is a pattern.
 
+mod masks;
+
+use std::borrow::Cow;
 use std::sync::Arc;
+
+use self::masks::{escaped, from_regexp, from_z3958};
 
 use super::to_rpn::{UNITS, operator};
 use super::{
-    Boolean, BooleanOperator, Clause, Cql, MAX_DEPTH, Modifier, Node, Properties, Relation,
-    SERVER_CHOICE, Sign, Word, to_rpn,
+    Boolean, BooleanOperator, Clause, Cql, MAX_DEPTH, Modifier, Node, Properties,
+    PropertyAttribute, Relation, SERVER_CHOICE, Sign, Word, to_rpn,
 };
 use crate::apdu::{
     AttributeElement, AttributeValue, AttributesPlusTerm, Operand, Operator, ProximityOperator,
@@ -41,7 +46,8 @@ pub enum CannotSay {
 ///
 /// Attributes that the properties add to every clause, such as `always` or the relation that `=` stands for, may
 /// be missing from the query. Numeric and character string terms become text, which an RPN query made of the
-/// CQL sends as general terms.
+/// CQL sends as general terms. Patterns of truncation 102 and 104 become masks, which may come back as another
+/// truncation. A Use attribute that is a name no property gives is the index of that name.
 ///
 /// # Errors
 /// What cannot be said.
@@ -143,12 +149,24 @@ fn proximity_modifiers(proximity: &ProximityOperator) -> Result<Vec<Modifier>, C
 fn clause(operand: &Operand, default_set: Oid, properties: &Properties) -> Result<Node, CannotSay> {
     match operand {
         Operand::ResultAttr(_) => Err(CannotSay::Restriction),
-        Operand::AttributesPlusTerm(operand) => Speaker {
-            properties,
-            wanted: in_one_set(&operand.attributes, default_set),
-            term: text(&operand.term)?,
+        Operand::AttributesPlusTerm(operand) => {
+            let speaker = Speaker {
+                properties: Cow::Borrowed(properties),
+                wanted: in_one_set(&operand.attributes, default_set),
+                term: text(&operand.term)?,
+                masks: None,
+            };
+            let masked = || speaker.masked().and_then(|masked| masked.clause().ok());
+            // Servers read masks; few know the modifier for regular expressions.
+            if speaker.truncation() == Some(REGEXP)
+                && let Some(clause) = masked()
+            {
+                return Ok(clause);
+            }
+            speaker
+                .clause()
+                .or_else(|refusal| masked().or_else(|| speaker.named()).ok_or(refusal))
         }
-        .clause(),
         Operand::ResultSet(name) => {
             let name = std::str::from_utf8(name.0.as_bytes());
             let name = name.map_err(|_| CannotSay::Term("a name that is not UTF-8"))?;
@@ -190,15 +208,89 @@ fn in_one_set(attributes: &[AttributeElement], default_set: Oid) -> Vec<Attribut
         .collect()
 }
 
+/// Bib-1 attribute types, and values of truncation.
+const USE: i64 = 1;
+const TRUNCATION: i64 = 5;
+const REGEXP: i64 = 102;
+const Z3958: i64 = 104;
+
 /// Finds the clause for an operand.
+#[derive(Clone)]
 struct Speaker<'a> {
-    properties: &'a Properties,
+    properties: Cow<'a, Properties>,
     /// The attributes that the clause must have, with their sets.
     wanted: Vec<AttributeElement>,
     term: String,
+    /// The term with the masks of CQL, where the truncation is left out of those wanted.
+    masks: Option<String>,
 }
 
 impl Speaker<'_> {
+    /// The truncation, if it is a number.
+    fn truncation(&self) -> Option<i64> {
+        let mut wanted = self.wanted.iter();
+        let attribute = wanted.find(|one| one.attribute_type == TRUNCATION)?;
+        match attribute.attribute_value {
+            AttributeValue::Numeric(number) if attribute.attribute_set == Some(BIB_1) => {
+                Some(number)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same operand, its truncation said by masks alone.
+    fn masked(&self) -> Option<Self> {
+        let plain = escaped(&self.term);
+        let masks = match self.truncation()? {
+            1 => format!("{plain}*"),
+            2 => format!("*{plain}"),
+            3 => format!("*{plain}*"),
+            REGEXP => from_regexp(&self.term)?,
+            Z3958 => from_z3958(&self.term)?,
+            _ => return None,
+        };
+        let mut masked = self.clone();
+        masked.wanted.retain(|one| one.attribute_type != TRUNCATION);
+        masked.masks = Some(masks);
+        Some(masked)
+    }
+
+    /// The clause where the properties had an index of the name that the Use attribute is.
+    fn named(&self) -> Option<Node> {
+        let mut uses = self.wanted.iter().filter(|one| one.attribute_type == USE);
+        let (attribute, None) = (uses.next()?, uses.next()) else {
+            return None;
+        };
+        let AttributeValue::Complex(_) = &attribute.attribute_value else {
+            return None;
+        };
+        let name = written_value(&attribute.attribute_value)?;
+        let is_letter = |one: char| one.is_ascii_alphanumeric() || matches!(one, '_' | '-');
+        let prefix = self.properties.prefix(self.properties.uri(None)?)?;
+        let property = format!("index.{prefix}.{name}");
+        if name.is_empty()
+            || !name.chars().all(is_letter)
+            || self.properties.attributes(&property).is_some()
+        {
+            return None;
+        }
+        let mut named = self.clone();
+        let attribute = PropertyAttribute {
+            attribute_set: attribute.attribute_set.filter(|set| *set != BIB_1),
+            attribute_type: USE,
+            value: name.clone(),
+        };
+        named.properties = Cow::Owned(self.properties.with(&property, attribute));
+        match named.clause().ok()? {
+            Node::Clause(mut clause) => {
+                // The prefix is that of the indexes without one.
+                Arc::make_mut(&mut clause.relation).index = Word::new(name);
+                Some(Node::Clause(clause))
+            }
+            other => Some(other),
+        }
+    }
+
     fn clause(&self) -> Result<Node, CannotSay> {
         let mut missing = self.wanted.clone();
         let forms = self.forms();
@@ -236,7 +328,7 @@ impl Speaker<'_> {
             query: Node::Clause(clause.clone()),
             sort: Vec::new(),
         };
-        let query = to_rpn(&cql, self.properties).ok()?;
+        let query = to_rpn(&cql, &self.properties).ok()?;
         let RpnStructure::Op(Operand::AttributesPlusTerm(operand)) = query.rpn else {
             return None;
         };
@@ -245,7 +337,8 @@ impl Speaker<'_> {
         };
         let said = in_one_set(&operand.attributes, query.attribute_set);
         let missing = self.wanted.iter().filter(|wanted| !said.contains(wanted));
-        (octets[..] == *self.term.as_bytes()).then(|| missing.cloned().collect())
+        let is_meant = self.masks.is_some() || octets[..] == *self.term.as_bytes();
+        is_meant.then(|| missing.cloned().collect())
     }
 
     /// Whether the operand has every attribute of the property.
@@ -342,15 +435,15 @@ impl Speaker<'_> {
     /// The term as it can be written: by itself, with masks, and with the anchors that the operand has.
     fn forms(&self) -> Vec<String> {
         let plain = escaped(&self.term);
-        let mut masked = vec![plain.clone()];
+        let mut masked = vec![self.masks.clone().unwrap_or_else(|| plain.clone())];
         for (side, form) in [
-            ("right", format!("{plain}*")),
-            ("left", format!("*{plain}")),
-            ("both", format!("*{plain}*")),
+            ("right", Some(format!("{plain}*"))),
+            ("left", Some(format!("*{plain}"))),
+            ("both", Some(format!("*{plain}*"))),
             ("z3958", from_z3958(&self.term)),
         ] {
-            if self.has(&format!("truncation.{side}"), side) {
-                masked.push(form);
+            if self.masks.is_none() && self.has(&format!("truncation.{side}"), side) {
+                masked.extend(form);
             }
         }
         let mut forms = masked.clone();
@@ -389,44 +482,6 @@ fn new_clause(index: &str, relation: &str, modifiers: Vec<Modifier>, term: Strin
         term: Word::new(term),
         extra_terms: Vec::new(),
     }
-}
-
-/// The term with a backslash before each character that would be more than itself.
-fn escaped(term: &str) -> String {
-    let mut text = String::with_capacity(term.len());
-    let last = term.char_indices().last().map(|(at, _)| at);
-    for (at, character) in term.char_indices() {
-        let special = match character {
-            '*' | '?' | '\\' | '"' => true,
-            '^' => at == 0 || Some(at) == last,
-            _ => false,
-        };
-        if special {
-            text.push('\\');
-        }
-        text.push(character);
-    }
-    text
-}
-
-/// A term with the masks of ANSI Z39.58 in those of CQL.
-fn from_z3958(term: &str) -> String {
-    let mut text = String::with_capacity(term.len());
-    let mut characters = term.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '?' => text.push('*'),
-            '#' => text.push('?'),
-            '\\' => match characters.next() {
-                Some(meant @ ('*' | '?' | '\\' | '"' | '^')) => text.extend(['\\', meant]),
-                Some(meant) => text.push(meant),
-                None => text.push_str("\\\\"),
-            },
-            meant @ ('*' | '"' | '^') => text.extend(['\\', meant]),
-            other => text.push(other),
-        }
-    }
-    text
 }
 
 #[cfg(test)]

@@ -122,6 +122,19 @@ impl Properties {
         Ok(properties)
     }
 
+    /// These properties and one more, where none of that name is known.
+    pub(super) fn with(&self, name: &str, attribute: PropertyAttribute) -> Self {
+        let mut more = self.clone();
+        let at = more.entries.len();
+        more.by_name.entry(name.to_ascii_lowercase()).or_insert(at);
+        more.entries.push(Entry {
+            name: name.to_owned(),
+            attributes: vec![attribute],
+            text: String::new(),
+        });
+        more
+    }
+
     /// The attributes of the property of that name, in the order written; empty for a property without any.
     pub fn attributes(&self, name: &str) -> Option<&[PropertyAttribute]> {
         let at = *self.by_name.get(&name.to_ascii_lowercase())?;

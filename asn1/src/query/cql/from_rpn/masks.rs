@@ -1,0 +1,100 @@
+//! Terms and patterns of RPN with the signs of CQL: `*` for any characters, `?` for one, a backslash for what is no sign.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// The term with a backslash before each character that would be more than itself.
+pub(super) fn escaped(term: &str) -> String {
+    let mut text = String::with_capacity(term.len());
+    let last = term.char_indices().last().map(|(at, _)| at);
+    for (at, character) in term.char_indices() {
+        let special = match character {
+            '*' | '?' | '\\' | '"' => true,
+            '^' => at == 0 || Some(at) == last,
+            _ => false,
+        };
+        if special {
+            text.push('\\');
+        }
+        text.push(character);
+    }
+    text
+}
+
+/// A regular expression of `.` and `.*` alone with the masks of CQL; `None` for any other.
+pub(super) fn from_regexp(term: &str) -> Option<String> {
+    let mut text = String::with_capacity(term.len());
+    let mut characters = term.chars().peekable();
+    while let Some(character) = characters.next() {
+        let repeated = is_repeated(&mut characters);
+        match character {
+            '.' if characters.next_if_eq(&'*').is_some() => text.push('*'),
+            '.' if !repeated => text.push('?'),
+            '\\' => {
+                text.push_str(&escaped(&characters.next()?.to_string()));
+                if is_repeated(&mut characters) {
+                    return None;
+                }
+            }
+            '.' | '*' | '+' | '?' | '^' | '$' | '|' | '(' | ')' | '[' | ']' | '{' | '}' => {
+                return None;
+            }
+            _ if repeated => return None,
+            other => text.push_str(&escaped(&other.to_string())),
+        }
+    }
+    Some(text)
+}
+
+fn is_repeated(rest: &mut Peekable<Chars<'_>>) -> bool {
+    matches!(rest.peek(), Some('*' | '+' | '?' | '{'))
+}
+
+/// A term with the masks of ANSI Z39.58 in those of CQL; `None` where a mask counts its characters.
+pub(super) fn from_z3958(term: &str) -> Option<String> {
+    let mut text = String::with_capacity(term.len());
+    let mut characters = term.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '?' if characters.peek().is_some_and(char::is_ascii_digit) => return None,
+            '?' => text.push('*'),
+            '#' => text.push('?'),
+            '\\' => match characters.next() {
+                Some(meant @ ('*' | '?' | '\\' | '"' | '^')) => text.extend(['\\', meant]),
+                Some(meant) => text.push(meant),
+                None => text.push_str("\\\\"),
+            },
+            meant @ ('*' | '"' | '^') => text.extend(['\\', meant]),
+            other => text.push(other),
+        }
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn audit_c7_patterns_become_masks() {
+        for (term, regexp, z3958) in [
+            ("water", Some("water"), Some("water")),
+            ("wat.*er", Some("wat*er"), Some("wat.\\*er")),
+            ("wat.er", Some("wat?er"), Some("wat.er")),
+            ("wat?er", None, Some("wat*er")),
+            ("wat#er", Some("wat#er"), Some("wat?er")),
+            ("wat?5er", None, None),
+            ("wat\\?er", Some("wat\\?er"), Some("wat\\?er")),
+            ("wat\\.er", Some("wat.er"), Some("wat.er")),
+            ("wat\\.*er", None, Some("wat.\\*er")),
+            ("wat.+er", None, Some("wat.+er")),
+            ("wat.*?er", None, Some("wat.\\**er")),
+            ("wat[ae]r", None, Some("wat[ae]r")),
+            ("wat\\", None, Some("wat\\\\")),
+            ("", Some(""), Some("")),
+        ] {
+            assert_eq!(from_regexp(term).as_deref(), regexp, "{term}");
+            assert_eq!(from_z3958(term).as_deref(), z3958, "{term}");
+        }
+    }
+}
