@@ -289,8 +289,16 @@ impl Decode for Bits {
         tag: Tag,
         constraints: &Constraints,
     ) -> Result<Self, D::Error> {
-        let sent = decoder.decode_bit_string(tag, constraints)?;
         let mut bits = Self::default();
+        let sent = match decoder.decode_bit_string(tag, constraints) {
+            Ok(sent) => sent,
+            // X.690 §8.6.2.3 wants an octet that says how many bits are unused, also where there is no bit. Clients that leave
+            // it out mean no bits. What failed is still to be read.
+            Err(error) => match decoder.decode_octet_string::<OctetString>(tag, constraints) {
+                Ok(contents) if contents.is_empty() => return Ok(bits),
+                _ => return Err(error),
+            },
+        };
         for (position, bit) in (0..Self::MAX).zip(sent.iter().by_vals()) {
             bits.len = position + 1;
             if bit {
@@ -385,6 +393,22 @@ mod tests {
                 len: 3
             }
         );
+    }
+
+    #[test]
+    fn audit_c5_a_bit_string_of_no_octets_has_no_bits() {
+        for (octets, expected) in [
+            (&[3, 0][..], Some(Bits::default())),
+            (&[3, 1, 0], Some(Bits::default())),
+            (&[0x23, 0], Some(Bits::default())),
+            // More unused bits than there are, and another type.
+            (&[3, 1, 7], None),
+            (&[3, 2, 9, 0], None),
+            (&[4, 0], None),
+        ] {
+            let bits: Result<Bits, _> = rasn::ber::decode(octets);
+            assert_eq!(bits.ok(), expected, "{octets:x?}");
+        }
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! Octets of real conversations: every fixture decodes, and encodes to octets that decode to the same value.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::PathBuf;
 
 use z3950_asn1::apdu::{Apdu, CloseReason, DeleteSetStatus, Query, Record, Records};
 use z3950_asn1::codec::{decode, dump, encode, frame::Scanner};
 use z3950_asn1::record::RetrievedRecord;
+use z3950_server::testing::TestServer;
 use z3950_tests::hex;
 
 fn directory() -> PathBuf {
@@ -193,4 +196,32 @@ fn a_url_sends_these_octets() {
         hex::digits(&present),
         hex::digits(&fixture("rfc2056-present-request"))
     );
+}
+
+/// An Init whose protocolVersion and options are BIT STRINGs of no octets, as the crate z39 makes them by default.
+const NO_BITS: &str = "b4 11 83 00 84 00 85 02 40 00 86 03 10 00 00 9f 6e 01 78";
+
+#[test]
+fn audit_c5_an_init_without_bits_is_read_and_answered() {
+    let octets = hex::octets(NO_BITS);
+    let Ok(Apdu::InitializeRequest(init)) = decode(&octets) else {
+        panic!("an Init: {:?}", decode(&octets))
+    };
+    assert_eq!(init.protocol_version.highest(), None);
+    assert_eq!(init.options.names().count(), 0);
+    let server = TestServer::builder().start();
+    let mut stream = TcpStream::connect(server.addr()).expect("connects");
+    stream.write_all(&octets).expect("written");
+    let mut answer = Vec::new();
+    let mut buffer = [0; 4096];
+    while Scanner::new(4096).scan(&answer).expect("an APDU").is_none() {
+        let count = stream.read(&mut buffer).expect("an answer");
+        assert!(count > 0, "the connection was dropped");
+        answer.extend(&buffer[..count]);
+    }
+    // No version is common: refused in the protocol's own way.
+    let Ok(Apdu::InitializeResponse(response)) = decode(&answer) else {
+        panic!("{answer:x?}")
+    };
+    assert!(!response.result);
 }
