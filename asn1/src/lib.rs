@@ -8,7 +8,8 @@
 //! - [`oid`], [`bib1`]: object identifiers, Bib-1 attributes and diagnostics by name;
 //! - [`query`]: text forms of the query of a search;
 //! - [`record`]: MARC and the other records that an APDU carries;
-//! - [`es`], [`format`](mod@format): extended services, and what else travels in an EXTERNAL.
+//! - [`es`], [`format`](mod@format): extended services, and what else travels in an EXTERNAL;
+//! - [`input`], [`pem`]: files that are read whole, and what one of certificates holds.
 //!
 //! Whatever a peer sends is decoded within limits that have a name, or refused with an [`error`] that says
 //! where; nothing here panics on it.
@@ -23,9 +24,11 @@ pub mod es;
 pub mod format;
 #[cfg(test)]
 mod hex;
+pub mod input;
 pub mod moment;
 pub mod oid;
 pub mod optional;
+pub mod pem;
 pub mod query;
 #[cfg(test)]
 mod random;

@@ -11,9 +11,10 @@ use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::{
-    ClientCertVerifierBuilder, VerifierBuilderError, WebPkiClientVerifier,
+    ClientCertVerifierBuilder, VerifierBuilderError, WantsServerCert, WebPkiClientVerifier,
 };
-use tokio_rustls::rustls::{RootCertStore, ServerConfig};
+use tokio_rustls::rustls::{ConfigBuilder, RootCertStore, ServerConfig};
+use z3950_asn1::{input, pem as pem_file};
 
 /// What a listener shows its clients, and asks of them. Clones share it.
 #[derive(Clone)]
@@ -43,26 +44,65 @@ pub enum TlsError {
         /// Why.
         source: io::Error,
     },
-    /// What should be certificates or a key is none.
-    #[error("no {what} in PEM")]
+    /// What should hold certificates or a key holds something else.
+    #[error("no {what} in {}, which holds {found}", place(.path))]
+    Missing {
+        /// What is wanted.
+        what: &'static str,
+        /// The file, if it comes from one.
+        path: Option<PathBuf>,
+        /// What is there.
+        found: String,
+    },
+    /// The PEM is damaged.
+    #[error("the {what} in {} is damaged", place(.path))]
     Pem {
         /// What is wanted.
         what: &'static str,
-        /// Why it is none.
+        /// The file, if it comes from one.
+        path: Option<PathBuf>,
+        /// Where.
         source: pem::Error,
     },
-    /// There is no certificate where one is needed.
-    #[error("no {what} in PEM")]
-    None {
-        /// What is wanted.
-        what: &'static str,
+    /// The key is not that of the certificate.
+    #[error(
+        "the private key{} does not belong to the certificate{}: name the key that this certificate was made with",
+        inside(.key), inside(.certificate)
+    )]
+    KeyMismatch {
+        /// The file of the certificate, if it comes from one.
+        certificate: Option<PathBuf>,
+        /// The file of the key, if it comes from one.
+        key: Option<PathBuf>,
     },
-    /// Certificate and key do not belong together, or are of no use.
-    #[error("a certificate and key that cannot be used")]
+    /// The certificate or the key is of no use.
+    #[error("the certificate and key cannot be used")]
     Unusable(#[from] rustls::Error),
     /// The authorities are of no use.
-    #[error("authorities that cannot be used")]
+    #[error("the authorities of clients cannot be used")]
     Authorities(#[from] VerifierBuilderError),
+}
+
+fn place(path: &Option<PathBuf>) -> String {
+    let path = path.as_ref().map(|path| path.display().to_string());
+    path.unwrap_or_else(|| "what was given".to_owned())
+}
+
+fn inside(path: &Option<PathBuf>) -> String {
+    let path = path.as_ref().map(|path| format!(" in {}", path.display()));
+    path.unwrap_or_default()
+}
+
+impl TlsError {
+    /// The same about what comes from a file.
+    pub fn in_file(mut self, file: &Path) -> Self {
+        if let Self::Missing { path, .. } | Self::Pem { path, .. } = &mut self
+            && path.is_none()
+        {
+            *path = Some(file.to_owned());
+        }
+        self
+    }
 }
 
 impl Tls {
@@ -75,22 +115,10 @@ impl Tls {
         key: &[u8],
         clients: &ClientCertificates,
     ) -> Result<Self, TlsError> {
-        let builder = ServerConfig::builder_with_provider(Arc::new(default_provider()))
-            .with_safe_default_protocol_versions()?;
-        let builder = match clients {
-            ClientCertificates::Unasked => builder.with_no_client_auth(),
-            ClientCertificates::Optional(authorities) => builder
-                .with_client_cert_verifier(verifier(authorities)?.allow_unauthenticated().build()?),
-            ClientCertificates::Required(authorities) => {
-                builder.with_client_cert_verifier(verifier(authorities)?.build()?)
-            }
-        };
-        let key = PrivateKeyDer::from_pem_slice(key).map_err(|source| TlsError::Pem {
-            what: "private key",
-            source,
-        })?;
-        let config = builder.with_single_cert(chain(certificates, "certificate")?, key)?;
-        Ok(Self(Arc::new(config)))
+        let builder = builder(clients)?;
+        let chain = chain(certificates, "certificate")?;
+        let key = private_key(key)?;
+        Self::with(builder, chain, key)
     }
 
     /// The same from files.
@@ -102,7 +130,36 @@ impl Tls {
         key: &Path,
         clients: &ClientCertificates,
     ) -> Result<Self, TlsError> {
-        Self::from_pem(&read(certificates)?, &read(key)?, clients)
+        let builder = builder(clients)?;
+        let found = chain(&read(certificates)?, "certificate");
+        let found = found.map_err(|error| error.in_file(certificates))?;
+        let own = private_key(&read(key)?).map_err(|error| error.in_file(key))?;
+        Self::with(builder, found, own).map_err(|error| match error {
+            TlsError::KeyMismatch { .. } => TlsError::KeyMismatch {
+                certificate: Some(certificates.to_owned()),
+                key: Some(key.to_owned()),
+            },
+            error => error,
+        })
+    }
+
+    fn with(
+        builder: ConfigBuilder<ServerConfig, WantsServerCert>,
+        chain: Vec<CertificateDer<'static>>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<Self, TlsError> {
+        let config = builder.with_single_cert(chain, key);
+        let mut config = config.map_err(|error| match error {
+            rustls::Error::InconsistentKeys(_) => TlsError::KeyMismatch {
+                certificate: None,
+                key: None,
+            },
+            error => TlsError::Unusable(error),
+        })?;
+        // A ticket comes after the handshake and brings no answer with it. yaz-client takes it for one that can be read, and
+        // shows each answer one request late from then on.
+        config.send_tls13_tickets = 0;
+        Ok(Self(Arc::new(config)))
     }
 
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
@@ -116,12 +173,50 @@ impl fmt::Debug for Tls {
     }
 }
 
+fn builder(
+    clients: &ClientCertificates,
+) -> Result<ConfigBuilder<ServerConfig, WantsServerCert>, TlsError> {
+    let builder = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()?;
+    Ok(match clients {
+        ClientCertificates::Unasked => builder.with_no_client_auth(),
+        ClientCertificates::Optional(authorities) => builder
+            .with_client_cert_verifier(verifier(authorities)?.allow_unauthenticated().build()?),
+        ClientCertificates::Required(authorities) => {
+            builder.with_client_cert_verifier(verifier(authorities)?.build()?)
+        }
+    })
+}
+
+fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {
+    let what = "private key";
+    PrivateKeyDer::from_pem_slice(pem).map_err(|source| match source {
+        pem::Error::NoItemsFound => missing(what, pem),
+        source => TlsError::Pem {
+            what,
+            path: None,
+            source,
+        },
+    })
+}
+
+fn missing(what: &'static str, pem: &[u8]) -> TlsError {
+    TlsError::Missing {
+        what,
+        path: None,
+        found: pem_file::contents(pem),
+    }
+}
+
+/// The most octets of a file of certificates or keys.
+const MAX_FILE: u64 = 16 << 20;
+
 /// The octets of a file of certificates or keys.
 ///
 /// # Errors
 /// [`TlsError::Read`].
 pub fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
-    std::fs::read(path).map_err(|source| TlsError::Read {
+    input::read(path, MAX_FILE).map_err(|source| TlsError::Read {
         path: path.to_owned(),
         source,
     })
@@ -129,7 +224,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
 
 fn verifier(authorities: &[u8]) -> Result<ClientCertVerifierBuilder, TlsError> {
     let mut roots = RootCertStore::empty();
-    for authority in chain(authorities, "authority")? {
+    for authority in chain(authorities, "certificate")? {
         roots.add(authority)?;
     }
     Ok(WebPkiClientVerifier::builder_with_provider(
@@ -140,9 +235,13 @@ fn verifier(authorities: &[u8]) -> Result<ClientCertVerifierBuilder, TlsError> {
 
 fn chain(pem: &[u8], what: &'static str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    let certificates = certificates.map_err(|source| TlsError::Pem { what, source })?;
+    let certificates = certificates.map_err(|source| TlsError::Pem {
+        what,
+        path: None,
+        source,
+    })?;
     match certificates.is_empty() {
-        true => Err(TlsError::None { what }),
+        true => Err(missing(what, pem)),
         false => Ok(certificates),
     }
 }

@@ -130,6 +130,7 @@ impl Daemon {
                 let address = line
                     .strip_prefix("listening on ")
                     .unwrap_or_else(|| panic!("unexpected {line:?}"));
+                let address = address.strip_prefix("tls:").unwrap_or(address);
                 address.parse().expect("an address")
             })
             .collect();

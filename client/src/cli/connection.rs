@@ -7,7 +7,7 @@ use super::args::{Identity, Known, Network};
 use super::output::Failure;
 use crate::profile::{Credentials, Profiles};
 use crate::service::init::InitOptions;
-use crate::transport::{ClientCertificate, NoProxy, Proxy, Routes, TlsOptions};
+use crate::transport::{ClientCertificate, NoProxy, Proxy, Routes, TlsError, TlsOptions};
 
 /// The ways to servers. Files of certificates are read now, so that a bad one is known before anything is sent.
 pub(super) fn routes(options: &Network) -> Result<Routes, Failure> {
@@ -19,11 +19,24 @@ pub(super) fn routes(options: &Network) -> Result<Routes, Failure> {
     let names_files = tls.roots.is_some() || tls.certificate.is_some();
     let routes = Routes::default().tls(tls);
     if names_files {
-        routes.read_certificates().map_err(|error| usage(&error))?;
+        routes
+            .read_certificates()
+            .map_err(|error| unusable(options, &error))?;
     }
     Ok(match proxy(options)? {
         (Some(proxy), exempt) => routes.proxy(proxy, exempt),
         (None, _) => routes,
+    })
+}
+
+/// What is wrong with the files that the options name, and which option mends it.
+fn unusable(options: &Network, error: &TlsError) -> Failure {
+    let words = super::report::chain(error);
+    Failure::Usage(match error {
+        TlsError::Missing { what, .. } if *what == "private key" && options.key.is_none() => {
+            format!("{words}; --key names the file of the key")
+        }
+        _ => words,
     })
 }
 

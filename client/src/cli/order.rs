@@ -2,14 +2,13 @@
 //! (Z39.50-2003 Appendix EXT.4).
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::{Args, ValueEnum};
 use z3950_asn1::apdu::{External, OperationStatus, Query, RpnQuery};
 use z3950_asn1::es::item_order::{Billing, Contact, PaymentMethod};
+use z3950_asn1::input;
 use z3950_asn1::oid::XML;
 use z3950_asn1::record::{RetrievedRecord, sutrs_external};
 
@@ -29,7 +28,7 @@ use crate::service::search::{DEFAULT_RESULT_SET, SearchOptions};
 use crate::session::Session;
 
 /// The longest request or description read, in octets.
-const MAX_FILE: usize = 16 << 20;
+const MAX_FILE: u64 = 16 << 20;
 
 #[derive(Debug, Args)]
 #[command(after_help = TARGET)]
@@ -407,22 +406,11 @@ fn is_xml(octets: &[u8]) -> bool {
 
 fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
     let name = path.display().to_string();
-    let input: std::io::Result<Box<dyn Read>> = match path == Path::new("-") {
-        true => Ok(Box::new(std::io::stdin())),
-        false => File::open(path).map(|file| Box::new(file) as Box<dyn Read>),
+    let octets = match path == Path::new("-") {
+        true => input::read_all(std::io::stdin(), MAX_FILE),
+        false => input::read(path, MAX_FILE),
     };
-    let mut octets = Vec::new();
-    let most = u64::try_from(MAX_FILE).unwrap_or(u64::MAX);
-    input
-        .and_then(|input| input.take(most.saturating_add(1)).read_to_end(&mut octets))
-        .map_err(|error| Failure::input(&name, &error))?;
-    match octets.len() <= MAX_FILE {
-        true => Ok(octets),
-        false => Err(Failure::Input {
-            path: name,
-            error: format!("more than {MAX_FILE} octets"),
-        }),
-    }
+    octets.map_err(|error| Failure::input(&name, &error))
 }
 
 #[cfg(test)]

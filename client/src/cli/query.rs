@@ -1,11 +1,10 @@
 //! `z3950 query`: queries as texts, in PQF, CCL, CQL or words (Z39.50-2003 §3.7); nothing here connects.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use z3950_asn1::apdu::RpnQuery;
+use z3950_asn1::input;
 use z3950_asn1::query::ccl::Bib;
 use z3950_asn1::query::cql::Properties;
 use z3950_asn1::query::names::Names;
@@ -238,14 +237,7 @@ fn dialects(arguments: &Tables) -> Result<Dialects, Failure> {
 }
 
 fn file(path: &Path) -> Result<String, Failure> {
-    let mut text = String::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_FILE + 1).read_to_string(&mut text))
-        .map_err(|error| unusable(path, &error))?;
-    match u64::try_from(text.len()) {
-        Ok(length) if length <= MAX_FILE => Ok(text),
-        _ => Err(unusable(path, &format!("more than {MAX_FILE} octets"))),
-    }
+    input::read_text(path, MAX_FILE).map_err(|error| unusable(path, &error))
 }
 
 fn unusable(path: &Path, error: &impl ToString) -> Failure {

@@ -8,7 +8,7 @@ use z3950_asn1::error::FrameErrorKind;
 use super::Exit;
 use crate::error::{Cause, Diagnostics, Error, Phase, ProtocolFault};
 use crate::retrieve::Outcome;
-use crate::transport::is_alert;
+use crate::transport::{Remedy, is_alert, remedy};
 
 /// An error with all its causes on one line, and its exit code.
 pub(crate) fn explain(error: &Error) -> (Exit, String) {
@@ -101,8 +101,12 @@ fn behind(advice: Option<&str>) -> String {
 
 /// What may help where the server wants to know who is there.
 const ASKED: &str = "--user and --password-env say at once who you are, z3950 open asks you";
-/// What may help where a certificate proves nothing.
-const UNTRUSTED: &str = "--ca-file names certificates to trust, --insecure trusts any, and then nobody knows who answers";
+/// What may help where a certificate is not trusted.
+const UNTRUSTED: &str = "--ca-file FILE trusts the server's own certificate or that of its authority, --insecure trusts any, and then nobody knows who answers";
+/// What may help where it is for another host.
+const OTHER_NAME: &str = "connect to a name that it is for, or make one for this host: openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=HOST -addext subjectAltName=DNS:HOST (IP:ADDRESS for an address); --insecure trusts any, and then nobody knows who answers";
+/// What may help where it is out of date.
+const OUTDATED: &str = "the server needs another certificate; --insecure trusts any, and then nobody knows who answers";
 /// What may help where the server broke off TLS.
 const UNKNOWN: &str = "the server may want a certificate of yours: --cert shows one";
 
@@ -121,7 +125,11 @@ fn lost(phase: Phase, cause: &Cause) -> Option<&'static str> {
             "the proxy wants credentials: --proxy http://user:password@host:port"
         }
         (Phase::Proxy, _) => "check the proxy; --proxy none goes without",
-        (_, Cause::Tls(_)) => UNTRUSTED,
+        (_, Cause::Tls(error)) => match remedy(error) {
+            Some(Remedy::Renew) => OUTDATED,
+            Some(Remedy::Name) => OTHER_NAME,
+            Some(Remedy::Trust) | None => UNTRUSTED,
+        },
         (_, Cause::Handshake(error) | Cause::Other(error)) if is_alert(error) => UNKNOWN,
         (Phase::Tls, _) => "the port may be one without TLS: try without ssl:",
         (Phase::Init, Cause::Timeout(_)) => {

@@ -2,7 +2,6 @@
 //! a command line is the name of a profile, or a place whose profile is looked up by its host.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -10,6 +9,7 @@ use std::sync::OnceLock;
 use etcetera::{BaseStrategy, choose_base_strategy};
 use serde::Deserialize;
 use z3950_asn1::apdu::DatabaseName;
+use z3950_asn1::input;
 use z3950_asn1::query::nearest;
 
 use super::Profile;
@@ -90,9 +90,6 @@ pub enum ProfileError {
         /// What is wrong, with its line and column.
         error: String,
     },
-    /// The file is too large.
-    #[error("{} has more than {MAX_FILE} octets", .0.display())]
-    TooLarge(PathBuf),
     /// Neither a profile nor a place.
     #[error(transparent)]
     Target(#[from] TargetError),
@@ -129,10 +126,7 @@ impl Profiles {
             path: path.to_owned(),
             error,
         };
-        if fs::metadata(path).map_err(read)?.len() > MAX_FILE {
-            return Err(ProfileError::TooLarge(path.to_owned()));
-        }
-        let text = fs::read_to_string(path).map_err(read)?;
+        let text = input::read_text(path, MAX_FILE).map_err(read)?;
         let File { targets } = toml::from_str(&text).map_err(|error| ProfileError::Malformed {
             path: path.to_owned(),
             error: error.to_string(),
@@ -328,7 +322,7 @@ mod tests {
     fn of(text: &str) -> Result<Profiles, ProfileError> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("targets.toml");
-        fs::write(&path, text).expect("written");
+        std::fs::write(&path, text).expect("written");
         Profiles::default().with_file(&path)
     }
 

@@ -1,12 +1,12 @@
 //! `source`, the user's own `.z3950rc`, `!`, Ctrl-C (Z39.50-2003 §3.2.6.2), and reading small files.
 
-use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use tokio::process::Command;
+use z3950_asn1::input;
 
 use super::command::{self, Answer, Stop};
 use super::state::State;
@@ -110,16 +110,7 @@ pub(super) fn text_of(path: &str) -> Result<String, Stop> {
     if path.is_empty() {
         return Err(Stop::Usage);
     }
-    let mut text = String::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_FILE + 1).read_to_string(&mut text))
-        .map_err(|error| Stop::file(path, &error))?;
-    match u64::try_from(text.len()) {
-        Ok(length) if length <= MAX_FILE => Ok(text),
-        _ => Err(Stop::wrong(format!(
-            "{path} has more than {MAX_FILE} octets"
-        ))),
-    }
+    input::read_text(Path::new(path), MAX_FILE).map_err(|error| Stop::file(path, &error))
 }
 
 /// A file of the user.

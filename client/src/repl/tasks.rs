@@ -1,12 +1,12 @@
 //! `update`, `itemorder`, `xmles`: extended services (Z39.50-2003 §3.2.9).
 
-use std::fs::File;
-use std::io::Read;
+use std::path::Path;
 use std::time::SystemTime;
 
 use z3950_asn1::apdu::External;
 use z3950_asn1::es::update::{Action, RecordId, UpdateStatus};
 use z3950_asn1::es::{TaskParameters, update as es};
+use z3950_asn1::input;
 use z3950_asn1::oid::{self, Oid};
 
 use super::command::{Answer, Stop};
@@ -173,16 +173,9 @@ fn next(text: &str) -> Option<(&str, &str)> {
 fn document(text: &str) -> Result<Option<Vec<u8>>, Stop> {
     if let Some(path) = text.strip_prefix('<') {
         let path = path.trim();
-        let mut octets = Vec::new();
-        File::open(path)
-            .and_then(|file| file.take(MAX_DOCUMENT + 1).read_to_end(&mut octets))
-            .map_err(|error| Stop::file(path, &error))?;
-        return match u64::try_from(octets.len()) {
-            Ok(length) if length <= MAX_DOCUMENT => Ok(Some(octets)),
-            _ => Err(Stop::wrong(format!(
-                "{path} has more than {MAX_DOCUMENT} octets"
-            ))),
-        };
+        return input::read(Path::new(path), MAX_DOCUMENT)
+            .map(Some)
+            .map_err(|error| Stop::file(path, &error));
     }
     let text = match text
         .strip_prefix('"')

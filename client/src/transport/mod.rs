@@ -33,10 +33,10 @@ use tokio::time::Instant;
 pub use self::proxy::{NoProxy, Proxied, Proxy, ProxyError};
 pub use self::route::{RouteError, Routes};
 pub use self::tcp::Tcp;
-#[cfg(feature = "cli")]
-pub(crate) use self::tls::is_alert;
 #[cfg(feature = "tls")]
 pub use self::tls::{ClientCertificate, Tls, TlsError, TlsOptions};
+#[cfg(feature = "cli")]
+pub(crate) use self::tls::{Remedy, is_alert, remedy};
 #[cfg(unix)]
 pub use self::unix::Unix;
 use crate::error::{Cause, Error, Phase};

@@ -1,24 +1,25 @@
 //! TLS (RFC 8446, RFC 5246) over another way to connect: the server proves that it is the host asked for, by a
 //! certificate that the system's roots vouch for, unless it is allowed not to.
 
+mod verify;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls_native_certs::load_native_certs;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::client::danger::{
-    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
-};
-use tokio_rustls::rustls::crypto::{
-    CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature,
-};
+use tokio_rustls::rustls::client::{VerifierBuilderError, WebPkiServerVerifier};
+use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use tokio_rustls::rustls::{
-    self, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
-};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
+use z3950_asn1::{input, pem as pem_file};
 
+pub(crate) use self::verify::Distrust;
+#[cfg(feature = "cli")]
+pub(crate) use self::verify::Remedy;
+use self::verify::{AnyCertificate, Named};
 use super::{BoxFuture, BoxStream, Connect, Timeouts};
 use crate::error::{Cause, Error, Phase};
 use crate::url::Host;
@@ -47,14 +48,44 @@ pub struct ClientCertificate {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
-    /// A PEM file that cannot be read, or holds nothing of what it should.
+    /// A file that cannot be read.
     #[error("cannot use {}", .path.display())]
-    Pem {
+    Read {
         /// The file.
         path: PathBuf,
         /// Why not.
         #[source]
+        error: io::Error,
+    },
+    /// A file without what it is named for.
+    #[error("no {what} in {}, which holds {found}", .path.display())]
+    Missing {
+        /// What should be in it.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What is in it.
+        found: String,
+    },
+    /// A file whose PEM is damaged.
+    #[error("the PEM in {} is damaged", .path.display())]
+    Pem {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        #[source]
         error: pem::Error,
+    },
+    /// A key that is not that of the certificate.
+    #[error(
+        "the private key in {} does not belong to the certificate in {}: name the key that this certificate was made with",
+        .key.display(), .chain.display()
+    )]
+    KeyMismatch {
+        /// The file of the certificate.
+        chain: PathBuf,
+        /// The file of the key.
+        key: PathBuf,
     },
     /// A certificate or key that does not work.
     #[error("cannot use the certificate in {}", .path.display())]
@@ -71,6 +102,9 @@ pub enum TlsError {
     /// The TLS library refused its own defaults.
     #[error("TLS cannot be set up")]
     Setup(#[source] rustls::Error),
+    /// The TLS library refused the certificates to trust.
+    #[error("TLS cannot be set up")]
+    Roots(#[source] VerifierBuilderError),
 }
 
 /// TLS as [`TlsOptions`] want it, its certificates read: what all connections made with the same options share.
@@ -128,12 +162,19 @@ impl Connect for Tls {
 
 /// A handshake that failed: because of the certificate, or otherwise.
 fn failed(error: io::Error) -> Error {
-    let is_certificate = matches!(fault(&error), Some(rustls::Error::InvalidCertificate(_)));
-    let error = Arc::new(error);
-    unavailable(match is_certificate {
-        true => Cause::Tls(error),
-        false => Cause::Handshake(error),
+    unavailable(match fault(&error) {
+        Some(rustls::Error::InvalidCertificate(why)) => {
+            Cause::Tls(Arc::new(io::Error::other(Distrust(why.clone()))))
+        }
+        _ => Cause::Handshake(Arc::new(error)),
     })
+}
+
+/// What may be done about a certificate that is not accepted.
+#[cfg(feature = "cli")]
+pub(crate) fn remedy(error: &io::Error) -> Option<Remedy> {
+    let distrust: &Distrust = error.get_ref()?.downcast_ref()?;
+    Some(distrust.remedy())
 }
 
 fn unavailable(cause: Cause) -> Error {
@@ -159,103 +200,99 @@ fn config(options: &TlsOptions) -> Result<ClientConfig, TlsError> {
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(TlsError::Setup)?;
+    let builder = builder.dangerous();
     let builder = match options.insecure {
-        true => builder
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider))),
-        false => builder.with_root_certificates(roots(options.roots.as_deref())?),
+        true => builder.with_custom_certificate_verifier(Arc::new(AnyCertificate(provider))),
+        false => {
+            let named = named(options.roots.as_deref(), provider)?;
+            builder.with_custom_certificate_verifier(Arc::new(named))
+        }
     };
     let Some(ClientCertificate { chain, key }) = &options.certificate else {
         return Ok(builder.with_no_client_auth());
     };
     let certificates = certificates(chain)?;
-    let private_key = PrivateKeyDer::from_pem_file(key).map_err(|error| pem_error(key, error))?;
+    let octets = read(key)?;
+    let private_key = PrivateKeyDer::from_pem_slice(&octets).map_err(|error| match error {
+        pem::Error::NoItemsFound => missing("private key", key, &octets),
+        error => damaged(key, error),
+    })?;
     builder
         .with_client_auth_cert(certificates, private_key)
-        .map_err(|error| TlsError::Certificate {
-            path: chain.clone(),
-            error,
+        .map_err(|error| match error {
+            rustls::Error::InconsistentKeys(_) => TlsError::KeyMismatch {
+                chain: chain.clone(),
+                key: key.clone(),
+            },
+            error => unusable(chain, error),
         })
 }
 
-fn roots(file: Option<&Path>) -> Result<RootCertStore, TlsError> {
+/// The system's roots and the certificates of a file.
+fn named(file: Option<&Path>, provider: Arc<CryptoProvider>) -> Result<Named, TlsError> {
     let mut store = RootCertStore::empty();
     let system = load_native_certs();
     for error in &system.errors {
         tracing::info!(%error, "a certificate of the system cannot be read");
     }
     store.add_parsable_certificates(system.certs);
+    let mut named = Vec::new();
     if let Some(path) = file {
-        for certificate in certificates(path)? {
-            store
-                .add(certificate)
-                .map_err(|error| TlsError::Certificate {
-                    path: path.to_owned(),
-                    error,
-                })?;
+        named = certificates(path)?;
+        for certificate in &named {
+            let added = store.add(certificate.clone());
+            added.map_err(|error| unusable(path, error))?;
         }
     }
-    match store.is_empty() {
-        true => Err(TlsError::NoRoots),
-        false => Ok(store),
+    if store.is_empty() {
+        return Err(TlsError::NoRoots);
     }
+    let roots = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider).build();
+    Ok(Named {
+        roots: roots.map_err(TlsError::Roots)?,
+        certificates: named,
+    })
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let found: Vec<_> = CertificateDer::pem_file_iter(path)
-        .and_then(Iterator::collect)
-        .map_err(|error| pem_error(path, error))?;
+    let octets = read(path)?;
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&octets).collect();
+    let found = found.map_err(|error| damaged(path, error))?;
     match found.is_empty() {
-        true => Err(pem_error(path, pem::Error::NoItemsFound)),
+        true => Err(missing("certificate", path, &octets)),
         false => Ok(found),
     }
 }
 
-fn pem_error(path: &Path, error: pem::Error) -> TlsError {
+/// The most octets of a file of certificates; that of all authorities of the web has a quarter of a million.
+const MAX_FILE: u64 = 16 << 20;
+
+fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
+    input::read(path, MAX_FILE).map_err(|error| TlsError::Read {
+        path: path.to_owned(),
+        error,
+    })
+}
+
+fn missing(what: &'static str, path: &Path, octets: &[u8]) -> TlsError {
+    TlsError::Missing {
+        what,
+        path: path.to_owned(),
+        found: pem_file::contents(octets),
+    }
+}
+
+fn damaged(path: &Path, error: pem::Error) -> TlsError {
     TlsError::Pem {
         path: path.to_owned(),
         error,
     }
 }
 
-/// Believes every certificate, and checks only that the server has its key.
-#[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signature, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+fn unusable(path: &Path, error: rustls::Error) -> TlsError {
+    TlsError::Certificate {
+        path: path.to_owned(),
+        error,
     }
 }
 

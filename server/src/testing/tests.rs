@@ -356,18 +356,19 @@ mod tls {
         let words = |tls: Result<Tls, TlsError>| tls.expect_err("refused").to_string();
         assert_eq!(
             words(Tls::from_pem(b"", key, &none)),
-            "no certificate in PEM"
+            "no certificate in what was given, which holds nothing: it is empty"
         );
         assert_eq!(
             words(Tls::from_pem(certificate, b"x", &none)),
-            "no private key in PEM"
+            "no private key in what was given, which holds nothing in PEM"
         );
         let other = keys.client.1.as_bytes();
-        assert!(words(Tls::from_pem(certificate, other, &none)).contains("cannot be used"));
+        let mismatch = words(Tls::from_pem(certificate, other, &none));
+        assert!(mismatch.contains("does not belong to the certificate"));
         let authority = ClientCertificates::Required(Vec::new());
         assert_eq!(
             words(Tls::from_pem(certificate, key, &authority)),
-            "no authority in PEM"
+            "no certificate in what was given, which holds nothing: it is empty"
         );
         let missing = Tls::load(
             "/nonexistent.pem".as_ref(),

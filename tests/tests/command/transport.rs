@@ -123,31 +123,151 @@ fn only_the_right_certificate_is_believed() {
     let authority = Authority::new();
     let root = authority.root();
     for (names, is_expired, is_issued, words) in [
-        (&["127.0.0.1"][..], false, true, ""),
-        (&["127.0.0.1"], true, true, "expired"),
-        (&["127.0.0.1"], false, false, "invalid peer certificate"),
-        (&["other.example"], false, true, "not valid for name"),
+        (&["127.0.0.1"][..], false, true, &[][..]),
+        (&["127.0.0.1"], true, true, &["expired on 2002-01-01"]),
+        (
+            &["127.0.0.1"],
+            false,
+            false,
+            &["not signed by an authority", "--ca-file"],
+        ),
+        (
+            &["other.example"],
+            false,
+            true,
+            &["not valid for 127.0.0.1", "subjectAltName"],
+        ),
     ] {
         let server = tls_server(&authority.certify(names, is_expired, is_issued), &[]);
         let target = format!("ssl:127.0.0.1:{}/books", server.port());
         let ran = lookup(&target, &["--ca-file", &root]);
         match words {
-            "" => assert!(is_found(&ran), "{ran:?}"),
+            [] => assert!(is_found(&ran), "{ran:?}"),
             words => {
-                assert_eq!(ran.code, Some(6), "{words}: {ran:?}");
-                for words in [
-                    "TLS with the server failed",
-                    words,
-                    "--ca-file",
-                    "--insecure",
-                ] {
+                assert_eq!(ran.code, Some(6), "{words:?}: {ran:?}");
+                for words in [&["TLS with the server failed", "--insecure"], words].concat() {
                     assert!(ran.stderr.contains(words), "{words}: {ran:?}");
                 }
             }
         }
-        assert!(is_found(&lookup(&target, &["--insecure"])), "{words}");
+        assert!(is_found(&lookup(&target, &["--insecure"])), "{words:?}");
         // The system's roots do not vouch for it.
-        assert_eq!(lookup(&target, &[]).code, Some(6), "{words}");
+        assert_eq!(lookup(&target, &[]).code, Some(6), "{words:?}");
+    }
+}
+
+/// Files of a certificate and its key from the line that everybody knows, with these options added.
+fn openssl(folder: &Path, more: &[&str]) -> Option<(String, String)> {
+    let program = z3950_tests::peer::find("openssl")?;
+    let [certificate, key] = ["cert.pem", "key.pem"].map(|name| text(&folder.join(name)));
+    let plain = [
+        "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+    ];
+    let ran = run(
+        Command::new(program)
+            .args(plain)
+            .args(["-keyout", &key, "-out", &certificate])
+            .args(more),
+        "",
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    Some((certificate, key))
+}
+
+#[test]
+fn audit_c3_a_plain_certificate_of_openssl_is_trusted_where_it_is_named() {
+    for (options, words) in [
+        (&["-subj", "/CN=127.0.0.1"][..], ""),
+        (
+            &["-subj", "/CN=x", "-addext", "subjectAltName=IP:127.0.0.1"],
+            "",
+        ),
+        (&["-subj", "/CN=lib.example"], "only for lib.example"),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let Some(files) = openssl(folder.path(), options) else {
+            return;
+        };
+        let server = tls_server(&files, &[]);
+        let target = format!("ssl:127.0.0.1:{}/books", server.port());
+        let ran = lookup(&target, &["--ca-file", &files.0]);
+        assert_eq!(is_found(&ran), words.is_empty(), "{options:?}: {ran:?}");
+        assert!(ran.stderr.contains(words), "{ran:?}");
+        // Nobody has named it.
+        let ran = lookup(&target, &[]);
+        assert_eq!(ran.code, Some(6), "{ran:?}");
+        for words in ["CA:TRUE", "--ca-file FILE"] {
+            assert!(ran.stderr.contains(words), "{ran:?}");
+        }
+        assert!(!ran.stderr.contains("CaUsedAsEndEntity"), "{ran:?}");
+    }
+}
+
+#[test]
+fn audit_d16_files_of_certificates_and_keys_are_named() {
+    let authority = Authority::new();
+    let (certificate, key) = authority.certify(&["127.0.0.1"], false, true);
+    let (_, other) = authority.certify(&["other.example"], false, true);
+    let server = |certificate: &str, key: &str, authorities: &str| {
+        let mut command = Command::new(path("z3950d"));
+        command.args(["--demo", "--listen", "tls:127.0.0.1:0"]);
+        command.args(["--certificate", certificate, "--key", key]);
+        run(command.args(["--client-authorities", authorities]), "")
+    };
+    let client = |options: &[&str]| lookup("ssl:127.0.0.1:1/books", options);
+    for (ran, words) in [
+        (
+            server(&certificate, &certificate, &certificate),
+            &["no private key in ", ".cert, which holds a certificate"][..],
+        ),
+        (
+            server(&key, &key, &certificate),
+            &["no certificate in ", ".key, which holds a private key"],
+        ),
+        (
+            server(&certificate, &key, &key),
+            &["no certificate in ", ".key, which holds a private key"],
+        ),
+        (
+            server(&certificate, &other, &certificate),
+            &[
+                "private key in ",
+                &other,
+                "does not belong to",
+                &certificate,
+            ],
+        ),
+        (
+            server(&certificate, "/dev/zero", &certificate),
+            &["/dev/zero", "more than"],
+        ),
+        (
+            client(&["--cert", &certificate]),
+            &["no private key in ", "which holds a certificate", "--key"],
+        ),
+        (
+            client(&["--cert", &certificate, "--key", &other]),
+            &[
+                "private key in ",
+                &other,
+                "does not belong to",
+                &certificate,
+            ],
+        ),
+        (
+            client(&["--ca-file", &key]),
+            &["no certificate in ", "which holds a private key"],
+        ),
+        (
+            client(&["--ca-file", "/dev/zero"]),
+            &["/dev/zero", "more than"],
+        ),
+    ] {
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        for words in words {
+            assert!(ran.stderr.contains(words), "{words}: {ran:?}");
+        }
+        assert!(!ran.stderr.contains("KeyMismatch"), "{ran:?}");
     }
 }
 

@@ -39,10 +39,15 @@ const NEW: &str = "<record xmlns=\"http://www.loc.gov/MARC21/slim\"><leader>0000
 <subfield code=\"a\">Newcomer</subfield></datafield></record>";
 
 fn server() -> Writable {
+    server_with(&[], "127.0.0.1:0")
+}
+
+fn server_with(options: &[&str], place: &str) -> Writable {
     let folder = tempfile::tempdir().expect("a folder");
     let books = folder.path().join("books.mrk");
     std::fs::write(&books, BOOKS).expect("written");
-    let daemon = Daemon::start(["--database", &format!("books={}", books.display())]);
+    let database = format!("books={}", books.display());
+    let daemon = Daemon::listening([&["--database", &database], options].concat(), &[place]);
     Writable { daemon, folder }
 }
 
@@ -63,11 +68,36 @@ fn yaz_client_holds_it() {
         return;
     };
     let server = server();
+    yaz_client(&program, &server.daemon.address().to_string());
+}
+
+#[test]
+fn audit_c2_yaz_client_holds_it_over_tls() {
+    let (Some(program), Some(openssl)) = (peer::find("yaz-client"), peer::find("openssl")) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let [certificate, key] =
+        ["cert.pem", "key.pem"].map(|name| folder.path().join(name).display().to_string());
+    let plain = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost";
+    let ran = run(
+        Command::new(openssl)
+            .args(plain.split(' '))
+            .args(["-keyout", &key, "-out", &certificate]),
+        "",
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let files = ["--certificate", &certificate, "--key", &key];
+    let server = server_with(&files, "tls:127.0.0.1:0");
+    yaz_client(&program, &format!("ssl:{}", server.daemon.address()));
+}
+
+/// Holds the conversation with a server at this place.
+fn yaz_client(program: &Path, place: &str) {
     let commands = format!(
-        "open {}/books\nssub 1\nlslb 2\nfind @attr 1=1032 id1\nssub 0\nlslb 1\nfind @attr 1=4 war\nshow 1+3\n\
+        "open {place}/books\nssub 1\nlslb 2\nfind @attr 1=1032 id1\nssub 0\nlslb 1\nfind @attr 1=4 war\nshow 1+3\n\
          scan @attr 1=4 war\nsort 1=4 <\nshow 1\nupdate insert id4 \"{}\"\nfind @attr 1=1032 id4\nshow 1\n\
          delete 2\nclose\nquit\n",
-        server.daemon.address(),
         NEW.replace('"', "'"),
     );
     let ran = run(&mut Command::new(program), &commands);

@@ -1,10 +1,10 @@
 //! What a file holds that is to be decoded: octets, their digits, or a transcript; packets are named as such.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use serde::Deserialize;
+use z3950_asn1::input;
 
 use crate::cli::output::Failure;
 
@@ -79,22 +79,12 @@ impl Said {
 }
 
 fn octets_of(path: &Path, name: &str) -> Result<Vec<u8>, Failure> {
-    let mut octets = Vec::new();
-    let input: io::Result<Box<dyn Read>> = match path == Path::new("-") {
-        true => Ok(Box::new(io::stdin())),
-        false => File::open(path).map(|file| Box::new(file) as Box<dyn Read>),
-    };
     let most = u64::try_from(MAX_INPUT).unwrap_or(u64::MAX);
-    input
-        .and_then(|input| input.take(most.saturating_add(1)).read_to_end(&mut octets))
-        .map_err(|error| Failure::input(name, &error))?;
-    match octets.len() <= MAX_INPUT {
-        true => Ok(octets),
-        false => Err(Failure::Input {
-            path: name.to_owned(),
-            error: format!("more than {MAX_INPUT} octets"),
-        }),
-    }
+    let octets = match path == Path::new("-") {
+        true => input::read_all(io::stdin(), most),
+        false => input::read(path, most),
+    };
+    octets.map_err(|error| Failure::input(name, &error))
 }
 
 /// The octets that hexadecimal digits stand for, white space and colons between them left out: no APDU begins with one of

@@ -128,12 +128,18 @@ async fn only_the_right_certificate_is_believed() {
     let alone = params.self_signed(&key).expect("a certificate");
     for (certificate, words) in [
         (authority.certify(HOST, unchanged), "hello"),
-        (authority.certify(HOST, expired), "certificate expired"),
+        (
+            authority.certify(HOST, expired),
+            "the server's certificate expired on 2002-01-01",
+        ),
         (
             authority.certify("other.example", unchanged),
-            "not valid for name",
+            "not valid for lib.example, only for other.example",
         ),
-        ((alone.pem(), key), "invalid peer certificate"),
+        (
+            (alone.pem(), key),
+            "not signed by an authority that is trusted",
+        ),
     ] {
         let address = server(certificate, None).await;
         let found = heard(address, &trusting(&authority)).await;
@@ -146,6 +152,96 @@ async fn only_the_right_certificate_is_believed() {
             );
         }
     }
+}
+
+/// A certificate as `openssl req -x509` makes it: of an authority (CA:TRUE), signed by itself.
+fn by_itself(
+    names: &[&str],
+    common: &str,
+    change: impl FnOnce(&mut CertificateParams),
+) -> (String, KeyPair) {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let mut params = CertificateParams::new(names).expect("names");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    params
+        .distinguished_name
+        .push(rcgen::DnType::CommonName, common);
+    change(&mut params);
+    let key = KeyPair::generate().expect("a key");
+    let certificate = params.self_signed(&key).expect("a certificate");
+    (certificate.pem(), key)
+}
+
+#[tokio::test]
+async fn audit_c3_a_named_certificate_is_believed_within_its_dates_and_for_its_name() {
+    let expired = |params: &mut CertificateParams| {
+        params.not_before = date_time_ymd(2001, 1, 1);
+        params.not_after = date_time_ymd(2002, 1, 1);
+    };
+    let early = |params: &mut CertificateParams| {
+        params.not_before = date_time_ymd(3001, 1, 1);
+        params.not_after = date_time_ymd(3002, 1, 1);
+    };
+    for (certificate, words) in [
+        (by_itself(&[HOST], "x", unchanged), "hello"),
+        (by_itself(&[], "LIB.example", unchanged), "hello"),
+        (
+            by_itself(&[HOST], "x", expired),
+            "the server's certificate expired on 2002-01-01",
+        ),
+        (
+            by_itself(&[HOST], "x", early),
+            "the server's certificate is not valid before 3001-01-01",
+        ),
+        (
+            by_itself(&["other.example"], HOST, unchanged),
+            "not valid for lib.example, only for other.example",
+        ),
+        (
+            by_itself(&[], "other.example", unchanged),
+            "not valid for lib.example, only for other.example",
+        ),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("named.pem");
+        std::fs::write(&file, &certificate.0).expect("written");
+        let options = TlsOptions {
+            roots: Some(file),
+            ..TlsOptions::default()
+        };
+        let found = heard(server(certificate, None).await, &options).await;
+        assert!(found.contains(words), "{found}: {words}");
+    }
+    // Another one of the same kind, which is not named.
+    let authority = Authority::new();
+    let found = heard(
+        server(by_itself(&[HOST], "x", unchanged), None).await,
+        &trusting(&authority),
+    )
+    .await;
+    assert!(found.contains("of an authority (CA:TRUE)"), "{found}");
+}
+
+#[tokio::test]
+async fn audit_c3_a_named_certificate_needs_no_authority() {
+    let (known, stranger) = (Authority::new(), Authority::new());
+    let certificate = stranger.certify(HOST, unchanged);
+    let file = known.folder.path().join("named.pem");
+    std::fs::write(&file, &certificate.0).expect("written");
+    let options = TlsOptions {
+        roots: Some(file),
+        ..TlsOptions::default()
+    };
+    let found = heard(server(certificate, None).await, &options).await;
+    assert_eq!(found, "hello");
+    // What is named speaks for itself alone.
+    let found = heard(
+        server(stranger.certify(HOST, unchanged), None).await,
+        &options,
+    )
+    .await;
+    assert!(found.contains("not signed by an authority"), "{found}");
 }
 
 #[tokio::test]
@@ -184,8 +280,16 @@ fn files_that_cannot_be_used_are_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let empty = folder.path().join("empty.pem");
     std::fs::write(&empty, "").expect("written");
+    let wrong = folder.path().join("key.pem");
+    let (chain, key) = by_itself(&[HOST], HOST, unchanged);
+    std::fs::write(&wrong, key.serialize_pem()).expect("written");
     for (path, words) in [
-        (empty.as_path(), "empty.pem"),
+        (
+            empty.as_path(),
+            "empty.pem, which holds nothing: it is empty",
+        ),
+        (wrong.as_path(), "key.pem, which holds a private key"),
+        (folder.path(), "cannot use "),
         (Path::new("nosuch.pem"), "cannot use nosuch.pem"),
     ] {
         let options = TlsOptions {
@@ -194,5 +298,25 @@ fn files_that_cannot_be_used_are_named() {
         };
         let error = Tls::new(Tcp::default(), &options).err().expect("refused");
         assert!(error.to_string().contains(words), "{error}");
+    }
+    let shown = folder.path().join("cert.pem");
+    std::fs::write(&shown, chain).expect("written");
+    let other = folder.path().join("other.pem");
+    let another = KeyPair::generate().expect("a key");
+    std::fs::write(&other, another.serialize_pem()).expect("written");
+    for (key, words) in [
+        (&shown, "no private key in "),
+        (&other, "other.pem does not belong to the certificate in "),
+    ] {
+        let options = TlsOptions {
+            certificate: Some(ClientCertificate {
+                chain: shown.clone(),
+                key: key.clone(),
+            }),
+            insecure: true,
+            ..TlsOptions::default()
+        };
+        let error = Tls::new(Tcp::default(), &options).err().expect("refused");
+        assert!(error.to_string().contains(words), "audit_d16: {error}");
     }
 }

@@ -1,0 +1,158 @@
+//! Files that are read as a whole: settings, tables, certificates, databases. Reading one always ends: pipes that nobody may
+//! ever write to are refused, and a file that has no end of its own, such as a device, is read up to a limit.
+
+use std::fs::{self, File, FileType};
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+/// The octets of a file, which has to be a file, a device or the pipe of a shell's `<(…)`, and no larger than `limit`.
+///
+/// # Errors
+/// Those of the file system, [`ErrorKind::InvalidInput`] for a folder, a named pipe or a socket, and
+/// [`ErrorKind::FileTooLarge`] for more octets than `limit`.
+pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let kind = fs::metadata(path)?.file_type();
+    if !kind.is_file() && !is_endable(kind) && !is_open_already(path) {
+        return Err(refusal(kind));
+    }
+    read_all(File::open(path)?, limit)
+}
+
+/// The octets of anything that is open already, no more than `limit`.
+///
+/// # Errors
+/// Those of the source, and [`ErrorKind::FileTooLarge`].
+pub fn read_all(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
+    let mut octets = Vec::new();
+    source
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut octets)?;
+    match u64::try_from(octets.len()) {
+        Ok(length) if length <= limit => Ok(octets),
+        _ => Err(io::Error::new(
+            ErrorKind::FileTooLarge,
+            format!("it has more than {limit} octets"),
+        )),
+    }
+}
+
+/// The same as text.
+///
+/// # Errors
+/// Those of [`read`], and [`ErrorKind::InvalidData`] for what is not UTF-8.
+pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+    String::from_utf8(read(path, limit)?).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let words = format!("it is not UTF-8 (octet {at})");
+        io::Error::new(ErrorKind::InvalidData, words)
+    })
+}
+
+/// Opens a file of any size, which has to be a regular one: it has an end, and can be read again.
+///
+/// # Errors
+/// Those of the file system, and [`ErrorKind::InvalidInput`] for anything but a regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    // Asked before it is opened: opening a named pipe waits for a writer.
+    let kind = fs::metadata(path)?.file_type();
+    match kind.is_file() {
+        true => File::open(path),
+        false => Err(refusal(kind)),
+    }
+}
+
+/// Devices give something, or an end, when they are read; the limit holds for those that have no end.
+#[cfg(unix)]
+fn is_endable(kind: FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    kind.is_char_device()
+}
+
+#[cfg(not(unix))]
+fn is_endable(_: FileType) -> bool {
+    false
+}
+
+/// A pipe that a shell has opened has a writer: `<(…)`, or what stands before `|`.
+fn is_open_already(path: &Path) -> bool {
+    ["/dev/fd", "/proc/self/fd", "/dev/stdin"]
+        .iter()
+        .any(|open| path.starts_with(open))
+}
+
+fn refusal(kind: FileType) -> io::Error {
+    let words = format!(
+        "it is {}, and a regular file is needed: copy the contents into one",
+        name(kind)
+    );
+    io::Error::new(ErrorKind::InvalidInput, words)
+}
+
+fn name(kind: FileType) -> &'static str {
+    if kind.is_dir() {
+        return "a folder";
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if kind.is_fifo() {
+            return "a named pipe (FIFO)";
+        }
+        if kind.is_socket() {
+            return "a socket";
+        }
+    }
+    "a device"
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn audit_d20_reading_always_ends() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), "abc").expect("written");
+        fs::write(at("latin-1"), b"caf\xe9").expect("written");
+        let made = std::process::Command::new("mkfifo")
+            .arg(at("pipe"))
+            .status()
+            .expect("mkfifo runs");
+        assert!(made.success());
+        let socket = std::os::unix::net::UnixListener::bind(at("socket")).expect("a socket");
+
+        assert_eq!(read(&at("file"), 3).expect("read"), b"abc");
+        assert_eq!(read(Path::new("/dev/null"), 3).expect("read"), b"");
+        assert!(open_regular(&at("file")).is_ok());
+        for (path, limit, words) in [
+            (at("file"), 2, "more than 2 octets"),
+            (
+                PathBuf::from("/dev/zero"),
+                1 << 16,
+                "more than 65536 octets",
+            ),
+            (at("pipe"), 9, "a named pipe (FIFO)"),
+            (at("socket"), 9, "a socket"),
+            (at(""), 9, "a folder"),
+            (at("nosuch"), 9, "No such file"),
+        ] {
+            let error = read(&path, limit).expect_err(words).to_string();
+            assert!(error.contains(words), "{error}");
+        }
+        for (path, words) in [
+            (at("pipe"), "a named pipe (FIFO)"),
+            (PathBuf::from("/dev/zero"), "a device"),
+            (PathBuf::from("/dev/null"), "a device"),
+            (at(""), "a folder"),
+        ] {
+            let error = open_regular(&path).expect_err(words).to_string();
+            assert!(error.contains(words), "{error}");
+        }
+        let error = read_text(&at("latin-1"), 9).expect_err("not text");
+        assert!(error.to_string().contains("not UTF-8 (octet 3)"), "{error}");
+        drop(socket);
+    }
+}

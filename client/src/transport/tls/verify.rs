@@ -1,0 +1,276 @@
+//! Who the server is: proved by the roots, or by being one of the certificates that the user named (RFC 5280, RFC 6125).
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use tokio_rustls::rustls::client::WebPkiServerVerifier;
+use tokio_rustls::rustls::client::danger::{
+    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+};
+use tokio_rustls::rustls::client::verify_server_name;
+use tokio_rustls::rustls::crypto::{
+    CryptoProvider, verify_tls12_signature, verify_tls13_signature,
+};
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio_rustls::rustls::server::ParsedCertificate;
+use tokio_rustls::rustls::{
+    self, CertificateError, DigitallySignedStruct, OtherError, SignatureScheme,
+};
+use x509_parser::prelude::{FromDer, X509Certificate};
+use z3950_asn1::moment::Moment;
+
+/// Trusts what the roots vouch for, and the very certificates that were named.
+///
+/// A named certificate needs no authority, and may be one itself: `openssl req -x509` makes such. Its name and dates are
+/// checked like those of any other.
+#[derive(Debug)]
+pub(super) struct Named {
+    pub(super) roots: Arc<WebPkiServerVerifier>,
+    pub(super) certificates: Vec<CertificateDer<'static>>,
+}
+
+impl ServerCertVerifier for Named {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        chain: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let by_roots = self
+            .roots
+            .verify_server_cert(certificate, chain, name, ocsp, now);
+        match by_roots {
+            Err(rustls::Error::InvalidCertificate(error))
+                if !is_final(&error)
+                    && self.certificates.iter().any(|named| named == certificate) =>
+            {
+                verify_by_itself(certificate, name, now)
+            }
+            other => other,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.roots
+            .verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.roots
+            .verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.roots.supported_verify_schemes()
+    }
+}
+
+/// Whether the certificate would be no better for being named.
+fn is_final(error: &CertificateError) -> bool {
+    matches!(
+        error,
+        CertificateError::Expired
+            | CertificateError::ExpiredContext { .. }
+            | CertificateError::NotValidYet
+            | CertificateError::NotValidYetContext { .. }
+            | CertificateError::InvalidPurpose
+            | CertificateError::InvalidPurposeContext { .. }
+    )
+}
+
+/// Checks the dates and the name of a certificate whose issuer does not matter.
+fn verify_by_itself(
+    certificate: &CertificateDer<'_>,
+    name: &ServerName<'_>,
+    now: UnixTime,
+) -> Result<ServerCertVerified, rustls::Error> {
+    let (_, parsed) =
+        X509Certificate::from_der(certificate).map_err(|_| CertificateError::BadEncoding)?;
+    let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+    let validity = parsed.validity();
+    if seconds < validity.not_before.timestamp() {
+        return Err(CertificateError::NotValidYet.into());
+    }
+    if seconds > validity.not_after.timestamp() {
+        return Err(CertificateError::Expired.into());
+    }
+    match parsed.subject_alternative_name() {
+        Ok(None) => by_common_name(&parsed, name)?,
+        _ => verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?,
+    }
+    Ok(ServerCertVerified::assertion())
+}
+
+/// A certificate without alternative names goes by its common name (RFC 6125 §6.4.4), which only a named one may.
+fn by_common_name(
+    certificate: &X509Certificate<'_>,
+    name: &ServerName<'_>,
+) -> Result<(), CertificateError> {
+    let mut names = certificate.subject().iter_common_name();
+    let common = names.find_map(|name| name.as_str().ok());
+    let is_it = common.is_some_and(|common| match name {
+        ServerName::DnsName(host) => common.eq_ignore_ascii_case(host.as_ref()),
+        ServerName::IpAddress(address) => common.parse() == Ok(IpAddr::from(*address)),
+        _ => false,
+    });
+    match is_it {
+        true => Ok(()),
+        false => Err(CertificateError::NotValidForNameContext {
+            expected: name.to_owned(),
+            presented: common.into_iter().map(str::to_owned).collect(),
+        }),
+    }
+}
+
+/// Why the server's certificate is not accepted, in words.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Distrust(pub(super) CertificateError);
+
+/// What may be done about it.
+#[cfg(feature = "cli")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Remedy {
+    /// Only the server can mend it, with a new certificate.
+    Renew,
+    /// A certificate for the name, or another name.
+    Name,
+    /// Trust for the certificate, or for who signed it.
+    Trust,
+}
+
+impl Distrust {
+    #[cfg(feature = "cli")]
+    pub(crate) fn remedy(&self) -> Remedy {
+        match &self.0 {
+            error if is_final(error) => Remedy::Renew,
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                Remedy::Name
+            }
+            _ => Remedy::Trust,
+        }
+    }
+}
+
+impl fmt::Display for Distrust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            CertificateError::Expired => f.write_str("the server's certificate expired"),
+            CertificateError::ExpiredContext { not_after, .. } => {
+                write!(f, "the server's certificate expired on {}", day(*not_after))
+            }
+            CertificateError::NotValidYet => {
+                f.write_str("the server's certificate is not valid yet, or the clock here is wrong")
+            }
+            CertificateError::NotValidYetContext { not_before, .. } => write!(
+                f,
+                "the server's certificate is not valid before {}, or the clock here is wrong",
+                day(*not_before)
+            ),
+            CertificateError::NotValidForName => {
+                f.write_str("the server's certificate is not valid for the name asked for")
+            }
+            CertificateError::NotValidForNameContext {
+                expected,
+                presented,
+            } => {
+                let expected = expected.to_str();
+                write!(f, "the server's certificate is not valid for {expected}")?;
+                match &**presented {
+                    [] => f.write_str(": it has no subjectAltName"),
+                    names => {
+                        let names: Vec<_> = names.iter().map(|name| plain(name)).collect();
+                        write!(f, ", only for {}", names.join(", "))
+                    }
+                }
+            }
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => f.write_str(
+                "the server's certificate is not signed by an authority that is trusted here",
+            ),
+            CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+                f.write_str("the server's certificate is not one for servers")
+            }
+            CertificateError::Other(other) if is_authority(other) => f.write_str(
+                "the server's certificate is that of an authority (CA:TRUE), and is not trusted here itself",
+            ),
+            other => write!(f, "the server's certificate cannot be used: {other}"),
+        }
+    }
+}
+
+impl std::error::Error for Distrust {}
+
+/// rustls passes this on as the Debug form of an error of webpki, a crate that is not ours.
+fn is_authority(OtherError(error): &OtherError) -> bool {
+    format!("{error:?}").contains("CaUsedAsEndEntity")
+}
+
+/// A name that webpki shows as `DnsName("lib.example")` without what is around it.
+fn plain(name: &str) -> &str {
+    let inner = name
+        .split_once('(')
+        .and_then(|(_, inner)| inner.strip_suffix(')'));
+    inner.unwrap_or(name).trim_matches('"')
+}
+
+fn day(time: UnixTime) -> String {
+    let time = UNIX_EPOCH.checked_add(Duration::from_secs(time.as_secs()));
+    let Moment {
+        year, month, day, ..
+    } = Moment::from(time.unwrap_or(UNIX_EPOCH));
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// Believes every certificate, and checks only that the server has its key.
+#[derive(Debug)]
+pub(super) struct AnyCertificate(pub(super) Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
