@@ -23,7 +23,7 @@ fn fault(section: &Section<'_>) -> Option<Rule> {
     let fault = section.need("do", "a text", string);
     let fault = fault.and_then(|_| section.parse("do", Fault::from_str));
     let mut when = when.unwrap_or_default();
-    for key in ["session", "nth"] {
+    for key in ["session", "nth", "nth-of-all"] {
         if let Some(number) = section.read(key, "a number from 1", number::<u32>) {
             when = condition(section, when, key, &number.to_string());
         }

@@ -41,6 +41,7 @@ mod words;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -181,6 +182,17 @@ impl fmt::Debug for Alteration {
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
     rules: Vec<Rule>,
+    met: Counts,
+}
+
+/// How many requests of all sessions have met each rule's conditions. A clone is for another server, and begins anew.
+#[derive(Debug, Default)]
+struct Counts(Vec<AtomicU64>);
+
+impl Clone for Counts {
+    fn clone(&self) -> Self {
+        Self(self.0.iter().map(|_| AtomicU64::new(0)).collect())
+    }
 }
 
 impl Faults {
@@ -197,12 +209,14 @@ impl Faults {
     /// Adds a rule, as [`Faults::on`] does.
     pub fn with(mut self, rule: Rule) -> Self {
         self.rules.push(rule);
+        self.met.0.push(AtomicU64::new(0));
         self
     }
 
     /// Adds the rules of others behind these.
     pub fn and(mut self, others: Self) -> Self {
         self.rules.extend(others.rules);
+        self.met.0.extend(others.met.0);
         self
     }
 

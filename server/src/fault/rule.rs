@@ -13,7 +13,8 @@ use super::{Fault, When, kinds};
 ///
 /// - the request is `any`, `init`, `search`, `present`, `delete`, `scan`, `sort`, `access`, `resource`, `trigger`, `report`,
 ///   `extended`, `duplicate`, `close`, or the standard's name of the APDU;
-/// - the conditions are `session=N`, `nth=N`, `db=NAME`, `docid=TERM` and `syntax=NAME`, each as the method of [`When`];
+/// - the conditions are `session=N`, `nth=N`, `nth-of-all=N`, `db=NAME`, `docid=TERM` and `syntax=NAME`, each as the method of
+///   [`When`];
 /// - the faults are those of [`super::KINDS`];
 /// - what holds blanks or colons stands in quotation marks, in which `\` takes away the meaning of the next character.
 #[derive(Clone, Debug)]
@@ -143,6 +144,7 @@ impl When {
         match name {
             "session" => Ok(self.session(number()?)),
             "nth" => Ok(self.nth(number()?)),
+            "nth-of-all" => Ok(self.nth_of_all(number()?)),
             "db" | "database" => Ok(self.database(value)),
             "docid" => Ok(self.docid(value)),
             "syntax" => {
@@ -150,7 +152,7 @@ impl When {
                 Ok(self.syntax(syntax))
             }
             _ => Err(format!(
-                "no condition {name:?}; there are session, nth, db, docid and syntax"
+                "no condition {name:?}; there are session, nth, nth-of-all, db, docid and syntax"
             )),
         }
     }

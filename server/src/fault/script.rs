@@ -1,6 +1,7 @@
 //! The seam: a request goes through the rules to the session, and the session's reply through them to the wire.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -59,7 +60,7 @@ pub(crate) enum Intake {
 pub(crate) struct Script {
     faults: Arc<Faults>,
     session: u64,
-    /// How many requests have met each rule's conditions.
+    /// How many requests of this session have met each rule's conditions.
     met: Vec<u64>,
     /// What the result sets came from, if any rule asks.
     subjects: Option<Subjects>,
@@ -133,10 +134,15 @@ impl Script {
         let mut striking = Vec::new();
         let subjects = self.subjects.as_mut();
         let subject = subjects.map(|known| known.of(request)).unwrap_or_default();
-        for (rule, met) in self.faults.rules.iter().zip(&mut self.met) {
-            if rule.when.is_met(self.session, request, &subject) {
+        let rules = self.faults.rules.iter().zip(&self.faults.met.0);
+        for ((rule, met_by_all), met) in rules.zip(&mut self.met) {
+            let when = &rule.when;
+            if when.is_met(self.session, request, &subject) {
                 *met += 1;
-                if rule.when.nth.is_none_or(|number| number == *met) {
+                let of_all = met_by_all.fetch_add(1, Ordering::Relaxed) + 1;
+                if when.nth.is_none_or(|number| number == *met)
+                    && when.nth_of_all.is_none_or(|number| number == of_all)
+                {
                     striking.push(rule.fault.clone());
                 }
             }

@@ -14,6 +14,7 @@ pub struct When {
     syntax: Option<Oid>,
     docid: Option<Vec<u8>>,
     pub(super) nth: Option<u64>,
+    pub(super) nth_of_all: Option<u64>,
 }
 
 impl When {
@@ -91,9 +92,17 @@ impl When {
         self
     }
 
-    /// Only the request of this number, counted from 1, of those in a session that meet the other conditions.
+    /// Only the request of this number, counted from 1, of those in a session that meet the other conditions. Each session
+    /// counts its own.
     pub fn nth(mut self, number: u64) -> Self {
         self.nth = Some(number);
+        self
+    }
+
+    /// Only the request of this number, counted from 1, of those in all sessions that meet the other conditions, in the order
+    /// in which they come.
+    pub fn nth_of_all(mut self, number: u64) -> Self {
+        self.nth_of_all = Some(number);
         self
     }
 
@@ -102,7 +111,7 @@ impl When {
         self.database.is_some() || self.docid.is_some()
     }
 
-    /// Whether all conditions but the number are met.
+    /// Whether all conditions but the numbers are met.
     pub(super) fn is_met(&self, session: u64, request: &Apdu, subject: &Subject) -> bool {
         let syntax = match request {
             Apdu::SearchRequest(search) => search.preferred_record_syntax,

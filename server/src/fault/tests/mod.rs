@@ -354,6 +354,45 @@ fn rules_strike_when_all_their_conditions_are_met() {
 }
 
 #[test]
+fn audit_d9_requests_are_counted_in_a_session_or_in_all() {
+    // Two sessions in turn, two searches each.
+    for (when, struck) in [
+        (When::search().nth(2), [false, false, true, true]),
+        (When::search().nth_of_all(2), [false, true, false, false]),
+        (
+            When::search().nth_of_all(3).session(1),
+            [false, false, false, false],
+        ),
+        (
+            When::search().nth_of_all(3).nth(2),
+            [false, false, true, false],
+        ),
+    ] {
+        let faults = Arc::new(Faults::new().on(when.clone(), Fault::Trickle));
+        let mut sessions = [1, 2].map(|number| Script::new(Arc::clone(&faults), number));
+        let mut found = Vec::new();
+        for _ in 0..2 {
+            for session in &mut sessions {
+                let Intake::Answer(faults) = session.request(&mut search("war")) else {
+                    panic!("to be answered")
+                };
+                found.push(!faults.is_empty());
+            }
+        }
+        assert_eq!(found, struck, "{when:?}");
+        // Another server counts for itself.
+        let mut other = Script::new(Arc::new(Faults::clone(&faults)), 1);
+        let first = match other.request(&mut search("war")) {
+            Intake::Answer(faults) => !faults.is_empty(),
+            Intake::Answered(_) => false,
+        };
+        assert!(!first, "{when:?}");
+    }
+    let text: Rule = "on search nth-of-all=2: trickle".parse().expect("a rule");
+    assert_eq!(text.when, When::search().nth_of_all(2));
+}
+
+#[test]
 fn every_fault_is_tried() {
     let (_, declared) = include_str!("../mod.rs")
         .split_once("pub enum Fault {")
