@@ -36,14 +36,14 @@ use crate::listener::Greeting;
 use crate::observer::{Observer, Peer};
 use crate::session::Session;
 use crate::target::Target;
-use crate::transcript::{Player, Recording};
+use crate::transcript::{Player, Replay};
 
 /// What all connections of a server share.
 pub(crate) struct Shared {
     pub(crate) target: Arc<Target>,
     pub(crate) faults: Arc<Faults>,
     /// Conversations to be answered again instead of the target's answers.
-    pub(crate) replayed: Option<Arc<Recording>>,
+    pub(crate) replayed: Option<Arc<Replay>>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) rush: Rush,
 }
@@ -83,7 +83,7 @@ pub(crate) async fn serve<S: Transport>(
         inlet: Inlet::new(session.max_apdu_size()),
         session,
         script: Script::new(Arc::clone(&shared.faults), number),
-        player: player.map(|recording| Player::new(recording, number)),
+        player: player.map(|replay| Player::new(replay, number)),
         operations: Operations::default(),
         left: None,
         stopping,

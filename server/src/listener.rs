@@ -29,7 +29,7 @@ use crate::observer::{Observer, Unobserved};
 use crate::target::Target;
 #[cfg(feature = "tls")]
 use crate::tls::Tls;
-use crate::transcript::Recording;
+use crate::transcript::{Recording, Replay};
 
 /// A server with its sockets bound, about to run.
 ///
@@ -54,7 +54,7 @@ pub struct Server {
     sockets: Vec<Socket>,
     target: Target,
     faults: Faults,
-    replayed: Option<Recording>,
+    replayed: Option<Replay>,
     observer: Arc<dyn Observer>,
 }
 
@@ -129,10 +129,20 @@ impl Server {
         Self { faults, ..self }
     }
 
-    /// The same, but clients get the answers of these recorded conversations and not the target's.
+    /// The same, but clients get the answers of these recorded conversations and not the target's: a request gets the answer of
+    /// the same request, and one that was never recorded a diagnostic.
     pub fn with_replay(self, recording: Recording) -> Self {
+        self.replaying(&recording, false)
+    }
+
+    /// The same as [`Server::with_replay`], but a request that was never recorded gets the next answer to one of its kind.
+    pub fn with_replay_in_order(self, recording: Recording) -> Self {
+        self.replaying(&recording, true)
+    }
+
+    pub(crate) fn replaying(self, recording: &Recording, in_order: bool) -> Self {
         Self {
-            replayed: Some(recording),
+            replayed: Some(Replay::new(recording, in_order)),
             ..self
         }
     }

@@ -230,7 +230,8 @@ pub struct TestServerBuilder {
     offer: Offer,
     access: Access,
     imitated: Option<Imitated>,
-    replayed: Option<Recording>,
+    /// A recording, and whether it is answered in order.
+    replayed: Option<(Recording, bool)>,
     limits: Limits,
     faults: Faults,
     ipv6: bool,
@@ -285,10 +286,20 @@ impl TestServerBuilder {
         }
     }
 
-    /// Answers as in recorded conversations, whatever databases there are.
+    /// Answers requests as the same ones were answered in recorded conversations, whatever databases there are; one that was
+    /// never recorded gets a diagnostic.
     pub fn replay(self, recording: Recording) -> Self {
+        self.replaying(recording, false)
+    }
+
+    /// The same as [`TestServerBuilder::replay`], but a request that was never recorded gets the next answer to one of its kind.
+    pub fn replay_in_order(self, recording: Recording) -> Self {
+        self.replaying(recording, true)
+    }
+
+    fn replaying(self, recording: Recording, in_order: bool) -> Self {
         Self {
-            replayed: Some(recording),
+            replayed: Some((recording, in_order)),
             ..self
         }
     }
@@ -401,8 +412,8 @@ impl TestServerBuilder {
             if let Some(path) = self.unix {
                 server = server.and_bind_unix(path).await?;
             }
-            if let Some(recording) = self.replayed {
-                server = server.with_replay(recording);
+            if let Some((recording, in_order)) = self.replayed {
+                server = server.replaying(&recording, in_order);
             }
             let server = server.with_faults(faults).with_observer(observer);
             // Whoever waits for these is gone only if the test is.

@@ -10,6 +10,7 @@ mod log;
 mod parameters;
 mod player;
 mod redact;
+mod sameness;
 mod time;
 
 use std::fmt;
@@ -22,7 +23,7 @@ use z3950_asn1::codec;
 use z3950_asn1::codec::dump::dump;
 
 pub use self::log::{ApduLog, JsonLog};
-pub(crate) use self::player::Player;
+pub(crate) use self::player::{Player, Replay};
 use self::redact::redacted;
 use crate::hex;
 

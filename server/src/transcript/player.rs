@@ -1,65 +1,83 @@
 //! Answers a client as a server did in a recorded conversation.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use z3950_asn1::apdu::{Apdu, Close, CloseReason};
+use z3950_asn1::apdu::{Apdu, Close, CloseReason, InitializeRequest, InitializeResponse};
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::codec;
 use z3950_asn1::codec::frame::Header;
+use z3950_asn1::format::user_info1::UserInfo1;
+use z3950_asn1::optional::Unknown;
 
 use super::redact::redacted;
+use super::sameness::{Identity, Origins};
 use super::{Direction, Entry, Recording};
+use crate::diagnostic::diagnostic;
 use crate::fault::{Item, Output};
+use crate::service::{close, refuse};
 
-/// One session of a recording, answered again.
-///
-/// A request gets what followed the first recorded request of the same octets that has not been answered yet, or else the
-/// first of the same APDU, whose answers then bear the referenceId of the request. What the server said before any request
-/// goes out with the first answer. A request that is not in the recording is answered by Close(systemProblem).
-pub(crate) struct Player {
-    exchanges: Vec<Exchange>,
-    begun: bool,
+/// A recording by its sessions, and how requests find their answers in it.
+#[derive(Debug, Default)]
+pub(crate) struct Replay {
+    sessions: Vec<Vec<Exchange>>,
+    in_order: bool,
 }
 
 /// A request and what followed it.
+#[derive(Debug)]
 struct Exchange {
     request: Bytes,
+    identity: Identity,
     answers: Vec<Bytes>,
-    done: bool,
+}
+
+impl Replay {
+    /// Compares requests, or goes by their order.
+    pub(crate) fn new(recording: &Recording, in_order: bool) -> Self {
+        let mut sessions: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
+        for entry in &recording.entries {
+            sessions.entry(entry.session).or_default().push(entry);
+        }
+        let sessions = sessions.into_values().map(|session| exchanges(&session));
+        Self {
+            sessions: sessions.collect(),
+            in_order,
+        }
+    }
+}
+
+/// One session of a recording, answered again.
+///
+/// A request gets what followed the same request in the recording: that of this session which has not been answered yet, or
+/// else the last one, or one of another session. What was never recorded fails with a diagnostic that says so, or with Close
+/// where the service has none.
+///
+/// In order, requests are compared by their octets alone: one that has no equal gets what followed the next of the same APDU.
+///
+/// What the server said before any request goes out with the first answer.
+pub(crate) struct Player {
+    replay: Arc<Replay>,
+    session: usize,
+    /// Which requests of the session have been answered.
+    done: Vec<bool>,
+    origins: Origins,
+    begun: bool,
 }
 
 impl Player {
     /// The session of this number, from 1; after the last recorded one the first comes again.
-    pub(crate) fn new(recording: &Arc<Recording>, number: u64) -> Self {
-        let mut sessions: Vec<u64> = recording
-            .entries
-            .iter()
-            .map(|entry| entry.session)
-            .collect();
-        sessions.sort_unstable();
-        sessions.dedup();
-        let count = u64::try_from(sessions.len()).unwrap_or(u64::MAX).max(1);
-        let index = usize::try_from(number.saturating_sub(1) % count).unwrap_or_default();
-        let session = sessions.get(index).copied();
-        let mut exchanges: Vec<Exchange> = Vec::new();
-        let mut early = Vec::new();
-        let entries = recording.entries.iter();
-        for Entry {
-            direction, octets, ..
-        } in entries.filter(|entry| Some(entry.session) == session)
-        {
-            match (direction, exchanges.last_mut()) {
-                (Direction::Received, _) => exchanges.push(Exchange {
-                    request: octets.clone(),
-                    answers: std::mem::take(&mut early),
-                    done: false,
-                }),
-                (Direction::Sent, Some(exchange)) => exchange.answers.push(octets.clone()),
-                (Direction::Sent, None) => early.push(octets.clone()),
-            }
-        }
+    pub(crate) fn new(replay: &Arc<Replay>, number: u64) -> Self {
+        let count = u64::try_from(replay.sessions.len())
+            .unwrap_or(u64::MAX)
+            .max(1);
+        let session = usize::try_from(number.saturating_sub(1) % count).unwrap_or_default();
         Self {
-            exchanges,
+            done: vec![false; replay.sessions.get(session).map_or(0, Vec::len)],
+            replay: Arc::clone(replay),
+            session,
+            origins: Origins::default(),
             begun: false,
         }
     }
@@ -69,49 +87,139 @@ impl Player {
         self.begun
     }
 
-    /// What was answered to a request of these octets.
-    pub(crate) fn answer(&mut self, request: &Bytes) -> Output {
+    /// What was answered to this request.
+    pub(crate) fn answer(&mut self, octets: &Bytes) -> Output {
         self.begun = true;
-        let (plain, tag) = (redacted(request), tag(request));
-        let mut left = self.exchanges.iter_mut().filter(|exchange| !exchange.done);
-        let same = |exchange: &&mut Exchange| redacted(&exchange.request) == plain;
-        let exact = left.find(same);
-        let is_exact = exact.is_some();
-        let found = match exact {
-            Some(exchange) => Some(exchange),
-            None => {
-                let mut left = self.exchanges.iter_mut().filter(|exchange| !exchange.done);
-                left.find(|exchange| self::tag(&exchange.request) == tag)
-            }
+        let request = codec::decode(octets).ok();
+        let replay = Arc::clone(&self.replay);
+        let found = match replay.in_order {
+            true => self.by_order(&replay, octets),
+            false => self.by_identity(&replay, octets),
         };
         let Some(exchange) = found else {
-            let close = Close::new(CloseReason::SYSTEM_PROBLEM, Some("not in the recording"));
-            return Output {
-                items: vec![Item::Apdu(close.into())],
-                hang_up: true,
-                ..Output::default()
-            };
+            return never_recorded(request.as_ref());
         };
-        exchange.done = true;
-        let request = codec::decode(request).ok();
+        let recorded = codec::decode(&exchange.request).ok();
+        let id = |apdu: &Option<Apdu>| apdu.as_ref().and_then(Apdu::reference_id).cloned();
+        let (asked, known) = (id(&request), id(&recorded));
         let answers = exchange.answers.iter();
-        let items = answers.map(|octets| match (is_exact, codec::decode(octets)) {
+        let items = answers.map(|octets| match (asked == known, codec::decode(octets)) {
             (false, Ok(mut apdu)) => {
-                let id = request.as_ref().and_then(Apdu::reference_id);
-                apdu.set_reference_id(id.cloned());
+                apdu.set_reference_id(asked.clone());
                 Item::Apdu(apdu)
             }
             _ => Item::Octets(octets.clone()),
         });
-        let items: Vec<_> = items.collect();
         Output {
+            items: items.collect(),
             hang_up: exchange
                 .answers
                 .iter()
-                .any(|answer| self::tag(answer) == Some(CLOSE)),
-            items,
+                .any(|answer| tag(answer) == Some(CLOSE)),
             ..Output::default()
         }
+    }
+
+    /// The same request: the next in this session, the last in it, or the first of another session.
+    fn by_identity<'a>(&mut self, replay: &'a Replay, octets: &[u8]) -> Option<&'a Exchange> {
+        let identity = self.origins.identify(octets);
+        let same = |exchange: &Exchange| exchange.identity == identity;
+        let own = replay.sessions.get(self.session)?;
+        if let Some(next) = self.next(own, same) {
+            return Some(next);
+        }
+        let mut all = replay.sessions.iter().flatten();
+        own.iter()
+            .rfind(|exchange| same(exchange))
+            .or_else(|| all.find(|exchange| same(exchange)))
+    }
+
+    /// The first request of the same octets that has not been answered yet, or the first of the same APDU.
+    fn by_order<'a>(&mut self, replay: &'a Replay, octets: &[u8]) -> Option<&'a Exchange> {
+        let (plain, kind) = (redacted(octets), tag(octets));
+        let own = replay.sessions.get(self.session)?;
+        self.next(own, |exchange| redacted(&exchange.request) == plain)
+            .or_else(|| self.next(own, |exchange| tag(&exchange.request) == kind))
+    }
+
+    /// The first request of the session that fits and has not been answered yet, which it is now.
+    fn next<'a>(
+        &mut self,
+        own: &'a [Exchange],
+        fits: impl Fn(&Exchange) -> bool,
+    ) -> Option<&'a Exchange> {
+        let mut left = own.iter().zip(&mut self.done);
+        let (exchange, done) = left.find(|(exchange, done)| !**done && fits(exchange))?;
+        *done = true;
+        Some(exchange)
+    }
+}
+
+/// The requests of a session, each with what the server said until the next.
+fn exchanges(session: &[&Entry]) -> Vec<Exchange> {
+    let mut origins = Origins::default();
+    let mut exchanges: Vec<Exchange> = Vec::new();
+    let mut early = Vec::new();
+    for Entry {
+        direction, octets, ..
+    } in session
+    {
+        match (direction, exchanges.last_mut()) {
+            (Direction::Received, _) => exchanges.push(Exchange {
+                request: octets.clone(),
+                identity: origins.identify(octets),
+                answers: std::mem::take(&mut early),
+            }),
+            (Direction::Sent, Some(exchange)) => exchange.answers.push(octets.clone()),
+            (Direction::Sent, None) => early.push(octets.clone()),
+        }
+    }
+    exchanges
+}
+
+/// Why a request has no answer.
+const UNKNOWN: &str = "this request is not in the recording";
+
+/// The failure of a request; a Close is answered as ever, and what cannot fail ends the session.
+fn never_recorded(request: Option<&Apdu>) -> Output {
+    let why = || diagnostic(Condition::UNSPECIFIED, UNKNOWN);
+    let mut answers = match request {
+        Some(Apdu::InitializeRequest(init)) => vec![refused(init).into()],
+        Some(Apdu::Close(_)) => vec![close::answer()],
+        Some(request) => refuse::answer(request, why()).apdus,
+        None => Vec::new(),
+    };
+    if answers.is_empty() {
+        answers.push(Close::new(CloseReason::SYSTEM_PROBLEM, Some(UNKNOWN)).into());
+    }
+    let id = request.and_then(Apdu::reference_id);
+    for answer in &mut answers {
+        answer.set_reference_id(id.cloned());
+    }
+    Output {
+        hang_up: answers
+            .iter()
+            .any(|answer| matches!(answer, Apdu::Close(_))),
+        items: answers.into_iter().map(Item::Apdu).collect(),
+        ..Output::default()
+    }
+}
+
+fn refused(init: &InitializeRequest) -> InitializeResponse {
+    let why = diagnostic(Condition::UNSPECIFIED, UNKNOWN);
+    InitializeResponse {
+        reference_id: None,
+        protocol_version: init.protocol_version,
+        options: init.options,
+        preferred_message_size: init.preferred_message_size,
+        exceptional_record_size: init.exceptional_record_size,
+        result: false,
+        implementation_id: None,
+        implementation_name: None,
+        implementation_version: None,
+        user_information_field: UserInfo1::diagnostic(why).ok(),
+        other_info: None,
+        unknown: Unknown::default(),
     }
 }
 

@@ -250,7 +250,8 @@ fn recordings_are_answered_again() {
         ],
         &[init()],
     ]);
-    let mut player = Player::new(&recorded, 1);
+    let in_order = Arc::new(Replay::new(&recorded, true));
+    let mut player = Player::new(&in_order, 1);
     assert!(!player.has_begun());
     assert_eq!(
         names(&answer(&mut player, &with_password())),
@@ -279,18 +280,126 @@ fn recordings_are_answered_again() {
         (1, Some(ReferenceId("mine".into())))
     );
     let gone = answer(&mut player, &search("@attr 1=1032 dup"));
-    assert!(gone.hang_up && names(&gone) == ["close"]);
+    assert!(!gone.hang_up && said(&gone)[0].contains(UNKNOWN));
     let end = answer(&mut player, &close);
     assert!(end.hang_up && names(&end) == ["close"]);
     // The sessions come one after the other, and over again.
     for (number, exchanges) in [(1, 4), (2, 1), (3, 4), (4, 1)] {
-        let mut player = Player::new(&recorded, number);
+        let mut player = Player::new(&in_order, number);
         assert_eq!(names(&answer(&mut player, &init())), ["initResponse"]);
         let more = answer(&mut player, &search("x"));
-        assert_eq!(more.hang_up, exchanges == 1, "{number}");
+        let is_unknown = said(&more)[0].contains(UNKNOWN);
+        assert_eq!(is_unknown, exchanges == 1, "{number}");
     }
-    let empty = Arc::new(Recording::default());
-    assert!(answer(&mut Player::new(&empty, 1), &init()).hang_up);
+    let empty = Arc::new(Replay::default());
+    let refused = answer(&mut Player::new(&empty, 1), &init());
+    assert!(names(&refused) == ["initResponse"] && said(&refused)[0].contains(UNKNOWN));
+}
+
+const UNKNOWN: &str = "this request is not in the recording";
+
+fn apdus(output: &Output) -> Vec<Apdu> {
+    let apdus = output.items.iter().map(|item| match item {
+        Item::Apdu(apdu) => apdu.clone(),
+        Item::Octets(octets) => codec::decode(octets).expect("an APDU"),
+    });
+    apdus.collect()
+}
+
+/// The answers as JSON, and their octets as text.
+fn said(output: &Output) -> Vec<String> {
+    let answers = apdus(output).into_iter().map(|apdu| {
+        let octets = codec::encode(&apdu).expect("encodes");
+        let text = String::from_utf8_lossy(&octets).into_owned();
+        format!("{} {text}", decoded::value(&apdu))
+    });
+    answers.collect()
+}
+
+fn named(query: &str, set: &str) -> Apdu {
+    let Apdu::SearchRequest(mut request) = search(query) else {
+        panic!("a search")
+    };
+    request.result_set_name = set.into();
+    (*request).into()
+}
+
+fn present_of(set: &str) -> Apdu {
+    let Apdu::PresentRequest(mut request) = present(1, 1) else {
+        panic!("a Present")
+    };
+    request.result_set_id = ResultSetId(set.into());
+    request.max_record_size = Some(4711);
+    (*request).into()
+}
+
+#[test]
+fn audit_d8_a_request_gets_the_answer_of_the_same_request_only() {
+    let recorded = recording(&[
+        &[
+            with_password(),
+            referred(search("@attr 1=1032 id7"), "one"),
+            present(1, 1),
+            search("@attr 1=1032 dup"),
+            present(1, 1),
+        ],
+        &[init(), search("@attr 1=4 war")],
+    ]);
+    let replay = Arc::new(Replay::new(&recorded, false));
+    let mut player = Player::new(&replay, 1);
+    // Another implementation, other sizes, another password.
+    let Apdu::InitializeRequest(mut other) = with_password() else {
+        panic!("an Init")
+    };
+    other.preferred_message_size = 4711;
+    other.implementation_name = Some("other".into());
+    other.id_authentication = Some(IdAuthentication::Open("bob/longer than the other".into()));
+    assert_eq!(
+        names(&answer(&mut player, &referred((*other).into(), "init"))),
+        ["initResponse"]
+    );
+    let count = |output: &Output| match &apdus(output)[..] {
+        [Apdu::SearchResponse(search)] => (search.result_count, search.reference_id.clone()),
+        other => panic!("{other:?}"),
+    };
+    let record = |output: &Output| {
+        let said = said(output).concat();
+        assert!(said.contains("dup") != said.contains("id7"), "{said}");
+        said.contains("dup")
+    };
+    // In another order; a Present is about the search before it.
+    let dup = answer(&mut player, &referred(search("@attr 1=1032 dup"), "x"));
+    assert_eq!(count(&dup), (2, Some(ReferenceId("x".into()))));
+    assert!(record(&answer(&mut player, &present_of("default"))));
+    let one = answer(&mut player, &search("@attr 1=1032 id7"));
+    assert_eq!(count(&one), (1, None));
+    assert!(!record(&answer(&mut player, &present_of("default"))));
+    // Again, and from another session.
+    assert!(!record(&answer(&mut player, &present_of("default"))));
+    let other = answer(&mut player, &search("@attr 1=4 war"));
+    assert!(!said(&other)[0].contains(UNKNOWN), "{:?}", said(&other));
+    // Never recorded: another query, another set, a set of another search, another service.
+    let close: Apdu = Close::new(CloseReason::FINISHED, None).into();
+    for (request, name) in [
+        (search("@attr 1=1032 id8"), "searchResponse"),
+        (named("@attr 1=1032 id7", "other"), "searchResponse"),
+        (present_of("other"), "presentResponse"),
+        (sort_request(&["default"], "s").into(), "sortResponse"),
+        (close.clone(), "close"),
+    ] {
+        let refused = answer(&mut player, &referred(request.clone(), "mine"));
+        assert_eq!(names(&refused), [name]);
+        let said = said(&refused).concat();
+        assert_eq!(said.contains(UNKNOWN), request != close, "{said}");
+        assert_eq!(
+            said.contains("\"condition\":100"),
+            request != close,
+            "{said}"
+        );
+        assert_eq!(refused.hang_up, request == close);
+    }
+    let malformed = player.answer(&Bytes::from_static(b"\xb6\x03\x02\x01\x00"));
+    assert!(malformed.hang_up && said(&malformed)[0].contains(UNKNOWN));
 }
 
 #[test]

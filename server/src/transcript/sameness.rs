@@ -1,0 +1,115 @@
+//! Which requests are the same: equal but for what says nothing about the answer, and about result sets of the same searches.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use z3950_asn1::apdu::{Apdu, IdAuthentication, Operand, Query, RpnStructure};
+use z3950_asn1::codec;
+
+use super::redact::redacted;
+
+/// What two requests have in common if they are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Identity(u64);
+
+/// The result sets of a session, and what they came from.
+#[derive(Debug, Default)]
+pub(super) struct Origins(HashMap<Vec<u8>, Identity>);
+
+/// The most result sets remembered; of further ones, nothing is known.
+const MAX_SETS: usize = 1_000;
+
+impl Origins {
+    /// The identity of the next request of the session; what a Search or a Sort makes is remembered.
+    ///
+    /// Left out are referenceIds, the sizes that the client would like, the names of implementations, and credentials, which
+    /// no transcript holds.
+    pub(super) fn identify(&mut self, octets: &[u8]) -> Identity {
+        let mut hasher = DefaultHasher::new();
+        let Ok(mut request) = codec::decode(octets) else {
+            redacted(octets).hash(&mut hasher);
+            return Identity(hasher.finish());
+        };
+        strip(&mut request);
+        match codec::encode(&request) {
+            Ok(encoded) => encoded.hash(&mut hasher),
+            Err(_) => octets.hash(&mut hasher),
+        }
+        for set in sets_named(&request) {
+            let origin = self.0.get(set);
+            origin.map(|origin| origin.0).hash(&mut hasher);
+        }
+        let identity = Identity(hasher.finish());
+        let made = match &request {
+            Apdu::SearchRequest(search) => Some(search.result_set_name.as_bytes()),
+            Apdu::SortRequest(sort) => Some(sort.sorted_result_set_name.as_bytes()),
+            _ => None,
+        };
+        if let Some(name) = made
+            && (self.0.len() < MAX_SETS || self.0.contains_key(name))
+        {
+            self.0.insert(name.to_vec(), identity);
+        }
+        identity
+    }
+}
+
+/// Takes away what says nothing about the answer.
+fn strip(request: &mut Apdu) {
+    request.set_reference_id(None);
+    match request {
+        Apdu::InitializeRequest(init) => {
+            init.preferred_message_size = 0;
+            init.exceptional_record_size = 0;
+            init.implementation_id = None;
+            init.implementation_name = None;
+            init.implementation_version = None;
+            if let Some(authentication) = &mut init.id_authentication {
+                *authentication = IdAuthentication::Anonymous;
+            }
+        }
+        Apdu::PresentRequest(present) => {
+            present.max_record_size = None;
+            present.max_segment_size = None;
+        }
+        Apdu::AccessControlResponse(response) => {
+            response.security_challenge_response = None.into();
+        }
+        _ => {}
+    }
+}
+
+/// The result sets that a request is about.
+fn sets_named(request: &Apdu) -> Vec<&[u8]> {
+    match request {
+        Apdu::PresentRequest(present) => vec![present.result_set_id.0.as_bytes()],
+        Apdu::SortRequest(sort) => {
+            let names = sort.input_result_set_names.iter();
+            names.map(|name| name.as_bytes()).collect()
+        }
+        Apdu::DeleteResultSetRequest(delete) => {
+            let sets = delete.result_set_list.iter().flatten();
+            sets.map(|set| set.0.as_bytes()).collect()
+        }
+        Apdu::SearchRequest(search) => match &search.query {
+            Query::Type1(query) | Query::Type101(query) => operands(&query.rpn),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// The result sets among the operands, without recursion.
+fn operands(tree: &RpnStructure) -> Vec<&[u8]> {
+    let mut open = vec![tree];
+    let mut sets = Vec::new();
+    while let Some(tree) = open.pop() {
+        match tree {
+            RpnStructure::Op(Operand::ResultSet(set)) => sets.push(set.0.as_bytes()),
+            RpnStructure::Op(Operand::ResultAttr(set)) => sets.push(set.result_set.0.as_bytes()),
+            RpnStructure::Op(_) => {}
+            RpnStructure::RpnRpnOp(node) => open.extend([&node.rpn1, &node.rpn2]),
+        }
+    }
+    sets
+}
