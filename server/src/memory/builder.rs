@@ -8,7 +8,9 @@ use super::demo;
 use super::docid::DocidField;
 use super::fields::{AccessPoints, Fields};
 use super::index::Rules;
-use super::load::{DatabaseFiles, FileNotes, LoadError, Note, Origins, Progress, Sources, encoded};
+use super::load::{
+    DatabaseFiles, Demand, FileNotes, LoadError, Note, Origins, Progress, Sources, encoded,
+};
 use super::profile::Profile;
 use super::{MemoryBackend, load, save};
 
@@ -84,7 +86,7 @@ impl MemoryBackendBuilder {
     pub fn build(self) -> MemoryBackend {
         let (sources, profile) = self.sources();
         // Nothing but files can fail.
-        let (index, _) = load::load(&sources, &|_| {}).unwrap_or_default();
+        let (index, _) = load::load(&sources, Demand::AnyRecord, &|_| {}).unwrap_or_default();
         MemoryBackend::new(sources, profile, index)
     }
 
@@ -109,7 +111,7 @@ impl MemoryBackendBuilder {
         let (sources, profile) = self.sources();
         let saved = sources.databases.iter().flat_map(|database| &database.save);
         saved.for_each(|path| save::remove_drafts(path));
-        let (index, notes) = load::load(&sources, progress)?;
+        let (index, notes) = load::load(&sources, Demand::AnyRecord, progress)?;
         Ok((MemoryBackend::new(sources, profile, index), notes))
     }
 

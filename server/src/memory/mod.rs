@@ -55,7 +55,9 @@ pub use self::fields::{
     AccessPoint, AccessPoints, AccessPointsError, Kind, Source, SourceError, Sources,
 };
 use self::index::{Index, Work};
-pub use self::load::{DatabaseFiles, FileNotes, LoadError, MAX_NOTES, Note, Progress};
+pub use self::load::{
+    Checked, DatabaseFiles, FileNotes, LoadError, MAX_NOTES, Note, Progress, check_files,
+};
 use self::owned::{OwnedScan, OwnedSearch};
 pub use self::profile::{Profile, Treatment, TypeProfile, Values};
 use self::result::ResultList;
@@ -129,7 +131,8 @@ impl MemoryBackend {
     /// time to time. Updates that have not been saved are lost. Blocks until it is done, while searches go on.
     ///
     /// # Errors
-    /// As for [`MemoryBackendBuilder::load`]; then all stays as it was.
+    /// As for [`MemoryBackendBuilder::load`], and [`LoadError::Damaged`] for a file of which records would be left out, or that
+    /// has none that is whole. Then all stays as it was.
     pub fn reload(&self, progress: &dyn Fn(&Progress)) -> Result<Vec<FileNotes>, LoadError> {
         let _changing = self
             .0
@@ -137,7 +140,7 @@ impl MemoryBackend {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let sources = &self.0.sources;
-        let (index, notes) = load::load(sources, progress)?;
+        let (index, notes) = load::load(sources, load::Demand::NoLoss, progress)?;
         self.replace(Catalogue::new(Arc::clone(&sources.databases), index));
         Ok(notes)
     }

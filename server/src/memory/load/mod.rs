@@ -1,6 +1,7 @@
 //! Records from files into databases: every form that can be read, folders of them, side by side on all processors. A damaged
 //! record never costs its neighbours, and is told of.
 
+mod check;
 mod read;
 mod workers;
 
@@ -11,7 +12,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use z3950_asn1::record::{Iso2709Error, MarcRecord, iso2709};
 
-pub(super) use self::workers::load;
+pub use self::check::{Checked, check_files};
+pub(super) use self::workers::{Demand, load};
 use super::catalogue::Database;
 use super::docid::DocidField;
 use super::index::Rules;
@@ -124,6 +126,18 @@ pub enum LoadError {
         path: PathBuf,
         /// Why what is in it is none.
         notes: Vec<Note>,
+    },
+    /// It is worse than what is served already: records in it are lost, or none is whole.
+    #[error(
+        "{} is damaged, and does not replace what is served{}{}", path.display(), first(.notes), further(*.more + .notes.len().saturating_sub(1))
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it; the first of many.
+        notes: Vec<Note>,
+        /// How many more there are.
+        more: usize,
     },
     /// No name in it is that of a file of records.
     #[error("no file of records in {}", path.display())]

@@ -1,12 +1,14 @@
 //! One file after the other, cut into the octets of single records.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use bytes::{Bytes, BytesMut};
+use z3950_asn1::input;
+use z3950_asn1::record::MarcRecord;
+use z3950_asn1::record::iso2709::{self, RepairKind};
 use z3950_asn1::record::stream::{GUESS_OCTETS, InputForm, RecordReader};
-use z3950_asn1::record::{MarcRecord, iso2709};
 
 use super::{LoadError, Note};
 
@@ -22,6 +24,8 @@ pub(super) struct Piece {
     pub(super) number: u64,
     /// The octets of the file in front of it.
     pub(super) offset: u64,
+    /// Whether it has been repaired already, which has been noted.
+    pub(super) repaired: bool,
 }
 
 /// The files of a path: the file itself, or those of a folder and its folders whose names are those of files of records, in
@@ -86,7 +90,7 @@ pub(super) fn read(
         path: path.to_owned(),
         source,
     };
-    let mut input = File::open(path).map_err(unreadable)?;
+    let mut input = input::open_regular(path).map_err(unreadable)?;
     let mut start = Vec::new();
     let form = match form_of(path) {
         Some(form) => form,
@@ -100,12 +104,13 @@ pub(super) fn read(
             InputForm::guess(&start).unwrap_or(InputForm::Marc)
         }
     };
-    let piece = |octets, number, offset| Piece {
+    let piece = |octets, number, offset, repaired| Piece {
         octets,
         database,
         file,
         number,
         offset,
+        repaired,
     };
     if form == InputForm::Marc {
         let length = input.metadata().map_or(0, |metadata| metadata.len());
@@ -120,7 +125,7 @@ pub(super) fn read(
         while let Some(octets) = pieces.next() {
             number += 1;
             let offset = u64::try_from(pieces.offset() - octets.len()).unwrap_or_default();
-            give(piece(octets, number, offset))?;
+            give(piece(octets, number, offset, false))?;
         }
         return Ok(());
     }
@@ -133,6 +138,7 @@ pub(super) fn read(
             .and_then(|record| iso2709::encode(&record).map_err(|error| error.to_string()));
         match encoded {
             Ok(octets) => {
+                let is_repaired = !found.notes.is_empty();
                 let more = found.notes.len().saturating_sub(1);
                 let repaired = |repair| Note::Repaired {
                     number,
@@ -147,7 +153,7 @@ pub(super) fn read(
                     .map(repaired)
                     .into_iter()
                     .for_each(&mut *note);
-                give(piece(arena.keep(&octets), number, offset))?;
+                give(piece(arena.keep(&octets), number, offset, is_repaired))?;
             }
             Err(reason) => note(Note::LeftOut {
                 number,
@@ -159,21 +165,50 @@ pub(super) fn read(
     Ok(())
 }
 
-/// A record of ISO 2709 octets, the octets to serve it by, and what was repaired; what needs no repair is served as it is.
+/// A record, and the octets to serve it by.
+pub(super) struct Sound {
+    pub(super) octets: Bytes,
+    pub(super) record: MarcRecord,
+    /// What was repaired, in words.
+    pub(super) repairs: Vec<String>,
+    /// Whether nothing but numbers was repaired, so that all of it is there.
+    pub(super) is_whole: bool,
+}
+
+/// A record of ISO 2709 octets; what needs no repair is served as it is.
 ///
 /// # Errors
 /// Why it is no record, in words.
-pub(super) fn parsed(
-    octets: Bytes,
-    arena: &mut Arena,
-) -> Result<(Bytes, MarcRecord, Vec<String>), String> {
+pub(super) fn parsed(octets: Bytes, arena: &mut Arena) -> Result<Sound, String> {
     let parsed = iso2709::parse(&octets).map_err(|error| error.to_string())?;
     if parsed.repairs.is_empty() {
-        return Ok((octets, parsed.record, Vec::new()));
+        return Ok(Sound {
+            octets,
+            record: parsed.record,
+            repairs: Vec::new(),
+            is_whole: true,
+        });
     }
     let octets = iso2709::encode(&parsed.record).map_err(|error| error.to_string())?;
-    let repairs = parsed.repairs.iter().map(ToString::to_string);
-    Ok((arena.keep(&octets), parsed.record, repairs.collect()))
+    let repairs = parsed.repairs.iter();
+    Ok(Sound {
+        octets: arena.keep(&octets),
+        record: parsed.record,
+        is_whole: repairs.clone().all(|repair| is_of_a_number(repair.kind)),
+        repairs: repairs.map(ToString::to_string).collect(),
+    })
+}
+
+/// Whether only a number was wrong: a length, an address, a digit of the leader. Files converted from one character set to
+/// another have such records throughout.
+fn is_of_a_number(repair: RepairKind) -> bool {
+    matches!(
+        repair,
+        RepairKind::RecordLength { .. }
+            | RepairKind::BaseAddress { .. }
+            | RepairKind::LeaderDigit { .. }
+            | RepairKind::DirectoryEntry { .. }
+    )
 }
 
 /// Room for the octets of many records: each by itself would need a piece of memory of its own.

@@ -7,6 +7,8 @@ use tempfile::TempDir;
 use z3950_asn1::record::{Form, MarcRecord, iso2709};
 
 use super::*;
+use crate::backend::Backend;
+use crate::memory::MemoryBackend;
 use crate::memory::fields::IndexId;
 use crate::memory::index::Index;
 use crate::testing::record;
@@ -36,7 +38,7 @@ fn loaded(paths: &[&Path]) -> Result<(Index, Vec<FileNotes>), LoadError> {
         }],
         ..Sources::default()
     };
-    load(&sources, &|_| {})
+    load(&sources, Demand::AnyRecord, &|_| {})
 }
 
 fn docids(index: &Index) -> Vec<String> {
@@ -153,7 +155,8 @@ fn many_records_keep_their_order() {
         ..Sources::default()
     };
     let last = std::cell::Cell::new(Progress::default());
-    let (index, notes) = load(&sources, &|progress| last.set(*progress)).expect("records");
+    let (index, notes) =
+        load(&sources, Demand::AnyRecord, &|progress| last.set(*progress)).expect("records");
     assert_eq!(notes, []);
     let mut expected = vec!["first".to_owned()];
     expected.extend((0..count).map(|number| format!("id{number}")));
@@ -181,4 +184,141 @@ fn records_without_an_exchange_form_are_named() {
         note.starts_with("record 2 at octet 0 left out: field 245 has"),
         "{note}"
     );
+}
+
+/// Octets without any sense, the same ones each time.
+fn rubbish(count: usize) -> Vec<u8> {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let octets = std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_be_bytes()[0]
+    });
+    octets.take(count).collect()
+}
+
+fn with_wrong_length(mut record: Vec<u8>) -> Vec<u8> {
+    record.splice(..5, *b"99999");
+    record
+}
+
+#[test]
+fn audit_a7_only_what_is_whole_replaces_what_is_served() {
+    let (a, b, c) = (octets("a"), octets("b"), octets("c"));
+    let noise: Vec<_> = (0..20)
+        .flat_map(|_| [rubbish(240), b"\x1d".to_vec()].concat())
+        .collect();
+    for (file, expected) in [
+        (c.clone(), Ok(1)),
+        ([&*a, &*b, &*c].concat(), Ok(3)),
+        // Repaired without loss, as throughout files that were converted.
+        (
+            [with_wrong_length(a.clone()), with_wrong_length(b.clone())].concat(),
+            Ok(2),
+        ),
+        // One has lost its end, and is repaired as at the start; the other is whole.
+        ([&*a, &b[..b.len() - 1]].concat(), Ok(2)),
+        (rubbish(5000), Err("")),
+        (noise, Err("")),
+        (Vec::new(), Err("no record in ")),
+        ([&*a, b"no record\x1d"].concat(), Err("left out")),
+        (
+            b[..b.len() - 9].to_vec(),
+            Err("does not replace what is served"),
+        ),
+    ] {
+        let folder = folder(&[("x.mrc", &[&*a, &*b].concat())]);
+        let path = folder.path().join("x.mrc");
+        let files = DatabaseFiles {
+            name: "x".to_owned(),
+            paths: vec![path.clone()],
+            ..DatabaseFiles::default()
+        };
+        let loaded = MemoryBackend::builder().load([files], &|_| {});
+        let (backend, _) = loaded.expect("two records");
+        fs::write(&path, &file).expect("written");
+        let reloaded = backend.reload(&|_| {});
+        let served = backend.databases()[0].records;
+        match (expected, reloaded) {
+            (Ok(count), Ok(_)) => assert_eq!(served, Some(count)),
+            (Err(words), Err(error)) => {
+                let error = error.to_string();
+                assert!(error.contains(words) && error.contains("x.mrc"), "{error}");
+                assert_eq!(served, Some(2), "{error}");
+            }
+            (expected, reloaded) => panic!("{expected:?}: {reloaded:?}"),
+        }
+    }
+}
+
+#[test]
+fn audit_a7_a_saved_file_may_become_empty_but_not_rubbish() {
+    let folder = folder(&[("x.mrc", &octets("a"))]);
+    let path = folder.path().join("x.mrc");
+    let files = DatabaseFiles {
+        name: "x".to_owned(),
+        save: Some(path.clone()),
+        ..DatabaseFiles::default()
+    };
+    let loaded = MemoryBackend::builder().load([files], &|_| {});
+    let (backend, _) = loaded.expect("a record");
+    fs::write(&path, rubbish(500)).expect("written");
+    assert!(backend.reload(&|_| {}).is_err());
+    assert_eq!(backend.databases()[0].records, Some(1));
+    fs::write(&path, "").expect("written");
+    assert!(backend.reload(&|_| {}).is_ok());
+    assert_eq!(backend.databases()[0].records, Some(0));
+}
+
+#[test]
+fn audit_a9_what_starting_would_do_is_told_of_every_record() {
+    let a = octets("a");
+    let mut cut = Vec::new();
+    for _ in 0..150 {
+        cut.extend_from_slice(b"no record\x1d");
+        cut.extend_from_slice(&a);
+    }
+    cut.extend(with_wrong_length(a.clone()));
+    cut.extend_from_slice(&a[..a.len() - 1]);
+    let folder = folder(&[
+        ("sound.mrc", &a),
+        ("cut.mrc", &cut),
+        ("none.mrc", b"nothing"),
+        (
+            "text.mrk",
+            b"=LDR  00000nam a2200000 a 4500\n=001  b1\n\nno field\n",
+        ),
+    ]);
+    let found = |name: &str| {
+        let files = DatabaseFiles {
+            paths: vec![folder.path().join(name)],
+            ..DatabaseFiles::default()
+        };
+        let mut told = Vec::new();
+        let found = check_files(&files, &mut |path, note| {
+            assert!(path.ends_with(name));
+            told.push(note.to_string());
+        });
+        let [found] = <[_; 1]>::try_from(found).expect("one file");
+        let counts = found.map(|found| (found.records, found.repaired, found.left_out));
+        (counts.map_err(|error| error.to_string()), told)
+    };
+    assert_eq!(found("sound.mrc"), (Ok((1, 0, 0)), vec![]));
+    let (counts, told) = found("cut.mrc");
+    assert_eq!(counts, Ok((152, 2, 150)));
+    assert!(told.len() >= 152, "each of them: {}", told.len());
+    assert!(
+        told[0].starts_with("record 1 at octet 0 left out: "),
+        "{told:?}"
+    );
+    let (_, loaded_notes) = loaded(&[&folder.path().join("cut.mrc")]).expect("records");
+    let loaded_notes: Vec<_> = loaded_notes[0].notes.iter().map(Note::to_string).collect();
+    assert_eq!(told[..MAX_NOTES], loaded_notes, "as when starting");
+    let (counts, _) = found("text.mrk");
+    assert!(matches!(counts, Ok((1, _, 1))), "{counts:?}");
+    let (none, _) = found("none.mrc");
+    assert!(none.expect_err("nothing").starts_with("no record in "));
+    let (missing, _) = found("nosuch.mrc");
+    assert!(missing.expect_err("nothing").starts_with("cannot read "));
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use super::read::{Arena, Piece, files_of, parsed, read};
+use super::read::{Arena, Piece, Sound, files_of, parsed, read};
 use super::{FileNotes, LoadError, MAX_NOTES, Note, Progress, Sources};
 use crate::memory::hits::{Part, SEGMENT};
 use crate::memory::index::{Index, Rules, Segment, SegmentBuilder};
@@ -41,25 +41,61 @@ struct Indexed {
     segment: Segment,
     /// By the numbers of the files.
     notes: Vec<(usize, Note)>,
-    /// By the numbers of the files, how many records have been taken.
-    taken: Vec<(usize, u64)>,
+    /// By the numbers of the files, the records that have been taken.
+    taken: Vec<(usize, Taken)>,
+}
+
+/// Records of a file that are served.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken {
+    records: u64,
+    /// Of them, those that have lost nothing.
+    whole: u64,
 }
 
 /// A file to be read.
 struct Input {
     path: PathBuf,
     octets: u64,
-    taken: u64,
+    taken: Taken,
+    left_out: u64,
     may_be_empty: bool,
     notes: FileNotes,
+}
+
+impl Input {
+    fn keep(&mut self, note: Note) {
+        self.left_out += u64::from(matches!(note, Note::LeftOut { .. }));
+        match self.notes.notes.len() {
+            0..MAX_NOTES => self.notes.notes.push(note),
+            _ => self.notes.more += 1,
+        }
+    }
+
+    /// Whether records that are served already are better: some of the file's are lost, or none is whole. An empty file is
+    /// no damage where it may be there.
+    fn is_damaged(&self) -> bool {
+        let is_empty = self.taken.records == 0 && self.may_be_empty;
+        self.left_out > 0 || (self.taken.whole == 0 && !is_empty)
+    }
+}
+
+/// What files have to be like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::memory) enum Demand {
+    /// There is something to serve: records that are damaged are left out.
+    AnyRecord,
+    /// It is to replace what is served: no record is lost.
+    NoLoss,
 }
 
 /// Reads all sources; `progress` is called from time to time on this thread.
 ///
 /// # Errors
-/// See [`LoadError`]; a file in which some records are sound is read, with notes on the others.
+/// See [`LoadError`]; a file in which some records are sound is read, with notes on the others, unless more is demanded.
 pub(in crate::memory) fn load(
     sources: &Sources,
+    demand: Demand,
     progress: &dyn Fn(&Progress),
 ) -> Result<(Index, Vec<FileNotes>), LoadError> {
     let mut inputs = Vec::new();
@@ -79,7 +115,8 @@ pub(in crate::memory) fn load(
                 work.push((number, Work::File(inputs.len())));
                 inputs.push(Input {
                     octets: fs::metadata(&path).map_or(0, |metadata| metadata.len()),
-                    taken: 0,
+                    taken: Taken::default(),
+                    left_out: 0,
                     // A database from which all records have been deleted is saved as an empty file.
                     may_be_empty: saved.is_some(),
                     notes: FileNotes {
@@ -133,6 +170,7 @@ pub(in crate::memory) fn load(
                             file: usize::MAX,
                             number,
                             offset: 0,
+                            repaired: false,
                         })?;
                     }
                 }
@@ -141,21 +179,22 @@ pub(in crate::memory) fn load(
                         continue;
                     };
                     let before = told.octets_read;
-                    let notes = &mut input.notes;
+                    let path = input.path.clone();
+                    let octets = input.octets;
                     read(
-                        &input.path,
+                        &path,
                         (*database, *file),
-                        &mut |note| keep(notes, note),
+                        &mut |note| input.keep(note),
                         &mut |piece| {
                             told.records += 1;
                             if told.records.is_multiple_of(TELL) {
-                                told.octets_read = before + piece.offset.min(input.octets);
+                                told.octets_read = before + piece.offset.min(octets);
                                 progress(&told);
                             }
                             batcher.give(piece)
                         },
                     )?;
-                    told.octets_read = before + input.octets;
+                    told.octets_read = before + octets;
                     told.files_read += 1;
                     progress(&told);
                 }
@@ -170,21 +209,35 @@ pub(in crate::memory) fn load(
         .flat_map(|indexed| std::mem::take(&mut indexed.notes))
     {
         if let Some(input) = inputs.get_mut(file) {
-            keep(&mut input.notes, note);
+            input.keep(note);
         }
     }
     for (file, taken) in done.iter().flat_map(|indexed| &indexed.taken) {
         if let Some(input) = inputs.get_mut(*file) {
-            input.taken += taken;
+            input.taken.records += taken.records;
+            input.taken.whole += taken.whole;
         }
     }
     let mut notes = Vec::new();
     for mut input in inputs {
         input.notes.notes.sort_by_key(Note::number);
-        if input.taken == 0 && !input.may_be_empty {
+        let is_damaged = input.is_damaged();
+        let FileNotes {
+            path,
+            notes: told,
+            more,
+        } = &mut input.notes;
+        if input.taken.records == 0 && !input.may_be_empty {
             return Err(LoadError::NoRecord {
-                path: input.path,
-                notes: input.notes.notes,
+                path: std::mem::take(path),
+                notes: std::mem::take(told),
+            });
+        }
+        if demand == Demand::NoLoss && is_damaged {
+            return Err(LoadError::Damaged {
+                path: std::mem::take(path),
+                notes: std::mem::take(told),
+                more: *more,
             });
         }
         notes.extend((!input.notes.notes.is_empty()).then_some(input.notes));
@@ -200,13 +253,6 @@ enum Work<'a> {
     Memory(&'a [bytes::Bytes]),
     /// By its number.
     File(usize),
-}
-
-fn keep(notes: &mut FileNotes, note: Note) {
-    match notes.notes.len() {
-        0..MAX_NOTES => notes.notes.push(note),
-        _ => notes.more += 1,
-    }
 }
 
 /// Octets for a segment: all threads are to come to the end at the same time, and no segment is to be too large.
@@ -297,21 +343,31 @@ fn work_off(batches: &Mutex<Receiver<Batch>>, rules: &Rules, done: &Mutex<Vec<In
 fn indexed(batch: Batch, builder: &mut SegmentBuilder) -> Indexed {
     let mut arena = Arena::default();
     let mut notes = Vec::new();
-    let mut taken: Vec<(usize, u64)> = Vec::new();
+    let mut taken: Vec<(usize, Taken)> = Vec::new();
     for Piece {
         octets,
         database,
         file,
         number,
         offset,
+        repaired,
     } in batch.pieces.into_iter().flatten()
     {
         match parsed(octets, &mut arena) {
-            Ok((octets, record, repairs)) => {
+            Ok(Sound {
+                octets,
+                record,
+                repairs,
+                is_whole,
+            }) => {
                 builder.add(database, octets, &record);
+                let whole = u64::from(is_whole && !repaired);
                 match taken.last_mut() {
-                    Some((last, count)) if *last == file => *count += 1,
-                    _ => taken.push((file, 1)),
+                    Some((last, taken)) if *last == file => {
+                        taken.records += 1;
+                        taken.whole += whole;
+                    }
+                    _ => taken.push((file, Taken { records: 1, whole })),
                 }
                 let more = repairs.len().saturating_sub(1);
                 let repaired = |repair| Note::Repaired {

@@ -1,0 +1,123 @@
+//! Files looked through without being served: what starting would repair, and what it would leave out.
+
+use std::path::{Path, PathBuf};
+
+use super::read::{Arena, Piece, Sound, files_of, parsed, read};
+use super::{DatabaseFiles, LoadError, Note};
+
+/// What a file of a database holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// The file.
+    pub path: PathBuf,
+    /// The records that starting would serve.
+    pub records: u64,
+    /// Of them, those that would be repaired.
+    pub repaired: u64,
+    /// The records that it would leave out.
+    pub left_out: u64,
+}
+
+/// Looks through the files that a database would be loaded from, one after the other. `note` is told of every record that
+/// would be repaired, repair by repair, or left out.
+///
+/// # Errors
+/// For each file, or folder, why it could not be loaded.
+pub fn check_files(
+    database: &DatabaseFiles,
+    note: &mut dyn FnMut(&Path, &Note),
+) -> Vec<Result<Checked, LoadError>> {
+    let saved = database.save.as_deref().filter(|path| path.exists());
+    let paths = match &saved {
+        Some(saved) => vec![*saved],
+        None => database.paths.iter().map(PathBuf::as_path).collect(),
+    };
+    let mut found = Vec::new();
+    for path in paths {
+        match files_of(path) {
+            Ok(files) => {
+                found.extend(
+                    files
+                        .iter()
+                        .map(|file| of_file(file, saved.is_some(), note)),
+                );
+            }
+            Err(error) => found.push(Err(error)),
+        }
+    }
+    found
+}
+
+fn of_file(
+    path: &Path,
+    may_be_empty: bool,
+    note: &mut dyn FnMut(&Path, &Note),
+) -> Result<Checked, LoadError> {
+    let mut checked = Checked {
+        path: path.to_owned(),
+        ..Checked::default()
+    };
+    // What `read` notes and what comes of its pieces are told in turn.
+    let told = std::cell::RefCell::new(Vec::new());
+    let mut tell = |checked: &mut Checked| {
+        for found in told.borrow_mut().drain(..) {
+            checked.left_out += u64::from(matches!(found, Note::LeftOut { .. }));
+            note(path, &found);
+        }
+    };
+    read(
+        path,
+        (0, 0),
+        &mut |found| told.borrow_mut().push(found),
+        &mut |piece| {
+            let repaired = of_piece(piece, &mut checked, &mut |found| {
+                told.borrow_mut().push(found);
+            });
+            checked.repaired += u64::from(repaired);
+            tell(&mut checked);
+            Ok(())
+        },
+    )?;
+    tell(&mut checked);
+    match checked.records == 0 && !may_be_empty {
+        true => Err(LoadError::NoRecord {
+            path: checked.path,
+            notes: Vec::new(),
+        }),
+        false => Ok(checked),
+    }
+}
+
+/// Counts a record, and notes what is wrong with it; answers whether it would be repaired.
+fn of_piece(piece: Piece, checked: &mut Checked, note: &mut dyn FnMut(Note)) -> bool {
+    let Piece {
+        octets,
+        number,
+        offset,
+        repaired,
+        ..
+    } = piece;
+    match parsed(octets, &mut Arena::default()) {
+        Ok(Sound { repairs, .. }) => {
+            checked.records += 1;
+            let is_repaired = repaired || !repairs.is_empty();
+            for repair in repairs {
+                note(Note::Repaired {
+                    number,
+                    offset,
+                    repair,
+                    more: 0,
+                });
+            }
+            is_repaired
+        }
+        Err(reason) => {
+            note(Note::LeftOut {
+                number,
+                offset,
+                reason,
+            });
+            false
+        }
+    }
+}
