@@ -34,11 +34,16 @@ struct Daemon {
 
 impl Daemon {
     fn start(arguments: &[&str]) -> Self {
+        Self::telling(arguments, Stdio::null())
+    }
+
+    /// The same with standard error for the test.
+    fn telling(arguments: &[&str], stderr: Stdio) -> Self {
         let mut child = program()
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(stderr)
             .spawn()
             .expect("the program starts");
         let mut line = String::new();
@@ -200,7 +205,10 @@ fn settings_are_checked() {
                 &good,
             ],
             2,
-            &["no private key in PEM"],
+            &[
+                "no certificate in ",
+                "good.toml, which holds nothing in PEM",
+            ],
         ),
     ] {
         let output = ran(arguments);
@@ -244,6 +252,122 @@ fn a_hangup_has_the_databases_read_again() {
     while daemon.hits("books", "@attr 1=4 one") != 2 {
         assert!(begun.elapsed() < Duration::from_secs(10), "not read again");
     }
+}
+
+#[test]
+fn audit_a7_a_reload_is_told_of_database_by_database() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("books.mrk");
+    let one = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=245  00$aOne\n";
+    let database = format!("books={}", write(&path, &format!("{one}\n{one}")));
+    let other = folder.path().join("maps.mrk");
+    let maps = format!("maps={}", write(&other, one));
+    let arguments = [
+        "--database",
+        &database,
+        "--database",
+        &maps,
+        "--listen",
+        "127.0.0.1:0",
+    ];
+    let mut daemon = Daemon::telling(&arguments, Stdio::piped());
+    let stderr = daemon.child.stderr.take().expect("piped");
+    let mut told = BufReader::new(stderr)
+        .lines()
+        .map(|line| line.expect("text"));
+    let mut next = |count: usize| -> Vec<String> { told.by_ref().take(count).collect() };
+    write(&path, one);
+    daemon.signal("HUP");
+    assert_eq!(
+        next(2),
+        [
+            "z3950d: database books is reloaded: 1 records are served, 2 before",
+            "z3950d: database maps is reloaded: 1 records are served, 1 before",
+        ]
+    );
+    write(&path, "rubbish\n\nand more\n");
+    daemon.signal("HUP");
+    let lines = next(3);
+    assert!(
+        lines[0].starts_with("z3950d: nothing is reloaded: ") && lines[0].contains("books.mrk"),
+        "{lines:?}"
+    );
+    assert_eq!(
+        lines[1..],
+        [
+            "z3950d: database books is as it was: 1 records are served",
+            "z3950d: database maps is as it was: 1 records are served",
+        ]
+    );
+    assert_eq!(daemon.hits("books", "@attr 1=4 one"), 1);
+}
+
+#[test]
+fn audit_a9_a_check_tells_of_records() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sound = "00026nam a2200025   4500\u{1e}\u{1d}";
+    let good = write(&folder.path().join("good.mrc"), sound);
+    let cut = write(
+        &folder.path().join("cut.mrc"),
+        &format!("{sound}no record\u{1d}{sound}00099"),
+    );
+    let checked = |path: &str| ran(&["--database", &format!("x={path}"), "--check"]);
+    let output = checked(&good);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(output.stdout.is_empty());
+    let output = checked(&cut);
+    assert_eq!(output.status.code(), Some(8), "{output:?}");
+    let found = String::from_utf8_lossy(&output.stdout);
+    let lines: Vec<_> = found.lines().collect();
+    assert_eq!(lines.len(), 2, "{found}");
+    assert!(
+        lines[0].starts_with(&format!("{cut}: record 2 at octet 26 left out: ")),
+        "{found}"
+    );
+    assert!(
+        lines[1].starts_with(&format!("{cut}: record 4 at octet ")),
+        "{found}"
+    );
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        words.contains("2 records would be served, 0 of them repaired, and 2 left out"),
+        "{words}"
+    );
+}
+
+#[test]
+fn audit_d8_a_replay_compares_requests_unless_it_goes_by_order() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = folder
+        .path()
+        .join("said.jsonl")
+        .to_str()
+        .expect("UTF-8")
+        .to_owned();
+    let daemon = Daemon::start(&["--demo", "--listen", "127.0.0.1:0", "--transcript", &said]);
+    let recorded = daemon.hits("books", "@attr 1=4 war");
+    assert!(recorded > 0);
+    drop(daemon);
+    let daemon = Daemon::start(&["--replay", &said, "--listen", "127.0.0.1:0"]);
+    assert_eq!(daemon.hits("books", "@attr 1=4 war"), recorded);
+    let answers = daemon.converse(&[search("books", "@attr 1=4 peace")]);
+    let Some(Apdu::SearchResponse(response)) = answers.last() else {
+        panic!("{answers:?}")
+    };
+    assert!(!response.search_status, "{response:?}");
+    assert!(format!("{response:?}").contains("this request is not in the recording"));
+    drop(daemon);
+    let in_order = [
+        "--replay",
+        &said,
+        "--replay-in-order",
+        "--listen",
+        "127.0.0.1:0",
+    ];
+    let daemon = Daemon::start(&in_order);
+    assert_eq!(daemon.hits("books", "@attr 1=4 peace"), recorded);
+    let alone = ran(&["--demo", "--replay-in-order"]);
+    assert_eq!(alone.status.code(), Some(2));
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! The arguments of `z3950d`, all of them.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{ArgAction, ColorChoice, CommandFactory, Parser};
+use clap_complete::Shell;
 use z3950_server::config::Place;
 use z3950_server::fault::Rule;
 use z3950_server::imitate::Imitated;
@@ -13,122 +15,192 @@ use z3950_server::memory::{DocidField, Profile};
 
 /// Serve MARC records over Z39.50
 #[derive(Debug, Parser)]
-#[command(name = "z3950d", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(
+    name = "z3950d",
+    version,
+    max_term_width = 100,
+    help_template = TEMPLATE,
+    before_help = EXAMPLES,
+    after_help = AFTERWARDS
+)]
 pub(super) struct Arguments {
-    /// Read settings from a file; arguments go before them
-    #[arg(long, value_name = "FILE")]
-    pub(super) config: Option<PathBuf>,
-
-    /// Check the settings and the files they name, tell everything that is wrong, and end
-    #[arg(long)]
-    pub(super) check: bool,
-
-    /// Serve the built-in catalogue: databases books and serials
-    #[arg(long)]
+    /// Serve the built-in catalogue: the databases books and serials
+    #[arg(long, help_heading = "What to serve")]
     pub(super) demo: bool,
 
-    /// Serve a file, or a folder of files, as a database: ISO 2709, MARCXML, MARC-in-JSON or MARCMaker text. Files of one name
-    /// are searched together
-    #[arg(long = "database", value_name = "NAME=PATH")]
+    /// Serve a file, or a folder of files, as a database: ISO 2709, MARCXML, MARC-in-JSON or MARCMaker text. Files given under
+    /// the same name are searched together
+    #[arg(
+        long = "database",
+        value_name = "NAME=PATH",
+        help_heading = "What to serve"
+    )]
     pub(super) databases: Vec<Named>,
 
-    /// Write a database to this file whenever a client has changed it; the file is read at the start if it is there
-    #[arg(long, value_name = "NAME=FILE")]
+    /// Write a database to this file whenever a client changes it. If the file exists at startup, it is read instead of the
+    /// others
+    #[arg(long, value_name = "NAME=FILE", help_heading = "What to serve")]
     pub(super) save: Vec<Named>,
 
-    /// The field that holds the docid of a record: 001, 035$a …; 001 unless told otherwise
-    #[arg(long, value_name = "TAG[$c]")]
+    /// The field that holds the docid of a record: 001, 035$a and so on [default: 001]
+    #[arg(long, value_name = "TAG[$c]", help_heading = "What to serve")]
     pub(super) docid: Option<DocidField>,
 
-    /// Take and refuse attributes as another server does: bib-1, zebra or yaz-ztest
-    #[arg(long, value_name = "NAME", value_parser = profile)]
+    /// Accept and refuse attributes as another server does: bib-1, zebra or yaz-ztest
+    #[arg(long, value_name = "NAME", value_parser = profile, help_heading = "What to serve")]
     pub(super) profile: Option<Profile>,
 
-    /// An address to listen on
-    #[arg(long, value_name = "ADDR", help = LISTEN)]
-    pub(super) listen: Vec<Listen>,
-
-    /// The certificates of the listeners with TLS, in PEM
-    #[arg(long, value_name = "FILE", requires = "key")]
-    pub(super) certificate: Option<PathBuf>,
-
-    /// The private key of the listeners with TLS, in PEM
-    #[arg(long, value_name = "FILE", requires = "certificate")]
-    pub(super) key: Option<PathBuf>,
-
-    /// Ask clients with TLS for certificates of these authorities, in PEM
-    #[arg(long, value_name = "FILE", requires = "certificate")]
-    pub(super) client_authorities: Option<PathBuf>,
-
-    /// Let only clients with a certificate in
-    #[arg(long, requires = "client_authorities")]
-    pub(super) require_client_certificate: bool,
-
-    /// End a session after so long without a request; 0 never does. 15 minutes unless told otherwise
-    #[arg(long, value_name = "SECONDS")]
-    pub(super) idle_timeout: Option<Seconds>,
-
-    /// Serve so many sessions at once; a further client takes the place of one that has not opened its session, or waits. 1000
-    /// unless told otherwise
-    #[arg(long, value_name = "N")]
-    pub(super) max_sessions: Option<usize>,
-
-    /// Serve so many sessions with one address at once; further ones are closed
-    #[arg(long, value_name = "N")]
-    pub(super) max_sessions_per_address: Option<usize>,
-
-    /// When told to stop, wait so long for answers in progress; 0.5 unless told otherwise
-    #[arg(long, value_name = "SECONDS")]
-    pub(super) drain: Option<Seconds>,
-
-    /// Misbehave by a rule; may be repeated. `--fault help` lists what there is
-    #[arg(long = "fault", value_name = "RULE", value_parser = rule)]
-    pub(super) faults: Vec<FaultArgument>,
-
-    /// Behave as another server: yaz-ztest
-    #[arg(long, value_name = "SERVER")]
+    /// Behave like another server: yaz-ztest
+    #[arg(long, value_name = "SERVER", help_heading = "What to serve")]
     pub(super) imitate: Option<Imitated>,
 
-    /// Write everything said to a file, a JSON object a line
-    #[arg(long, value_name = "FILE")]
-    pub(super) transcript: Option<PathBuf>,
-
-    /// Answer as in a conversation that --transcript has written
-    #[arg(long, value_name = "FILE")]
+    /// Answer from a transcript: each request gets the answer recorded for the same request, and one that was never recorded
+    /// gets diagnostic 100
+    #[arg(long, value_name = "FILE", help_heading = "What to serve")]
     pub(super) replay: Option<PathBuf>,
 
-    /// List every APDU in a file
-    #[arg(long, value_name = "FILE")]
+    /// With --replay, answer a request that was never recorded with the next answer to a request of its kind
+    #[arg(long, help_heading = "What to serve")]
+    pub(super) replay_in_order: bool,
+
+    /// Misbehave according to a rule; may be repeated. `--fault help` lists the faults
+    #[arg(long = "fault", value_name = "RULE", value_parser = rule, help_heading = "What to serve")]
+    pub(super) faults: Vec<FaultArgument>,
+
+    /// Listen on an address: 127.0.0.1:2100, [::1]:2100, tls:0.0.0.0:2101 or unix:/run/z3950d; port 0 picks a free one. May be
+    /// repeated [default: 127.0.0.1:2100]
+    #[arg(long, value_name = "ADDR", help_heading = "Where to listen")]
+    pub(super) listen: Vec<Listen>,
+
+    /// The certificate chain of TLS listeners, in PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "key",
+        help_heading = "Where to listen"
+    )]
+    pub(super) certificate: Option<PathBuf>,
+
+    /// The private key of TLS listeners, in PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "certificate",
+        help_heading = "Where to listen"
+    )]
+    pub(super) key: Option<PathBuf>,
+
+    /// Ask TLS clients for a certificate signed by one of these authorities, in PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "certificate",
+        help_heading = "Where to listen"
+    )]
+    pub(super) client_authorities: Option<PathBuf>,
+
+    /// Admit only clients that have a certificate
+    #[arg(
+        long,
+        requires = "client_authorities",
+        help_heading = "Where to listen"
+    )]
+    pub(super) require_client_certificate: bool,
+
+    /// Serve at most N sessions at once. A further client takes the place of a connection without a session, or waits
+    /// [default: 1000]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    pub(super) max_sessions: Option<NonZeroUsize>,
+
+    /// Serve at most N sessions per client address; further connections are closed
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    pub(super) max_sessions_per_address: Option<usize>,
+
+    /// End a session after this time without a request; 0 for never [default: 900]
+    #[arg(long, value_name = "SECONDS", help_heading = "Limits")]
+    pub(super) idle_timeout: Option<Seconds>,
+
+    /// On a signal to stop, wait this long for answers in progress [default: 0.5]
+    #[arg(long, value_name = "SECONDS", help_heading = "Limits")]
+    pub(super) drain: Option<Seconds>,
+
+    /// Read settings from a file; options on the command line take precedence
+    #[arg(long, value_name = "FILE", help_heading = "Settings")]
+    pub(super) config: Option<PathBuf>,
+
+    /// Print a settings file with every setting in it, explained
+    #[arg(long, help_heading = "Settings")]
+    pub(super) print_config: bool,
+
+    /// Check the settings and the files they name, and exit. Records that would be repaired or left out are listed on standard
+    /// output
+    #[arg(long, help_heading = "Settings")]
+    pub(super) check: bool,
+
+    /// Write every APDU to a file as a line of JSON, which --replay reads
+    #[arg(long, value_name = "FILE", help_heading = "Logs")]
+    pub(super) transcript: Option<PathBuf>,
+
+    /// Write every APDU to a file in words
+    #[arg(long, value_name = "FILE", help_heading = "Logs")]
     pub(super) apdu_log: Option<PathBuf>,
 
-    /// Tell of sessions on standard error; -vv of each APDU, -vvv of what is in it
-    #[arg(short, action = ArgAction::Count)]
+    /// Log sessions to standard error; -vv logs each APDU, -vvv what is in it
+    #[arg(short, action = ArgAction::Count, help_heading = "Logs")]
     pub(super) verbose: u8,
 
-    /// Colour what is told
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    /// Colour the log
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Logs"
+    )]
     pub(super) color: ColorChoice,
+
+    /// Print a completion script
+    #[arg(long, value_name = "SHELL")]
+    pub(super) completions: Option<Shell>,
+
+    /// Print the manual page
+    #[arg(long)]
+    pub(super) man: bool,
 }
 
-const LISTEN: &str = "Listen on an address, such as 127.0.0.1:2100, [::1]:2100, tls:0.0.0.0:2101 or unix:/run/z3950d; \
-                      port 0 picks a free one. 127.0.0.1:2100 unless told otherwise";
+/// Examples come first.
+const TEMPLATE: &str = "\
+{about-with-newline}
+{usage-heading} {usage}
 
-const EXAMPLES: &str = "\
+{before-help}{all-args}{after-help}";
+
+/// Every line is run by a test.
+pub(super) const EXAMPLES: &str = "\
 Examples:
   z3950d --demo
-  z3950d --database cat=records.mrc --listen 0.0.0.0:210
+  z3950d --database cat=records.mrc --listen 0.0.0.0:2100
   z3950d --database books=a.mrc --database books=b.mrc --database maps=maps.mrk --docid '035$a'
+  z3950d --database cat=records.mrc --check
+  z3950d --print-config > z3950d.toml
   z3950d --config z3950d.toml --check
+  z3950d --demo --listen tls:127.0.0.1:2101 --certificate cert.pem --key key.pem
   z3950d --demo --fault 'on search db=books nth=2: delay 500ms' --fault 'on present: surrogate 14'
   z3950d --imitate yaz-ztest --listen 127.0.0.1:0 --transcript said.jsonl
+  z3950d --replay said.jsonl";
 
-The first line on standard output for each address is `listening on ADDR`.
-The first SIGINT or SIGTERM stops the server in good order, a second one at once. SIGHUP reads the databases again.
+pub(super) const AFTERWARDS: &str = "\
+Output:
+  One line per address on standard output: `listening on ADDR`. Everything else goes to standard error.
+
+Signals:
+  SIGINT, SIGTERM  stop once answers in progress are out; a second one stops at once
+  SIGHUP           read the databases again; if a file is damaged, all of them stay as they are
 
 Exit codes:
-  0    stopped by a signal, or nothing wrong with the settings
+  0    stopped by a signal, or nothing wrong
   1    something unexpected went wrong
   2    wrong usage or settings, a file that cannot be read, an address that cannot be listened on
+  8    --check found records that would be repaired or left out
   130  stopped at once by a second signal";
 
 impl Arguments {
@@ -136,16 +208,31 @@ impl Arguments {
     pub(super) fn checked(self) -> Result<Self, clap::Error> {
         let own = self.demo || !self.databases.is_empty() || !self.save.is_empty();
         let others = self.imitate.is_some() || self.replay.is_some() || self.config.is_some();
-        if !own && !others && !self.asks_for_faults() {
+        if self.asks_for_text() {
+            return Ok(self);
+        }
+        if !own && !others {
             return Err(refusal(NOTHING));
         }
-        if self.certificate.is_none() && self.listen.iter().any(|listen| listen.tls) {
-            return Err(refusal("a listener with TLS needs --certificate and --key"));
-        }
+        let has_tls = self.listen.iter().any(|listen| listen.tls);
+        match (has_tls, self.certificate.is_some()) {
+            (true, false) => Err(refusal("a listener with TLS needs --certificate and --key")),
+            // What would be served in plain text otherwise.
+            (false, true) => Err(refusal(
+                "--certificate and --key are for a listener with TLS, and there is none: \
+                 give --listen tls:ADDR, such as --listen tls:127.0.0.1:2101",
+            )),
+            _ => Ok(()),
+        }?;
         Ok(self)
     }
 
-    /// Whether the list of faults is wanted, and nothing else.
+    /// Whether something is to be printed, and nothing served.
+    pub(super) fn asks_for_text(&self) -> bool {
+        self.asks_for_faults() || self.print_config || self.man || self.completions.is_some()
+    }
+
+    /// Whether the list of faults is to be printed.
     pub(super) fn asks_for_faults(&self) -> bool {
         let mut faults = self.faults.iter();
         faults.any(|fault| matches!(fault, FaultArgument::Help))
@@ -291,6 +378,20 @@ mod tests {
         );
         check("--demo --listen 2100", false);
         check("--demo --certificate c.pem", false);
+        // audit_d1: what was meant to be secret is not served in plain text.
+        check("--demo --certificate c.pem --key k.pem", false);
+        check(
+            "--demo --listen 127.0.0.1:0 --certificate c.pem --key k.pem",
+            false,
+        );
+        check(
+            "--config z3950d.toml --certificate c.pem --key k.pem",
+            false,
+        );
+        check(
+            "--demo --listen 127.0.0.1:0 --listen tls:127.0.0.1:0 --certificate c.pem --key k.pem",
+            true,
+        );
         check("--demo --require-client-certificate", false);
         check("--demo --fault on_search_db=books_nth=2:_delay_500ms", true);
         check("--demo --fault on_search:_dely_500ms", false);
@@ -300,6 +401,11 @@ mod tests {
         check("--demo --profile zebra", true);
         check("--demo --profile aleph", false);
         check("--replay said.jsonl", true);
+        check("--print-config", true);
+        check("--man", true);
+        check("--completions zsh", true);
+        check("--completions tcsh", false);
+        check("--demo --max-sessions 0", false);
     }
 
     #[test]

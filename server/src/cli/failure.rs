@@ -11,7 +11,19 @@ pub(super) enum Exit {
     Stopped = 0,
     Unexpected = 1,
     Usage = 2,
+    FaultsFound = 8,
     Interrupted = 130,
+}
+
+impl Exit {
+    /// The exit of what ended once in this way and once in the other: the graver.
+    pub(super) fn and(self, other: Self) -> Self {
+        let graver = [Self::Interrupted, Self::Unexpected, Self::Usage];
+        let mut known = graver.into_iter().chain([Self::FaultsFound]);
+        known
+            .find(|exit| [self, other].contains(exit))
+            .unwrap_or(Self::Stopped)
+    }
 }
 
 impl From<Exit> for ExitCode {
@@ -40,6 +52,17 @@ impl Failure {
         Self::new(Exit::Usage, cause)
     }
 
+    /// An error and all that caused it.
+    pub(super) fn chain(error: &dyn Error) -> String {
+        let mut words = error.to_string();
+        let mut cause = error.source();
+        while let Some(deeper) = cause {
+            words.push_str(&format!(": {deeper}"));
+            cause = deeper.source();
+        }
+        words
+    }
+
     /// What the system should have given and has not.
     pub(super) fn unexpected(cause: impl Into<Box<dyn Error>>) -> Self {
         Self::new(Exit::Unexpected, cause)
@@ -49,13 +72,7 @@ impl Failure {
 impl fmt::Display for Failure {
     /// The whole chain of causes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.cause.fmt(f)?;
-        let mut cause = self.cause.source();
-        while let Some(deeper) = cause {
-            write!(f, ": {deeper}")?;
-            cause = deeper.source();
-        }
-        Ok(())
+        f.write_str(&Self::chain(&*self.cause))
     }
 }
 

@@ -1,13 +1,14 @@
 //! The databases of the settings, loaded with progress on a terminal, and what was wrong with their files.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use z3950_server::MemoryBackend;
+use z3950_server::backend::Backend;
 use z3950_server::config::Config;
-use z3950_server::memory::{FileNotes, Progress};
+use z3950_server::memory::{self, Checked, FileNotes, LoadError, Progress};
 
-use super::failure::{Failure, complain};
+use super::failure::{Cannot, Exit, Failure, complain};
 
 /// Loads the databases.
 pub(super) fn databases(config: &Config) -> Result<MemoryBackend, Failure> {
@@ -21,20 +22,102 @@ pub(super) fn databases(config: &Config) -> Result<MemoryBackend, Failure> {
     let shown = Shown::new();
     let loaded = builder.load(config.databases.clone(), &|progress| shown.tell(progress));
     shown.end();
-    let (backend, notes) = loaded.map_err(Failure::usage)?;
+    let (backend, notes) = loaded.map_err(|error| unloaded(config, error))?;
     tell(&notes);
     Ok(backend)
 }
 
-/// Loads them again; those that are there stay if that fails.
+/// Which database cannot be loaded, and how to learn more.
+fn unloaded(config: &Config, error: LoadError) -> Failure {
+    let path = match &error {
+        LoadError::Unreadable { path, .. }
+        | LoadError::NoRecord { path, .. }
+        | LoadError::NoFile { path } => Some(path),
+        _ => None,
+    };
+    let mut databases = config.databases.iter();
+    let of = databases.find(|database| {
+        let mut paths = database.paths.iter().chain(&database.save);
+        path.is_some_and(|path| paths.any(|known| path.starts_with(known)))
+    });
+    let what = match of {
+        Some(database) => format!("cannot load database {}", database.name),
+        None => "cannot load the databases".to_owned(),
+    };
+    let hint = match &error {
+        LoadError::NoRecord { .. } => " (--check lists what is wrong with its records)",
+        _ => "",
+    };
+    Failure::usage(Cannot::new(format!("{what}{hint}"), error))
+}
+
+/// Loads them again; those that are there stay if that fails. Tells what is served from now on, database by database.
 pub(super) fn again(backend: &MemoryBackend) {
-    match backend.reload(&|_| {}) {
-        Ok(notes) => {
-            tell(&notes);
-            tracing::info!("the databases are read again");
+    let before = backend.databases();
+    let reloaded = backend.reload(&|_| {});
+    match &reloaded {
+        Ok(notes) => tell(notes),
+        Err(error) => {
+            let cause = Failure::chain(error);
+            complain(&format_args!("nothing is reloaded: {cause}"));
         }
-        Err(error) => complain(&Failure::usage(error)),
     }
+    let after = backend.databases();
+    for (before, after) in before.iter().zip(&after) {
+        let name = &after.name;
+        let [before, after] = [before, after].map(|database| database.records.unwrap_or_default());
+        match reloaded.is_ok() {
+            true => complain(&format_args!(
+                "database {name} is reloaded: {after} records are served, {before} before"
+            )),
+            false => complain(&format_args!(
+                "database {name} is as it was: {after} records are served"
+            )),
+        }
+    }
+}
+
+/// Looks through the files of the databases. What is wrong with records is data, and goes to standard output.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub(super) fn check(config: &Config) -> io::Result<Exit> {
+    let mut stdout = io::BufWriter::new(io::stdout().lock());
+    let mut written = Ok(());
+    let mut exit = Exit::Stopped;
+    for database in &config.databases {
+        let files = memory::check_files(database, &mut |path, note| {
+            if written.is_ok() {
+                written = writeln!(stdout, "{}: {note}", path.display());
+            }
+        });
+        for file in files {
+            match file {
+                Ok(Checked {
+                    path,
+                    records,
+                    repaired,
+                    left_out,
+                }) => {
+                    if repaired + left_out > 0 {
+                        exit = exit.and(Exit::FaultsFound);
+                    }
+                    complain(&format_args!(
+                        "database {}: {}: {records} records would be served, {repaired} of them repaired, and {left_out} left out",
+                        database.name,
+                        path.display()
+                    ));
+                }
+                Err(error) => {
+                    exit = Exit::Usage;
+                    let cause = Failure::chain(&error);
+                    complain(&format_args!("database {}: {cause}", database.name));
+                }
+            }
+        }
+    }
+    written.and_then(|()| stdout.flush())?;
+    Ok(exit)
 }
 
 /// Most notes told of one file; a file full of damage is told of in one more line.

@@ -4,6 +4,7 @@
 mod args;
 mod failure;
 mod load;
+mod manual;
 mod serve;
 mod settings;
 mod signals;
@@ -16,7 +17,6 @@ use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::filter::LevelFilter;
 use z3950_server::Summary;
 use z3950_server::config::Config;
-use z3950_server::fault::KINDS;
 
 use self::args::Arguments;
 use self::failure::{Exit, Failure, complain};
@@ -26,14 +26,15 @@ pub(crate) fn run() -> ExitCode {
     let arguments = Arguments::parse()
         .checked()
         .unwrap_or_else(|error| error.exit());
-    if arguments.asks_for_faults() {
-        list_faults();
-        return Exit::Stopped.into();
+    if arguments.asks_for_text() {
+        return manual::text(&arguments)
+            .map_or(Exit::Unexpected, |text| print(&text))
+            .into();
     }
     trace(arguments.verbose, arguments.color);
     let check = arguments.check;
     let outcome = settings::settings(arguments).and_then(|config| match check {
-        true => Ok(checked(&config)),
+        true => checked(&config),
         false => served(config),
     });
     outcome
@@ -44,13 +45,19 @@ pub(crate) fn run() -> ExitCode {
         .into()
 }
 
-/// Tells all that is wrong with what the settings name.
-fn checked(config: &Config) -> Exit {
+/// Tells all that is wrong with what the settings name, the records of the databases included.
+fn checked(config: &Config) -> Result<Exit, Failure> {
     let wrong = settings::check(config);
     wrong.iter().for_each(|words| complain(words));
-    match wrong.is_empty() {
+    let exit = match wrong.is_empty() {
         true => Exit::Stopped,
         false => Exit::Usage,
+    };
+    match load::check(config) {
+        Ok(found) => Ok(exit.and(found)),
+        // Nobody need read it to the end.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit),
+        Err(error) => Err(Failure::unexpected(error)),
     }
 }
 
@@ -77,22 +84,15 @@ fn runtime() -> io::Result<Runtime> {
     { builder }.enable_all().build()
 }
 
-/// The faults that a rule can name, on standard output.
-fn list_faults() {
+/// Writes to standard output; that nobody reads it to the end is no fault.
+fn print(text: &[u8]) -> Exit {
     let mut stdout = io::stdout().lock();
-    let words = "A rule is `on REQUEST CONDITION…: FAULT ARGUMENT…`.\n\
-                 Requests: any, init, search, present, delete, scan, sort, access, resource, trigger, report, extended,\n\
-                 duplicate, close.\n\
-                 Conditions: session=N, nth=N, db=NAME, docid=TERM, syntax=NAME.\n\
-                 Faults:";
-    // Nobody need read it to the end.
-    let _ = writeln!(stdout, "{words}");
-    for kind in KINDS {
-        let _ = writeln!(
-            stdout,
-            "  {} {}\n      {}",
-            kind.name, kind.arguments, kind.meaning
-        );
+    match stdout.write_all(text).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            complain(&format_args!("cannot write to standard output: {error}"));
+            Exit::Unexpected
+        }
+        _ => Exit::Stopped,
     }
 }
 

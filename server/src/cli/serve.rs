@@ -29,7 +29,11 @@ pub(super) async fn serve(
         faults = imitated.faults().and(faults);
     }
     if let Some(path) = &config.replay {
-        server = server.with_replay(settings::recording(path)?);
+        let recording = settings::recording(path)?;
+        server = match config.replay_in_order {
+            true => server.with_replay_in_order(recording),
+            false => server.with_replay(recording),
+        };
     }
     let server = server
         .with_faults(faults)
@@ -81,23 +85,28 @@ async fn bind(server: Server, listener: &ListenerConfig) -> Result<Server, Failu
         #[cfg(not(unix))]
         (Place::Unix(_), _) => Err(io::ErrorKind::Unsupported.into()),
     };
-    let what = || format!("cannot listen on {}", listener.place);
-    bound.map_err(|error| Failure::usage(Cannot::new(what(), error)))
+    bound.map_err(|error| {
+        let what = format!(
+            "cannot listen on {} (--listen names another address)",
+            listener.place
+        );
+        Failure::usage(Cannot::new(what, error))
+    })
 }
 
 /// The logs that are wanted, each written as it happens.
 fn logs(config: &Config) -> Result<Vec<Arc<dyn Observer>>, Failure> {
     let mut logs: Vec<Arc<dyn Observer>> = Vec::new();
     if let Some(path) = &config.apdu_log {
-        logs.push(Arc::new(ApduLog::new(create(path)?)));
+        logs.push(Arc::new(ApduLog::new(create("--apdu-log", path)?)));
     }
     if let Some(path) = &config.transcript {
-        logs.push(Arc::new(JsonLog::new(create(path)?)));
+        logs.push(Arc::new(JsonLog::new(create("--transcript", path)?)));
     }
     Ok(logs)
 }
 
-fn create(path: &Path) -> Result<File, Failure> {
-    let what = || format!("cannot write {}", path.display());
+fn create(option: &str, path: &Path) -> Result<File, Failure> {
+    let what = || format!("cannot write {} ({option})", path.display());
     File::create(path).map_err(|error| Failure::usage(Cannot::new(what(), error)))
 }

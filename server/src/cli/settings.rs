@@ -1,8 +1,10 @@
 //! The settings: the configuration file with the arguments over it, and whether all that they name is of use.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
+use z3950_asn1::input;
 use z3950_server::Limits;
 use z3950_server::config::{Config, ListenerConfig, Place, TlsFiles};
 use z3950_server::memory::DatabaseFiles;
@@ -28,6 +30,12 @@ pub(super) fn settings(arguments: Arguments) -> Result<Config, Failure> {
     config.apdu_log = arguments.apdu_log.or(config.apdu_log);
     config.transcript = arguments.transcript.or(config.transcript);
     config.replay = arguments.replay.or(config.replay);
+    config.replay_in_order |= arguments.replay_in_order;
+    if config.replay_in_order && config.replay.is_none() {
+        return Err(Failure::usage(
+            "--replay-in-order (replay-in-order in the file) is for --replay FILE (replay), and there is none",
+        ));
+    }
     for fault in arguments.faults {
         if let FaultArgument::Rule(rule) = fault {
             config.faults = config.faults.with(*rule);
@@ -53,7 +61,7 @@ pub(super) fn settings(arguments: Arguments) -> Result<Config, Failure> {
     if let Some(time) = arguments.drain {
         *drain_time = time.0;
     }
-    *sessions = arguments.max_sessions.unwrap_or(*sessions).max(1);
+    *sessions = arguments.max_sessions.map_or(*sessions, NonZeroUsize::get);
     *sessions_per_address = arguments.max_sessions_per_address.or(*sessions_per_address);
     let own = config.demo || !config.databases.is_empty();
     match own || config.imitate.is_some() || config.replay.is_some() {
@@ -111,18 +119,27 @@ fn change(databases: &mut Vec<DatabaseFiles>, name: &str, change: impl FnOnce(&m
 
 /// Certificate, key and authorities of a listener.
 pub(super) fn tls(files: &TlsFiles) -> Result<Tls, TlsError> {
-    let clients = match &files.clients {
-        None => ClientCertificates::Unasked,
-        Some((authorities, false)) => ClientCertificates::Optional(read(authorities)?),
-        Some((authorities, true)) => ClientCertificates::Required(read(authorities)?),
+    let Some((authorities, required)) = &files.clients else {
+        let clients = ClientCertificates::Unasked;
+        return Tls::load(&files.certificate, &files.key, &clients);
     };
-    Tls::load(&files.certificate, &files.key, &clients)
+    let pem = read(authorities)?;
+    let clients = match required {
+        true => ClientCertificates::Required(pem),
+        false => ClientCertificates::Optional(pem),
+    };
+    let tls = Tls::load(&files.certificate, &files.key, &clients);
+    // What is wrong with the other files bears their names already.
+    tls.map_err(|error| error.in_file(authorities))
 }
+
+/// The most octets of a recording.
+const MAX_RECORDING: u64 = 1 << 30;
 
 /// The recording of a file.
 pub(super) fn recording(path: &Path) -> Result<Recording, Failure> {
-    let what = || format!("cannot replay {}", path.display());
-    let text = std::fs::read_to_string(path);
+    let what = || format!("cannot replay {} (--replay)", path.display());
+    let text = input::read_text(path, MAX_RECORDING);
     let text = text.map_err(|error| Failure::usage(Cannot::new(what(), error)))?;
     Recording::parse(&text).map_err(|error| Failure::usage(Cannot::new(what(), error)))
 }
@@ -137,19 +154,6 @@ pub(super) fn check(config: &Config) -> Vec<String> {
     {
         if let Err(error) = tls(files) {
             wrong.push(Failure::usage(error).to_string());
-        }
-    }
-    for database in &config.databases {
-        // A file that updates are written to is read instead of the others once it is there.
-        let saved = database.save.as_ref().is_some_and(|path| path.exists());
-        for path in database.paths.iter().filter(|_| !saved) {
-            if let Err(error) = std::fs::metadata(path) {
-                wrong.push(format!(
-                    "database {}: {}: {error}",
-                    database.name,
-                    path.display()
-                ));
-            }
         }
     }
     if let Some(Err(failure)) = config.replay.as_deref().map(recording) {

@@ -46,6 +46,7 @@ pub(super) fn read(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskL
     count("refusals", &mut limits.refusals);
     count("tasks", &mut tasks.tasks);
     size("task-octets", &mut tasks.octets);
+    count("task-hits", &mut tasks.hits);
     time("init-time", &mut limits.init_time);
     time("init-patience", &mut limits.init_patience);
     time("write-time", &mut limits.write_time);

@@ -1,62 +1,7 @@
 //! The configuration file `z3950d.toml`: listeners, limits, databases, who may do what, attributes, faults, logs. It is checked
 //! as a whole: every error is told with its line.
 //!
-//! ```toml
-//! listen = ["127.0.0.1:2100", "unix:/run/z3950d.sock"]
-//!
-//! [[listener]]                        # one with TLS
-//! address = "0.0.0.0:2101"
-//! certificate = "server.pem"
-//! key = "server.key"
-//! clients = "optional"                # their certificates: unasked, optional or required …
-//! authorities = "clients.pem"         # … and of these authorities
-//!
-//! [[database]]
-//! name = "books"
-//! title = "Books of the town library"
-//! files = ["books.mrc", "more"]       # files, and folders of files
-//! docid = "001"
-//! save = "books.mrc"                  # updates are written here
-//!
-//! [limits]                            # by the names of `Limits`
-//! sessions = 500
-//! apdu-size = "2MiB"
-//! idle-time = "10m"                   # for the next request …
-//! operation-time = "30s"              # … and for its answer; never for no limit
-//!
-//! [offer]                             # what Init grants
-//! versions = 3
-//! options = ["search", "present", "namedResultSets"]
-//!
-//! [access]
-//! anonymous = true
-//! [[access.user]]
-//! name = "ann"
-//! password = "secret"
-//! databases = ["books"]
-//!
-//! [profile]                           # attributes taken and refused
-//! base = "bib-1"                      # or zebra, yaz-ztest
-//! use = { only = [4, 1003, 1016] }
-//! truncation = { all-but = [102], others = "ignore" }
-//! structure = { suppose = 1 }
-//!
-//! [[index]]                           # another index, or one in the place of that name
-//! name = "shelf"
-//! use = [20, 53]
-//! kind = "number"
-//! marc21 = "852$hi"
-//!
-//! [[fault]]
-//! on = "search"
-//! database = "books"
-//! nth = 2
-//! do = "delay 500ms"
-//!
-//! [log]
-//! apdus = "apdus.log"
-//! transcript = "said.jsonl"
-//! ```
+//! `z3950d --print-config` prints [`TEMPLATE`], which holds every setting with an explanation.
 
 mod access;
 mod databases;
@@ -71,6 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
+use z3950_asn1::input;
 
 pub use self::listeners::{ListenerConfig, Place, PlaceError, TlsFiles};
 use self::section::{Notes, Section, boolean, word};
@@ -114,6 +60,8 @@ pub struct Config {
     pub transcript: Option<PathBuf>,
     /// The recording that is answered again.
     pub replay: Option<PathBuf>,
+    /// Whether a request that is not in the recording gets the next answer to one of its kind.
+    pub replay_in_order: bool,
 }
 
 /// Everything that is wrong with a configuration file.
@@ -153,6 +101,9 @@ impl fmt::Display for ConfigErrors {
 
 impl std::error::Error for ConfigErrors {}
 
+/// A file of settings with every one of them in it, explained; those that are not needed are commented out.
+pub const TEMPLATE: &str = include_str!("../../docs/z3950d.toml");
+
 /// The most octets of a configuration file.
 const MAX_SIZE: u64 = 1 << 20;
 
@@ -166,10 +117,15 @@ impl Config {
         let unreadable = |error: io::Error| {
             vec![ConfigError {
                 line: None,
-                reason: error.to_string(),
+                reason: match error.kind() {
+                    io::ErrorKind::NotFound => {
+                        format!("{error}; z3950d --print-config prints one to begin with")
+                    }
+                    _ => error.to_string(),
+                },
             }]
         };
-        let read = text_of(path).map_err(unreadable);
+        let read = input::read_text(path, MAX_SIZE).map_err(unreadable);
         read.and_then(|text| Self::parse(&text, folder))
             .map_err(|errors| ConfigErrors {
                 path: path.to_owned(),
@@ -225,15 +181,10 @@ impl Config {
             self.transcript = path(section, "transcript");
         });
         self.replay = path(top, "replay");
+        self.replay_in_order = top
+            .read("replay-in-order", "true or false", boolean)
+            .unwrap_or(false);
     }
-}
-
-fn text_of(path: &Path) -> io::Result<String> {
-    if std::fs::metadata(path)?.len() > MAX_SIZE {
-        let reason = format!("more than {MAX_SIZE} octets");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
-    }
-    std::fs::read_to_string(path)
 }
 
 fn errors(text: &str, notes: Vec<(usize, String)>) -> Vec<ConfigError> {

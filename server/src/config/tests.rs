@@ -1,38 +1,51 @@
 //! Configuration files: what they give, and every error with its line.
 
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::memory::Treatment;
 use z3950_asn1::apdu::{Options, ProtocolVersion};
-use z3950_asn1::bib1::attributes::{STRUCTURE, TRUNCATION, USE};
+use z3950_asn1::bib1::attributes::{COMPLETENESS, POSITION, RELATION, STRUCTURE, TRUNCATION, USE};
 
 fn parse(text: &str) -> Config {
     Config::parse(text, Path::new("/etc")).unwrap_or_else(|errors| panic!("{text}: {errors:?}"))
 }
 
+/// The template with every setting that is commented out taken in: explanations have a blank after the `#`, settings have none.
+fn uncommented() -> String {
+    let lines = TEMPLATE.lines().map(|line| match line.strip_prefix('#') {
+        Some(setting) if !setting.is_empty() && !setting.starts_with(' ') => setting,
+        _ => line,
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 #[test]
-fn the_example_is_read() {
-    let source = include_str!("mod.rs");
-    let documented = source.lines().filter_map(|line| line.strip_prefix("//!"));
-    let text: Vec<_> = documented
-        .skip_while(|line| *line != " ```toml")
-        .skip(1)
-        .take_while(|line| *line != " ```")
+fn the_template_is_read_as_it_stands() {
+    let config = parse(TEMPLATE);
+    let places: Vec<_> = config
+        .listeners
+        .iter()
+        .map(|at| at.place.to_string())
         .collect();
-    let config = parse(&text.join("\n"));
+    assert_eq!(places, ["127.0.0.1:2100"]);
+    assert!(config.demo && config.databases.is_empty() && config.faults.is_empty());
+    assert_eq!(config.limits, Limits::default());
+    assert_eq!(config.offer, Offer::default());
+    assert_eq!(config.profile, Profile::default());
+}
+
+#[test]
+fn the_template_is_read_with_every_setting() {
+    let config = parse(&uncommented());
     let places: Vec<_> = config
         .listeners
         .iter()
         .map(|listener| (listener.place.to_string(), listener.tls.is_some()))
         .collect();
-    let expected = [
-        ("127.0.0.1:2100", false),
-        ("unix:/run/z3950d.sock", false),
-        ("0.0.0.0:2101", true),
-    ];
+    let expected = [("127.0.0.1:2100", false), ("0.0.0.0:2101", true)];
     assert_eq!(places, expected.map(|(place, tls)| (place.to_owned(), tls)));
-    let tls = config.listeners[2].tls.as_ref().expect("with TLS");
+    let tls = config.listeners[1].tls.as_ref().expect("with TLS");
     assert_eq!(tls.key, Path::new("/etc/server.key"));
     assert_eq!(tls.clients, Some(("/etc/clients.pem".into(), false)));
     let [books] = &*config.databases else {
@@ -42,32 +55,91 @@ fn the_example_is_read() {
         books.paths,
         [Path::new("/etc/books.mrc"), Path::new("/etc/more")]
     );
-    assert_eq!(books.save.as_deref(), Some(Path::new("/etc/books.mrc")));
-    assert_eq!(config.limits.sessions, 500);
-    assert_eq!(config.limits.apdu_size, 2 << 20);
-    assert_eq!(config.limits.idle_time, Some(Duration::from_secs(600)));
-    assert_eq!(config.limits.operation_time, Some(Duration::from_secs(30)));
+    assert_eq!(books.save.as_deref(), Some(Path::new("/etc/saved.mrc")));
+    // What is commented out is the default, as the file says.
+    let limits = Limits {
+        sessions_per_address: Some(100),
+        ..Limits::default()
+    };
+    assert_eq!(config.limits, limits);
+    assert_eq!(config.tasks, TaskLimits::default());
     assert_eq!(config.offer.versions, ProtocolVersion::UP_TO_3);
-    let options = Options::SEARCH | Options::PRESENT | Options::NAMED_RESULT_SETS;
-    assert_eq!(config.offer.options, options);
-    assert!(config.access.anonymous && config.access.users.len() == 1);
+    assert!(config.offer.options.contains(Options::SCAN));
+    assert_eq!(config.offer.ask_above, Some(10_000));
+    assert!(!config.access.anonymous && config.access.users.len() == 2);
     assert_eq!(
         config.access.users[0].databases,
         Some(vec!["books".to_owned()])
     );
     let expected = Profile::default()
-        .only(USE, [4, 1003, 1016])
+        .only(USE, [4, 1003, 1016, 1032])
+        .suppose(USE, 1016)
+        .all_but(RELATION, [100, 101])
+        .others(POSITION, Treatment::Ignore)
+        .suppose(STRUCTURE, 1)
         .all_but(TRUNCATION, [102])
         .others(TRUNCATION, Treatment::Ignore)
-        .suppose(STRUCTURE, 1);
+        .only(COMPLETENESS, [1]);
     assert_eq!(config.profile, expected);
     let shelf = config.access_points.rows().last().expect("a row more");
     assert_eq!((&*shelf.name, &*shelf.uses), ("shelf", &[20, 53][..]));
-    assert!(!config.faults.is_empty());
+    assert!(!config.faults.is_empty() && config.imitate.is_some());
+    assert_eq!(config.replay.as_deref(), Some(Path::new("/etc/said.jsonl")));
     assert_eq!(
         config.transcript.as_deref(),
-        Some(Path::new("/etc/said.jsonl"))
+        Some(Path::new("/etc/transcript.jsonl"))
     );
+}
+
+/// Keys by the kind of their table: those of all `[profile.…]` are one kind.
+type Keys = BTreeMap<String, BTreeSet<String>>;
+
+/// The kind of the table that a header begins, and the key by which the table above knows it.
+fn kind(header: &str) -> (String, String, String) {
+    let name = header.trim_matches(['[', ']']);
+    match name.rsplit_once('.') {
+        Some((above, key)) if above == "profile" => {
+            ("profile.*".to_owned(), above.to_owned(), key.to_owned())
+        }
+        Some((above, key)) => (name.to_owned(), above.to_owned(), key.to_owned()),
+        None => (name.to_owned(), String::new(), name.to_owned()),
+    }
+}
+
+#[test]
+fn the_template_has_every_setting_that_there_is() {
+    let text = uncommented();
+    let mut written = Keys::new();
+    let mut kinds = vec![String::new()];
+    let mut with_stranger = vec!["stranger = 1"];
+    for line in text.lines() {
+        with_stranger.push(line);
+        let current = kinds.last().cloned().unwrap_or_default();
+        if line.starts_with('[') {
+            let (name, above, key) = kind(line);
+            written.entry(above).or_default().insert(key);
+            kinds.push(name);
+            with_stranger.push("stranger = 1");
+        } else if let Some((key, _)) = line.split_once(" = ")
+            && !line.starts_with('#')
+        {
+            written.entry(current).or_default().insert(key.to_owned());
+        }
+    }
+    // Of a key that it does not know, the reader says which ones it does.
+    let errors = Config::parse(&with_stranger.join("\n"), Path::new("")).expect_err("strangers");
+    assert_eq!(errors.len(), kinds.len(), "{errors:#?}");
+    let mut known = Keys::new();
+    for (error, kind) in errors.iter().zip(&kinds) {
+        let (_, keys) = error.reason.split_once("; there are ").expect("the keys");
+        let keys = keys.split(", ").map(str::to_owned);
+        known.entry(kind.clone()).or_default().extend(keys);
+    }
+    assert!(
+        known.len() >= 10 && known.values().flatten().count() > 90,
+        "{known:?}"
+    );
+    assert_eq!(written, known);
 }
 
 #[test]

@@ -79,6 +79,77 @@ fn usage_is_told() {
     );
 }
 
+/// Runs a program that is to end by itself, whatever files it is given.
+fn ended(name: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut child = Command::new(path(name))
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let begun = Instant::now();
+    while child.try_wait().expect("asked").is_none() {
+        if begun.elapsed() > Duration::from_secs(20) {
+            let _ = child.kill();
+            panic!("{name} {arguments:?} does not end");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let output = child.wait_with_output().expect("ended");
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), words)
+}
+
+#[test]
+fn audit_d20_files_without_an_end_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("pipe.mrc");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo runs").success());
+    let pipe = pipe.to_str().expect("text");
+    let in_folder = format!("x={}", folder.path().display());
+    let named = |path: &str| format!("x={path}");
+    let (of_pipe, of_zero) = (named(pipe), named("/dev/zero"));
+    for (program, arguments) in [
+        ("z3950d", &["--database", &of_pipe][..]),
+        ("z3950d", &["--database", &of_zero]),
+        ("z3950d", &["--database", &in_folder]),
+        ("z3950d", &["--database", &of_pipe, "--check"]),
+        ("z3950d", &["--save", &of_pipe]),
+        ("z3950d", &["--config", pipe]),
+        ("z3950d", &["--config", "/dev/zero"]),
+        ("z3950d", &["--config", "/dev/zero", "--check"]),
+        ("z3950d", &["--replay", pipe]),
+        ("z3950", &["--targets", pipe, "targets", "list"]),
+        ("z3950", &["--targets", "/dev/zero", "targets", "list"]),
+        ("z3950", &["search", "h/d", "cql:x", "--properties", pipe]),
+        (
+            "z3950",
+            &["--ca-file", pipe, "search", "ssl:127.0.0.1:1/d", "x"],
+        ),
+        ("z3950", &["decode", pipe]),
+    ] {
+        let (code, words) = ended(program, arguments);
+        assert!(
+            matches!(code, Some(1 | 2)),
+            "{program} {arguments:?}: {code:?} {words}"
+        );
+        assert!(
+            words.contains("a named pipe (FIFO)")
+                || words.contains("it is a device")
+                || words.contains("it has more than"),
+            "{program} {arguments:?}: {words}"
+        );
+        let named = if arguments.concat().contains("/dev/zero") {
+            "/dev/zero"
+        } else {
+            pipe
+        };
+        assert!(words.contains(named), "{program} {arguments:?}: {words}");
+    }
+}
+
 /// A session opened by hand, so that it stays idle.
 fn idle_session(daemon: &Daemon) -> TcpStream {
     let init = include_str!("../../fixtures/wire/init-request.hex");

@@ -1,0 +1,95 @@
+//! What is printed instead of serving: the manual page, completions, the list of faults, a file of settings.
+
+use clap::CommandFactory;
+use clap_mangen::Man;
+use z3950_server::config;
+use z3950_server::fault::KINDS;
+
+use super::args::{AFTERWARDS, Arguments, EXAMPLES};
+
+/// The text that the arguments ask for.
+pub(super) fn text(arguments: &Arguments) -> std::io::Result<Vec<u8>> {
+    let mut command = Arguments::command();
+    if let Some(shell) = arguments.completions {
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut command, "z3950d", &mut script);
+        return Ok(script);
+    }
+    if arguments.man {
+        return page();
+    }
+    if arguments.print_config {
+        return Ok(config::TEMPLATE.into());
+    }
+    Ok(faults().into_bytes())
+}
+
+/// The manual page in roff.
+fn page() -> std::io::Result<Vec<u8>> {
+    let man = Man::new(Arguments::command());
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    let mut more = String::new();
+    sections(EXAMPLES, &mut more);
+    page.append(&mut more.into_bytes());
+    man.render_options_section(&mut page)?;
+    let mut more = String::new();
+    sections(AFTERWARDS, &mut more);
+    more.push_str(".SH SEE ALSO\nz3950(1), yaz\\-client(1)\n");
+    page.append(&mut more.into_bytes());
+    man.render_version_section(&mut page)?;
+    Ok(page)
+}
+
+/// Sections of the help, each a title that ends with a colon and lines that are set as they stand.
+fn sections(text: &str, page: &mut String) {
+    for section in text.split("\n\n") {
+        let (title, lines) = section.split_once(":\n").unwrap_or(("", section));
+        page.push_str(&format!(".SH {}\n.nf\n", title.to_uppercase()));
+        for line in lines.lines() {
+            page.push_str(&escaped(line));
+            page.push('\n');
+        }
+        page.push_str(".fi\n");
+    }
+}
+
+/// A line in which roff sees no commands.
+fn escaped(line: &str) -> String {
+    let line = line.replace('\\', "\\e").replace('-', "\\-");
+    match line.starts_with(['.', '\'']) {
+        true => format!("\\&{line}"),
+        false => line,
+    }
+}
+
+/// The faults that a rule can name.
+fn faults() -> String {
+    let mut text = RULES.to_owned();
+    for kind in KINDS {
+        let arguments = format!("{} {}", kind.name, kind.arguments);
+        text.push_str(&format!(
+            "  {}\n      {}\n",
+            arguments.trim_end(),
+            kind.meaning
+        ));
+    }
+    text
+}
+
+const RULES: &str = "\
+A rule is `on REQUEST CONDITION…: FAULT ARGUMENT…`, such as `on search db=books nth=2: delay 500ms`.
+Requests:
+  any, init, search, present, delete, scan, sort, access, resource, trigger, report, extended, duplicate, close
+Conditions, all of which have to hold:
+  session=N      in session N, counted from 1
+  nth=N          the Nth such request of each session
+  nth-of-all=N   the Nth such request of all sessions together
+  db=NAME        a search of this database, or a request on its result set
+  docid=TERM     a search for this term, or a request on its result set
+  syntax=NAME    a request for records in this syntax
+Words with blanks or colons stand in quotation marks.
+Faults:
+";
