@@ -1,5 +1,5 @@
 #![forbid(unsafe_code)]
-//! Z39.50 (ANSI/NISO Z39.50-2003, ISO 23950) on the wire, without any input or output.
+//! Z39.50 (ANSI/NISO Z39.50-2003, ISO 23950) on the wire, without sockets.
 //!
 //! - [`apdu`]: the 25 APDUs, a type for each, with the standard's names;
 //! - [`concurrency`]: which requests may be under way side by side;

@@ -421,3 +421,22 @@ fn lines_that_are_no_recording_are_told_of() {
         assert!(error.starts_with(expected), "{text}: {error}");
     }
 }
+
+#[test]
+fn the_page_about_transcripts_shows_a_line_of_one() {
+    let page = include_str!("../../docs/transcripts-and-faults.md");
+    let line = page.lines().find(|line| line.starts_with("{\"time\""));
+    let line = line.expect("a line");
+    let recording = Recording::parse(line).expect("a recording");
+    assert_eq!(recording.entries.len(), 1);
+    let shown: Value = serde_json::from_str(line).expect("an object");
+    let written = super::Entry {
+        apdu: Some(search("x")),
+        ..recording.entries[0].clone()
+    };
+    for (key, _) in written.to_json().as_object().expect("an object") {
+        assert!(shown.get(key).is_some(), "{key}");
+        assert!(page.contains(&format!("| `{key}` |")), "{key}");
+    }
+    assert!(page.contains(UNKNOWN));
+}

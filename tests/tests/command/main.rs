@@ -12,6 +12,7 @@ mod open;
 mod order;
 mod probe;
 mod query;
+mod readme;
 mod scan;
 mod search;
 mod targets;

@@ -356,3 +356,51 @@ fn rules_are_refused_where_they_are_wrong() {
     assert_eq!(quoted.when, When::search().database("my \"own\" books"));
     assert_eq!(told.addinfo.to_string_lossy(), "a: b");
 }
+
+/// The page about faults, which users read.
+const PAGE: &str = include_str!("../../../docs/transcripts-and-faults.md");
+
+#[test]
+fn the_page_about_faults_has_every_fault_request_and_condition() {
+    for kind in KINDS {
+        let arguments = match kind.arguments == unsolicited::NAMES {
+            true => "APDU",
+            false => kind.arguments,
+        };
+        let line = format!("- `{}` – ", format!("{} {arguments}", kind.name).trim_end());
+        assert!(PAGE.contains(&line), "{line}");
+    }
+    let faults = PAGE
+        .split_once("### How the answer is written")
+        .expect("faults")
+        .1;
+    let lines = faults
+        .lines()
+        .filter(|line| line.starts_with("- `"))
+        .count();
+    assert_eq!(lines, KINDS.len());
+    for condition in [
+        "session=N",
+        "nth=N",
+        "nth-of-all=N",
+        "db=NAME",
+        "docid=TERM",
+        "syntax=NAME",
+    ] {
+        assert!(PAGE.contains(&format!("- `{condition}`")), "{condition}");
+    }
+    let no_such = When::on("nothing").expect_err("no request");
+    let (_, requests) = no_such.split_once("there are ").expect("the requests");
+    for request in requests.split(", ") {
+        assert!(PAGE.contains(&format!("`{request}`")), "{request}");
+    }
+    let rules: Vec<_> = PAGE
+        .lines()
+        .filter(|line| line.starts_with("on "))
+        .collect();
+    assert!(rules.len() >= 5);
+    for rule in rules {
+        let read: Result<Rule, _> = rule.parse();
+        assert!(read.is_ok(), "{rule}: {read:?}");
+    }
+}
