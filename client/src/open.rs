@@ -23,8 +23,8 @@ pub struct Opened {
 /// What the search of a session URL found. Any number of hits will do.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// How many records match; they are the result set `default`.
-    pub hits: u64,
+    /// How many records match; they are the result set `default`. `None` where the server does not know.
+    pub hits: Option<u64>,
     /// With exactly one hit the record, or why it did not come; without [`PlanOptions::auto_present`] only
     /// what the search itself brought.
     ///
@@ -67,15 +67,16 @@ pub(crate) async fn process(
             false => Err(Error::Ended { cause: None }),
         };
     };
+    quest.takes_unknown_count = true;
     let found = match quest.search().await {
         Err(error) if quest.is_unanswered(&error) => return Err(error),
         Err(error) => return Ok(Some(Err(error))),
         Ok(found) => found,
     };
-    let hits = found.hits;
+    let hits = found.count();
     let record = match hits {
-        1 if plan.auto_present() => Some(quest.record(found).await),
-        1 => quest.pushed(found),
+        Some(1) if plan.auto_present() => Some(quest.record(found).await),
+        Some(1) => quest.pushed(found),
         _ => None,
     };
     Ok(Some(Ok(Found {

@@ -10,10 +10,11 @@ use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use z3950_asn1::apdu::{DiagRec, Query, SortKeySpec};
 use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::Oid;
 
 use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
 use crate::service::delete::{Delete, DeleteResult};
-use crate::service::present::PresentOptions;
+use crate::service::present::{PresentOptions, PresentResult};
 use crate::service::records::ResultRecord;
 use crate::service::search::{SearchOptions, SearchResult};
 use crate::service::sort::SortOptions;
@@ -24,6 +25,9 @@ use crate::session::{Reconnect, Session};
 pub struct ResultSetOptions {
     /// Their form; the result set is that of the search.
     pub present: PresentOptions,
+    /// Record syntaxes to ask for in turn where the server does not have the records in the one of `present`; `None` leaves the
+    /// choice to the server.
+    pub alternatives: Vec<Option<Oid>>,
     /// How many are asked for at once, at most. Fewer are from where a server shows that they are too many.
     pub chunk_size: u64,
     /// Opens a session again that was lost, where that is wanted: the search is repeated on it, and must find as many
@@ -35,6 +39,7 @@ impl Default for ResultSetOptions {
     fn default() -> Self {
         Self {
             present: PresentOptions::default(),
+            alternatives: Vec::new(),
             chunk_size: 20,
             reconnect: None,
         }
@@ -45,6 +50,7 @@ impl fmt::Debug for ResultSetOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ResultSetOptions")
             .field("present", &self.present)
+            .field("alternatives", &self.alternatives)
             .field("chunk_size", &self.chunk_size)
             .field("reconnect", &self.reconnect.is_some())
             .finish()
@@ -82,16 +88,34 @@ impl ResultSet {
         search: &SearchOptions,
         mut options: ResultSetOptions,
     ) -> Result<Self, Error> {
-        let mut found = session.search(query.clone(), search).await?;
+        let mut search = search.clone();
+        let mut syntaxes = options.alternatives.clone().into_iter();
+        let mut found = loop {
+            match (
+                session.search(query.clone(), &search).await,
+                syntaxes.next(),
+            ) {
+                // Some servers refuse the search because of the form that its records would have.
+                (Err(Error::Refused { diagnostics, .. }), Some(next))
+                    if has_any(&diagnostics, &OF_SYNTAX) =>
+                {
+                    search.record_syntax = next;
+                }
+                (result, _) => break result?,
+            }
+        };
         let mut pushed = std::mem::take(&mut found.records);
         // What is too large beside others may still come alone.
-        let usable = pushed.iter().position(is_oversized);
+        let may_change = !options.alternatives.is_empty();
+        let usable = pushed.iter().position(|record| {
+            is_oversized(record) || (may_change && is_in_no_such_syntax(record))
+        });
         pushed.truncate(usable.unwrap_or(pushed.len()));
         options.present.result_set = search.result_set.clone();
         Ok(Self {
             session: session.clone(),
             query,
-            search: search.clone(),
+            search,
             chunks: Chunks::new(options.chunk_size),
             options,
             pushed,
@@ -100,9 +124,14 @@ impl ResultSet {
         })
     }
 
-    /// How many records there are, as far as the server says.
+    /// How many records there are, as far as the server says; 0 where it does not know.
     pub fn count(&self) -> u64 {
         self.found.hits
+    }
+
+    /// The record syntax asked for now: that of the options, or the one of the alternatives that the server has.
+    pub fn record_syntax(&self) -> Option<Oid> {
+        self.options.present.record_syntax
     }
 
     /// What the server said of the search; its records have become those of this set.
@@ -174,14 +203,25 @@ impl ResultSet {
             return Ok(records);
         }
         let mut has_reconnected = false;
+        let mut alternatives_left = self.options.alternatives.len();
         loop {
             let asked = self.chunks.at_most(count);
             let result = self
                 .session
                 .present(start, asked, &self.options.present)
                 .await;
+            if alternatives_left > 0 && is_syntax_refused(&result) {
+                alternatives_left -= 1;
+                self.change_syntax();
+                continue;
+            }
             match result.map(|presented| (presented.records, presented.diagnostics)) {
-                Ok((records, _)) if !records.is_empty() => {
+                Ok((mut records, _)) if !records.is_empty() => {
+                    // What follows in another syntax is asked for by itself.
+                    let others = records.iter().skip(1).position(is_in_no_such_syntax);
+                    if let Some(before) = others.filter(|_| !self.options.alternatives.is_empty()) {
+                        records.truncate(before + 1);
+                    }
                     let records = self.without_oversized(start, asked, records).await?;
                     self.chunks.came(records.len());
                     return Ok(records);
@@ -190,7 +230,10 @@ impl ResultSet {
                 Ok(_) if asked > 1 => self.chunks.shrink(asked),
                 Ok((_, diagnostics)) => return Err(refused(diagnostics)),
                 Err(Error::Refused { diagnostics, .. })
-                    if asked > 1 && has_any(&diagnostics, &TOO_MANY) =>
+                    if asked > 1
+                        && (has_any(&diagnostics, &TOO_MANY)
+                            || (self.found.count().is_none()
+                                && diagnostics.has(Condition::OUT_OF_RANGE.0))) =>
                 {
                     self.chunks.shrink(asked);
                 }
@@ -212,6 +255,17 @@ impl ResultSet {
                 }
                 Err(error) => return Err(error),
             }
+        }
+    }
+
+    /// Asks for the next of the record syntaxes from now on. After the last of them, it is the first again.
+    fn change_syntax(&mut self) {
+        let options = &mut self.options;
+        if !options.alternatives.is_empty() {
+            let next = options.alternatives.remove(0);
+            let refused = std::mem::replace(&mut options.present.record_syntax, next);
+            options.alternatives.push(refused);
+            tracing::info!(syntax = ?next, "asking for another record syntax");
         }
     }
 
@@ -348,7 +402,10 @@ where
         come: VecDeque<ResultRecord>,
     }
     let start = start.max(1);
-    let there_are = (set.count() + 1).saturating_sub(start);
+    let there_are = match set.found.count() {
+        Some(count) => (count + 1).saturating_sub(start),
+        None => u64::MAX,
+    };
     let place = Place {
         set,
         next: start,
@@ -371,9 +428,15 @@ where
                 let record = place.come.pop_front()?;
                 Some((Ok(record), place))
             }
-            // The server had only guessed how many there are.
+            // The server had only guessed how many there are, or did not know.
             Err(Error::Refused { diagnostics, .. })
                 if place.set.found.is_estimate() && diagnostics.has(Condition::OUT_OF_RANGE.0) =>
+            {
+                None
+            }
+            Err(Error::Refused { diagnostics, .. })
+                if place.set.found.count().is_none()
+                    && (diagnostics.is_empty() || diagnostics.has(Condition::OUT_OF_RANGE.0)) =>
             {
                 None
             }
@@ -396,6 +459,32 @@ fn has_any(diagnostics: &Diagnostics, conditions: &[i64]) -> bool {
     conditions
         .iter()
         .any(|condition| diagnostics.has(*condition))
+}
+
+/// Reasons for a refusal that another record syntax may meet.
+const OF_SYNTAX: [i64; 3] = [227, 238, 239];
+
+/// Whether records did not come, or the first of them did not, because of the syntax asked for.
+fn is_syntax_refused(result: &Result<PresentResult, Error>) -> bool {
+    match result {
+        Ok(presented) => match presented.records.first() {
+            Some(first) => is_in_no_such_syntax(first),
+            None => has_any(&presented.diagnostics, &OF_SYNTAX),
+        },
+        Err(Error::Refused { diagnostics, .. }) => has_any(diagnostics, &OF_SYNTAX),
+        Err(_) => false,
+    }
+}
+
+/// Whether a record is not to be had in the syntax asked for.
+fn is_in_no_such_syntax(record: &ResultRecord) -> bool {
+    match record {
+        ResultRecord::Diagnostic {
+            diagnostic: DiagRec::DefaultFormat(diagnostic),
+            ..
+        } => OF_SYNTAX.contains(&diagnostic.condition),
+        _ => false,
+    }
 }
 
 /// Whether a record would come alone.

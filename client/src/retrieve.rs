@@ -13,7 +13,7 @@ pub use outcome::{Delivered, Outcome};
 use crate::error::{Diagnostics, Error};
 use crate::plan::{Course, Plan};
 use crate::service::records::ResultRecord;
-use crate::service::search::SearchResult;
+use crate::service::search::{self, SearchResult};
 use crate::session::Session;
 
 /// How a retrieval went.
@@ -103,6 +103,9 @@ pub(crate) struct Quest<'a> {
     session: &'a Session,
     course: Course<'a>,
     pub(crate) steps: Vec<Step>,
+    /// As in [`SearchOptions`](crate::service::search::SearchOptions): a person can look at a set of unknown size, but nobody
+    /// can tell whether it has exactly one record.
+    pub(crate) takes_unknown_count: bool,
 }
 
 impl<'a> Quest<'a> {
@@ -112,6 +115,7 @@ impl<'a> Quest<'a> {
             session,
             course: Course::new(plan)?,
             steps: Vec::new(),
+            takes_unknown_count: false,
         })
     }
 
@@ -120,11 +124,12 @@ impl<'a> Quest<'a> {
     pub(crate) async fn search(&mut self) -> Result<SearchResult, Error> {
         let mut empty = None;
         loop {
-            let result = self.session.search_request(self.course.search()).await;
+            let request = self.course.search();
+            let result = search::search(self.session, request, self.takes_unknown_count).await;
             match result {
                 Ok(found) => {
-                    self.note(Asked::Search, Some(found.hits), found.diagnostics.clone());
-                    if found.hits > 0 || !self.course.after_nothing() {
+                    self.note(Asked::Search, found.count(), found.diagnostics.clone());
+                    if found.count() != Some(0) || !self.course.after_nothing() {
                         return Ok(found);
                     }
                     empty = Some(found);

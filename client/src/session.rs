@@ -220,7 +220,7 @@ impl Session {
         query: Query,
         options: &SearchOptions,
     ) -> Result<SearchResult, Error> {
-        search::search(self, options.request(query)).await
+        search::search(self, options.request(query), options.takes_unknown_count).await
     }
 
     /// Sends a search of one's own making.
@@ -230,7 +230,7 @@ impl Session {
     /// with [`ProtocolFault::NotGranted`] for a named result set that the server does not offer. All other
     /// errors end the session.
     pub async fn search_request(&self, request: SearchRequest) -> Result<SearchResult, Error> {
-        search::search(self, request).await
+        search::search(self, request, false).await
     }
 
     /// Fetches `count` records of a result set from position `start` (1-based) on.

@@ -66,7 +66,7 @@ impl Arguments {
             let envelope = Envelope::of(place, &KEYS)
                 .with("outcome", OutcomeName::Found)
                 .with("query", query)
-                .with("hits", found.hits)
+                .with("hits", found.count())
                 .with("is_estimate", found.is_estimate())
                 .with("facets", facets.iter().map(facet_json).collect::<Value>())
                 .with("parts", parts.iter().map(part_json).collect::<Value>());
@@ -76,7 +76,7 @@ impl Arguments {
             };
         }
         let mut lines = Vec::new();
-        if self.parts || (found.hits == 0 && parts.len() > 1) {
+        if self.parts || (found.count() == Some(0) && parts.len() > 1) {
             lines.extend(parts.iter().map(part_line));
         }
         if wants_facets {
@@ -98,7 +98,7 @@ impl Arguments {
                 piece.words.push(Words::Note(format!("{place}: {words}")));
             }
         }
-        match alone && found.hits > 0 {
+        match alone && found.count() != Some(0) {
             true => {
                 piece.octets = lines
                     .iter()

@@ -57,6 +57,7 @@ fn options(arguments: &Lookup, place: &Place) -> LookupOptions {
         search,
         records: ResultSetOptions {
             present,
+            alternatives: place.alternatives(arguments.asked.syntax),
             ..ResultSetOptions::default()
         },
         count: arguments.count,

@@ -70,9 +70,12 @@ pub(crate) fn explain_outcome(outcome: &Outcome) -> (Exit, String) {
     let message = joined(outcome.to_string(), outcome.source());
     let advice = match outcome {
         Outcome::SearchFailed { diagnostics } | Outcome::PresentFailed { diagnostics } => {
-            about(diagnostics)
+            of_syntax(diagnostics).or_else(|| about(diagnostics))
         }
-        Outcome::RecordDiagnostic { diagnostic } => about(&diagnostic.clone().into()),
+        Outcome::RecordDiagnostic { diagnostic } => {
+            let diagnostics = diagnostic.clone().into();
+            of_syntax(&diagnostics).or_else(|| about(&diagnostics))
+        }
         Outcome::InitRejected(rejected) => about(&rejected.diagnostics),
         Outcome::Unavailable { phase, cause } => lost(*phase, cause),
         Outcome::ProtocolError { phase, fault } => broken(*phase, fault),
@@ -155,6 +158,17 @@ fn broken(phase: Phase, fault: &ProtocolFault) -> Option<&'static str> {
         }),
         _ => None,
     }
+}
+
+/// What may help where a retrieval, which asks once, asked for a syntax that the server does not have.
+fn of_syntax(diagnostics: &Diagnostics) -> Option<&'static str> {
+    let conditions = [Condition::NOT_AVAILABLE_IN_SYNTAX, Condition::RECORD_SYNTAX];
+    let is_it = conditions
+        .iter()
+        .any(|condition| diagnostics.has(condition.0));
+    is_it.then_some(
+        "name another record syntax in the URL, such as ;rs=unimarc or ;rs=xml, or let --fallback try others",
+    )
 }
 
 /// What may help against the first diagnostic that one knows something about.

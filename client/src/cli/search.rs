@@ -131,9 +131,13 @@ impl Spot {
         let (search, present) = place.options(&arguments.asked);
         let chunk = place.resolved.profile.chunk.map_or(CHUNK, u64::from);
         Self {
-            search,
+            search: SearchOptions {
+                takes_unknown_count: true,
+                ..search
+            },
             options: ResultSetOptions {
                 present,
+                alternatives: place.alternatives(arguments.asked.syntax),
                 chunk_size: chunk.clamp(1, arguments.count.max(1)),
                 ..ResultSetOptions::default()
             },
@@ -207,7 +211,7 @@ impl Searcher {
         let adapted = spot.place.adapted(query)?;
         let mut lease = self.reach.lease(&spot.place).await?;
         let mut set = self.search(&mut lease, spot, adapted).await?;
-        let hits = set.count();
+        let hits = set.found().count();
         let envelope = envelope.with("hits", hits);
         let way = (self.writing.json, self.count == 0);
         let pqf = query.to_string();
@@ -215,18 +219,9 @@ impl Searcher {
             .send(self.facets.shown(&spot.place, &pqf, set.found(), way))
             .await;
         let (piece, answer) = match hits {
-            0 => {
-                let words = "no record matches";
-                self.writing.end(
-                    envelope,
-                    Exit::NoMatch,
-                    OutcomeName::NoMatch,
-                    words,
-                    subject,
-                )
-            }
+            Some(0) => self.no_match(envelope, subject),
             _ if self.count == 0 => self.counted(&envelope, hits, subject),
-            _ if self.start > hits => {
+            Some(hits) if self.start > hits => {
                 let words = format!("{hits} records match, fewer than --start says");
                 self.writing.end(
                     envelope,
@@ -266,7 +261,7 @@ impl Searcher {
                 let mut set = session
                     .result_set(query.clone(), search, options.clone())
                     .await?;
-                if !self.keys.is_empty() && set.count() > 1 {
+                if !self.keys.is_empty() && set.found().count().is_none_or(|hits| hits > 1) {
                     set.sort(self.keys.clone()).await?;
                 }
                 Ok(set)
@@ -283,15 +278,16 @@ impl Searcher {
         subject: &str,
         records: &Records,
     ) -> Answer {
+        let hits = set.found().count();
         if !self.writing.json {
-            let hits = set.count();
-            let verb = if hits == 1 {
-                "record matches"
-            } else {
-                "records match"
+            let words = match hits {
+                None => "the server gave a number of hits below 0, which is none; its records are asked for all the same".into(),
+                Some(1) => "1 record matches".to_owned(),
+                Some(hits) => format!("{hits} records match"),
             };
-            let words = format!("{subject}: {hits} {verb}");
-            records.send(Words::Note(words)).await;
+            records
+                .send(Words::Note(format!("{subject}: {words}")))
+                .await;
         }
         let charset = spot.place.charset(self.writing.charset);
         let mut answer = envelope
@@ -320,15 +316,44 @@ impl Searcher {
             answer = graver(answer, one);
             position += 1;
         }
+        drop(slots);
+        if hits.is_none() && position == self.start {
+            let (piece, answer) = self.no_match(envelope, subject);
+            records.send(piece).await;
+            return answer;
+        }
+        let (asked, had) = (spot.options.present.record_syntax, set.record_syntax());
+        if let Some(asked) = asked.filter(|_| asked != had) {
+            let had = had.map_or_else(
+                || "the server's own choice".to_owned(),
+                |had| format!("{had:?}"),
+            );
+            let words = format!("{subject}: no records in {asked:?}; asked for them in {had}");
+            records.send(Words::Note(words)).await;
+        }
         answer
     }
 
+    fn no_match(&self, envelope: Envelope, subject: &str) -> (Piece, Answer) {
+        let words = "no record matches";
+        self.writing.end(
+            envelope,
+            Exit::NoMatch,
+            OutcomeName::NoMatch,
+            words,
+            subject,
+        )
+    }
+
     /// How many records match, where nothing else is wanted.
-    fn counted(&self, envelope: &Envelope, hits: u64, subject: &str) -> (Piece, Answer) {
+    fn counted(&self, envelope: &Envelope, hits: Option<u64>, subject: &str) -> (Piece, Answer) {
         let envelope = envelope.clone().with("outcome", OutcomeName::Found);
         let octets = match self.writing.json {
             true => envelope.octets(),
-            false => format!("{hits} {subject}\n").into_bytes(),
+            false => {
+                let hits = hits.map_or_else(|| "unknown".to_owned(), |hits| hits.to_string());
+                format!("{hits} {subject}\n").into_bytes()
+            }
         };
         let piece = Piece {
             octets,

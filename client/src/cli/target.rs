@@ -5,7 +5,7 @@ use std::fmt;
 
 use z3950_asn1::apdu::{DatabaseName, Operand, RpnQuery, RpnStructure, Term};
 use z3950_asn1::charset::Charset;
-use z3950_asn1::oid::{Oid, USMARC};
+use z3950_asn1::oid::{Oid, UNIMARC, USMARC, XML};
 
 use super::args::{Asked, Connection};
 use super::exit::Exit;
@@ -212,6 +212,18 @@ impl Place {
         given
             .or(self.resolved.profile.record_syntax)
             .unwrap_or(USMARC)
+    }
+
+    /// The record syntaxes to ask for in turn where none was given and the server does not have the one asked for: MARC of
+    /// either kind, MARC within XML, and what it has else.
+    pub(super) fn alternatives(&self, given: Option<Oid>) -> Vec<Option<Oid>> {
+        if given.is_some() {
+            return Vec::new();
+        }
+        let first = self.syntax(given);
+        let others = [USMARC, UNIMARC, XML].into_iter();
+        let others = others.filter(|syntax| *syntax != first);
+        others.map(Some).chain([None]).collect()
     }
 
     /// How to search there for such records as are asked for, and how to have them presented.

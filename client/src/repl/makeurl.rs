@@ -64,15 +64,27 @@ impl State {
             count: 1,
             set: None,
         };
-        let syntax = self.record_syntaxes().first().copied();
-        let options = PresentOptions {
-            record_syntax: Some(syntax.unwrap_or(oid::USMARC)),
-            composition: None,
-            ..self.present_options(&span)?
-        };
         let session = self.session()?;
-        let (database, external) = match fetch(&session, position, 1, &mut 1, &options).await?.pop()
-        {
+        let asked = async |syntax| {
+            let options = PresentOptions {
+                record_syntax: Some(syntax),
+                composition: None,
+                ..self.present_options(&span)?
+            };
+            fetch(&session, position, 1, &mut 1, &options).await
+        };
+        let mut records = match self.record_syntaxes().first() {
+            Some(syntax) => asked(*syntax).await,
+            None => match asked(oid::USMARC).await {
+                Ok(records) if is_record(&records) => Ok(records),
+                // Where that is not had either, the first answer says why.
+                first => match asked(oid::UNIMARC).await {
+                    Ok(records) if is_record(&records) => Ok(records),
+                    _ => first,
+                },
+            },
+        }?;
+        let (database, external) = match records.pop() {
             Some(ResultRecord::Record { database, external }) => (database, external),
             Some(ResultRecord::Diagnostic { diagnostic, .. }) => {
                 let reason = Diagnostics(vec![diagnostic]).to_string();
@@ -85,4 +97,8 @@ impl State {
             _ => Err(Stop::wrong("the record is no MARC record, as this needs")),
         }
     }
+}
+
+fn is_record(records: &[ResultRecord]) -> bool {
+    matches!(records.first(), Some(ResultRecord::Record { .. }))
 }

@@ -62,8 +62,8 @@ impl State {
     }
 
     fn searched_into(&mut self, name: String, result: SearchResult, output: &mut Output) -> Answer {
-        self.found(name, result.hits);
-        say_hits(result.hits, output)?;
+        self.found(name, result.count());
+        say_hits(result.count(), output)?;
         say_details(&result, output)?;
         let mut exit = Exit::Delivered;
         if !result.diagnostics.is_empty() {
@@ -112,6 +112,7 @@ impl State {
             element_set: self.element_set(),
             record_syntax: self.record_syntaxes().first().copied(),
             other_info: self.settings.other_info(),
+            takes_unknown_count: true,
             ..SearchOptions::default()
         };
         match &self.settings.facets {
@@ -194,7 +195,7 @@ impl State {
             let answer = async move { session.sort(keys, &options).await };
             request(answer, move |state, result: SortResult, output| {
                 let hits = result.hits.and_then(|hits| u64::try_from(hits).ok());
-                state.found(into, hits.unwrap_or(known));
+                state.found(into, hits.or(known));
                 output.line(&format!("sorted: {}", result.status))?;
                 say_diagnostics(&result.diagnostics, output);
                 Ok(Exit::Delivered)
@@ -204,9 +205,22 @@ impl State {
     }
 }
 
-pub(super) fn say_hits(hits: u64, output: &mut Output) -> Result<(), Failure> {
-    let word = if hits == 1 { "hit" } else { "hits" };
-    output.line(&format!("{hits} {word}"))
+pub(super) fn say_hits(hits: Option<u64>, output: &mut Output) -> Result<(), Failure> {
+    if hits.is_none() {
+        output.note(
+            "the server gave a number below 0, which is none; show asks for records all the same",
+        );
+    }
+    output.line(&hits_in_words(hits))
+}
+
+/// `17 hits`
+pub(super) fn hits_in_words(hits: Option<u64>) -> String {
+    match hits {
+        None => "unknown number of hits".to_owned(),
+        Some(1) => "1 hit".to_owned(),
+        Some(hits) => format!("{hits} hits"),
+    }
 }
 
 /// A term as people read it.

@@ -1,6 +1,7 @@
 //! `close`, `sessions`, `use`: several sessions at once, one of them being the one that commands are for.
 
 use super::command::{Answer, Stop};
+use super::search::hits_in_words;
 use super::state::State;
 use crate::cli::Exit;
 use crate::cli::output::Output;
@@ -30,8 +31,7 @@ impl State {
             let mark = if index == self.current { '*' } else { ' ' };
             let state = match (&place.result_set, place.session.is_open()) {
                 (_, false) => "ended by the server".to_owned(),
-                (Some(set), true) if set.hits == 1 => "1 hit".to_owned(),
-                (Some(set), true) => format!("{} hits", set.hits),
+                (Some(set), true) => hits_in_words(set.hits),
                 (None, true) => "open".to_owned(),
             };
             output.line(&format!("{mark}{} {}  {state}", index + 1, place.way.name))?;

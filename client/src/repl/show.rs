@@ -26,6 +26,9 @@ use crate::session::Session;
 /// How many records are asked for at once.
 const CHUNK: u64 = 20;
 
+/// More records than any server has: a larger count stands for all of a set whose size nobody knows.
+const ENDLESS: u64 = u64::MAX / 2;
+
 /// Positions of a result set, from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Span {
@@ -79,8 +82,8 @@ impl State {
         match text {
             "" => {
                 let set = self.result_set()?;
-                if set.next > set.hits {
-                    let reason = format!("all {} records have been shown", set.hits);
+                if let Some(hits) = set.hits.filter(|hits| set.next > *hits) {
+                    let reason = format!("all {hits} records have been shown");
                     return Err(Stop::wrong(reason));
                 }
                 Ok(Span {
@@ -91,7 +94,7 @@ impl State {
             }
             "all" => Ok(Span {
                 start: 1,
-                count: self.result_set()?.hits,
+                count: self.result_set()?.hits.unwrap_or(u64::MAX),
                 set: None,
             }),
             text => {
@@ -119,6 +122,9 @@ impl State {
         let mut chunk = self.chunk();
         while position < end {
             let records = fetch(&session, position, end - position, &mut chunk, &options).await?;
+            if records.is_empty() {
+                break;
+            }
             let came = u64::try_from(records.len()).unwrap_or(u64::MAX);
             exit = exit.and(self.write_all(position, records, document, output)?);
             position = position.saturating_add(came);
@@ -252,7 +258,11 @@ impl State {
         let end = span.start.saturating_add(span.count);
         let mut chunk = self.chunk();
         while position < end {
-            for record in fetch(&session, position, end - position, &mut chunk, &options).await? {
+            let records = fetch(&session, position, end - position, &mut chunk, &options).await?;
+            if records.is_empty() {
+                break;
+            }
+            for record in records {
                 let reason = match record {
                     ResultRecord::Record { external, .. } => {
                         let rendered = document.record(&external);
@@ -280,8 +290,8 @@ impl State {
     }
 }
 
-/// Some records from a position on, as many as `chunk` says; at least one. A server that has not the room for so many is
-/// asked for fewer from then on.
+/// Some records from a position on, as many as `chunk` says; at least one, unless nobody knows how many there are and they
+/// end here. A server that has not the room for that many is asked for fewer from then on.
 pub(super) async fn fetch(
     session: &Session,
     position: u64,
@@ -289,6 +299,7 @@ pub(super) async fn fetch(
     chunk: &mut u64,
     options: &PresentOptions,
 ) -> Result<Vec<ResultRecord>, Stop> {
+    let is_endless = count > ENDLESS;
     let result = loop {
         let asked = count.min(*chunk);
         match session.present(position, asked, options).await {
@@ -298,10 +309,18 @@ pub(super) async fn fetch(
             {
                 *chunk = asked / 2;
             }
+            Err(Error::Refused { diagnostics, .. })
+                if is_endless && diagnostics.has(Condition::OUT_OF_RANGE.0) =>
+            {
+                match asked {
+                    0 | 1 => return Ok(Vec::new()),
+                    _ => *chunk = asked / 2,
+                }
+            }
             result => break result?,
         }
     };
-    if result.records.is_empty() {
+    if result.records.is_empty() && !is_endless {
         return Err(Stop::Because(
             Exit::Transport,
             format!("the server sent no record at position {position}"),

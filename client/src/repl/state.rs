@@ -57,8 +57,8 @@ pub(super) struct Place {
     pub(super) databases: Vec<DatabaseName>,
     /// How many sets were named.
     pub(super) sets_named: u64,
-    /// Hits of the sets by name.
-    pub(super) hits: BTreeMap<String, u64>,
+    /// Hits of the sets by name, where they are known.
+    pub(super) hits: BTreeMap<String, Option<u64>>,
     pub(super) result_set: Option<ResultSet>,
     pub(super) scanned: Option<Scanned>,
 }
@@ -67,7 +67,8 @@ pub(super) struct Place {
 #[derive(Debug, Clone)]
 pub(super) struct ResultSet {
     pub(super) name: String,
-    pub(super) hits: u64,
+    /// `None` where the server does not know.
+    pub(super) hits: Option<u64>,
     /// The position that `show` without one shows next.
     pub(super) next: u64,
 }
@@ -303,7 +304,7 @@ impl State {
     }
 
     /// Makes a set the one that commands are for.
-    pub(super) fn found(&mut self, name: String, hits: u64) {
+    pub(super) fn found(&mut self, name: String, hits: Option<u64>) {
         if let Some(place) = self.place_mut() {
             if place.hits.len() < MAX_SETS {
                 place.hits.insert(name.clone(), hits);

@@ -2,8 +2,8 @@
 
 use z3950_asn1::apdu::Options;
 use z3950_asn1::apdu::{
-    Apdu, DatabaseName, ElementSetNames, OtherInformation, PresentStatus, Query, ResultSetStatus,
-    SearchRequest, SearchResponse,
+    Apdu, CloseReason, DatabaseName, ElementSetNames, OtherInformation, PresentStatus, Query,
+    ResultSetStatus, SearchRequest, SearchResponse,
 };
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::facets::FacetList;
@@ -11,6 +11,7 @@ use z3950_asn1::format::search_result1::SearchInfoReport;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
+use super::close::CloseOptions;
 use super::records::{self, ResultRecord};
 use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
 use crate::session::Session;
@@ -41,6 +42,9 @@ pub struct SearchOptions {
     pub additional_search_info: Option<OtherInformation>,
     /// Whatever else the server is to know.
     pub other_info: Option<OtherInformation>,
+    /// Whether a number of hits below 0 is taken for one that the server does not know. Otherwise it is a fault of the
+    /// protocol, which ends the session.
+    pub takes_unknown_count: bool,
 }
 
 impl Default for SearchOptions {
@@ -56,6 +60,7 @@ impl Default for SearchOptions {
             record_syntax: None,
             additional_search_info: None,
             other_info: None,
+            takes_unknown_count: false,
         }
     }
 }
@@ -110,8 +115,10 @@ impl SearchOptions {
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SearchResult {
-    /// How many records match, `resultCount`.
+    /// How many records match, `resultCount`; 0 where the server does not know.
     pub hits: u64,
+    /// `resultCount` where it is below 0, and taken for a number that the server does not know.
+    pub negative_count: Option<i64>,
     /// Records that came with the response, from position 1 on.
     pub records: Vec<ResultRecord>,
     /// The first position not returned, as the server says; servers differ when there is none.
@@ -129,6 +136,11 @@ pub struct SearchResult {
 }
 
 impl SearchResult {
+    /// How many records match; `None` where the server does not know.
+    pub fn count(&self) -> Option<u64> {
+        self.negative_count.is_none().then_some(self.hits)
+    }
+
     /// What the parts of the query found (SearchResult-1), where the server says so.
     pub fn report(&self) -> Option<SearchInfoReport> {
         self.information().find_map(OtherInformation::value)
@@ -155,6 +167,7 @@ impl SearchResult {
 pub(crate) async fn search(
     session: &Session,
     request: SearchRequest,
+    takes_unknown_count: bool,
 ) -> Result<SearchResult, Error> {
     if request.result_set_name.as_bytes() != DEFAULT_RESULT_SET.as_bytes() {
         session.require(Phase::Search, Options::NAMED_RESULT_SETS, "namedResultSets")?;
@@ -170,8 +183,24 @@ pub(crate) async fn search(
             diagnostics,
         });
     }
+    let negative_count = Some(response.result_count).filter(|count| *count < 0);
+    if let Some(value) = negative_count.filter(|_| !takes_unknown_count) {
+        let fault = ProtocolFault::NegativeCount {
+            name: "resultCount",
+            value,
+        };
+        let farewell = CloseOptions {
+            reason: CloseReason::PROTOCOL_ERROR,
+            info: Some(fault.to_string()),
+            ..CloseOptions::default()
+        };
+        // What ended otherwise need not be closed.
+        let _ = session.close_with(&farewell).await;
+        return Err(Error::fault(Phase::Search, fault));
+    }
     Ok(SearchResult {
-        hits: response.result_count.unsigned_abs(),
+        hits: u64::try_from(response.result_count).unwrap_or(0),
+        negative_count,
         records,
         next_position: response.next_result_set_position,
         result_set_status: response.result_set_status,
@@ -182,21 +211,17 @@ pub(crate) async fn search(
     })
 }
 
-/// `resultCount` and `numberOfRecordsReturned` must make sense, or nothing else can be trusted.
+/// `numberOfRecordsReturned` must make sense, or nothing else can be trusted. What a `resultCount` below 0 means is for those
+/// who search to say.
 pub(super) fn examine(response: &SearchResponse) -> Result<(), ProtocolFault> {
     let hits = response.result_count;
-    if hits < 0 {
-        return Err(ProtocolFault::NegativeCount {
-            name: "resultCount",
-            value: hits,
-        });
-    }
     let came = records::count(
         response.records.as_ref(),
         response.number_of_records_returned,
     )?;
     // A failed search may leave records of an unfinished result set, which it does not count.
-    if response.search_status && i64::try_from(came).is_ok_and(|came| came > hits) {
+    let is_counted = response.search_status && hits >= 0;
+    if is_counted && i64::try_from(came).is_ok_and(|came| came > hits) {
         return Err(ProtocolFault::MoreRecordsThanHits { hits, came });
     }
     Ok(())

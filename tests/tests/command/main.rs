@@ -17,6 +17,7 @@ mod scan;
 mod search;
 mod targets;
 mod transport;
+mod unusual;
 mod update;
 mod url;
 mod words;

@@ -159,13 +159,16 @@ async fn session_urls_leave_a_session_open() {
             None => "-".to_owned(),
             Some(Err(error)) => say(&error.into()),
             Some(Ok(Found {
-                hits, record: None, ..
+                hits: Some(hits),
+                record: None,
+                ..
             })) => hits.to_string(),
             Some(Ok(Found {
-                hits,
+                hits: Some(hits),
                 record: Some(record),
                 ..
             })) => format!("{hits} {}", say(&record)),
+            Some(Ok(Found { hits: None, .. })) => "unknown".to_owned(),
         };
         assert_eq!(said, found, "{id}");
         assert!(opened.session.is_open() && !opened.reused, "{id}");
