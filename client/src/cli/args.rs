@@ -226,7 +226,9 @@ pub(super) struct Plan {
 
 /// A character set by any of its names.
 pub(super) fn charset(text: &str) -> Result<Charset, String> {
-    Charset::by_name(text).ok_or_else(|| "no known character set".to_owned())
+    Charset::by_name(text).ok_or_else(|| {
+        "no known character set; utf-8, marc-8, iso-8859-1 and iso-5426 are some".to_owned()
+    })
 }
 
 /// Commands on queries as texts; none of them connects.

@@ -21,7 +21,9 @@ pub(super) async fn run(arguments: &Scan, output: &mut Output) -> Result<Exit, F
         return Ok(Exit::Usage);
     };
     let RpnStructure::Op(Operand::AttributesPlusTerm(_)) = &query.rpn else {
-        output.error("a scan begins at one term: operators and result sets have no place in it");
+        output.error(
+            "a scan begins at one term, without operators and result sets; one of several words is quoted: '\"war and peace\"'",
+        );
         return Ok(Exit::Usage);
     };
     let set = match &arguments.set {

@@ -11,7 +11,7 @@ use super::args::{Add, Check, Known, Show, Targets};
 use super::envelope::{Envelope, VERSION};
 use super::exit::Exit;
 use super::output::{Failure, Output};
-use super::target::{Place, Reach, Unanswered};
+use super::target::{Place, Reach, Unanswered, did_you_mean};
 use super::{Interrupt, connection};
 use crate::profile::{Attribute, Credentials, Entry, Origin, Profile, ProfileError, Profiles};
 use crate::render::syntax;
@@ -84,7 +84,10 @@ fn show(arguments: &Show, output: &mut Output) -> Result<Exit, Failure> {
             .as_deref()
             .and_then(|name| profiles.named(name));
         let Some((name, entry)) = entry else {
-            output.error(&format!("{} has no profile", redacted(&text)));
+            let hint = resolved.endpoint.host();
+            let hint = did_you_mean(&profiles, &hint).unwrap_or_default();
+            let words = format!("{} has no profile; {hint}", redacted(&text));
+            output.error(words.trim_end_matches("; "));
             exit = exit.and(Exit::NoMatch);
             continue;
         };

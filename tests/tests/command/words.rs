@@ -84,6 +84,8 @@ fn audit_d15_the_name_of_a_target_may_be_mistyped_or_stand_alone() {
     let hint = "did you mean loc (Library of Congress, online catalogue)?";
     let ran = z3950(["search", "congres", "war"]);
     assert!(ran.code == Some(6) && ran.stderr.contains(hint), "{ran:?}");
+    let ran = z3950(["targets", "show", "congres"]);
+    assert!(ran.code == Some(3) && ran.stderr.contains(hint), "{ran:?}");
     let ran = z3950_fed(["open"], "open congres\n");
     assert!(ran.code == Some(6) && ran.stderr.contains(hint), "{ran:?}");
     for (word, target) in [

@@ -49,13 +49,13 @@ async fn check(
 
 fn record(opened: &Opened, hits: u64) -> Option<&Outcome> {
     match &opened.found {
-        Some(Ok(found)) if found.hits == hits => found.record.as_ref(),
+        Some(Ok(found)) if found.hits == Some(hits) => found.record.as_ref(),
         _ => None,
     }
 }
 
 fn hits(opened: &Opened) -> Option<u64> {
-    opened.found.as_ref()?.as_ref().ok().map(|found| found.hits)
+    opened.found.as_ref()?.as_ref().ok()?.hits
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
