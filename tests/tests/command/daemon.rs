@@ -101,6 +101,25 @@ fn ended(name: &str, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), words)
 }
 
+/// What was meant to be secret is not served in plain text, not even beside settings of a file.
+#[test]
+fn audit_d1_a_certificate_without_a_tls_listener_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("z3950d.toml");
+    std::fs::write(&config, "demo = true\n").expect("written");
+    let config = config.to_str().expect("text");
+    let files = ["--certificate", "c.pem", "--key", "k.pem"];
+    for rest in [
+        &["--demo"][..],
+        &["--demo", "--listen", "127.0.0.1:0"],
+        &["--config", config],
+    ] {
+        let (code, words) = ended("z3950d", &[rest, &files].concat());
+        assert_eq!(code, Some(2), "{rest:?}: {words}");
+        assert!(words.contains("--listen tls:"), "{rest:?}: {words}");
+    }
+}
+
 #[test]
 fn audit_d20_files_without_an_end_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
