@@ -40,15 +40,20 @@ const fn kind(
 /// All faults that a [`super::Rule`] can name.
 pub const KINDS: &[Kind] = &[
     // How the answer is written.
-    kind("delay", "TIME", "the answer comes so much later", |words| {
-        Ok(Fault::Delay(
-            words.parse("a time such as 500ms", units::duration)?,
-        ))
-    }),
+    kind(
+        "delay",
+        "TIME",
+        "the answer is sent after this time",
+        |words| {
+            Ok(Fault::Delay(
+                words.parse("a time such as 500ms", units::duration)?,
+            ))
+        },
+    ),
     kind(
         "trickle",
         "[OCTETS]",
-        "each octet is written by itself, so many in a second",
+        "each octet is written by itself; with a number, this many per second",
         |words| {
             let rate = words.parse_if_any("a number of octets from 1", number)?;
             Ok(rate.map_or(Fault::Trickle, Fault::Rate))
@@ -57,13 +62,13 @@ pub const KINDS: &[Kind] = &[
     kind(
         "cut",
         "OCTETS",
-        "the answer and the connection end after so many octets",
+        "the connection is closed after this many octets of the answer",
         |words| Ok(Fault::CutAfter(words.parse(OCTETS, number)?)),
     ),
     kind(
         "reset",
         "[OCTETS]",
-        "the same, and the connection is reset",
+        "the same, but the connection is reset",
         |words| {
             Ok(Fault::ResetAfter(
                 words.parse_if_any(OCTETS, number)?.unwrap_or(0),
@@ -73,27 +78,27 @@ pub const KINDS: &[Kind] = &[
     kind(
         "hang-up",
         "",
-        "the connection ends behind the answer",
+        "the connection is closed after the answer",
         |_| Ok(Fault::HangUp),
     ),
     kind("silence", "", "there is no answer", |_| Ok(Fault::Silence)),
     kind(
         "hold",
         "",
-        "the answer goes out with the next one, in front of it",
+        "the answer is sent together with the next one, before it",
         |_| Ok(Fault::Hold),
     ),
     kind(
         "swap",
         "",
-        "the answer goes out with the next one, behind it",
+        "the answer is sent together with the next one, after it",
         |_| Ok(Fault::Swap),
     ),
     // The octets of the answer.
     kind(
         "octets",
         "HEX",
-        "these octets come instead of the answer",
+        "these octets are sent instead of the answer",
         |words| {
             let octets = words.parse("octets in hexadecimal", hex::octets)?;
             Ok(Fault::Octets(octets.into()))
@@ -102,43 +107,56 @@ pub const KINDS: &[Kind] = &[
     kind(
         "garbage",
         "[OCTETS]",
-        "so many octets come that are no APDU",
+        "this many octets that are no APDU are sent, 64 by default",
         |words| {
             Ok(Fault::Garbage(
                 words.parse_if_any(OCTETS, garbage)?.unwrap_or(64),
             ))
         },
     ),
-    kind("tag", "0-30", "the answer bears this tag", |words| {
-        Ok(Fault::Tag(words.parse("a tag from 0 to 30", |text| {
-            number(text).filter(|tag| *tag <= 30)
-        })?))
-    }),
+    kind(
+        "tag",
+        "0-30",
+        "the answer carries this context tag",
+        |words| {
+            Ok(Fault::Tag(words.parse("a tag from 0 to 30", |text| {
+                number(text).filter(|tag| *tag <= 30)
+            })?))
+        },
+    ),
     kind(
         "length",
         "±OCTETS",
-        "the answer announces so many octets more or fewer than it has",
+        "the answer claims to be this much longer or shorter than it is",
         |words| {
             Ok(Fault::Length(
                 words.parse("a number of octets, such as +5", number)?,
             ))
         },
     ),
-    kind("indefinite", "", "every length is indefinite", |_| {
-        Ok(Fault::IndefiniteLengths)
-    }),
+    kind(
+        "indefinite",
+        "",
+        "every constructed value has the indefinite length",
+        |_| Ok(Fault::IndefiniteLengths),
+    ),
     // Init.
-    kind("version", "1|2", "no higher version is spoken", |words| {
-        words.parse("1 or 2", |text| match text {
-            "1" => Some(Fault::Version1),
-            "2" => Some(Fault::Version2),
-            _ => None,
-        })
-    }),
+    kind(
+        "version",
+        "1|2",
+        "the server speaks no later version",
+        |words| {
+            words.parse("1 or 2", |text| match text {
+                "1" => Some(Fault::Version1),
+                "2" => Some(Fault::Version2),
+                _ => None,
+            })
+        },
+    ),
     kind(
         "options",
         "[NAME…]",
-        "of the options only these are granted",
+        "only these options are granted",
         |words| {
             let mut options = Options::default();
             while let Some(option) = words.parse_if_any("the name of an option", option)? {
@@ -150,7 +168,7 @@ pub const KINDS: &[Kind] = &[
     kind(
         "reject",
         "[CODE [ADDINFO]]",
-        "Init is refused, with a diagnostic",
+        "Init is rejected, with a diagnostic if there is a code",
         |words| match words.is_at_end() {
             true => Ok(Fault::RejectInit(None)),
             false => Ok(Fault::RejectInit(Some(condition(words)?))),
@@ -160,7 +178,7 @@ pub const KINDS: &[Kind] = &[
     kind(
         "reference-id",
         "[TEXT]",
-        "the answer bears this referenceId, or none",
+        "the answer carries this referenceId, or none",
         |words| {
             let id = words.next()?;
             Ok(Fault::ReferenceId(
@@ -171,13 +189,13 @@ pub const KINDS: &[Kind] = &[
     kind(
         "fail",
         "CODE [ADDINFO]",
-        "the service fails with a diagnostic",
+        "the service fails with this Bib-1 diagnostic",
         |words| Ok(Fault::Fails(condition(words)?)),
     ),
     kind(
         "fail-several",
         "CODE ADDINFO…",
-        "the service fails with several diagnostics",
+        "the service fails with several: pairs of code and addinfo",
         |words| {
             let mut several = vec![condition(words)?];
             while !words.is_at_end() {
@@ -189,16 +207,16 @@ pub const KINDS: &[Kind] = &[
     kind(
         "fail-silently",
         "",
-        "the search fails without a word on why",
+        "the search fails without a diagnostic",
         |_| Ok(Fault::FailsSilently),
     ),
     kind(
         "addinfo",
         "v3",
-        "diagnostics bear their addinfo in version 3's type",
+        "diagnostics carry their addinfo in version 3's type",
         |words| words.parse("v3", |text| (text == "v3").then_some(Fault::AddinfoV3)),
     ),
-    kind("count", "HITS", "resultCount says so many hits", |words| {
+    kind("count", "HITS", "resultCount has this value", |words| {
         Ok(Fault::ResultCount(words.parse("a number", number)?))
     }),
     kind("no-piggyback", "", "a Search brings no records", |_| {
@@ -207,38 +225,43 @@ pub const KINDS: &[Kind] = &[
     kind(
         "push",
         "RECORDS",
-        "a Search brings so many records, whether asked for or not",
+        "a Search brings this many records whether or not they were asked for",
         |words| Ok(Fault::PushRecords(words.parse(RECORDS, number)?)),
     ),
     kind(
         "piggyback-fails",
         "CODE [ADDINFO]",
-        "the search works, its records do not",
+        "the search works, but its records are replaced by a diagnostic",
         |words| Ok(Fault::PiggybackFails(condition(words)?)),
     ),
     // Records.
-    kind("status", "STATUS", "presentStatus says this", |words| {
-        Ok(Fault::PresentStatus(words.parse(
-            "success, partial-1 … partial-4, failure or a number",
-            status,
-        )?))
-    }),
+    kind(
+        "status",
+        "STATUS",
+        "presentStatus has this value",
+        |words| {
+            Ok(Fault::PresentStatus(words.parse(
+                "success, partial-1 … partial-4, failure or a number",
+                status,
+            )?))
+        },
+    ),
     kind(
         "returned",
         "RECORDS",
-        "numberOfRecordsReturned says this",
+        "numberOfRecordsReturned has this value",
         |words| Ok(Fault::RecordsReturned(words.parse(RECORDS, number)?)),
     ),
     kind(
         "fewer",
         "RECORDS",
-        "only so many of the records come",
+        "only this many of the records are sent",
         |words| Ok(Fault::FewerRecords(words.parse(RECORDS, number)?)),
     ),
     kind(
         "more",
         "RECORDS",
-        "the first record comes so many times more",
+        "the first record is sent this many times more",
         |words| {
             Ok(Fault::ExtraRecords(words.parse(RECORDS, |text| {
                 number(text).filter(|more| *more <= MAX_MORE)
@@ -248,19 +271,19 @@ pub const KINDS: &[Kind] = &[
     kind(
         "syntax",
         "NAME",
-        "records come in this syntax, whatever is asked for",
+        "records come in this syntax, whatever was asked for",
         |words| Ok(Fault::Syntax(words.parse("a record syntax", rule::syntax)?)),
     ),
     kind(
         "surrogate",
         "CODE [ADDINFO]",
-        "a diagnostic stands in the place of each record",
+        "each record is replaced by a surrogate diagnostic",
         |words| Ok(Fault::Surrogate(condition(words)?)),
     ),
     kind(
         "label",
         "CHARACTER",
-        "the leader of MARC records claims this character set: a, or #",
+        "position 9 of the leader of MARC records: a for UTF-8, # for a blank",
         |words| {
             let label = words.parse("one character", |text| match text.as_bytes() {
                 [b'#'] => Some(b' '),
@@ -273,7 +296,7 @@ pub const KINDS: &[Kind] = &[
     kind(
         "damage",
         Damage::NAMES,
-        "MARC records are damaged",
+        "MARC records are damaged in this way",
         |words| {
             Ok(Fault::DamagedMarc(
                 words.parse(Damage::NAMES, |text| text.parse().ok())?,
@@ -284,37 +307,37 @@ pub const KINDS: &[Kind] = &[
     kind(
         "before",
         unsolicited::NAMES,
-        "another APDU goes before the answer",
+        "another APDU is sent before the answer",
         |words| Ok(Fault::Before(unsolicited::read(words)?)),
     ),
     kind(
         "behind",
         unsolicited::NAMES,
-        "another APDU goes behind the answer",
+        "another APDU is sent after the answer",
         |words| Ok(Fault::Behind(unsolicited::read(words)?)),
     ),
     kind(
         "instead",
         unsolicited::NAMES,
-        "another APDU comes instead of the answer",
+        "another APDU is sent instead of the answer",
         |words| Ok(Fault::Instead(unsolicited::read(words)?)),
     ),
     kind(
         "last",
         unsolicited::NAMES,
-        "the same, and the connection ends",
+        "the same, and the connection is closed",
         |words| Ok(Fault::Last(unsolicited::read(words)?)),
     ),
     kind(
         "close",
         "[REASON [WORDS]]",
-        "Close comes instead of the answer, and the connection ends",
+        "Close is sent instead of the answer, and the connection is closed",
         |words| Ok(Fault::Last(unsolicited::close(words)?)),
     ),
     kind(
         "challenge",
         "TEXT",
-        "credentials are asked for first, with this challenge",
+        "the client is asked for credentials first, with this challenge",
         |words| Ok(Fault::Challenge(Bytes::from(words.need("a challenge")?))),
     ),
 ];
