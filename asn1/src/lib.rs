@@ -9,7 +9,8 @@
 //! - [`query`]: text forms of the query of a search;
 //! - [`record`]: MARC and the other records that an APDU carries;
 //! - [`es`], [`format`](mod@format): extended services, and what else travels in an EXTERNAL;
-//! - [`input`], [`pem`]: files that are read whole, and what one of certificates holds.
+//! - [`input`], [`pem`]: files that are read whole, and what one of certificates holds;
+//! - `file`, behind a feature of that name: how the programs write files.
 //!
 //! Whatever a peer sends is decoded within limits that have a name, or refused with an [`error`] that says
 //! where; nothing here panics on it.
@@ -21,6 +22,8 @@ pub mod codec;
 pub mod concurrency;
 pub mod error;
 pub mod es;
+#[cfg(feature = "file")]
+pub mod file;
 pub mod format;
 #[cfg(test)]
 mod hex;

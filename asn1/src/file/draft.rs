@@ -1,0 +1,147 @@
+//! A file beside the one that it is to replace.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempPath;
+
+use super::{Error, Existing, folder, sync_folder};
+
+/// The most drafts of one file that are kept beside each other.
+const MAX_PARTS: u32 = 100;
+
+/// A file in the making, created new; removed when it is dropped.
+#[derive(Debug)]
+pub struct Draft {
+    file: File,
+    path: TempPath,
+    target: PathBuf,
+}
+
+impl Draft {
+    /// A draft that a person can use when it is not finished: `NAME.part`, or `NAME.part.2` and so on where an earlier
+    /// one is there. `target` is a path without links.
+    ///
+    /// # Errors
+    /// What the system has against a new file in that folder.
+    pub fn visible(target: &Path) -> Result<Self, Error> {
+        let unwritable = Error::unwritable(target);
+        for number in 1..=MAX_PARTS {
+            let mut name = target.file_name().unwrap_or_default().to_owned();
+            name.push(".part");
+            if number > 1 {
+                name.push(format!(".{number}"));
+            }
+            match new(&folder(target).join(name)) {
+                Ok((file, path)) => return Ok(Self::of(file, path, target)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(unwritable(error)),
+            }
+        }
+        let error = io::Error::other(format!("{MAX_PARTS} unfinished drafts of it are there"));
+        Err(unwritable(error))
+    }
+
+    /// A draft that nobody needs unless it is finished: `.NAME.draft`. One that is there was left by a process that was
+    /// killed, since the caller holds the [`Lock`](super::Lock) of the target or of its folder, and is removed.
+    ///
+    /// # Errors
+    /// What the system has against a new file in that folder.
+    pub fn hidden(target: &Path) -> Result<Self, Error> {
+        let unwritable = Error::unwritable(target);
+        let mut name = OsString::from(".");
+        name.push(target.file_name().unwrap_or_default());
+        name.push(".draft");
+        let path = folder(target).join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(unwritable(error)),
+            _ => {}
+        }
+        let (file, path) = new(&path).map_err(unwritable)?;
+        Ok(Self::of(file, path, target))
+    }
+
+    fn of(file: File, path: TempPath, target: &Path) -> Self {
+        let target = target.to_owned();
+        Self { file, path, target }
+    }
+
+    /// The file, to write to.
+    pub fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// The path of the draft.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Puts the draft in the place of the target, which keeps its permissions; `sync` makes sure that it is on the disk
+    /// first. Gives the file, which is the target now.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] where a file was to be left alone; what the system has against it. The draft is kept then, and
+    /// the error says where.
+    pub fn persist(self, existing: Existing, sync: bool) -> Result<File, Error> {
+        let Self { file, path, target } = self;
+        let unwritable = Error::unwritable(&target);
+        let kept = |path: TempPath, error: Error| match path.keep() {
+            Ok(part) => Error::Kept {
+                part,
+                error: Box::new(error),
+            },
+            Err(_) => error,
+        };
+        let prepared = permit(&file, &target).and_then(|()| match sync {
+            true => file.sync_all(),
+            false => Ok(()),
+        });
+        if let Err(error) = prepared {
+            return Err(kept(path, unwritable(error)));
+        }
+        let has_content = target.metadata().is_ok_and(|data| data.len() > 0);
+        let persisted = match existing {
+            Existing::Refuse if has_content || !target.exists() => path.persist_noclobber(&target),
+            _ => path.persist(&target),
+        };
+        if let Err(failed) = persisted {
+            let error = match failed.error.kind() {
+                ErrorKind::AlreadyExists => Error::Exists { path: target },
+                _ => unwritable(failed.error),
+            };
+            return Err(kept(failed.path, error));
+        }
+        if sync {
+            sync_folder(&target).map_err(unwritable)?;
+        }
+        Ok(file)
+    }
+
+    /// Leaves the draft where it is, and says where that is.
+    ///
+    /// # Errors
+    /// It cannot be written to the disk.
+    pub fn keep(self) -> Result<PathBuf, Error> {
+        let unwritable = Error::unwritable(&self.target);
+        let path = self.path.keep();
+        path.map_err(|error| unwritable(error.error))
+    }
+}
+
+/// Creates a file that is not there. A link of that name is not followed.
+fn new(path: &Path) -> io::Result<(File, TempPath)> {
+    let mut options = File::options();
+    let file = options.read(true).write(true).create_new(true).open(path)?;
+    let path = TempPath::try_from_path(path)?;
+    Ok((file, path))
+}
+
+/// Gives a draft the permissions of the file that it replaces.
+fn permit(draft: &File, target: &Path) -> io::Result<()> {
+    match fs::metadata(target) {
+        Ok(data) => draft.set_permissions(data.permissions()),
+        Err(_) => Ok(()),
+    }
+}

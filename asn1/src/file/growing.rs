@@ -1,0 +1,184 @@
+//! A file that is written in place, and continued by a later run.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::place::Place;
+use super::whole::{cut, stream};
+use super::{Error, Existing, Lock, sync_folder};
+
+/// A file that grows. It is created with its first octet.
+#[derive(Debug)]
+pub struct Growing {
+    path: PathBuf,
+    /// `None` for a stream.
+    lock: Option<Lock>,
+    file: Option<File>,
+    /// Whether what the file has goes away with the first octet that is written.
+    is_replaced: bool,
+}
+
+impl Growing {
+    /// A new file. One that is replaced loses what it has when the first octet is written.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], [`Error::Busy`]; a path that cannot be written.
+    pub fn create(path: &Path, existing: Existing) -> Result<Self, Error> {
+        let mut growing = Self::resume(path)?;
+        if growing.len() > 0 {
+            if existing == Existing::Refuse {
+                return Err(Error::Exists {
+                    path: path.to_owned(),
+                });
+            }
+            growing.is_replaced = true;
+        }
+        Ok(growing)
+    }
+
+    /// A file to go on with as it is, if it is there. Where it goes on is said by [`Growing::cut`], else at its end.
+    ///
+    /// # Errors
+    /// [`Error::Busy`]; a path that cannot be written.
+    pub fn resume(path: &Path) -> Result<Self, Error> {
+        let unwritable = Error::unwritable(path);
+        let target = match Place::of(path)? {
+            Place::File(target) => target,
+            Place::Stream(path) => {
+                return Ok(Self {
+                    file: Some(stream(&path)?),
+                    path,
+                    lock: None,
+                    is_replaced: false,
+                });
+            }
+        };
+        let mut lock = Lock::at(target, path)?;
+        let mut file = lock.opened().map_err(&unwritable)?;
+        if let Some(file) = &mut file {
+            file.seek(SeekFrom::End(0)).map_err(unwritable)?;
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            lock: Some(lock),
+            file,
+            is_replaced: false,
+        })
+    }
+
+    /// The octets of the file, those that will be replaced included; 0 where there is none, and for a stream.
+    pub fn len(&self) -> u64 {
+        let file = self.file.as_ref().filter(|_| self.lock.is_some());
+        let data = file.and_then(|file| file.metadata().ok());
+        data.map_or(0, |data| data.len())
+    }
+
+    /// Whether there is nothing in the file, or no file.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether this is a file that exists.
+    pub fn exists(&self) -> bool {
+        self.lock.is_some() && self.file.is_some()
+    }
+
+    /// Whether this is a file, and not a device or pipe.
+    pub fn is_file(&self) -> bool {
+        self.lock.is_some()
+    }
+
+    /// What is in the file, for reading from its beginning.
+    ///
+    /// # Errors
+    /// What the system has against it.
+    pub fn read(&mut self) -> io::Result<Option<&File>> {
+        match self.file.as_mut().filter(|_| self.lock.is_some()) {
+            None => Ok(None),
+            Some(file) => {
+                file.seek(SeekFrom::Start(0))?;
+                Ok(Some(file))
+            }
+        }
+    }
+
+    /// Cuts the file to a length in octets, to be written on from there. A stream stays as it is, and a file that does
+    /// not exist.
+    ///
+    /// # Errors
+    /// What the system has against it.
+    pub fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.is_replaced = false;
+        match self.file.as_mut().filter(|_| self.lock.is_some()) {
+            Some(file) => cut(file, length),
+            None => Ok(()),
+        }
+    }
+
+    /// The file under a second handle, to be synced elsewhere; `None` while there is none, and for a stream.
+    ///
+    /// # Errors
+    /// What the system has against it.
+    pub fn handle(&self) -> io::Result<Option<File>> {
+        let file = self.file.as_ref().filter(|_| self.lock.is_some());
+        file.map(File::try_clone).transpose()
+    }
+
+    /// Makes sure that all of it is on the disk.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn sync(&mut self) -> io::Result<()> {
+        match self.file.as_ref().filter(|_| self.lock.is_some()) {
+            Some(file) => file.sync_data(),
+            None => Ok(()),
+        }
+    }
+
+    /// The path that it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file, which is there from now on.
+    fn file(&mut self) -> io::Result<&mut File> {
+        if std::mem::take(&mut self.is_replaced)
+            && let Some(file) = &mut self.file
+        {
+            cut(file, 0)?;
+        }
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => self.created()?,
+        };
+        Ok(self.file.insert(file))
+    }
+
+    fn created(&self) -> io::Result<File> {
+        let target = self.lock.as_ref().map_or(&*self.path, Lock::target);
+        let mut options = File::options();
+        let file = options.read(true).write(true).create_new(true);
+        let file = file.open(target)?;
+        // Nobody else can have locked it; without locks there is nothing to do.
+        let _ = file.try_lock();
+        sync_folder(target)?;
+        Ok(file)
+    }
+}
+
+impl Write for Growing {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        match octets {
+            [] => Ok(0),
+            octets => self.file()?.write(octets),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.file {
+            Some(file) => file.flush(),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Where a path leads.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Error, folder};
+
+/// The most links on the way to a file, as in Linux.
+const MAX_LINKS: usize = 40;
+
+/// Where a path leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    /// To a file, which need not exist: its path without links.
+    File(PathBuf),
+    /// To something that is written directly: a device, a pipe, a stream of this process.
+    Stream(PathBuf),
+}
+
+impl Place {
+    /// Resolves a path.
+    ///
+    /// # Errors
+    /// A folder; a path whose folder does not exist; too many links.
+    pub(super) fn of(path: &Path) -> Result<Self, Error> {
+        let mut at = path.to_owned();
+        for _ in 0..MAX_LINKS {
+            if is_stream(&at) {
+                return Ok(Self::Stream(path.to_owned()));
+            }
+            match fs::symlink_metadata(&at) {
+                Ok(data) if data.is_symlink() => {
+                    let target = fs::read_link(&at).map_err(Error::unwritable(path))?;
+                    at = folder(&at).join(target);
+                }
+                Ok(data) if data.is_dir() => {
+                    return Err(Error::Folder {
+                        path: path.to_owned(),
+                    });
+                }
+                Ok(data) if !data.is_file() => return Ok(Self::Stream(path.to_owned())),
+                Ok(_) => return Ok(Self::File(in_folder(path, &at)?)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    return Ok(Self::File(in_folder(path, &at)?));
+                }
+                Err(error) => return Err(Error::unwritable(path)(error)),
+            }
+        }
+        let error = io::Error::other("too many levels of symbolic links");
+        Err(Error::unwritable(path)(error))
+    }
+}
+
+/// Whether a path names a stream of this process, whatever that is at the moment: a file that standard output was
+/// redirected to is written on, not replaced.
+fn is_stream(path: &Path) -> bool {
+    let own = ["/dev/stdout", "/dev/stderr"];
+    own.iter().any(|own| path == Path::new(own))
+        || path.starts_with("/dev/fd")
+        || path.starts_with("/proc")
+}
+
+/// A file's path with its folder resolved.
+fn in_folder(asked: &Path, path: &Path) -> Result<PathBuf, Error> {
+    let Some(name) = path.file_name() else {
+        return Err(Error::Folder {
+            path: asked.to_owned(),
+        });
+    };
+    match folder(path).canonicalize() {
+        Ok(folder) if folder.is_dir() => Ok(folder.join(name)),
+        Ok(_) => Err(no_folder(asked, path)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(no_folder(asked, path)),
+        Err(error) => Err(Error::unwritable(asked)(error)),
+    }
+}
+
+fn no_folder(asked: &Path, path: &Path) -> Error {
+    Error::NoFolder {
+        path: asked.to_owned(),
+        folder: folder(path).to_owned(),
+    }
+}
+
+/// Whether two paths lead to one file, which need not exist: by other folders, links, or a second name (hard link).
+pub fn same(one: &Path, other: &Path) -> bool {
+    if one == other {
+        return true;
+    }
+    let data = |path| fs::metadata(path).ok();
+    if let (Some(one), Some(other)) = (data(one), data(other))
+        && let Some(same) = is_same(&one, &other)
+    {
+        return same;
+    }
+    let place = |path| match Place::of(path) {
+        Ok(Place::File(path)) => Some(path),
+        _ => None,
+    };
+    place(one).is_some_and(|one| place(other) == Some(one))
+}
+
+/// Whether two files are one; `None` where the system has no numbers for files.
+pub(super) fn is_same(one: &Metadata, other: &Metadata) -> Option<bool> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        Some(one.dev() == other.dev() && one.ino() == other.ino())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (one, other);
+        None
+    }
+}

@@ -1,0 +1,120 @@
+//! A file that is there when it is complete, and not before.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::place::Place;
+use super::{Draft, Error, Existing, Lock};
+
+/// A file in the making: finished, kept as `NAME.part`, or dropped, which leaves nothing of it.
+#[derive(Debug)]
+pub struct Whole(Way);
+
+#[derive(Debug)]
+enum Way {
+    Draft {
+        draft: Draft,
+        existing: Existing,
+        // Dropped last: the draft is renamed or removed while the file is locked.
+        _lock: Lock,
+    },
+    Stream(File),
+}
+
+impl Whole {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], [`Error::Busy`]; a path that cannot be written.
+    pub fn create(path: &Path, existing: Existing) -> Result<Self, Error> {
+        let target = match Place::of(path)? {
+            Place::Stream(path) => return Ok(Self(Way::Stream(stream(&path)?))),
+            Place::File(target) => target,
+        };
+        let lock = Lock::at(target, path)?;
+        let target = lock.target();
+        let has_content = target.metadata().is_ok_and(|data| data.len() > 0);
+        if existing == Existing::Refuse && has_content {
+            return Err(Error::Exists {
+                path: path.to_owned(),
+            });
+        }
+        let draft = Draft::visible(target).map_err(|error| match error {
+            Error::Unwritable { source, .. } => Error::unwritable(path)(source),
+            other => other,
+        })?;
+        Ok(Self(Way::Draft {
+            draft,
+            existing,
+            _lock: lock,
+        }))
+    }
+
+    /// Cuts what is written to a length in octets, to be written on from there. A stream stays as it is.
+    ///
+    /// # Errors
+    /// What the system has against it.
+    pub fn cut(&mut self, length: u64) -> io::Result<()> {
+        match &mut self.0 {
+            Way::Draft { draft, .. } => cut(draft.file(), length),
+            Way::Stream(_) => Ok(()),
+        }
+    }
+
+    /// Puts it in its place.
+    ///
+    /// # Errors
+    /// What the system has against it; then the draft is kept, and the error says where.
+    pub fn finish(self) -> Result<(), Error> {
+        match self.0 {
+            Way::Draft {
+                draft,
+                existing,
+                _lock,
+            } => draft.persist(existing, true).map(drop),
+            Way::Stream(_) => Ok(()),
+        }
+    }
+
+    /// Leaves what was written as `NAME.part`, and says where that is; `None` for a stream, which has it already.
+    ///
+    /// # Errors
+    /// What the system has against it.
+    pub fn keep(self) -> Result<Option<PathBuf>, Error> {
+        match self.0 {
+            Way::Draft { draft, .. } => draft.keep().map(Some),
+            Way::Stream(_) => Ok(None),
+        }
+    }
+
+    fn file(&mut self) -> &mut File {
+        match &mut self.0 {
+            Way::Draft { draft, .. } => draft.file(),
+            Way::Stream(file) => file,
+        }
+    }
+}
+
+impl Write for Whole {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        self.file().write(octets)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file().flush()
+    }
+}
+
+/// Cuts a file, to be written on from there.
+pub(super) fn cut(file: &mut File, length: u64) -> io::Result<()> {
+    file.set_len(length)?;
+    file.seek(SeekFrom::Start(length))?;
+    Ok(())
+}
+
+/// Opens what is written directly. Standard output may be a file that has something already.
+pub(super) fn stream(path: &Path) -> Result<File, Error> {
+    let file = File::options().append(true).open(path);
+    file.map_err(Error::unwritable(path))
+}
