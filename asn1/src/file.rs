@@ -53,7 +53,7 @@ impl Existing {
 #[non_exhaustive]
 pub enum Error {
     /// It is there, and [`Existing::Refuse`] was asked for.
-    #[error("{} exists already", path.display())]
+    #[error("{} is there already", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
@@ -90,12 +90,11 @@ pub enum Error {
         source: io::Error,
     },
     /// A draft that is complete cannot take the place of the file; it is kept.
-    #[error("{error}; what was written is in {}", part.display())]
+    #[error("{}; what was written is in {}", in_full(error), part.display())]
     Kept {
         /// Where the draft is.
         part: PathBuf,
         /// Why it stays there.
-        #[source]
         error: Box<Error>,
     },
 }
@@ -108,6 +107,14 @@ impl Error {
             path: path.clone(),
             source,
         }
+    }
+}
+
+/// An error with its cause.
+fn in_full(error: &Error) -> String {
+    match error {
+        Error::Unwritable { source, .. } => format!("{error}: {source}"),
+        error => error.to_string(),
     }
 }
 

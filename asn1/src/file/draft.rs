@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempPath;
@@ -73,6 +73,12 @@ impl Draft {
         &mut self.file
     }
 
+    /// Says which file this is a draft of, where that was not known at first; in the same folder.
+    #[must_use]
+    pub fn of_file(self, target: PathBuf) -> Self {
+        Self { target, ..self }
+    }
+
     /// The path of the draft.
     pub fn path(&self) -> &Path {
         &self.path
@@ -127,6 +133,16 @@ impl Draft {
         let unwritable = Error::unwritable(&self.target);
         let path = self.path.keep();
         path.map_err(|error| unwritable(error.error))
+    }
+}
+
+impl Write for Draft {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        self.file.write(octets)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 

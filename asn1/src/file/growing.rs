@@ -26,7 +26,7 @@ impl Growing {
     /// [`Error::Exists`], [`Error::Busy`]; a path that cannot be written.
     pub fn create(path: &Path, existing: Existing) -> Result<Self, Error> {
         let mut growing = Self::resume(path)?;
-        if growing.len() > 0 {
+        if !growing.is_empty() {
             if existing == Existing::Refuse {
                 return Err(Error::Exists {
                     path: path.to_owned(),

@@ -41,7 +41,7 @@ impl Place {
                 }
                 Ok(data) if !data.is_file() => return Ok(Self::Stream(path.to_owned())),
                 Ok(_) => return Ok(Self::File(in_folder(path, &at)?)),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(error) if leads_nowhere(&error) => {
                     return Ok(Self::File(in_folder(path, &at)?));
                 }
                 Err(error) => return Err(Error::unwritable(path)(error)),
@@ -71,9 +71,16 @@ fn in_folder(asked: &Path, path: &Path) -> Result<PathBuf, Error> {
     match folder(path).canonicalize() {
         Ok(folder) if folder.is_dir() => Ok(folder.join(name)),
         Ok(_) => Err(no_folder(asked, path)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(no_folder(asked, path)),
+        Err(error) if leads_nowhere(&error) => Err(no_folder(asked, path)),
         Err(error) => Err(Error::unwritable(asked)(error)),
     }
+}
+
+fn leads_nowhere(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }
 
 fn no_folder(asked: &Path, path: &Path) -> Error {

@@ -13,6 +13,19 @@ pub const MAX_INPUT: usize = 65_536;
 /// What a file may begin with that is none of its text: the byte order mark in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
+/// Why these octets, with which a file begins, are no inputs, one a line: what is binary is not meant to be.
+pub fn refusal(begin: &[u8]) -> Option<&'static str> {
+    let begin = begin.get(..PEEKED).unwrap_or(begin);
+    let has = |octets: &[u8]| begin.iter().any(|octet| octets.contains(octet));
+    if has(b"\x1D\x1E\x1F") {
+        return Some("it holds MARC records, not one input a line; z3950 convert shows them");
+    }
+    has(b"\0").then_some("it is binary, not text with one input a line")
+}
+
+/// How much of a file is looked at to see whether it is text.
+const PEEKED: usize = 4096;
+
 /// An input on its way to a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {
@@ -131,6 +144,11 @@ impl Source {
         if bounded.read_until(b'\n', &mut line)? == 0 {
             return Ok(None);
         }
+        if self.is_new
+            && let Some(words) = refusal(&line)
+        {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, words));
+        }
         if bounded.limit() == 0 && !line.ends_with(b"\n") {
             self.lines.skip_until(b'\n')?;
         }
@@ -148,6 +166,8 @@ pub struct Asks {
     targets: usize,
     /// The one before the next.
     last: Option<Ask>,
+    /// Whether that is to come again.
+    is_back: bool,
 }
 
 impl Asks {
@@ -157,7 +177,13 @@ impl Asks {
             inputs,
             targets: targets.max(1),
             last: None,
+            is_back: false,
         }
+    }
+
+    /// Gives the last ask out again as the next one.
+    pub fn put_back(&mut self) {
+        self.is_back = true;
     }
 
     /// Whether some are still to be read from files, which may take any time.
@@ -170,6 +196,11 @@ impl Iterator for Asks {
     type Item = Result<Ask, InputError>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if std::mem::take(&mut self.is_back)
+            && let Some(last) = &self.last
+        {
+            return Some(Ok(last.clone()));
+        }
         let position = match &mut self.last {
             Some(last) if last.target + 1 < self.targets => {
                 last.target += 1;
@@ -194,6 +225,26 @@ impl Iterator for Asks {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn binary_files_are_no_inputs() {
+        let marc = b"00123nam a2200061 a 4500001000400000\x1Eid1\x1E\x1D";
+        for (begin, words) in [
+            (&marc[..], "MARC records"),
+            (b"\x7FELF\x02\x00\x00", "binary"),
+            (b"isbn:0306406152\n", ""),
+            ("b\u{fc}cher\n\tx\r\n".as_bytes(), ""),
+            (b"\xFF\xFE", ""),
+        ] {
+            let found = refusal(begin).unwrap_or_default();
+            assert_eq!(found.is_empty(), words.is_empty(), "{found}");
+            assert!(found.contains(words), "{found}");
+            let mut inputs = Inputs::default();
+            inputs.add("it", io::Cursor::new(begin));
+            let first = inputs.next().expect("a line");
+            assert_eq!(first.is_err(), !words.is_empty());
+        }
+    }
 
     fn texts(asks: Asks) -> Vec<String> {
         asks.map(|ask| match ask {

@@ -8,23 +8,26 @@
 //! | `sinks` | one file, or a file for each input |
 //! | `report` | a line for each answer, as a table or as JSON |
 //! | `resume` | how far a report goes, and whether it is about these inputs |
+//! | `sync` | what is written reaches the disk |
 //!
 //! Output and report agree at any moment, even after a kill: a line of the report is written when the records it speaks
 //! of are complete in the output, and says how long the output is then. To go on, a torn last line is cut from the
 //! report and the output is cut back to the length in the line before it; what was asked for in between is asked for
-//! again. Both are in the order of the inputs, so the lines of the report tell which inputs are done.
+//! again. After a power cut it may be the report that is ahead: then it is cut back to what the output has. Both are in the order of the inputs, so the lines of the report tell which inputs are done.
 
 mod inputs;
 mod report;
 mod resume;
 mod runner;
 mod sinks;
+mod sync;
 
-pub use self::inputs::{Ask, Asks, InputError, Inputs, MAX_INPUT};
+pub use self::inputs::{Ask, Asks, InputError, Inputs, MAX_INPUT, refusal};
 pub use self::report::{Answer, Entry, Report, ReportForm};
 pub use self::resume::{ResumeError, Resumed, Tally, resume};
 pub use self::runner::{AHEAD, Event, HELD, Piece, Records, Words, Work, run};
-pub use self::sinks::{Cut, FileSink, FolderSink, Sink};
+pub use self::sinks::{Cut, FileSink, FolderSink, OutputFile, Remains};
+pub use self::sync::{Syncer, Written};
 
 #[cfg(test)]
 mod tests;

@@ -13,13 +13,13 @@
 //! What is not known is empty in the table, and null in JSON, where `diagnostic` is an object with the keys `set`,
 //! `code`, `text` and `addinfo`.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use z3950_asn1::file::Growing;
 
 use crate::render::shown;
 use crate::retrieve::OutcomeName;
@@ -111,6 +111,17 @@ impl ReportForm {
         match self {
             Self::Table => COLUMNS.join("\t") + "\n",
             Self::Json => String::new(),
+        }
+    }
+
+    /// Whether a line may begin so.
+    pub(super) fn may_begin(self, begin: &[u8]) -> bool {
+        match self {
+            Self::Table => begin
+                .iter()
+                .take_while(|octet| **octet != b'\t')
+                .all(u8::is_ascii_digit),
+            Self::Json => b"{".starts_with(begin) || begin.starts_with(b"{"),
         }
     }
 
@@ -220,7 +231,7 @@ fn bounded_values(object: &Value) -> Value {
 
 /// A report under way.
 #[derive(Debug)]
-pub struct Report<W = File> {
+pub struct Report<W = Growing> {
     to: W,
     form: ReportForm,
 }
@@ -238,6 +249,11 @@ impl<W: Write> Report<W> {
     pub fn begin(mut to: W, form: ReportForm) -> io::Result<Self> {
         to.write_all(form.header().as_bytes())?;
         Ok(Self { to, form })
+    }
+
+    /// What it is written to.
+    pub fn to(&mut self) -> &mut W {
+        &mut self.to
     }
 
     /// Adds a line.

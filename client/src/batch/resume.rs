@@ -21,6 +21,9 @@ pub struct Resumed {
     pub output_length: u64,
     /// How the answers ended.
     pub tally: Tally,
+    /// The first line that speaks of more than the output has, if there is one, and what it says: what it and those
+    /// after it are about is asked for again.
+    pub ahead: Option<(u64, u64)>,
 }
 
 /// How many answers ended with which exit code.
@@ -81,7 +84,11 @@ pub enum ResumeError {
 }
 
 /// Reads a report, and takes from `asks` what it has answers to. `shown` says which target and which input an ask is, as
-/// the report has them.
+/// the report has them; `is_there`, whether the output has all that a line speaks of: the octets of the ask, whose input
+/// is shown so.
+///
+/// After a power cut the report may be ahead of the output, or end in octets that were never written (NUL): it goes as far
+/// as both agree.
 ///
 /// # Errors
 /// A report of another form, or about other inputs; what cannot be read.
@@ -90,6 +97,7 @@ pub fn resume(
     form: ReportForm,
     asks: &mut Asks,
     shown: impl Fn(&Ask) -> (String, String),
+    is_there: impl Fn(&Ask, &str, u64) -> bool,
 ) -> Result<Resumed, ResumeError> {
     let mut resumed = Resumed::default();
     let mut line = Vec::new();
@@ -102,21 +110,30 @@ pub fn resume(
         let is_header = number == 0 && !header.is_empty();
         number += 1;
         let malformed = || ResumeError::Malformed { line: number };
-        let Some(text) = line.strip_suffix(b"\n") else {
-            // The end, or a line that was being written when the run was broken off. A header that is something else
-            // was never one.
-            let is_torn = length < MAX_LINE && (!is_header || header.as_bytes().starts_with(&line));
+        // Octets that were never written end a report like a line that was being written when the run was broken off. What
+        // stands before them has to be of a report all the same.
+        let (begin, is_unwritten) = match line.iter().position(|octet| *octet == 0) {
+            Some(end) => (line.get(..end).unwrap_or_default(), true),
+            None => (&*line, false),
+        };
+        let text = line.strip_suffix(b"\n");
+        let Some(text) = text.filter(|_| !is_unwritten) else {
+            let is_begun = match is_header {
+                true => header.as_bytes().starts_with(begin),
+                false => form.may_begin(begin),
+            };
+            let is_torn = is_begun && (is_unwritten || length < MAX_LINE);
             return if is_torn {
                 Ok(resumed)
             } else {
                 Err(malformed())
             };
         };
-        resumed.report_length += length;
         if is_header {
             if line != header.as_bytes() {
                 return Err(malformed());
             }
+            resumed.report_length += length;
             continue;
         }
         let text = std::str::from_utf8(text).ok();
@@ -144,6 +161,14 @@ pub fn resume(
                 ),
             });
         }
+        if let Some(ask) = &ask
+            && !is_there(ask, &of_ask.1, kept.length)
+        {
+            asks.put_back();
+            resumed.ahead = Some((number, kept.length));
+            return Ok(resumed);
+        }
+        resumed.report_length += length;
         resumed.answers += 1;
         resumed.output_length = kept.length;
         resumed.tally.add(kept.exit);
@@ -176,6 +201,58 @@ mod tests {
         ("t".to_owned(), ask.to_string())
     }
 
+    fn all(_: &Ask, _: &str, _: u64) -> bool {
+        true
+    }
+
+    #[test]
+    fn audit_a6_a_report_ahead_of_the_output_is_cut_to_what_both_have() {
+        for form in [ReportForm::Table, ReportForm::Json] {
+            let whole = report(form, "a\nb\na\n");
+            for has in 0..=30 {
+                let mut asks = asks("a\nb\na\n");
+                let enough = |_: &Ask, _: &str, length: u64| length <= has;
+                let resumed = resume(&whole[..], form, &mut asks, shown, enough);
+                let resumed = resumed.expect("of these inputs");
+                let answers = has / 10;
+                assert_eq!(
+                    (resumed.answers, resumed.output_length),
+                    (answers, 10 * answers)
+                );
+                let kept = &whole[..usize::try_from(resumed.report_length).expect("small")];
+                let lines = kept.iter().filter(|octet| **octet == b'\n').count() as u64;
+                assert_eq!(lines, answers + u64::from(form == ReportForm::Table));
+                let line = lines + 1;
+                let ahead = (answers < 3).then_some((line, 10 * (answers + 1)));
+                assert_eq!(resumed.ahead, ahead);
+                let next = asks.next().transpose().expect("in memory");
+                assert_eq!(
+                    next.map(|ask| ask.position),
+                    (answers < 3).then_some(answers + 1)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn audit_a6_octets_that_were_never_written_end_a_report() {
+        for form in [ReportForm::Table, ReportForm::Json] {
+            let whole = report(form, "a\nb\na\n");
+            for cut in 0..whole.len() {
+                for end in ["", "\n", "\t\n{}\n"] {
+                    let mut torn = whole.clone();
+                    torn[cut..].fill(0);
+                    torn.extend_from_slice(end.as_bytes());
+                    let mut of_torn = asks("a\nb\na\n");
+                    let found = resume(&torn[..], form, &mut of_torn, shown, all);
+                    let found = found.unwrap_or_else(|error| panic!("{form:?} {cut}: {error}"));
+                    let expected = resume(&whole[..cut], form, &mut asks("a\nb\na\n"), shown, all);
+                    assert_eq!(found, expected.expect("of these inputs"));
+                }
+            }
+        }
+    }
+
     /// A report about the inputs, each of which adds 10 octets to the output.
     fn report(form: ReportForm, inputs: &'static str) -> Vec<u8> {
         let mut written = Vec::new();
@@ -203,7 +280,7 @@ mod tests {
             for cut in 0..=whole.len() {
                 let kept = &whole[..cut];
                 let mut asks = asks("a\nb\na\nc\n");
-                let resumed = resume(kept, form, &mut asks, shown).expect("the same inputs");
+                let resumed = resume(kept, form, &mut asks, shown, all).expect("the same inputs");
                 let lines = kept.split_inclusive(|octet| *octet == b'\n');
                 let complete: Vec<_> = lines.filter(|line| line.ends_with(b"\n")).collect();
                 let header = u64::from(form == ReportForm::Table && !complete.is_empty());
@@ -244,7 +321,13 @@ mod tests {
             ),
         ] {
             let report = report(ReportForm::Table, "a\nb\na\n");
-            let found = resume(&report[..], ReportForm::Table, &mut asks(inputs), shown);
+            let found = resume(
+                &report[..],
+                ReportForm::Table,
+                &mut asks(inputs),
+                shown,
+                all,
+            );
             let found = found.map_or_else(|error| error.to_string(), |_| String::new());
             assert_eq!(found, words, "{inputs:?}");
         }
@@ -258,7 +341,7 @@ mod tests {
             (ReportForm::Json, "[]\n", 1),
             (ReportForm::Json, "\u{fffd}\n", 1),
         ] {
-            let error = resume(text.as_bytes(), form, &mut asks("a\n"), shown);
+            let error = resume(text.as_bytes(), form, &mut asks("a\n"), shown, all);
             let error = error.expect_err(text).to_string();
             assert_eq!(
                 error,
@@ -268,7 +351,7 @@ mod tests {
         for form in [ReportForm::Table, ReportForm::Json] {
             let old = String::from_utf8(report(form, "a\nb\n")).expect("text");
             let old = old.replace("delivered", "Delivered");
-            let error = resume(old.as_bytes(), form, &mut asks("a\nb\n"), shown);
+            let error = resume(old.as_bytes(), form, &mut asks("a\nb\n"), shown, all);
             let line = if form == ReportForm::Table { 2 } else { 1 };
             let words = format!(
                 "line {line}: \"Delivered\" names no outcome; a report of another version cannot be continued"
@@ -276,9 +359,9 @@ mod tests {
             assert_eq!(error.expect_err("another version").to_string(), words);
         }
         let table = report(ReportForm::Table, "a\n");
-        assert!(resume(&table[..], ReportForm::Json, &mut asks("a\n"), shown).is_err());
+        assert!(resume(&table[..], ReportForm::Json, &mut asks("a\n"), shown, all).is_err());
         let endless = io::repeat(b'x').take(10 * MAX_LINE);
         let endless = io::BufReader::new(endless);
-        assert!(resume(endless, ReportForm::Json, &mut asks("a\n"), shown).is_err());
+        assert!(resume(endless, ReportForm::Json, &mut asks("a\n"), shown, all).is_err());
     }
 }

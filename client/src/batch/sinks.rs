@@ -1,10 +1,11 @@
 //! Where the records of a batch go: one file, which is cut back to the last complete answer when a run was broken off,
 //! or a folder with a file for each input.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::fs;
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use z3950_asn1::file::{self, Draft, Existing, Growing, Lock, Whole};
 use z3950_asn1::record::Form;
 
 use super::inputs::Ask;
@@ -15,30 +16,10 @@ const BUFFER: usize = 64 * 1024;
 const MAX_SLUG: usize = 64;
 /// Digits of an input's position in the name of its file, at least.
 const DIGITS: usize = 6;
-/// The file of the folder that is being written.
-const PART: &str = ".z3950-part";
-
-/// A place for records that come one after the other, those of one ask together.
-pub trait Sink {
-    /// Adds a record, in the octets of its form; what belongs between two of them is added here.
-    ///
-    /// # Errors
-    /// What came in the way of writing.
-    fn record(&mut self, octets: &[u8]) -> io::Result<()>;
-
-    /// Completes the records of an ask, whose input may be shown so: from now on they are there, whatever happens to this
-    /// program. Gives the octets of the file that they are in.
-    ///
-    /// # Errors
-    /// What came in the way of writing.
-    fn complete(&mut self, ask: &Ask, input: &str) -> io::Result<u64>;
-
-    /// Ends the run. Records that were not completed are taken out again.
-    ///
-    /// # Errors
-    /// What came in the way of writing.
-    fn finish(&mut self) -> io::Result<()>;
-}
+/// What the lock and the draft of a folder are named after.
+const NAME: &str = "z3950";
+/// What an answer is called that was not complete when a run without a report was broken off.
+const UNFINISHED: &str = "unfinished";
 
 /// What stands around records of a form; nothing for octets as they came.
 #[derive(Debug, Clone, Copy)]
@@ -59,116 +40,207 @@ impl Frame {
     }
 }
 
+/// What a sink writes, and cuts back: a file.
+pub trait Cut: Write {
+    /// Cuts it to this length in octets, to be written on from there. A pipe or device stays as it is.
+    ///
+    /// # Errors
+    /// What the system has against it.
+    fn cut(&mut self, length: u64) -> io::Result<()>;
+}
+
+impl Cut for Growing {
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        Growing::cut(self, length)
+    }
+}
+
+/// A file for the records of all asks.
+#[derive(Debug)]
+pub enum OutputFile {
+    /// One that is there when it is complete.
+    Whole(Whole),
+    /// One that a later run continues.
+    Growing(Growing),
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Whole(file) => file.write(octets),
+            Self::Growing(file) => file.write(octets),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Whole(file) => file.flush(),
+            Self::Growing(file) => file.flush(),
+        }
+    }
+}
+
+impl Cut for OutputFile {
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        match self {
+            Self::Whole(file) => file.cut(length),
+            Self::Growing(file) => Cut::cut(file, length),
+        }
+    }
+}
+
+/// What stays in a file when a run ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remains {
+    /// Complete answers.
+    Answers,
+    /// Complete records, those of an answer that is not complete too.
+    Records,
+}
+
 /// One file for all.
 #[derive(Debug)]
-pub struct FileSink<F = File> {
+pub struct FileSink<F = OutputFile> {
     file: F,
     frame: Frame,
     held: Vec<u8>,
     /// Octets in the file.
     written: u64,
-    /// Octets of it that are complete.
+    /// Octets of it that are complete answers.
     complete: u64,
-}
-
-/// What a sink cuts back: a file.
-pub trait Cut: Write {
-    /// Cuts it to this length in octets, to be written on from there.
-    ///
-    /// # Errors
-    /// What came in the way.
-    fn cut(&mut self, length: u64) -> io::Result<()>;
-}
-
-impl Cut for File {
-    /// A pipe or device stays as it is.
-    fn cut(&mut self, length: u64) -> io::Result<()> {
-        if self.metadata()?.is_file() {
-            self.set_len(length)?;
-            self.seek(SeekFrom::Start(length))?;
-        }
-        Ok(())
-    }
-}
-
-impl FileSink {
-    /// Goes on with the file of that name, which is made if it is not there; see [`FileSink::after`].
-    ///
-    /// # Errors
-    /// A file that is shorter than `length`, which is then not touched; what came in the way of writing.
-    pub fn open(path: &Path, length: u64, form: Option<Form>) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        let file = options
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)?;
-        let found = file.metadata()?.len();
-        if found < length {
-            let words =
-                format!("it has {found} octets, fewer than the {length} that are said to be in it");
-            return Err(io::Error::other(words));
-        }
-        Self::after(file, length, form)
-    }
+    /// Where records end behind those, as far as they may still be needed.
+    ends: Vec<u64>,
+    /// Whether this run has changed the file.
+    is_changed: bool,
 }
 
 impl<F: Cut> FileSink<F> {
-    /// Goes on with a file whose first `length` octets are complete records in a form; the rest is cut off.
-    ///
-    /// # Errors
-    /// What came in the way of writing.
-    pub fn after(mut file: F, length: u64, form: Option<Form>) -> io::Result<Self> {
-        file.cut(length)?;
-        Ok(Self {
+    /// A file that is not touched before its first record.
+    pub fn new(file: F, form: Option<Form>) -> Self {
+        Self {
             file,
             frame: Frame(form),
             held: Vec::new(),
-            written: length,
-            complete: length,
-        })
+            written: 0,
+            complete: 0,
+            ends: Vec::new(),
+            is_changed: false,
+        }
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.write_all(&self.held)?;
-        self.written += octets(&self.held);
-        self.held.clear();
+    /// Goes on with the file: its first `length` octets are complete answers, the rest is cut off.
+    ///
+    /// # Errors
+    /// What the system has against it.
+    pub fn go_on(&mut self, length: u64) -> io::Result<()> {
+        self.file.cut(length)?;
+        self.is_changed = true;
+        self.written = length;
+        self.complete = length;
         Ok(())
     }
-}
 
-fn octets(held: &[u8]) -> u64 {
-    u64::try_from(held.len()).unwrap_or(u64::MAX)
-}
-
-impl<F: Cut> Sink for FileSink<F> {
-    fn record(&mut self, octets: &[u8]) -> io::Result<()> {
+    /// Adds a record, in the octets of its form; what belongs between two of them is added here.
+    ///
+    /// # Errors
+    /// What the system has against writing.
+    pub fn record(&mut self, octets: &[u8]) -> io::Result<()> {
         let is_first = self.written == 0 && self.held.is_empty();
         self.held.extend_from_slice(self.frame.before(is_first));
         self.held.extend_from_slice(octets);
+        self.ends.push(self.written + length(&self.held));
         match self.held.len() < BUFFER {
             true => Ok(()),
             false => self.flush(),
         }
     }
 
-    fn complete(&mut self, _: &Ask, _: &str) -> io::Result<u64> {
+    /// Completes the records of an ask: from now on they are there, whatever happens to this program. Gives the octets of
+    /// the file that they are in.
+    ///
+    /// # Errors
+    /// What the system has against writing.
+    pub fn complete(&mut self) -> io::Result<u64> {
         self.flush()?;
         self.complete = self.written;
+        self.ends.clear();
         Ok(self.complete)
     }
 
-    fn finish(&mut self) -> io::Result<()> {
+    /// Ends the document, without what is not complete. Says whether there is one: a file that got no record stays as it
+    /// was, unless it had been begun.
+    ///
+    /// # Errors
+    /// What the system has against writing.
+    pub fn finish(&mut self, remains: Remains) -> io::Result<bool> {
+        let mut end = self.complete;
+        if remains == Remains::Records {
+            // As far as there is room for it.
+            let _ = self.flush();
+            let ends = self.ends.iter().copied();
+            end = ends.filter(|end| *end <= self.written).max().unwrap_or(end);
+        }
         self.held.clear();
-        self.file.cut(self.complete)?;
-        if self.complete == 0 {
+        self.ends.clear();
+        if end == 0 && !self.is_changed {
+            return Ok(false);
+        }
+        self.file.cut(end)?;
+        self.written = end;
+        if end == 0 {
             self.held.extend_from_slice(self.frame.before(true));
         }
         self.held.extend_from_slice(self.frame.end());
-        self.file.write_all(&self.held)?;
-        self.held.clear();
-        self.written = self.complete;
-        Ok(())
+        self.flush()?;
+        self.written = end;
+        Ok(end > 0)
+    }
+
+    /// The file.
+    pub fn file(&self) -> &F {
+        &self.file
+    }
+
+    /// The file, once the document has been ended.
+    pub fn into_file(self) -> F {
+        self.file
+    }
+
+    /// Writes what is held, and counts what has been written even where not all of it can be.
+    fn flush(&mut self) -> io::Result<()> {
+        let mut begin = 0;
+        let result = loop {
+            match self.held.get(begin..) {
+                None | Some([]) => break Ok(()),
+                Some(rest) => match self.file.write(rest) {
+                    Ok(0) => break Err(ErrorKind::WriteZero.into()),
+                    Ok(count) => begin += count,
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(error) => break Err(error),
+                },
+            }
+        };
+        self.is_changed |= begin > 0;
+        self.written += u64::try_from(begin).unwrap_or(u64::MAX);
+        self.held.drain(..begin);
+        if result.is_ok() {
+            // The others come before it.
+            let last = self.ends.pop();
+            self.ends.clear();
+            self.ends.extend(last);
+        }
+        result
+    }
+}
+
+fn length(held: &[u8]) -> u64 {
+    u64::try_from(held.len()).unwrap_or(u64::MAX)
+}
+
+impl Cut for Draft {
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.file().set_len(length)?;
+        io::Seek::seek(self.file(), io::SeekFrom::Start(length)).map(drop)
     }
 }
 
@@ -177,37 +249,52 @@ impl<F: Cut> Sink for FileSink<F> {
 pub struct FolderSink {
     folder: PathBuf,
     extension: &'static str,
-    frame: Frame,
+    form: Option<Form>,
     targets: usize,
     /// The file under way, once it has a record.
-    part: Option<FileSink>,
+    part: Option<FileSink<Draft>>,
+    /// Files that were completed since they were last asked for.
+    new: Vec<PathBuf>,
+    _lock: Lock,
 }
 
 impl FolderSink {
     /// Writes into a folder, which is made if it is not there, files with that extension.
     ///
     /// # Errors
-    /// The folder cannot be made.
+    /// The folder cannot be made, or another run writes to it; with [`Existing::Refuse`], it has files of another run.
     pub fn new(
         folder: &Path,
         extension: &'static str,
         form: Option<Form>,
         targets: usize,
-    ) -> io::Result<Self> {
-        fs::create_dir_all(folder)?;
+        existing: Existing,
+    ) -> Result<Self, file::Error> {
+        fs::create_dir_all(folder).map_err(file::Error::unwritable(folder))?;
+        let lock = Lock::take(&folder.join(NAME)).map_err(|error| match error {
+            file::Error::Busy { .. } => file::Error::Busy {
+                path: folder.to_owned(),
+            },
+            error => error,
+        })?;
+        if existing == Existing::Refuse
+            && let Some(path) = of_another_run(folder)
+        {
+            return Err(file::Error::Exists { path });
+        }
         Ok(Self {
             folder: folder.to_owned(),
             extension,
-            frame: Frame(form),
+            form,
             targets,
             part: None,
+            new: Vec::new(),
+            _lock: lock,
         })
     }
 
-    fn path(&self, ask: &Ask, input: &str) -> PathBuf {
-        let Ask {
-            position, target, ..
-        } = ask;
+    /// The file for an ask, whose input may be shown so.
+    fn path(&self, position: u64, target: usize, input: &str) -> PathBuf {
         let number = match self.targets {
             0 | 1 => format!("{position:0DIGITS$}"),
             _ => format!("{position:0DIGITS$}.{}", target + 1),
@@ -216,16 +303,84 @@ impl FolderSink {
         self.folder.join(name)
     }
 
-    fn part(&mut self) -> io::Result<&mut FileSink> {
-        let part = match self.part.take() {
-            Some(part) => part,
-            None => {
-                let file = File::create(self.folder.join(PART))?;
-                FileSink::after(file, 0, self.frame.0)?
-            }
-        };
-        Ok(self.part.insert(part))
+    /// Whether the file for an ask is there with all its octets.
+    pub fn has(&self, ask: &Ask, input: &str, length: u64) -> bool {
+        let path = self.path(ask.position, ask.target, input);
+        length == 0 || path.metadata().is_ok_and(|data| data.len() == length)
     }
+
+    /// Adds a record, in the octets of its form.
+    ///
+    /// # Errors
+    /// What the system has against writing.
+    pub fn record(&mut self, octets: &[u8]) -> Result<(), file::Error> {
+        let target = self.folder.join(NAME);
+        let part = match &mut self.part {
+            Some(part) => part,
+            None => self
+                .part
+                .insert(FileSink::new(Draft::hidden(&target)?, self.form)),
+        };
+        part.record(octets)
+            .map_err(file::Error::unwritable(&self.folder))
+    }
+
+    /// Completes the records of an ask, and gives the octets of their file.
+    ///
+    /// # Errors
+    /// What the system has against writing.
+    pub fn complete(&mut self, ask: &Ask, input: &str) -> Result<u64, file::Error> {
+        let path = self.path(ask.position, ask.target, input);
+        let unwritable = file::Error::unwritable(&path);
+        let Some(mut part) = self.part.take() else {
+            // There may be a file of the run that is replaced or gone on with.
+            return match fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => Err(unwritable(error)),
+                _ => Ok(0),
+            };
+        };
+        let complete = part.complete().map_err(&unwritable)?;
+        part.finish(Remains::Answers).map_err(&unwritable)?;
+        let draft = part.into_file().of_file(path.clone());
+        draft.persist(Existing::Replace, false)?;
+        self.new.push(path);
+        Ok(complete + length(Frame(self.form).end()))
+    }
+
+    /// Ends the run. Gives the file with the records of an answer that was not complete, if they are to remain.
+    ///
+    /// # Errors
+    /// What the system has against writing.
+    pub fn finish(&mut self, remains: Remains) -> Result<Option<PathBuf>, file::Error> {
+        let Some(mut part) = self.part.take() else {
+            return Ok(None);
+        };
+        let path = self.folder.join(format!("{UNFINISHED}.{}", self.extension));
+        let unwritable = file::Error::unwritable(&path);
+        if remains == Remains::Answers || !part.finish(remains).map_err(unwritable)? {
+            return Ok(None);
+        }
+        let draft = part.into_file().of_file(path.clone());
+        draft.persist(Existing::Refuse, true)?;
+        Ok(Some(path))
+    }
+
+    /// Files that were completed since this was last called.
+    pub fn take_new(&mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.new)
+    }
+}
+
+/// A file in a folder whose name begins like one that a run gives.
+fn of_another_run(folder: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(folder).ok()?.flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths.into_iter().find(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let rest = name.trim_start_matches(|character: char| character.is_ascii_digit());
+        name.len() - rest.len() >= DIGITS && rest.starts_with(['-', '.'])
+    })
 }
 
 /// What of an input can stand in the name of a file anywhere, with a hyphen in front.
@@ -245,109 +400,5 @@ fn slug(input: &str) -> String {
     slug.trim_end_matches('-').to_owned()
 }
 
-impl Sink for FolderSink {
-    fn record(&mut self, octets: &[u8]) -> io::Result<()> {
-        self.part()?.record(octets)
-    }
-
-    fn complete(&mut self, ask: &Ask, input: &str) -> io::Result<u64> {
-        let path = self.path(ask, input);
-        let Some(mut part) = self.part.take() else {
-            // There may be a file of an earlier run.
-            return match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(0),
-            };
-        };
-        let length = part.complete(ask, input)? + octets(self.frame.end());
-        part.finish()?;
-        fs::rename(self.folder.join(PART), path)?;
-        Ok(length)
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        self.part = None;
-        match fs::remove_file(self.folder.join(PART)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ask(position: u64, target: usize) -> Ask {
-        Ask {
-            position,
-            target,
-            input: [].into(),
-            is_cut: false,
-        }
-    }
-
-    #[test]
-    fn a_file_is_a_whole_document_whenever_a_run_ends() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("all.xml");
-        let form = Some(Form::MarcXml);
-        let (begin, end) = (Form::MarcXml.begin(), Form::MarcXml.end());
-        let mut length = 0;
-        // Each run completes its first record and breaks off in its second.
-        for (first, second, expected) in [("<a/>", "<b/>", "<a/>"), ("<c/>", "<d/>", "<a/><c/>")] {
-            let mut sink = FileSink::open(&path, length, form).expect("opens");
-            sink.record(first.as_bytes()).expect("written");
-            length = sink.complete(&ask(1, 0), "a").expect("written");
-            sink.record(&second.repeat(BUFFER).into_bytes())
-                .expect("written");
-            sink.finish().expect("written");
-            let found = fs::read_to_string(&path).expect("read");
-            assert_eq!(found, format!("{begin}{expected}{end}"));
-            assert_eq!(octets(found.as_bytes()), length + octets(end.as_bytes()));
-        }
-        let error = FileSink::open(&path, 1 << 20, form).expect_err("too short");
-        assert!(error.to_string().contains("fewer than"), "{error}");
-        let mut sink = FileSink::open(&path, 0, form).expect("opens");
-        sink.finish().expect("written");
-        assert_eq!(
-            fs::read_to_string(&path).expect("read"),
-            format!("{begin}{end}")
-        );
-    }
-
-    #[test]
-    fn a_folder_has_a_file_for_each_ask_with_records() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let folder = folder.path().join("records");
-        let names = || {
-            let entries = fs::read_dir(&folder).expect("a folder").flatten();
-            let mut names: Vec<_> = entries
-                .map(|entry| entry.file_name().to_string_lossy().into_owned())
-                .collect();
-            names.sort();
-            names
-        };
-        let mut sink = FolderSink::new(&folder, "xml", Some(Form::MarcXml), 2).expect("made");
-        sink.record(b"<a/>").expect("written");
-        let length = sink
-            .complete(&ask(7, 0), "isbn:0-306/..\u{e9}")
-            .expect("written");
-        assert_eq!(sink.complete(&ask(7, 1), "none").expect("written"), 0);
-        sink.record(b"<b/>").expect("written");
-        sink.complete(&ask(8, 1), &"x".repeat(500))
-            .expect("written");
-        sink.record(b"<c/>").expect("written");
-        sink.finish().expect("written");
-        let long = format!("000008.2-{}.xml", "x".repeat(MAX_SLUG - 1));
-        assert_eq!(names(), ["000007.1-isbn-0-306.xml", &long]);
-        let whole = fs::read(folder.join("000007.1-isbn-0-306.xml")).expect("read");
-        assert_eq!(octets(&whole), length);
-        // Another run that finds nothing leaves nothing of it.
-        let mut again = FolderSink::new(&folder, "xml", Some(Form::MarcXml), 2).expect("made");
-        again
-            .complete(&ask(7, 0), "isbn:0-306/..\u{e9}")
-            .expect("written");
-        assert_eq!(names(), [long]);
-    }
-}
+mod tests;

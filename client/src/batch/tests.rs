@@ -87,15 +87,16 @@ fn go_on(disk: &Disk, form: Option<Form>, report_form: ReportForm) {
     let [_, report] = disk.after(disk.len());
     let mut asks = asks();
     let shown = |ask: &Ask| (String::new(), ask.to_string());
-    let resumed = resume(&report[..], report_form, &mut asks, shown).expect("of these inputs");
+    let resumed = resume(&report[..], report_form, &mut asks, shown, |_, _, _| true)
+        .expect("of these inputs");
     let mut file = disk.file(REPORT);
     file.cut(resumed.report_length).expect("in memory");
     let mut report = match resumed.report_length {
         0 => Report::begin(file, report_form).expect("in memory"),
         _ => Report::after(file, report_form),
     };
-    let mut sink =
-        FileSink::after(disk.file(OUTPUT), resumed.output_length, form).expect("in memory");
+    let mut sink = FileSink::new(disk.file(OUTPUT), form);
+    sink.go_on(resumed.output_length).expect("in memory");
     for ask in asks {
         let ask = ask.expect("in memory");
         if ask.to_string() != "none" {
@@ -110,11 +111,11 @@ fn go_on(disk: &Disk, form: Option<Form>, report_form: ReportForm) {
             input: ask.to_string(),
             answer: Answer::default(),
             took: Duration::ZERO,
-            length: sink.complete(&ask, "").expect("in memory"),
+            length: sink.complete().expect("in memory"),
         };
         report.write(&entry).expect("in memory");
     }
-    sink.finish().expect("in memory");
+    sink.finish(Remains::Answers).expect("in memory");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use z3950_asn1::charset::{Options, to_charset, to_utf8};
+use z3950_asn1::file::same;
 use z3950_asn1::record::stream::{Found, InputForm, RecordReader};
 use z3950_asn1::record::{Form, MarcRecord};
 
@@ -46,20 +47,39 @@ pub(super) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
         whole: 0,
         faulty: 0,
     };
-    let mut result = Ok(());
+    let mut result = match arguments.files.as_slice() {
+        // What cannot be read is told before anything is begun.
+        [first, ..] if !arguments.check => Source::open(first).and_then(|_| run.sink.begin()),
+        _ => Ok(()),
+    };
     for path in &arguments.files {
-        result = run.file(path);
         if result.is_err() || run.is_done() {
             break;
         }
+        result = run.file(path);
     }
     run.progress.clear();
-    // What was converted before a file could not be read is a whole document all the same.
-    if !arguments.check && !matches!(result, Err(Failure::BrokenPipe | Failure::Write(_))) {
-        run.sink.finish(run.output)?;
+    let Run {
+        mut sink,
+        output,
+        faulty,
+        ..
+    } = run;
+    if result.is_ok() && !arguments.check {
+        result = sink.finish(output);
+    }
+    match &result {
+        Ok(()) | Err(Failure::BrokenPipe | Failure::Write(_)) => {}
+        // What was converted before a file could not be read is a whole document all the same.
+        Err(_) => {
+            if let Some(part) = sink.keep(output)? {
+                let words = format!("broken off; what was written is in {}", part.display());
+                output.note(&words);
+            }
+        }
     }
     result?;
-    Ok(match run.faulty {
+    Ok(match faulty {
         0 => Exit::Delivered,
         _ => Exit::FaultsFound,
     })
@@ -67,11 +87,8 @@ pub(super) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
 
 /// Whether a file that is read is the one that would be written.
 fn is_output(path: &Path, arguments: &Convert) -> bool {
-    let same = |output: &Path| {
-        path.canonicalize()
-            .is_ok_and(|path| output.canonicalize().is_ok_and(|output| path == output))
-    };
-    arguments.output.as_deref().is_some_and(same)
+    let output = arguments.output.as_deref();
+    output.is_some_and(|output| same(path, output))
 }
 
 struct Run<'a> {

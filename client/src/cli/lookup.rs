@@ -42,6 +42,7 @@ pub(super) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
             options: options(arguments, &place),
             place,
             reach: reach.clone(),
+            is_written: arguments.batch.file().is_some(),
             writing,
         },
     };
@@ -69,6 +70,8 @@ struct Desk {
     reach: Reach,
     place: Place,
     options: LookupOptions,
+    /// Whether records go to a file, where one does not see how many they are.
+    is_written: bool,
     writing: Writing,
 }
 
@@ -206,6 +209,13 @@ impl Desk {
             let (piece, one) = self.record(identifier, envelope, position, slot);
             records.send(piece).await;
             answer = graver(answer, one);
+        }
+        let count = self.options.count;
+        if self.is_written && count < hits {
+            let words = format!("{count} of {hits} written (--count {count})");
+            let said = format!("{}: {identifier}: {words}", self.place);
+            records.send(Words::Warning(said)).await;
+            answer.message = Some(words);
         }
         answer
     }

@@ -2,13 +2,16 @@
 //! ends the program quietly.
 
 use std::io::{self, IsTerminal, StdoutLock, Write};
+use std::path::Path;
 
 use clap::ColorChoice;
 
 use super::exit::Exit;
+use super::report::chain;
 use crate::render::{Document, Format, Rendered, as_message, escape_controls};
 use z3950_asn1::apdu::External;
 use z3950_asn1::charset::{Charset, Unencodable};
+use z3950_asn1::file;
 
 /// The two streams of the program.
 pub(crate) struct Output {
@@ -34,6 +37,9 @@ pub(crate) enum Failure {
     /// Options that do not go together, or cannot be followed.
     #[error("{0}")]
     Usage(String),
+    /// A file cannot be written to its end.
+    #[error("{0}")]
+    Unwritten(String),
     /// The program's own machinery, such as its threads.
     #[error("cannot {what}: {error}")]
     Machine { what: &'static str, error: String },
@@ -47,11 +53,32 @@ impl Failure {
         }
     }
 
+    /// A file that cannot be written; found out before anything was done for it. `hint` says what to do about one that is
+    /// there already.
+    pub(crate) fn unopened(error: &file::Error, hint: &str) -> Self {
+        Self::Usage(match error {
+            file::Error::Exists { .. } => format!("{error}: {hint}"),
+            error => chain(error),
+        })
+    }
+
+    /// A file that cannot be written any further.
+    pub(crate) fn unwritten(path: &Path, error: &io::Error) -> Self {
+        Self::Unwritten(format!("cannot write {}: {error}", path.display()))
+    }
+
     pub(crate) fn machine(what: &'static str, error: &impl ToString) -> Self {
         Self::Machine {
             what,
             error: error.to_string(),
         }
+    }
+}
+
+impl From<file::Error> for Failure {
+    /// One that came up while a file was written.
+    fn from(error: file::Error) -> Self {
+        Self::Unwritten(chain(&error))
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use etcetera::base_strategy::{BaseStrategy, Xdg};
+use z3950_asn1::file::{Draft, Existing, Lock};
 
 use super::exit::Exit;
 use super::output::{Failure, Output};
@@ -114,26 +115,13 @@ fn tell(command: &mut Command, output: &Output) {
 
 /// Writes a file whole or not at all.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let write = || {
-        let directory = path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(directory)?;
-        let mut file = tempfile::NamedTempFile::new_in(directory)?;
-        file.write_all(text.as_bytes())?;
-        readable_by_all(file.as_file())?;
-        file.persist(path)?;
-        Ok(())
-    };
-    write().map_err(|error: std::io::Error| Failure::machine("write the desktop's files", &error))
-}
-
-#[cfg(unix)]
-fn readable_by_all(file: &fs::File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn readable_by_all(_: &fs::File) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(|error| Failure::unwritten(folder, &error))?;
+    let lock = Lock::take(path)?;
+    let mut draft = Draft::hidden(lock.target())?;
+    let written = draft.write_all(text.as_bytes());
+    written.map_err(|error| Failure::unwritten(path, &error))?;
+    draft.persist(Existing::Replace, true)?;
     Ok(())
 }
 

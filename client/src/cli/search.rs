@@ -16,7 +16,7 @@ use super::facets;
 use super::output::{Failure, Output};
 use super::query::Reader;
 use super::target::{Place, Reach, Unanswered};
-use crate::batch::{Answer, Ask, Piece, Records, Words, Work};
+use crate::batch::{Answer, Ask, HELD, Piece, Records, Words, Work};
 use crate::client::Lease;
 use crate::error::{Error, Phase};
 use crate::profile::Attributes;
@@ -29,6 +29,9 @@ use crate::target::redacted;
 
 /// How many records to ask for at once where the profile does not say.
 const CHUNK: u64 = 20;
+
+/// How many records to show where nothing says how many.
+const SHOWN: u64 = 10;
 
 pub(super) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit, Failure> {
     let keys: Result<Vec<_>, _> = arguments.sort.iter().map(|text| sort_key(text)).collect();
@@ -84,7 +87,8 @@ pub(super) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
             keys,
             facets: arguments.facets.clone(),
             start: arguments.start,
-            count: arguments.count,
+            count: count(arguments),
+            is_written: arguments.batch.file().is_some(),
             names_queries: has_files,
             writing,
         },
@@ -119,6 +123,14 @@ fn hint(reach: &Reach, words: &[OsString], index: usize) -> Option<String> {
     ))
 }
 
+/// How many records are wanted of each target.
+fn count(arguments: &Search) -> u64 {
+    arguments.count.unwrap_or(match arguments.batch.file() {
+        Some(_) => u64::MAX,
+        None => SHOWN,
+    })
+}
+
 /// A target, and how to search there.
 struct Spot {
     place: Place,
@@ -138,7 +150,7 @@ impl Spot {
             options: ResultSetOptions {
                 present,
                 alternatives: place.alternatives(arguments.asked.syntax),
-                chunk_size: chunk.clamp(1, arguments.count.max(1)),
+                chunk_size: chunk.clamp(1, count(arguments).max(1)),
                 ..ResultSetOptions::default()
             },
             place,
@@ -155,6 +167,8 @@ struct Searcher {
     facets: facets::Arguments,
     start: u64,
     count: u64,
+    /// Whether records go to a file, where one does not see how many they are.
+    is_written: bool,
     /// Whether words name the query: there may be several.
     names_queries: bool,
     writing: Writing,
@@ -185,21 +199,37 @@ impl Work for Searcher {
         let envelope = Envelope::of(&spot.place, &facets::KEYS)
             .with("query", query.to_string())
             .requested(spot.search.record_syntax);
-        records.ready_for(self.count).await;
-        let shown = self.found(spot, &query, envelope.clone(), &subject, records);
-        match shown.await {
-            Ok(answer) => answer,
-            Err(failure) => {
-                let (piece, answer) = self.writing.failed(envelope, &failure, &subject);
-                records.send(piece).await;
-                answer
+        let mut announced = HELD;
+        loop {
+            let envelope = envelope.clone();
+            let shown = self.found(spot, &query, envelope.clone(), &subject, records, announced);
+            match shown.await {
+                Ok(Shown::Answer(answer)) => return *answer,
+                // Another ask may wait for the session, so it is given back, and the search made again.
+                Ok(Shown::TooMany(hits)) => {
+                    records.ready_for(hits).await;
+                    announced = u64::MAX;
+                }
+                Err(failure) => {
+                    let (piece, answer) = self.writing.failed(envelope, &failure, &subject);
+                    records.send(piece).await;
+                    return answer;
+                }
             }
         }
     }
 }
 
+/// What a search came to.
+enum Shown {
+    /// The answer, whose records have been sent.
+    Answer(Box<Answer>),
+    /// This many records are to be sent, more than were announced; none has been.
+    TooMany(u64),
+}
+
 impl Searcher {
-    /// Searches and shows what is found.
+    /// Searches and shows what is found, unless more records are to be sent than that.
     async fn found(
         &self,
         spot: &Spot,
@@ -207,11 +237,16 @@ impl Searcher {
         envelope: Envelope,
         subject: &str,
         records: &Records,
-    ) -> Result<Answer, Unanswered> {
+        announced: u64,
+    ) -> Result<Shown, Unanswered> {
         let adapted = spot.place.adapted(query)?;
         let mut lease = self.reach.lease(&spot.place).await?;
         let mut set = self.search(&mut lease, spot, adapted).await?;
         let hits = set.found().count();
+        let wanted = self.wanted(hits);
+        if wanted > announced {
+            return Ok(Shown::TooMany(wanted));
+        }
         let envelope = envelope.with("hits", hits);
         let way = (self.writing.json, self.count == 0);
         let pqf = query.to_string();
@@ -232,13 +267,18 @@ impl Searcher {
                 )
             }
             _ => {
-                return Ok(self
-                    .records(spot, envelope, &mut set, subject, records)
-                    .await);
+                let shown = self.records(spot, envelope, &mut set, subject, records);
+                return Ok(Shown::Answer(shown.await.into()));
             }
         };
         records.send(piece).await;
-        Ok(answer)
+        Ok(Shown::Answer(answer.into()))
+    }
+
+    /// How many of the records that match are to be sent.
+    fn wanted(&self, hits: Option<u64>) -> u64 {
+        let hits = hits.unwrap_or(u64::MAX);
+        hits.saturating_sub(self.start - 1).min(self.count)
     }
 
     /// Searches and sorts.
@@ -294,6 +334,7 @@ impl Searcher {
             .clone()
             .with("outcome", OutcomeName::Delivered)
             .answer(Exit::Delivered);
+        let wanted = self.wanted(hits);
         let count = usize::try_from(self.count).unwrap_or(usize::MAX);
         let mut slots = set.stream(self.start).take(count);
         let mut position = self.start;
@@ -331,6 +372,16 @@ impl Searcher {
             let words = format!("{subject}: no records in {asked:?}; asked for them in {had}");
             records.send(Words::Note(words)).await;
         }
+        if self.is_written
+            && let Some(hits) = hits
+            && wanted < hits
+            && answer.exit == Exit::Delivered as u8
+        {
+            let words = self.part_of(hits, wanted);
+            let said = format!("{subject}: {words}");
+            records.send(Words::Warning(said)).await;
+            answer.message = Some(words);
+        }
         answer
     }
 
@@ -343,6 +394,18 @@ impl Searcher {
             words,
             subject,
         )
+    }
+
+    /// `10 of 17 written (--count 10)`
+    fn part_of(&self, hits: u64, wanted: u64) -> String {
+        let mut options = Vec::new();
+        if self.start > 1 {
+            options.push(format!("--start {}", self.start));
+        }
+        if self.count < hits.saturating_sub(self.start - 1) {
+            options.push(format!("--count {}", self.count));
+        }
+        format!("{wanted} of {hits} written ({})", options.join(", "))
     }
 
     /// How many records match, where nothing else is wanted.

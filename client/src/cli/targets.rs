@@ -1,11 +1,11 @@
 //! `z3950 targets`: the servers known by name, and a user's own file of them.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use tempfile::NamedTempFile;
+use z3950_asn1::file::{Draft, Existing, Lock};
 
 use super::args::{Add, Check, Known, Show, Targets};
 use super::envelope::{Envelope, VERSION};
@@ -155,6 +155,10 @@ fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Failure> {
     let credentials = connection::credentials(&arguments.identity)?;
     let section = section(arguments, &target, credentials.as_ref())?;
     let mut text = String::new();
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(|error| Failure::unwritten(folder, &error))?;
+    // From reading to writing: another run may add a target at the same time.
+    let lock = Lock::take(&path).map_err(|error| Failure::unopened(&error, ""))?;
     if path.exists() {
         let known = Profiles::default().with_file(&path);
         let known = known.map_err(|error| connection::usage(&error))?;
@@ -170,7 +174,7 @@ fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Failure> {
         text.push('\n');
     }
     text.push_str(&section);
-    replace(&path, text.trim_start())?;
+    replace(&lock, text.trim_start())?;
     output.note(&format!("{} is now in {}", arguments.name, path.display()));
     Ok(Exit::Delivered)
 }
@@ -259,28 +263,29 @@ fn identity(credentials: &Credentials) -> toml::Table {
         .collect()
 }
 
-/// Puts a file of targets in the place of another, once it has been read without a fault.
-fn replace(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::machine(
-            "write the file of targets",
-            &format!("{}: {error}", path.display()),
-        )
-    };
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    fs::create_dir_all(folder).map_err(failed)?;
-    let mut file = NamedTempFile::new_in(folder).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
+/// Puts a file of targets in the place of the locked one, once it has been read without a fault.
+fn replace(lock: &Lock, text: &str) -> Result<(), Failure> {
+    let mut draft = Draft::hidden(lock.target())?;
+    let prepared = private(draft.file()).and_then(|()| draft.write_all(text.as_bytes()));
+    prepared.map_err(|error| Failure::unwritten(lock.target(), &error))?;
     Profiles::default()
-        .with_file(file.path())
+        .with_file(draft.path())
         .map_err(|error| match error {
             ProfileError::Malformed { error, .. } => Failure::Usage(error),
             other => connection::usage(&other),
         })?;
-    file.persist(path).map_err(|error| failed(error.error))?;
+    draft.persist(Existing::Replace, true)?;
+    Ok(())
+}
+
+/// Lets nobody else read a new file: it says who one is at which server.
+fn private(file: &fs::File) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+    }
+    let _ = file;
     Ok(())
 }
 

@@ -12,6 +12,8 @@ pub(crate) use json::syntax;
 pub(crate) use terminal::as_message;
 pub use terminal::{escape_controls, shown};
 
+use std::path::Path;
+
 use z3950_asn1::apdu::External;
 use z3950_asn1::charset::Charset;
 use z3950_asn1::record::{Form, RetrievedRecord};
@@ -41,6 +43,32 @@ pub enum Format {
 }
 
 impl Format {
+    /// The format that a file is written in: the one asked for, unless that is the default one; then the one that the name
+    /// of the file ends in.
+    ///
+    /// # Errors
+    /// Words about a name that says none.
+    pub fn for_file(path: &Path, asked: Self) -> Result<Self, String> {
+        if asked != Self::default() {
+            return Ok(asked);
+        }
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        let extension = extension.map(str::to_ascii_lowercase);
+        Ok(match extension.as_deref() {
+            Some("mrc" | "marc") => Self::Marc,
+            Some("xml") => Self::Marcxml,
+            Some("json" | "jsonl") => Self::Json,
+            Some("mrk") => Self::Mrk,
+            Some("txt") => Self::Text,
+            _ => {
+                return Err(format!(
+                    "{}: its name says no form; let it end in .mrc, .xml, .jsonl, .mrk or .txt",
+                    path.display()
+                ));
+            }
+        })
+    }
+
     /// The formats by the names `--format` takes.
     pub const NAMES: [(&str, Self); 9] = [
         ("text", Self::Text),

@@ -11,6 +11,7 @@ mod makeurl;
 mod opening;
 mod query;
 mod questions;
+mod save;
 mod script;
 mod search;
 mod sessions;

@@ -1,7 +1,5 @@
 //! The commands that change settings. A setting that is named without a value is shown.
 
-use std::fs::File;
-
 use z3950_asn1::apdu::{DatabaseName, Options, ReferenceId, Schema};
 use z3950_asn1::oid::Oid;
 use z3950_asn1::query::ccl::Bib;
@@ -13,6 +11,7 @@ use super::command::{Answer, Stop, words};
 use super::query::QueryType;
 use super::settings::{Reconnects, on_off};
 use super::state::State;
+use super::tape::appended;
 use crate::cli::Exit;
 use crate::cli::output::Output;
 use crate::plan::record_syntax_by_name;
@@ -270,16 +269,11 @@ impl State {
     }
 
     pub(super) fn set_marcdump(&mut self, path: &str, _: &mut Output) -> Answer {
-        self.settings.marc_dump = match path {
-            "" => None,
-            path => {
-                let file = File::options().append(true).create(true).open(path);
-                Some((
-                    path.to_owned(),
-                    file.map_err(|error| Stop::file(path, &error))?,
-                ))
-            }
-        };
+        // The one before is given up first: it may be the same.
+        self.settings.marc_dump = None;
+        if !path.is_empty() {
+            self.settings.marc_dump = Some((path.to_owned(), appended(path)?));
+        }
         Ok(Exit::Delivered)
     }
 

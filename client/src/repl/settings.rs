@@ -1,7 +1,6 @@
 //! What stays as it is until it is changed: the settings of the prompt, and how they are shown.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 
 use z3950_asn1::apdu::{
     IdAuthentication, InfoCategory, Information, Options, OtherInformation, OtherInformationUnit,
@@ -9,6 +8,7 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::charset::Charset;
 use z3950_asn1::error::EncodeError;
+use z3950_asn1::file::Growing;
 use z3950_asn1::format::charset_negotiation::OriginProposal;
 use z3950_asn1::format::facets::FacetList;
 use z3950_asn1::oid::Oid;
@@ -103,7 +103,7 @@ pub(super) struct Settings {
     /// What is written is in this character set.
     pub(super) display_charset: Option<Charset>,
     pub(super) package_name: Option<InternationalString>,
-    pub(super) marc_dump: Option<(String, File)>,
+    pub(super) marc_dump: Option<(String, Growing)>,
 }
 
 impl Default for Settings {

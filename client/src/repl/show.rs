@@ -1,8 +1,6 @@
-//! `show`, `save`: the records of a result set (Z39.50-2003 §3.2.3), fetched a few at a time.
+//! `show`: the records of a result set (Z39.50-2003 §3.2.3), fetched a few at a time.
 
-use std::fs::File;
 use std::io::Write;
-use std::path::Path;
 
 use z3950_asn1::apdu::{CompSpec, External, Specification};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -18,7 +16,7 @@ use crate::cli::Exit;
 use crate::cli::output::{Failure, Output};
 use crate::error::{Diagnostics, Error};
 use crate::profile::Profile;
-use crate::render::{Document, Format};
+use crate::render::Document;
 use crate::service::present::PresentOptions;
 use crate::service::records::ResultRecord;
 use crate::session::Session;
@@ -78,7 +76,7 @@ impl State {
     }
 
     /// `all`, `N[+M[+SET]]`, or nothing for the next record.
-    fn span(&self, text: &str) -> Result<Span, Stop> {
+    pub(super) fn span(&self, text: &str) -> Result<Span, Stop> {
         match text {
             "" => {
                 let set = self.result_set()?;
@@ -184,7 +182,7 @@ impl State {
     }
 
     /// How many records to ask for at once.
-    fn chunk(&self) -> u64 {
+    pub(super) fn chunk(&self) -> u64 {
         let known = self.profile().and_then(|profile| profile.chunk);
         known.map_or(CHUNK, u64::from).max(1)
     }
@@ -236,58 +234,6 @@ impl State {
             set.next = position.saturating_add(1);
         }
     }
-
-    pub(super) async fn save(&mut self, text: &str, output: &mut Output) -> Answer {
-        let (path, rest) = match text.split_once(char::is_whitespace) {
-            Some((path, rest)) => (path, rest.trim()),
-            None if text.is_empty() => return Err(Stop::Usage),
-            None => (text, "all"),
-        };
-        let session = self.session()?;
-        let span = self.span(rest)?;
-        let options = self.present_options(&span)?;
-        let format = format_of(path).unwrap_or(self.settings.output);
-        let mut document = Document::new(format, self.record_charset());
-        let mut file = File::create(path).map_err(|error| Stop::file(path, &error))?;
-        let mut put = |octets: &[u8]| {
-            file.write_all(octets)
-                .map_err(|error| Stop::file(path, &error))
-        };
-        let mut exit = Exit::Delivered;
-        let (mut position, mut saved) = (span.start, 0_u64);
-        let end = span.start.saturating_add(span.count);
-        let mut chunk = self.chunk();
-        while position < end {
-            let records = fetch(&session, position, end - position, &mut chunk, &options).await?;
-            if records.is_empty() {
-                break;
-            }
-            for record in records {
-                let reason = match record {
-                    ResultRecord::Record { external, .. } => {
-                        let rendered = document.record(&external);
-                        put(&rendered.octets)?;
-                        rendered.failure
-                    }
-                    ResultRecord::Diagnostic { diagnostic, .. } => {
-                        Some(Diagnostics(vec![diagnostic]).to_string())
-                    }
-                };
-                match reason {
-                    None => saved += 1,
-                    Some(reason) => {
-                        output.error(&format!("record {position}: {reason}"));
-                        exit = exit.and(Exit::Refused);
-                    }
-                }
-                position = position.saturating_add(1);
-            }
-        }
-        put(document.end().as_bytes())?;
-        let word = if saved == 1 { "record" } else { "records" };
-        output.note(&format!("{saved} {word} in {path}"));
-        Ok(exit)
-    }
 }
 
 /// Some records from a position on, as many as `chunk` says; at least one, unless nobody knows how many there are and they
@@ -337,19 +283,6 @@ pub(super) fn span(text: &str) -> Option<Span> {
         start: number(parts.next()?)?,
         count: parts.next().map_or(Some(1), number)?,
         set: parts.next().map(str::to_owned),
-    })
-}
-
-/// The format that the end of a file's name says.
-fn format_of(path: &str) -> Option<Format> {
-    let extension = Path::new(path).extension()?.to_str()?;
-    Some(match extension.to_ascii_lowercase().as_str() {
-        "mrc" | "marc" => Format::Marc,
-        "xml" => Format::Marcxml,
-        "json" | "jsonl" => Format::Json,
-        "mrk" => Format::Mrk,
-        "txt" => Format::Text,
-        _ => return None,
     })
 }
 

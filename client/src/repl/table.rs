@@ -196,8 +196,8 @@ pub(super) const OURS: &[Entry] = &[
         Words(&["full"]), State::last),
     here("sessions", "", "list the sessions that are open", &[], Nothing, State::list_sessions),
     here("use", "NUMBER", "work with another session", &["use 2"], Nothing, State::use_session),
-    there("save", "FILE [all|N[+M[+SET]]]", "write records to a file, in the form that the end of its name says: mrc xml jsonl mrk txt",
-        &["save war.mrc all", "save first.xml 1"], Files, |state, text, output| Box::pin(state.save(text, output))),
+    there("save", "[--force] FILE [all|N[+M[+SET]]]", "write records to a file, in the form that its name ends in: mrc xml jsonl mrk txt; --force replaces one that is there",
+        &["save war.mrc all", "save first.xml 1", "save --force war.mrc"], Files, |state, text, output| Box::pin(state.save(text, output))),
     there("makeurl", "[N]", "the z39.50r URL of record N, by its control number", &["makeurl 3"],
         Nothing, |state, text, output| Box::pin(state.make_url(text, output))),
 ];

@@ -2,8 +2,8 @@
 //! octets between session and socket. Secrets are left out wherever they are written.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{self, Write};
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -12,11 +12,12 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use z3950_asn1::apdu::{Apdu, Query};
 use z3950_asn1::codec::{self, dump, frame::Scanner};
+use z3950_asn1::file::Growing;
 
 use super::command::{Answer, Stop};
 use super::state::State;
 use crate::cli::Exit;
-use crate::cli::output::Output;
+use crate::cli::output::{Failure, Output};
 use crate::error::{Cause, Error, Phase};
 use crate::service::init::{APDU_SLACK, EXCEPTIONAL_RECORD_SIZE};
 use crate::target::Endpoint;
@@ -35,8 +36,8 @@ pub(crate) struct Tape(Arc<Mutex<Kept>>);
 #[derive(Default)]
 struct Kept {
     apdus: VecDeque<Noted>,
-    apdu_file: Option<File>,
-    ber_file: Option<File>,
+    apdu_file: Option<Growing>,
+    ber_file: Option<Growing>,
 }
 
 /// An APDU that went by.
@@ -305,25 +306,35 @@ impl State {
     }
 
     pub(super) fn set_apdufile(&mut self, path: &str, _: &mut Output) -> Answer {
-        self.ways.tape.kept().apdu_file = log_file(path)?;
+        // The one before is given up first: it may be the same.
+        self.ways.tape.kept().apdu_file = None;
+        let file = log_file(path)?;
+        self.ways.tape.kept().apdu_file = file;
         Ok(Exit::Delivered)
     }
 
     pub(super) fn set_berfile(&mut self, path: &str, _: &mut Output) -> Answer {
-        self.ways.tape.kept().ber_file = log_file(path)?;
+        self.ways.tape.kept().ber_file = None;
+        let file = log_file(path)?;
+        self.ways.tape.kept().ber_file = file;
         Ok(Exit::Delivered)
     }
 }
 
 /// A file to append to; `-` is standard error, nothing is none.
-fn log_file(path: &str) -> Result<Option<File>, Stop> {
+fn log_file(path: &str) -> Result<Option<Growing>, Stop> {
     let path = match path {
         "" => return Ok(None),
         "-" => "/dev/stderr",
         path => path,
     };
-    let file = File::options().append(true).create(true).open(path);
-    file.map(Some).map_err(|error| Stop::file(path, &error))
+    appended(path).map(Some)
+}
+
+/// A file to go on with at its end.
+pub(super) fn appended(path: &str) -> Result<Growing, Stop> {
+    let file = Growing::resume(Path::new(path));
+    file.map_err(|error| Stop::wrong(Failure::unopened(&error, "").to_string()))
 }
 
 #[cfg(test)]

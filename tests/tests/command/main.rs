@@ -5,6 +5,7 @@ mod daemon;
 mod decode;
 mod every;
 mod fallback;
+mod files;
 mod get;
 mod locators;
 mod lookup;

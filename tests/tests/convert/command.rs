@@ -200,7 +200,7 @@ fn faults_of_the_user_and_of_the_machine() {
         (&["/no/such/file"][..], 2),
         (&["--to", "nosuch"], 2),
         (&["--check", "--to", "json"], 2),
-        (&["--to", "json", "-o", "/no/such/folder/file"], 1),
+        (&["--to", "json", "-o", "/no/such/folder/file"], 2),
     ] {
         assert_eq!(
             convert(arguments, &marc(&["a"])).code,

@@ -47,9 +47,10 @@ pub(in crate::cli) struct Search {
     #[arg(long, value_name = "POSITION", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
     pub(in crate::cli) start: u64,
 
-    /// How many records of each target to show; 0 only tells how many there are.
-    #[arg(long, value_name = "NUMBER", default_value_t = 10)]
-    pub(in crate::cli) count: u64,
+    /// How many records of each target to show, 10 unless this says otherwise; 0 only tells how many there are. With
+    /// --output all of them.
+    #[arg(long, value_name = "NUMBER")]
+    pub(in crate::cli) count: Option<u64>,
 
     #[command(flatten)]
     pub(in crate::cli) batch: Batch,

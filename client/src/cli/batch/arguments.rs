@@ -1,13 +1,14 @@
 //! The options for many inputs, and whether they go together.
 
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use z3950_asn1::file::{Existing, same};
 
-use super::destination::{is_folder, is_same};
-use crate::batch::{Inputs, Resumed};
+use super::destination::is_folder;
+use crate::batch::{Inputs, refusal};
 use crate::cli::output::Failure;
 use crate::render::Format;
 
@@ -30,7 +31,8 @@ pub(in crate::cli) struct Batch {
     pub(super) jobs: Option<u16>,
 
     /// Write records to this file, in the form that its name ends in (.mrc, .xml, .jsonl, .mrk or .txt) unless --format
-    /// says another; or into this folder, if a slash is behind its name, a file for each input.
+    /// says another; or into this folder, if its name ends in a slash, a file for each input. A file that is there is not
+    /// touched without --force or --resume, nor where nothing is delivered.
     #[arg(long, value_name = "FILE|FOLDER/", conflicts_with = "json")]
     pub(super) output: Option<PathBuf>,
 
@@ -42,6 +44,10 @@ pub(in crate::cli) struct Batch {
     /// Go on with a run that was broken off, by its report and output; the inputs must be the same.
     #[arg(long, requires = "report", requires = "output", hide_short_help = true)]
     pub(super) resume: bool,
+
+    /// Replace an output or report that is there already.
+    #[arg(long, conflicts_with = "resume")]
+    pub(super) force: bool,
 }
 
 impl Batch {
@@ -51,7 +57,7 @@ impl Batch {
     }
 
     /// The file or folder for records, if they do not go to standard output.
-    pub(super) fn file(&self) -> Option<&Path> {
+    pub(in crate::cli) fn file(&self) -> Option<&Path> {
         let output = self.output.as_deref();
         output.filter(|path| *path != Path::new(STANDARD))
     }
@@ -61,17 +67,24 @@ impl Batch {
         let Some(path) = self.file().filter(|path| !is_folder(path)) else {
             return Ok(asked);
         };
-        if asked != Format::default() {
-            return Ok(asked);
-        }
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        extension.and_then(by_extension).ok_or_else(|| {
-            let name = path.display();
+        Format::for_file(path, asked).map_err(|words| {
             Failure::Usage(format!(
-                "--output {name}: its name says no form; let it end in .mrc, .xml, .jsonl, .mrk or .txt, or in / for a \
-                 folder, or give --format"
+                "--output {words}, or in / for a folder, or give --format"
             ))
         })
+    }
+
+    /// What to do with an output or report that is there.
+    pub(super) fn existing(&self) -> Existing {
+        Existing::forced(self.force)
+    }
+
+    /// What can be done about one.
+    pub(super) fn hint(&self) -> &'static str {
+        match self.report {
+            Some(_) => "--resume goes on where it ends, --force replaces it",
+            None => "--force replaces it",
+        }
     }
 
     /// The inputs given, and those of the files, which are all opened now: a name that is wrong is known at once.
@@ -83,8 +96,15 @@ impl Batch {
                 continue;
             }
             let name = path.display().to_string();
-            let file = File::open(path).map_err(|error| Failure::input(&name, &error))?;
-            inputs.add(name, BufReader::new(file));
+            let unread = |error| Failure::input(&name, &error);
+            let file = File::open(path).map_err(unread)?;
+            let is_file = file.metadata().is_ok_and(|data| data.is_file());
+            let mut lines = BufReader::new(file);
+            // Before anything is written; a pipe may keep one waiting.
+            if is_file && let Some(words) = refusal(lines.fill_buf().map_err(unread)?) {
+                return Err(unread(io::Error::other(words)));
+            }
+            inputs.add(name, lines);
         }
         Ok(inputs)
     }
@@ -95,8 +115,8 @@ impl Batch {
         let written: Vec<&Path> = written.into_iter().flatten().collect();
         let mut read = self.inputs.iter().map(PathBuf::as_path);
         let twice = match written.as_slice() {
-            [output, report] if is_same(output, report) => Some(*output),
-            written => read.find(|read| written.iter().any(|written| is_same(read, written))),
+            [output, report] if same(output, report) => Some(*output),
+            written => read.find(|read| written.iter().any(|written| same(read, written))),
         };
         match twice {
             None => Ok(()),
@@ -106,50 +126,4 @@ impl Batch {
             ))),
         }
     }
-
-    /// Refuses to go on without a report where there is output: nothing tells what it is.
-    pub(super) fn check_output_is_new(&self) -> Result<(), Failure> {
-        match self.output_length() {
-            Some((path, length)) if length > 0 => Err(Failure::Usage(format!(
-                "cannot go on: {} has records and the report is empty",
-                path.display()
-            ))),
-            _ => Ok(()),
-        }
-    }
-
-    /// Refuses an output that is shorter than its report says, or not there.
-    pub(super) fn check_output_is_of(&self, resumed: &Resumed) -> Result<(), Failure> {
-        let said = resumed.output_length;
-        if let Some(path) = self.file().filter(|path| is_folder(path) && !path.is_dir())
-            && resumed.answers > 0
-        {
-            let words = format!("cannot go on: there is no folder {}", path.display());
-            return Err(Failure::Usage(words));
-        }
-        match self.output_length() {
-            Some((path, length)) if length < said => Err(Failure::Usage(format!(
-                "cannot go on: {} has {length} octets, and its report speaks of {said}",
-                path.display()
-            ))),
-            _ => Ok(()),
-        }
-    }
-
-    /// The length of an output that is one file; 0 if it is not there.
-    fn output_length(&self) -> Option<(&Path, u64)> {
-        let path = self.file().filter(|path| !is_folder(path))?;
-        Some((path, path.metadata().map_or(0, |data| data.len())))
-    }
-}
-
-fn by_extension(extension: &str) -> Option<Format> {
-    Some(match extension {
-        "mrc" | "marc" => Format::Marc,
-        "xml" => Format::Marcxml,
-        "json" | "jsonl" => Format::Json,
-        "mrk" => Format::Mrk,
-        "txt" => Format::Text,
-        _ => return None,
-    })
 }

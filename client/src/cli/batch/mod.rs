@@ -10,12 +10,12 @@ mod writing;
 pub(super) use self::arguments::Batch;
 pub(super) use self::writing::{Writing, graver, refused};
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufReader};
+use std::io::BufReader;
 use std::path::Path;
 
 use futures_util::{Stream, StreamExt, stream};
 use tokio::sync::mpsc;
+use z3950_asn1::file::Growing;
 
 use self::destination::Destination;
 use self::progress::Progress;
@@ -26,7 +26,7 @@ use super::output::{Failure, Output};
 use super::report::chain;
 use super::url::named;
 use crate::batch::{
-    Answer, Ask, Asks, Cut, InputError, MAX_INPUT, Records, Report, ReportForm, Resumed, Work,
+    Answer, Ask, Asks, InputError, MAX_INPUT, Records, Report, ReportForm, Resumed, Syncer, Work,
     resume, run,
 };
 use crate::client::Lease;
@@ -61,22 +61,40 @@ pub(super) async fn run_all<W: Work>(
     let progress = Progress::new(arguments, job.given.len(), targets.len());
     let mut asks = Asks::new(arguments.inputs(job.given)?, targets.len());
     arguments.check_files()?;
-    let before = match &arguments.report {
-        None => None,
-        Some(path) => Some(Before::read(path, arguments, &mut asks, &targets)?),
-    };
-    let resumed = before
-        .as_ref()
-        .map_or_else(Resumed::default, |before| before.resumed.clone());
     // Nothing is changed before it is known that all can be written.
-    let length = resumed.output_length;
-    let destination = Destination::open(arguments, job.format, targets.len(), length)?;
-    let report = before.map(Before::go_on).transpose()?;
+    let mut destination = Destination::open(arguments, job.format, targets.len())?;
+    let mut resumed = Resumed::default();
+    let mut report = None;
+    if let Some(path) = &arguments.report {
+        let before = Before::read(path, arguments, &destination, &mut asks, &targets)?;
+        resumed = before.resumed.clone();
+        report = Some((before.go_on(path)?, path.clone()));
+        if arguments.resume && destination.length().is_some_and(|(_, is_there)| is_there) {
+            destination.go_on(resumed.output_length)?;
+        }
+    }
+    let needs_syncing = report.is_some() || matches!(destination, Destination::Folder { .. });
+    let syncer = match needs_syncing {
+        true => Some(Syncer::start()),
+        false => None,
+    };
+    let syncer = syncer.transpose();
+    let syncer = syncer.map_err(|error| Failure::machine("start the program's threads", &error))?;
+    if let (Some((line, _)), Some(path)) = (resumed.ahead, arguments.file()) {
+        output.note(&format!(
+            "{} does not have what line {line} of the report speaks of: inputs from there on are asked for again",
+            path.display()
+        ));
+    }
     let mut state = State {
         is_batch: arguments.is_wanted(),
         targets,
         destination,
         report,
+        report_is_noted: false,
+        syncer,
+        written: 0,
+        is_torn: false,
         before: resumed.tally.total(),
         tally: resumed.tally,
         progress,
@@ -138,81 +156,83 @@ fn feed(asks: Asks) -> impl Stream<Item = Result<Ask, InputError>> + Unpin {
 
 /// A report as it is before a run, and how far it goes.
 struct Before {
-    file: File,
-    name: String,
+    file: Growing,
     form: ReportForm,
     resumed: Resumed,
 }
 
 impl Before {
-    /// Reads a report, and takes what it has answers to from `asks`. Of a new run, there must be none.
+    /// Reads a report, and takes what it has answers to from `asks`, as far as the output has their records. Of a new run,
+    /// there must be none.
     fn read(
         path: &Path,
         arguments: &Batch,
+        destination: &Destination,
         asks: &mut Asks,
         targets: &[String],
     ) -> Result<Self, Failure> {
-        let name = path.display().to_string();
+        let name = path.display();
         let usage = |words: String| Err(Failure::Usage(words));
         let Some(form) = ReportForm::by_extension(path) else {
             return usage(format!(
                 "--report {name}: its name must end in .tsv, .json or .jsonl"
             ));
         };
-        let file = open(path).map_err(|error| unwritten(&name, &error))?;
-        let length = file.metadata().map_err(|error| unwritten(&name, &error))?;
-        let resumed = match (length.len(), arguments.resume) {
-            (0, false) => Resumed::default(),
-            (0, true) => {
-                arguments.check_output_is_new()?;
-                Resumed::default()
-            }
-            (_, false) => {
+        let file = match arguments.resume {
+            true => Growing::resume(path),
+            false => Growing::create(path, arguments.existing()),
+        };
+        let mut file = file.map_err(|error| Failure::unopened(&error, arguments.hint()))?;
+        let mut resumed = Resumed::default();
+        if !arguments.resume {
+            return Ok(Self {
+                file,
+                form,
+                resumed,
+            });
+        }
+        let output = arguments.file().unwrap_or(path).display();
+        let found = destination.length();
+        if let Some(lines) = file
+            .read()
+            .map_err(|error| Failure::unwritten(path, &error))?
+            && lines.metadata().is_ok_and(|data| data.len() > 0)
+        {
+            let shown = |ask: &Ask| names(targets, ask);
+            let is_there =
+                |ask: &Ask, input: &str, length: u64| destination.has(ask, input, length);
+            resumed = match resume(BufReader::new(lines), form, asks, shown, is_there) {
+                Ok(resumed) => resumed,
+                Err(error) => {
+                    return usage(format!("cannot go on with {name}: {}", chain(&error)));
+                }
+            };
+            if let (Some((line, length)), Some((_, false))) = (resumed.ahead, found) {
                 return usage(format!(
-                    "{name} is there already: --resume goes on where it ends; for a new run, remove it"
+                    "cannot go on: {output} is not there, and line {line} of {name} speaks of {length} octets in it"
                 ));
             }
-            (_, true) => {
-                let lines = BufReader::new(&file);
-                match resume(lines, form, asks, |ask| names(targets, ask)) {
-                    Ok(resumed) => resumed,
-                    Err(error) => {
-                        return usage(format!("cannot go on with {name}: {}", chain(&error)));
-                    }
-                }
-            }
-        };
-        arguments.check_output_is_of(&resumed)?;
+        } else if let Some((1.., _)) = found {
+            return usage(format!(
+                "cannot go on: {output} has records and the report is empty"
+            ));
+        }
         Ok(Self {
             file,
-            name,
             form,
             resumed,
         })
     }
 
-    /// Cuts a torn last line off, and goes on behind the others.
-    fn go_on(mut self) -> Result<Report, Failure> {
+    /// Cuts off what is not a complete line, and goes on after the others. What the report begins with is on the disk before
+    /// the output gets anything: an output without a report would be nobody's.
+    fn go_on(mut self, path: &Path) -> Result<Report, Failure> {
         let end = self.resumed.report_length;
         let report = self.file.cut(end).and_then(|()| match end {
             0 => Report::begin(self.file, self.form),
             _ => Ok(Report::after(self.file, self.form)),
         });
-        report.map_err(|error| unwritten(&self.name, &error))
+        let report = report.and_then(|mut report| report.to().sync().map(|()| report));
+        report.map_err(|error| Failure::unwritten(path, &error))
     }
-}
-
-fn unwritten(name: &str, error: &io::Error) -> Failure {
-    Failure::machine("write", &format!("{name}: {error}"))
-}
-
-/// Opens a file for reading and writing without touching what it has.
-fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path)
 }

@@ -1,15 +1,18 @@
 //! A run under way: pieces to their destination, words to people, answers to the report; and how it ended.
 
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::arguments::Batch;
-use super::destination::Destination;
+use super::destination::{Destination, Ending};
 use super::names;
 use super::progress::Progress;
-use crate::batch::{Answer, Ask, Entry, Event, InputError, Report, Tally, Words};
+use crate::batch::{Answer, Ask, Entry, Event, InputError, Report, Syncer, Tally, Words};
 use crate::cli::exit::Exit;
 use crate::cli::interrupt::Stopped;
 use crate::cli::output::{Failure, Output};
+use crate::retrieve::OutcomeName;
 
 /// What a run writes to, and what came of it so far.
 pub(super) struct State<'a> {
@@ -18,7 +21,15 @@ pub(super) struct State<'a> {
     /// What is asked, as the report has it.
     pub(super) targets: Vec<String>,
     pub(super) destination: Destination,
-    pub(super) report: Option<Report>,
+    /// The report and its path.
+    pub(super) report: Option<(Report, PathBuf)>,
+    /// Whether the syncing thread knows the report.
+    pub(super) report_is_noted: bool,
+    pub(super) syncer: Option<Syncer>,
+    /// Records of the ask whose pieces come.
+    pub(super) written: u64,
+    /// Whether an answer broke off after some of its records.
+    pub(super) is_torn: bool,
     /// How many answers there are from earlier runs.
     pub(super) before: u64,
     /// All answers.
@@ -44,6 +55,7 @@ impl State<'_> {
                 for words in &piece.words {
                     self.say(words);
                 }
+                self.written += u64::from(piece.is_record && !piece.octets.is_empty());
                 self.destination.write(&piece, self.output)
             }
             Event::Answer(answer, took) => self.answered(ask, *answer, took),
@@ -54,7 +66,9 @@ impl State<'_> {
         let (target, input) = names(&self.targets, ask);
         let length = self.destination.complete(ask, &input)?;
         self.tally.add(answer.exit);
-        if let Some(report) = &mut self.report {
+        let written = std::mem::take(&mut self.written);
+        self.is_torn |= written > 0 && breaks_off(answer.outcome);
+        if let Some((report, path)) = &mut self.report {
             let entry = Entry {
                 position: ask.position,
                 target,
@@ -65,10 +79,42 @@ impl State<'_> {
             };
             report
                 .write(&entry)
-                .map_err(|error| Failure::machine("write the report", &error))?;
+                .map_err(|error| Failure::unwritten(path, &error))?;
         }
+        self.sync()?;
         self.progress.answered(&self.tally);
         Ok(())
+    }
+
+    /// Tells the syncing thread what has been written.
+    fn sync(&mut self) -> Result<(), Failure> {
+        let Some(syncer) = &self.syncer else {
+            return Ok(());
+        };
+        let mut written = self.destination.written()?;
+        if let Some((report, path)) = &mut self.report
+            && !self.report_is_noted
+        {
+            let handle = report.to().handle();
+            let handle = handle.map_err(|error| Failure::unwritten(path, &error))?;
+            written.report = handle.map(Arc::new);
+            self.report_is_noted = true;
+        }
+        syncer.note(written);
+        match syncer.has_failed() {
+            false => Ok(()),
+            true => self.synced(),
+        }
+    }
+
+    /// Waits until all that was written is on the disk.
+    fn synced(&mut self) -> Result<(), Failure> {
+        match self.syncer.take().map(Syncer::finish) {
+            None | Some(Ok(())) => Ok(()),
+            Some(Err(error)) => Err(Failure::Unwritten(format!(
+                "the output cannot be written to the disk: {error}"
+            ))),
+        }
     }
 
     fn say(&self, words: &Words) {
@@ -93,9 +139,19 @@ impl State<'_> {
         arguments: &Batch,
     ) -> Result<Exit, Failure> {
         self.progress.clear();
-        let finished = match &ran {
-            Ok(Err(Failure::BrokenPipe | Failure::Write(_))) => Ok(()),
-            _ => self.destination.finish(self.output),
+        let ending = match (&ran, self.is_torn) {
+            (Ok(Ok(())), false) => Ending::Complete,
+            _ => Ending::BrokenOff,
+        };
+        let has_exit = |wanted| self.tally.iter().any(|(exit, _)| Exit::of(exit) == wanted);
+        let is_empty = ending == Ending::Complete && has_exit(Exit::NoMatch);
+        // Nobody reads standard output any more, or nobody can.
+        let is_deaf = matches!(&ran, Ok(Err(Failure::BrokenPipe | Failure::Write(_))));
+        let is_standard = matches!(self.destination, Destination::Standard { .. });
+        let synced = self.synced();
+        let finished = match is_deaf && is_standard {
+            true => Ok(None),
+            false => self.destination.finish(ending, is_empty, self.output),
         };
         if self.is_batch {
             let total = self.tally.total();
@@ -113,14 +169,32 @@ impl State<'_> {
             let words = "broken off; the same command with --resume goes on from here";
             self.output.note(words);
         }
+        if let Ok(Some(part)) = &finished {
+            let words = format!("broken off; what was written is in {}", part.display());
+            self.output.note(&words);
+        }
         let exit = match ran {
             Ok(Ok(())) => exit,
             Ok(Err(failure)) => return Err(failure),
             Err(Stopped) => Exit::Interrupted,
         };
         finished?;
+        synced?;
+        if let Some((report, path)) = &mut self.report {
+            let synced = report.to().sync();
+            synced.map_err(|error| Failure::unwritten(path, &error))?;
+        }
         Ok(exit)
     }
+}
+
+/// Whether an outcome is the end of a conversation: records that were to come did not.
+fn breaks_off(outcome: OutcomeName) -> bool {
+    use OutcomeName::{AccessRefused, Closed, PresentRefused, ProtocolError, Unavailable};
+    matches!(
+        outcome,
+        AccessRefused | Closed | PresentRefused | ProtocolError | Unavailable
+    )
 }
 
 /// `4990 delivered, 10 without a match`

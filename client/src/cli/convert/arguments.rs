@@ -49,6 +49,10 @@ pub(in crate::cli) struct Convert {
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
 
+    /// Replace an output that is there already.
+    #[arg(long, requires = "output")]
+    pub(super) force: bool,
+
     /// Begin a new file after so many records; {} in the name of the output is its number.
     #[arg(long, value_name = "N", requires = "output")]
     pub(super) split: Option<NonZeroU64>,

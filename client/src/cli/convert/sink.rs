@@ -1,15 +1,15 @@
 //! Where converted records go: standard output, a file, or a row of files.
 
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use z3950_asn1::file::{Existing, Whole};
 use z3950_asn1::record::{Form, MarcRecord, WriteError};
 
 use super::Convert;
+use crate::batch::{FileSink, OutputFile, Remains};
 use crate::cli::output::{Failure, Output};
 
-/// How many octets are collected before they are written.
+/// How many octets are collected before they go to standard output.
 const BUFFER: usize = 64 * 1024;
 /// Digits of the number of a file, at least.
 const DIGITS: usize = 4;
@@ -17,12 +17,15 @@ const DIGITS: usize = 4;
 /// A document, or several in a row, under way to where it is written.
 pub(super) struct Sink {
     form: Form,
+    /// The file, or the pattern of their names; `None` for standard output.
     path: Option<PathBuf>,
     /// Records of one file.
     split: Option<u64>,
-    file: Option<File>,
+    existing: Existing,
+    file: Option<(FileSink, PathBuf)>,
     /// Files begun.
     files: u64,
+    /// What goes to standard output next; of a file, the record that is added.
     held: Vec<u8>,
     /// Records in the document that is open.
     records: u64,
@@ -34,10 +37,19 @@ impl Sink {
             form: arguments.to,
             path: arguments.output.clone(),
             split: arguments.split.map(u64::from),
+            existing: Existing::forced(arguments.force),
             file: None,
             files: 0,
             held: Vec::new(),
             records: 0,
+        }
+    }
+
+    /// Begins the first file, so that one that cannot be written is known at once.
+    pub(super) fn begin(&mut self) -> Result<(), Failure> {
+        match self.path {
+            Some(_) => self.file().map(drop),
+            None => Ok(()),
         }
     }
 
@@ -51,72 +63,105 @@ impl Sink {
             self.close(output)?;
         }
         let before = self.held.len();
-        let in_front = match self.records {
-            0 => self.form.begin(),
-            _ => self.form.between(),
-        };
-        self.held.extend_from_slice(in_front.as_bytes());
+        if self.path.is_none() {
+            let in_front = match self.records {
+                0 => self.form.begin(),
+                _ => self.form.between(),
+            };
+            self.held.extend_from_slice(in_front.as_bytes());
+        }
         let written = self.form.write(record, &mut self.held);
         match &written {
             Ok(_) => self.records += 1,
             Err(_) => self.held.truncate(before),
         }
-        if self.held.len() >= BUFFER {
-            self.flush(output)?;
+        if written.is_ok() && self.path.is_some() {
+            let held = std::mem::take(&mut self.held);
+            let (file, path) = self.file()?;
+            let added = file.record(&held);
+            added.map_err(|error| Failure::unwritten(path, &error))?;
+        } else if self.held.len() >= BUFFER {
+            output.octets(&std::mem::take(&mut self.held), false)?;
         }
         Ok(written)
     }
 
     /// Ends the last document. One without records is written too, unless there are others.
     pub(super) fn finish(&mut self, output: &mut Output) -> Result<(), Failure> {
-        if self.records > 0 {
+        if self.records > 0 || self.file.is_some() {
             return self.close(output);
         }
-        if self.files == 0 {
+        if self.files == 0 && self.path.is_none() {
             self.held.extend_from_slice(self.form.begin().as_bytes());
             self.close(output)?;
         }
         Ok(())
     }
 
+    /// Ends a run that was broken off, and says where what was converted is, if it is in a file.
+    pub(super) fn keep(mut self, output: &mut Output) -> Result<Option<PathBuf>, Failure> {
+        if self.path.is_none() && self.records > 0 {
+            self.close(output)?;
+        }
+        let Some((mut file, _)) = self.file.take() else {
+            return Ok(None);
+        };
+        // On a full disk there may be no room for the end of the document; the records are kept all the same.
+        let has_records = file.finish(Remains::Records).unwrap_or(true);
+        match file.into_file() {
+            OutputFile::Whole(file) if has_records => Ok(file.keep()?),
+            _ => Ok(None),
+        }
+    }
+
     fn close(&mut self, output: &mut Output) -> Result<(), Failure> {
-        self.held.extend_from_slice(self.form.end().as_bytes());
-        self.flush(output)?;
-        self.file = None;
+        if self.path.is_none() {
+            self.held.extend_from_slice(self.form.end().as_bytes());
+            output.octets(&std::mem::take(&mut self.held), false)?;
+        } else {
+            let (file, path) = self.file()?;
+            let ended = file
+                .complete()
+                .and_then(|_| file.finish(Remains::Answers).map(drop));
+            ended.map_err(|error| Failure::unwritten(path, &error))?;
+            if let Some((file, _)) = self.file.take()
+                && let OutputFile::Whole(file) = file.into_file()
+            {
+                file.finish()?;
+            }
+        }
         self.records = 0;
         Ok(())
     }
 
-    fn flush(&mut self, output: &mut Output) -> Result<(), Failure> {
-        match &self.path {
-            None => output.octets(&self.held, false)?,
-            Some(template) => {
-                if self.file.is_none() {
-                    self.files += 1;
-                    self.file = Some(create(template, self.split.map(|_| self.files))?);
-                }
-                if let Some(file) = &mut self.file {
-                    file.write_all(&self.held)
-                        .map_err(|error| unwritten(template, &error))?;
-                }
+    /// The file that is being written, and its path.
+    fn file(&mut self) -> Result<&mut (FileSink, PathBuf), Failure> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => {
+                let number = self.files + 1;
+                let template = self.path.as_deref().unwrap_or(Path::new(""));
+                let path = numbered(template, self.split.map(|_| number));
+                let file = Whole::create(&path, self.existing)
+                    .map_err(|error| Failure::unopened(&error, "--force replaces it"))?;
+                let mut sink = FileSink::new(OutputFile::Whole(file), Some(self.form));
+                // A document without records is one too.
+                let begun = sink.go_on(0);
+                begun.map_err(|error| Failure::unwritten(&path, &error))?;
+                self.files = number;
+                (sink, path)
             }
-        }
-        self.held.clear();
-        Ok(())
+        };
+        Ok(self.file.insert(file))
     }
 }
 
-/// Creates a file, with its number in its name if it has one.
-fn create(template: &Path, number: Option<u64>) -> Result<File, Failure> {
-    let path = match number {
-        None => template.to_owned(),
-        Some(number) => numbered(template, number),
+/// The name of a file, with its number if it has one: `{}` becomes the number, which stands in front of the extension
+/// otherwise.
+fn numbered(template: &Path, number: Option<u64>) -> PathBuf {
+    let Some(number) = number else {
+        return template.to_owned();
     };
-    File::create(&path).map_err(|error| unwritten(&path, &error))
-}
-
-/// The name of a file: `{}` becomes the number, which stands in front of the extension otherwise.
-fn numbered(template: &Path, number: u64) -> PathBuf {
     let name = template.file_name().unwrap_or_default().to_string_lossy();
     let number = format!("{number:0DIGITS$}");
     let name = match (name.split_once("{}"), name.rsplit_once('.')) {
@@ -125,10 +170,6 @@ fn numbered(template: &Path, number: u64) -> PathBuf {
         (None, None) => format!("{name}-{number}"),
     };
     template.with_file_name(name)
-}
-
-fn unwritten(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::machine("write", &format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]
@@ -142,7 +183,7 @@ mod tests {
             ("part.mrc", "part-0012.mrc"),
             ("part", "part-0012"),
         ] {
-            assert_eq!(numbered(Path::new(template), 12), Path::new(name));
+            assert_eq!(numbered(Path::new(template), Some(12)), Path::new(name));
         }
     }
 }

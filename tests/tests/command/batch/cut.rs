@@ -1,0 +1,177 @@
+//! A batch killed at random, and one whose files were cut back: nothing is lost, and nothing is there twice.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use z3950_server::testing::{TestServer, record};
+use z3950_tests::program::{self, Ran};
+use z3950_tests::random::Random;
+
+use super::rows;
+
+/// Every so many inputs, one is not there.
+const MISSING: usize = 7;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Batch {
+    server: TestServer,
+    folder: tempfile::TempDir,
+    output: &'static str,
+}
+
+impl Batch {
+    fn new(inputs: usize, output: &'static str) -> Self {
+        let records = (1..=inputs)
+            .filter(|number| !number.is_multiple_of(MISSING))
+            .map(|number| record(&format!("id{number}"), "War"));
+        let folder = tempfile::tempdir().expect("a folder");
+        let ids: String = (1..=inputs)
+            .map(|number| format!("local:id{number}\n"))
+            .collect();
+        fs::write(folder.path().join("ids"), ids).expect("the inputs are written");
+        Self {
+            server: TestServer::builder().database("books", records).start(),
+            folder,
+            output,
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, report: &str) -> Command {
+        let mut command = Command::new(program::path("z3950"));
+        command
+            .arg("lookup")
+            .arg(format!("{}/books", self.server.addr()))
+            .args(["--jobs", "3", "--resume", "--input"])
+            .arg(self.path("ids"))
+            .arg("--output")
+            .arg(self.path(self.output))
+            .arg("--report")
+            .arg(self.path(report));
+        command
+    }
+
+    fn run(&self, report: &str) -> Ran {
+        program::run(&mut self.command(report), "")
+    }
+
+    /// What has to be the same however often a run was broken off: the output, and of the report all but times.
+    fn state(&self, report: &str) -> (Vec<(String, Vec<u8>)>, Vec<[String; 6]>) {
+        let path = self.path(self.output);
+        let paths: Vec<PathBuf> = match path.is_dir() {
+            true => {
+                let entries = fs::read_dir(&path).expect("a folder").flatten();
+                entries.map(|entry| entry.path()).collect()
+            }
+            false => vec![path],
+        };
+        let mut files: Vec<_> = paths
+            .into_iter()
+            .map(|path| (path.display().to_string(), fs::read(&path).expect("read")))
+            .collect();
+        files.sort();
+        let text = fs::read_to_string(self.path(report)).expect("a report");
+        let columns = ["position", "input", "outcome", "exit", "hits", "length"];
+        let lines = match Path::new(report).extension().and_then(|end| end.to_str()) {
+            Some("tsv") => rows(&text, columns),
+            _ => text
+                .lines()
+                .map(|line| {
+                    let line: serde_json::Value = serde_json::from_str(line).expect("an object");
+                    columns.map(|key| line[key].to_string())
+                })
+                .collect(),
+        };
+        (files, lines)
+    }
+}
+
+#[test]
+fn a_batch_killed_fifty_times_at_random_loses_nothing_and_doubles_nothing() {
+    let mut random = Random::new("fifty kills");
+    let batch = Batch::new(400, "out.xml");
+    let whole = batch.run("whole.tsv");
+    assert_eq!(whole.code, Some(3), "{whole:?}");
+    let expected = batch.state("whole.tsv");
+    fs::remove_file(batch.path("out.xml")).expect("removed");
+    let report = batch.path("report.tsv");
+    let length = || fs::metadata(&report).map_or(0, |data| data.len());
+    for kill in 0..50 {
+        let mut child = batch
+            .command("report.tsv")
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        // Some have done something by then, some have only begun.
+        let more = u64::try_from(random.below(350)).expect("small");
+        let (before, deadline) = (length(), Instant::now() + PATIENCE);
+        let pause = Duration::from_micros(u64::try_from(random.below(9_000)).expect("small"));
+        if kill % 2 == 0 {
+            while length() < before + more && child.try_wait().expect("known").is_none() {
+                assert!(Instant::now() < deadline, "the report grows");
+                std::thread::yield_now();
+            }
+        } else {
+            std::thread::sleep(pause);
+        }
+        child.kill().expect("it is killed");
+        child.wait().expect("it has ended");
+    }
+    let ran = batch.run("report.tsv");
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(batch.state("report.tsv") == expected);
+}
+
+#[test]
+fn audit_a6_files_that_were_cut_back_or_lost_their_end_are_completed() {
+    let mut random = Random::new("cut back");
+    for (output, report) in [
+        ("out.mrc", "report.tsv"),
+        ("out.xml", "report.json"),
+        ("records/", "report.tsv"),
+    ] {
+        let batch = Batch::new(20, output);
+        let ran = batch.run(report);
+        assert_eq!(ran.code, Some(3), "{ran:?}");
+        let expected = batch.state(report);
+        for round in 0..12 {
+            let cut = |path: &Path, random: &mut Random, is_unwritten: bool| {
+                let mut octets = fs::read(path).expect("read");
+                let end = random.below(octets.len());
+                match is_unwritten {
+                    // As a power cut leaves it: the length is there, and what was written is not.
+                    true => octets[end..].fill(0),
+                    false => octets.truncate(end),
+                }
+                fs::write(path, octets).expect("written");
+            };
+            if round % 3 != 1 {
+                let (files, _) = &expected;
+                let (path, _) = &files[random.below(files.len())];
+                cut(Path::new(path), &mut random, false);
+            }
+            if round % 3 != 0 {
+                cut(&batch.path(report), &mut random, round % 2 == 0);
+            }
+            // A report without its first line is nobody's.
+            let kept = fs::read(batch.path(report)).expect("read");
+            if kept.first().is_none_or(|octet| *octet == 0) || !kept.contains(&b'\n') {
+                fs::remove_file(batch.path(report)).expect("removed");
+                match batch.path(output) {
+                    folder if folder.is_dir() => fs::remove_dir_all(folder).expect("removed"),
+                    file => fs::remove_file(file).expect("removed"),
+                }
+            }
+            let ran = batch.run(report);
+            assert_eq!(ran.code, Some(3), "{output} {round}: {ran:?}");
+            assert!(batch.state(report) == expected, "{output} {round}: {ran:?}");
+        }
+    }
+}

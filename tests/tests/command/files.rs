@@ -1,0 +1,564 @@
+//! What the program does to files that it writes: those that are there, those that another run writes, and those that
+//! cannot be written.
+
+use std::fs;
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::record::stream::{InputForm, RecordReader};
+use z3950_server::diagnostic;
+use z3950_server::fault::{Fault, When};
+use z3950_server::testing::{TestServer, TestServerBuilder, record};
+use z3950_tests::program::{self, Ran, z3950, z3950_fed};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn folder() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().canonicalize().expect("it is there");
+    (folder, path)
+}
+
+fn text(path: &Path) -> String {
+    path.to_str().expect("text").to_owned()
+}
+
+fn catalogue(records: usize) -> TestServerBuilder {
+    let records = (1..=records).map(|number| record(&format!("id{number}"), "War"));
+    TestServer::builder().database("books", records)
+}
+
+/// A target where nobody listens.
+fn nobody() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    format!("{}/books", listener.local_addr().expect("an address"))
+}
+
+/// How many whole records a file has.
+fn records(path: &Path) -> usize {
+    let file = fs::File::open(path).expect("it is there");
+    let records = RecordReader::new(file, InputForm::Marc);
+    records
+        .map(|found| found.expect("read").record.expect("a whole record"))
+        .count()
+}
+
+/// The names in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder").flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn audit_a1_what_is_there_stays_unless_it_is_replaced_by_something() {
+    let server = catalogue(3).start();
+    let (_guard, folder) = folder();
+    let place = format!("{}/books", server.addr());
+    let down = nobody();
+    let output = text(&folder.join("y.mrc"));
+    let missing = text(&folder.join("nosuch"));
+    let url = |place: &str, id: &str| format!("z39.50r://{place}?{id}");
+    for (arguments, code, records_there) in [
+        (vec!["search", &place, "war"], 0, 3),
+        (vec!["lookup", &place, "local:id1"], 0, 1),
+        (vec!["get", &url(&place, "id1")], 0, 1),
+        (vec!["search", &place, "nosuchword"], 3, 0),
+        (vec!["lookup", &place, "local:nosuch"], 3, 0),
+        (vec!["get", &url(&place, "nosuch")], 3, 0),
+        (vec!["search", &down, "war"], 6, 0),
+        (vec!["lookup", &down, "local:id1"], 6, 0),
+        (vec!["get", &url(&down, "id1")], 6, 0),
+        (vec!["search", &place, "--input", &missing], 2, 0),
+        (vec!["lookup", &place, "--input", &missing], 2, 0),
+        (vec!["get", "--input", &missing], 2, 0),
+        (vec!["convert", "--to", "marc", &missing], 2, 0),
+    ] {
+        let with = |more: &[&str]| {
+            let arguments = arguments.iter().copied();
+            z3950(
+                arguments
+                    .chain(["--output", &output])
+                    .chain(more.iter().copied()),
+            )
+        };
+        // Where nothing is there, nothing is made for nothing.
+        let ran = with(&[]);
+        assert_eq!(ran.code, Some(code), "{arguments:?}: {ran:?}");
+        let path = Path::new(&output);
+        assert_eq!(path.exists(), records_there > 0, "{arguments:?}: {ran:?}");
+        if records_there > 0 {
+            assert_eq!(records(path), records_there, "{arguments:?}");
+        }
+        fs::write(path, "precious").expect("written");
+        let ran = with(&[]);
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {ran:?}");
+        if !arguments.contains(&missing.as_str()) {
+            let words = "y.mrc is there already: --force replaces it";
+            assert!(ran.stderr.contains(words), "{arguments:?}: {ran:?}");
+        }
+        assert_eq!(fs::read_to_string(path).expect("read"), "precious");
+        let ran = with(&["--force"]);
+        assert_eq!(ran.code, Some(code), "{arguments:?}: {ran:?}");
+        match records_there {
+            0 => assert_eq!(fs::read_to_string(path).expect("read"), "precious"),
+            wanted => assert_eq!(records(path), wanted, "{arguments:?}"),
+        }
+        fs::remove_file(path).expect("removed");
+        assert_eq!(names(&folder), [""; 0], "{arguments:?}");
+    }
+}
+
+#[test]
+fn audit_a1_reports_and_outputs_beside_them_stay_too() {
+    let server = catalogue(3).start();
+    let (_guard, folder) = folder();
+    let place = format!("{}/books", server.addr());
+    let (output, report) = (folder.join("y.mrc"), folder.join("y.tsv"));
+    let run = |query: &str, more: &[&str]| {
+        let (output, report) = (text(&output), text(&report));
+        let arguments = [
+            "search", &place, query, "--output", &output, "--report", &report,
+        ];
+        z3950(arguments.iter().chain(more))
+    };
+    fs::write(&output, "precious").expect("written");
+    let ran = run("war", &[]);
+    let words = "y.mrc is there already: --resume goes on where it ends, --force replaces it";
+    assert!(ran.code == Some(2) && ran.stderr.contains(words), "{ran:?}");
+    assert_eq!(names(&folder), ["y.mrc"]);
+    let ran = run("nosuchword", &["--force"]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert_eq!(fs::read_to_string(&output).expect("read"), "precious");
+    fs::remove_file(&output).expect("removed");
+    let ran = run("war", &[]);
+    let words = "y.tsv is there already: --resume goes on where it ends, --force replaces it";
+    assert!(ran.code == Some(2) && ran.stderr.contains(words), "{ran:?}");
+    assert!(!output.exists());
+    let ran = run("war", &["--force"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(records(&output), 3);
+    assert_eq!(
+        fs::read_to_string(&report).expect("read").lines().count(),
+        2
+    );
+}
+
+#[test]
+fn audit_a1_what_came_before_a_failure_is_kept_and_named() {
+    let (_guard, folder) = folder();
+    let output = folder.join("y.mrc");
+    fs::write(&output, "precious").expect("written");
+    // Twenty records come with each answer, and the third is refused.
+    let refused = Fault::Fails(diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, "later"));
+    let server = catalogue(60).fault(When::present().nth(2), refused).start();
+    let place = format!("{}/books", server.addr());
+    let ran = z3950([
+        "search",
+        &place,
+        "war",
+        "--force",
+        "--output",
+        &text(&output),
+    ]);
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+    let part = folder.join("y.mrc.part");
+    let words = format!("what was written is in {}", part.display());
+    assert!(ran.stderr.contains(&words), "{ran:?}");
+    assert_eq!(fs::read_to_string(&output).expect("read"), "precious");
+    assert!((1..60).contains(&records(&part)));
+}
+
+#[test]
+fn audit_a2_an_output_has_all_records_unless_told_otherwise() {
+    for count in [17_usize, 70] {
+        let server = catalogue(count).start();
+        let (_guard, folder) = folder();
+        let place = format!("{}/books", server.addr());
+        let (output, report) = (folder.join("w.mrc"), folder.join("w.tsv"));
+        let run = |more: &[&str]| {
+            let output = text(&output);
+            let arguments = ["search", &place, "war", "--force", "--output", &output];
+            z3950(arguments.iter().chain(more))
+        };
+        let ran = run(&[]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert_eq!(ran.stderr, "note: 1 input answered: 1 delivered\n");
+        assert_eq!(records(&output), count);
+        let words = format!("10 of {count} written (--count 10)");
+        let ran = run(&["--count", "10"]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.stderr.contains(&words), "{ran:?}");
+        assert_eq!(records(&output), 10);
+        let ran = run(&["--count", "10", "--report", &text(&report)]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert_eq!(records(&output), 10);
+        let report = fs::read_to_string(&report).expect("read");
+        assert!(
+            report.contains(&format!("\tdelivered\t0\t{count}\t")),
+            "{report}"
+        );
+        assert!(report.contains(&words), "{report}");
+        let last = format!("{} of {count} written (--start 16)", count - 15);
+        let ran = run(&["--start", "16"]);
+        assert!(ran.stderr.contains(&last), "{ran:?}");
+        // On standard output one sees how many there are.
+        let ran = z3950(["search", &place, "war", "--format", "marc"]);
+        assert_eq!(ran.stdout.matches('\u{1d}').count(), 10);
+    }
+}
+
+#[test]
+fn audit_a2_many_queries_with_many_records_come_whole_and_in_order() {
+    let server = catalogue(40).start();
+    let (_guard, folder) = folder();
+    let place = format!("{}/books", server.addr());
+    let output = text(&folder.join("all.mrc"));
+    let arguments = [
+        "search", &place, "--input", "-", "--jobs", "4", "--output", &output,
+    ];
+    let ran = z3950_fed(
+        arguments,
+        "war\n@attr 1=12 id7\nwar\nwar\n@attr 1=12 id9\nwar\n",
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(records(Path::new(&output)), 4 * 40 + 2);
+}
+
+/// A batch that waits for its third answer.
+fn waiting(server: &TestServer, output: &Path, report: Option<&Path>) -> Child {
+    let place = format!("{}/books", server.addr());
+    let mut command = Command::new(program::path("z3950"));
+    command.args([
+        "lookup",
+        &place,
+        "--jobs",
+        "1",
+        "local:id1",
+        "local:id2",
+        "local:id3",
+    ]);
+    command.arg("--output").arg(output);
+    command.args(
+        report
+            .iter()
+            .flat_map(|report| [Path::new("--report"), report]),
+    );
+    let child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn();
+    let child = child.expect("it starts");
+    let deadline = Instant::now() + PATIENCE;
+    let searches = || {
+        let names = server.names();
+        names
+            .iter()
+            .filter(|name| **name == "searchRequest")
+            .count()
+    };
+    while searches() < 3 {
+        assert!(Instant::now() < deadline, "the third search comes");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+#[test]
+fn audit_a3_two_batches_on_one_output_or_report() {
+    let slow = Fault::Delay(Duration::from_secs(3));
+    for (has_report, resumes) in [(true, false), (true, true), (false, false)] {
+        let server = catalogue(3)
+            .fault(When::search().nth(3), slow.clone())
+            .start();
+        let other = catalogue(3).start();
+        let (_guard, folder) = folder();
+        let (output, report) = (folder.join("y.mrc"), folder.join("y.tsv"));
+        let first = waiting(&server, &output, has_report.then_some(&report));
+        let place = format!("{}/books", other.addr());
+        let (free, free_report) = (folder.join("free.mrc"), folder.join("free.tsv"));
+        let clashes = [(&output, &free_report, true), (&free, &report, has_report)];
+        for (output, report, clashes) in clashes {
+            let (output, report) = (text(output), text(report));
+            let mut arguments = vec!["lookup", &place, "local:id1"];
+            arguments.extend(["--output", &output]);
+            if has_report {
+                arguments.extend(["--report", &report]);
+            }
+            arguments.push(if resumes { "--resume" } else { "--force" });
+            let ran = z3950(&arguments);
+            if !clashes {
+                continue;
+            }
+            assert_eq!(ran.code, Some(2), "{arguments:?}: {ran:?}");
+            let words = " is being written by another run; wait for it, or choose another file";
+            assert!(ran.stderr.contains(words), "{arguments:?}: {ran:?}");
+        }
+        let ended = first.wait_with_output().expect("it ends");
+        assert_eq!(ended.status.code(), Some(0));
+        assert_eq!(records(&output), 3);
+        if has_report {
+            let report = fs::read_to_string(&report).expect("read");
+            assert_eq!(report.lines().count(), 4, "{report}");
+        }
+        let left = names(&folder);
+        assert!(left.iter().all(|name| !name.ends_with(".lock")), "{left:?}");
+    }
+}
+
+#[test]
+fn audit_a3_two_batches_in_one_folder() {
+    let slow = Fault::Delay(Duration::from_secs(3));
+    let server = catalogue(3).fault(When::search().nth(3), slow).start();
+    let (_guard, folder) = folder();
+    let records = folder.join("records/");
+    let first = waiting(&server, &records, None);
+    let arguments = [
+        "lookup",
+        &nobody(),
+        "x",
+        "--force",
+        "--output",
+        &text(&records),
+    ];
+    let ran = z3950(arguments);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(
+        ran.stderr.contains("is being written by another run"),
+        "{ran:?}"
+    );
+    let ended = first.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(0));
+    assert_eq!(names(&records).len(), 3);
+    // Records of another run are refused like a file.
+    let ran = z3950(["lookup", &nobody(), "x", "--output", &text(&records)]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(
+        ran.stderr.contains("000001-local-id1.txt is there already"),
+        "{ran:?}"
+    );
+}
+
+/// The prompt, fed with commands.
+fn prompt(server: &TestServer, commands: &str) -> Ran {
+    let url = format!("z39.50s://{}/books", server.addr());
+    z3950_fed(["open", &url], commands)
+}
+
+#[test]
+fn audit_d2_save_at_the_prompt_knows_the_names_of_the_command_line() {
+    let server = catalogue(3).start();
+    let (_guard, folder) = folder();
+    let path = |name: &str| text(&folder.join(name));
+    for name in ["a.csv", "a", "a.mrc.gz"] {
+        let ran = prompt(&server, &format!("find war\nsave {} all\n", path(name)));
+        let words = "its name says no form; let it end in .mrc, .xml, .jsonl, .mrk or .txt";
+        assert!(ran.stderr.contains(words), "{ran:?}");
+        let output = path(name);
+        let place = format!("{}/books", server.addr());
+        let ran = z3950(["search", &place, "war", "--output", &output]);
+        assert!(ran.stderr.contains(words), "{ran:?}");
+    }
+    assert_eq!(names(&folder), [""; 0]);
+    for name in ["a.mrc", "b.MRC"] {
+        let ran = prompt(&server, &format!("find war\nsave {} all\n", path(name)));
+        assert!(ran.stderr.contains("3 records in "), "{ran:?}");
+        assert_eq!(records(&folder.join(name)), 3);
+    }
+}
+
+#[test]
+fn audit_a1_save_at_the_prompt_replaces_nothing_unasked() {
+    let server = catalogue(3).start();
+    let (_guard, folder) = folder();
+    let path = folder.join("a.mrc");
+    fs::write(&path, "precious").expect("written");
+    let saving = |option: &str| {
+        let path = path.display();
+        prompt(&server, &format!("find war\nsave {option}{path} all\n"))
+    };
+    let ran = saving("");
+    let words = "a.mrc is there already: save --force FILE replaces it";
+    assert!(ran.stderr.contains(words), "{ran:?}");
+    assert_eq!(fs::read_to_string(&path).expect("read"), "precious");
+    let ran = saving("--force ");
+    assert!(ran.stderr.contains("3 records in "), "{ran:?}");
+    assert_eq!(records(&path), 3);
+    assert_eq!(names(&folder), ["a.mrc"]);
+}
+
+#[test]
+fn audit_d7_no_match_is_an_empty_collection() {
+    let server = catalogue(1).start();
+    let place = format!("{}/books", server.addr());
+    let down = nobody();
+    let url = format!("z39.50r://{place}?nosuch");
+    for form in ["marcxml", "dc"] {
+        let converted = z3950_fed(["convert", "--from", "marc", "--to", form], "");
+        assert!(converted.stdout.ends_with(">\n"), "{converted:?}");
+        for arguments in [
+            vec!["search", &place, "nosuchword"],
+            vec!["lookup", &place, "local:nosuch"],
+            vec!["get", &url],
+        ] {
+            let ran = z3950(arguments.iter().chain(&["--format", form]));
+            assert_eq!(ran.code, Some(3), "{arguments:?}: {ran:?}");
+            assert_eq!(ran.stdout, converted.stdout, "{arguments:?}");
+        }
+        // What was not answered is not an answer.
+        let ran = z3950(["search", &down, "war", "--format", form]);
+        assert_eq!((ran.code, &*ran.stdout), (Some(6), ""), "{ran:?}");
+    }
+    for form in ["text", "marc", "json", "mrk", "brief", "raw"] {
+        let ran = z3950(["search", &place, "nosuchword", "--format", form]);
+        assert_eq!((ran.code, &*ran.stdout), (Some(3), ""), "{ran:?}");
+    }
+    let ran = z3950(["search", &place, "nosuchword", "--json"]);
+    assert!(ran.stdout.starts_with('{'), "{ran:?}");
+}
+
+#[test]
+fn audit_d11_outputs_that_cannot_be_written_are_wrong_usage() {
+    let server = catalogue(2).start();
+    let (_guard, folder) = folder();
+    let place = format!("{}/books", server.addr());
+    let source = folder.join("source.mrc");
+    let ran = z3950(["search", &place, "war", "--output", &text(&source)]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let nodir = folder.join("nodir/x.mrc");
+    let inner = source.join("x.mrc");
+    for (path, words) in [
+        (&*nodir, "there is no folder "),
+        (&inner, "there is no folder "),
+        // Nobody creates files there, not even root.
+        (Path::new("/sys/x.mrc"), "cannot write /sys/x.mrc: "),
+        (Path::new("/proc/x.mrc"), "cannot write /proc/x.mrc: "),
+    ] {
+        let (path, report) = (text(path), text(&folder.join("x.tsv")));
+        for arguments in [
+            vec!["search", &place, "war", "--output", &path],
+            vec![
+                "search", &place, "war", "--output", &path, "--report", &report,
+            ],
+            vec!["lookup", &place, "local:id1", "--output", &path],
+            vec!["convert", &text(&source), "--to", "marc", "--output", &path],
+        ] {
+            let ran = z3950(&arguments);
+            assert_eq!(ran.code, Some(2), "{arguments:?}: {ran:?}");
+            assert!(ran.stderr.contains(words), "{arguments:?}: {ran:?}");
+        }
+    }
+    // A folder is one for records, but not for a document.
+    let ran = z3950([
+        "convert",
+        &text(&source),
+        "--to",
+        "marc",
+        "--output",
+        &text(&folder),
+    ]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains(" is a folder, not a file"), "{ran:?}");
+    let ran = prompt(
+        &server,
+        &format!("find war\nsave {} all\n", nodir.display()),
+    );
+    assert!(ran.stderr.contains("there is no folder "), "{ran:?}");
+    assert_eq!(names(&folder), ["source.mrc"]);
+}
+
+#[test]
+fn a_full_disk_keeps_every_complete_record() {
+    let server = catalogue(400).start();
+    let (_guard, folder) = folder();
+    let place = format!("{}/books", server.addr());
+    // 32 blocks of 512 octets for any file; without the signal, writing fails.
+    let limited = "trap '' XFSZ; ulimit -f 32; exec \"$@\"";
+    for more in [&[][..], &["--report", "y.tsv"]] {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", limited, "sh"])
+            .arg(program::path("z3950"));
+        command
+            .args(["search", &place, "war", "--output", "y.mrc"])
+            .args(more);
+        let ran = program::run(command.current_dir(&folder), "");
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.stderr.contains("cannot write y.mrc: "), "{ran:?}");
+        if more.is_empty() {
+            assert!(ran.stderr.contains("what was written is in "), "{ran:?}");
+            assert!((10..400).contains(&records(&folder.join("y.mrc.part"))));
+            assert_eq!(names(&folder), ["y.mrc.part"]);
+            fs::remove_file(folder.join("y.mrc.part")).expect("removed");
+            continue;
+        }
+        assert!(
+            ran.stderr.contains("with --resume goes on from here"),
+            "{ran:?}"
+        );
+        let (output, report) = (text(&folder.join("y.mrc")), text(&folder.join("y.tsv")));
+        let ran = z3950(
+            ["search", &place, "war", "--resume"]
+                .into_iter()
+                .chain(["--output", &output, "--report", &report]),
+        );
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert_eq!(records(Path::new(&output)), 400);
+    }
+    fs::remove_file(folder.join("y.mrc")).expect("removed");
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", limited, "sh"])
+        .arg(program::path("z3950"));
+    command.args(["convert", "--to", "marc", "--output", "y.mrc"]);
+    let whole = z3950([
+        "search", &place, "war", "--count", "400", "--format", "marc",
+    ]);
+    let ran = program::run(command.current_dir(&folder), &whole.stdout);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("cannot write y.mrc: "), "{ran:?}");
+    assert!(ran.stderr.contains("y.mrc.part"), "{ran:?}");
+    assert!(!folder.join("y.mrc").exists());
+}
+
+#[test]
+fn inputs_that_are_none_are_refused_before_anything_is_written() {
+    let server = catalogue(2).start();
+    let (_guard, folder) = folder();
+    let place = format!("{}/books", server.addr());
+    let (marc, program) = (folder.join("a.mrc"), folder.join("program"));
+    let ran = z3950(["search", &place, "war", "--output", &text(&marc)]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    fs::write(&program, b"\x7fELF\x02\x01\x01\0\0\0\0\n").expect("written");
+    let (output, report) = (text(&folder.join("y.mrc")), text(&folder.join("y.tsv")));
+    for (path, words) in [
+        (&marc, "a.mrc: it holds MARC records, not one input a line"),
+        (&program, "program: it is binary, not text"),
+    ] {
+        for command in ["lookup", "search"] {
+            let arguments = [command, &place, "--input", &text(path)];
+            let arguments = arguments.into_iter().chain(["--output", &output]);
+            let ran = z3950(arguments.chain(["--report", &report]));
+            assert_eq!(ran.code, Some(2), "{ran:?}");
+            assert!(ran.stderr.contains(words), "{ran:?}");
+        }
+    }
+    assert_eq!(names(&folder), ["a.mrc", "program"]);
+    // A line of 10 MB is one input that is not sent.
+    let long = folder.join("long");
+    let mut file = fs::File::create(&long).expect("created");
+    write!(file, "local:id1\n{}\nlocal:id2\n", "9".repeat(10 << 20)).expect("written");
+    for _ in 0..2 {
+        let arguments = ["lookup", &place, "--resume", "--input", &text(&long)];
+        let arguments = arguments.into_iter().chain(["--output", &output]);
+        let ran = z3950(arguments.chain(["--report", &report]));
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert_eq!(records(Path::new(&output)), 2);
+        let report = fs::read_to_string(&report).expect("read");
+        assert!(report.contains("input 2 has more than 65536 octets"));
+        assert_eq!(report.lines().count(), 4);
+    }
+}
