@@ -59,8 +59,8 @@ pub(super) async fn run_all<W: Work>(
     let targets = job.targets.iter();
     let targets: Vec<String> = targets.map(|target| shown(target.as_bytes())).collect();
     let progress = Progress::new(arguments, job.given.len(), targets.len());
-    let mut asks = Asks::new(arguments.inputs(job.given)?, targets.len());
     arguments.check_files()?;
+    let mut asks = Asks::new(arguments.inputs(job.given)?, targets.len());
     // Nothing is changed before it is known that all can be written.
     let mut destination = Destination::open(arguments, job.format, targets.len())?;
     let mut resumed = Resumed::default();
