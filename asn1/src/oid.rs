@@ -89,6 +89,13 @@ impl Oid {
             .map(|(_, oid)| *oid)
     }
 
+    /// The registered record syntaxes with their names, each once.
+    pub fn record_syntaxes() -> impl Iterator<Item = (&'static str, Self)> {
+        let arc = Self::z3950(&[5]);
+        let names = NAMES.iter().copied();
+        names.filter(move |(_, oid)| oid.as_bytes().starts_with(arc.as_bytes()))
+    }
+
     const fn with_arc(mut self, arc: u32) -> Option<Self> {
         let mut groups = 1;
         while groups < 5 && arc >> (7 * groups) != 0 {
@@ -460,6 +467,10 @@ mod tests {
                     .all(|(other, _)| !other.eq_ignore_ascii_case(name))
             );
         }
+        assert!(Oid::record_syntaxes().any(|(name, oid)| (name, oid) == ("xml", XML)));
+        assert!(
+            Oid::record_syntaxes().all(|(_, oid)| oid.to_string().starts_with("1.2.840.10003.5."))
+        );
         assert_eq!(USMARC.to_string(), "1.2.840.10003.5.10");
         assert_eq!(Oid::by_name("nothing"), None);
     }

@@ -8,6 +8,17 @@ use super::error::UrlError;
 use super::octets::Octets;
 use super::span::Span;
 
+/// What characters mean in a part, beside the unreserved ones, which mean the same escaped and literal.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Characters {
+    /// Those that both modes take literally.
+    pub(crate) reserved: &'static [u8],
+    /// Those of them that mean the same escaped and literal, and become literal.
+    pub(crate) free: &'static [u8],
+    /// Those whose escape stays one.
+    pub(crate) kept: &'static [u8],
+}
+
 /// A part of a URL as it stands there: unreserved characters literal, reserved ones as they were written,
 /// everything else as `%` and two upper-case hexadecimal digits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -16,10 +27,15 @@ pub struct Encoded(String);
 impl Encoded {
     /// The spelling of data in which nothing delimits: everything but letters, digits and `$-_.+!*'(),` escaped.
     pub fn of_data(data: impl AsRef<[u8]>) -> Self {
+        Self::of_data_with(data, b"")
+    }
+
+    /// The same where these reserved characters mean the same escaped and literal, and are literal.
+    pub(crate) fn of_data_with(data: impl AsRef<[u8]>, free: &[u8]) -> Self {
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = common::write_escaped(&mut text, data.as_ref(), |octet| {
-            Class::of(octet) == Class::Unreserved
+            Class::of(octet) == Class::Unreserved || free.contains(&octet)
         });
         Encoded(text)
     }
@@ -30,18 +46,22 @@ impl Encoded {
         Encoded(pieces.join(delimiter))
     }
 
-    /// Reads a part in which both modes take `reserved` literally, and keep it so. What only the lenient mode
-    /// takes is data, and escaped; an escape that stands for one of `kept` stays one.
+    /// Reads a part by these rules. What only the lenient mode takes is data, and escaped.
     pub(crate) fn parse(
         part: Span<'_>,
         content: Content,
-        reserved: &[u8],
-        kept: &[u8],
+        characters: Characters,
     ) -> Result<Self, UrlError> {
+        let Characters {
+            reserved,
+            free,
+            kept,
+        } = characters;
         let mut text = String::with_capacity(part.octets().len());
         content.each(part, reserved, |octet, escaped| {
             let literal = match escaped {
-                true => Class::of(octet) == Class::Unreserved && !kept.contains(&octet),
+                true if kept.contains(&octet) => false,
+                true => Class::of(octet) == Class::Unreserved || free.contains(&octet),
                 false => Class::of(octet) == Class::Unreserved || reserved.contains(&octet),
             };
             let _ = common::write_escaped(&mut text, &[octet], |_| literal);
@@ -99,7 +119,12 @@ mod tests {
                 never: b"",
                 controls: true,
             };
-            let part = Encoded::parse(Span::new(text.as_bytes()), content, b"/;", b"+").unwrap();
+            let characters = Characters {
+                reserved: b"/;:",
+                free: b":",
+                kept: b"+",
+            };
+            let part = Encoded::parse(Span::new(text.as_bytes()), content, characters).unwrap();
             assert_eq!(
                 (part.as_str(), part.decode().as_bytes()),
                 (spelling, decoded)
@@ -108,6 +133,8 @@ mod tests {
         check("a%2fb/c", "a%2Fb/c", b"a/b/c");
         check("%61%2B+%7e~", "a%2B+%7E%7E", b"a++~~");
         check("a?b", "a%3Fb", b"a?b");
+        check("a%3Ab:", "a:b:", b"a:b:");
+        check("a%3Bb;", "a%3Bb;", b"a;b;");
         check("%00%25", "%00%25", b"\0%");
     }
 

@@ -4,6 +4,8 @@
 //! one of `;:@&=`, which schemes may reserve (RFC 1738 §2.2), and `+`, which parts the words of a query. Every
 //! other character means the same escaped and literal.
 
+use std::ops::Range;
+
 use super::common::{self, Class};
 use super::error::{UrlError, UrlErrorKind};
 use super::registry;
@@ -68,6 +70,15 @@ pub fn canonical(uri: impl AsRef<[u8]>) -> Result<String, UrlError> {
         canonical_part(fragment, &mut text)?;
     }
     Ok(text)
+}
+
+/// A part of a URI at one encoding level, as [`canonical`] has it; where an escape is malformed, as it is.
+pub(crate) fn at_one_level(part: &str) -> String {
+    let mut text = String::with_capacity(part.len());
+    match canonical_part(Span::new(part.as_bytes()), &mut text) {
+        Ok(()) => text,
+        Err(_) => part.to_owned(),
+    }
 }
 
 fn canonical_part(part: Span<'_>, text: &mut String) -> Result<(), UrlError> {
@@ -137,6 +148,30 @@ pub fn soften(uri: &str) -> String {
         }
     }
     softened + rest
+}
+
+/// The URI for showing to others: the password of `//user:password@` as `***`, whatever the scheme (RFC 1738 §6).
+pub fn redact(uri: &str) -> String {
+    match password(uri).and_then(|range| Some((uri.get(..range.start)?, uri.get(range.end..)?))) {
+        Some((before, after)) => format!("{before}***{after}"),
+        None => uri.to_owned(),
+    }
+}
+
+/// Where the password stands in a URI, be it an empty one: after the first colon and before the last `@` of the authority.
+pub(crate) fn password(uri: &str) -> Option<Range<usize>> {
+    let (scheme, rest) = uri.split_once("//")?;
+    let is_web = ["http:", "https:", ""]
+        .into_iter()
+        .any(|name| scheme.eq_ignore_ascii_case(name));
+    // A user name may hold `?` (RFC 1738 §5), but not where the path may be left out before a query.
+    let ends: &[char] = if is_web { &['/', '?', '#'] } else { &['/'] };
+    let authority = rest.split(ends).next()?;
+    let (userinfo, _) = authority.rsplit_once('@')?;
+    let colon = userinfo.find(':')?;
+    let start = scheme.len() + "//".len();
+    let is_scheme = scheme.is_empty() || scheme.ends_with(':') && split(uri).is_some();
+    is_scheme.then_some(start + colon + 1..start + userinfo.len())
 }
 
 /// Whether a character means the same escaped and literal.

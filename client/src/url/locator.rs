@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::caution::{Caution, Scope, Site};
+use super::caution::{self, Caution, Scope, Site};
 use super::common::{self, Content, MAX_URL_LENGTH, Mode};
 use super::error::{UrlError, UrlErrorKind};
 use super::gopher::GopherUrl;
@@ -13,7 +13,7 @@ use super::octets::Octets;
 use super::registry::{RegisteredUrl, Registry, is_scheme};
 use super::schemes::{
     FileHost, FileUrl, FtpUrl, HttpUrl, HttpsUrl, MailtoUrl, MessageId, NewsUrl, NntpUrl,
-    OpaqueUri, ProsperoUrl, TelnetUrl, WaisUrl,
+    OpaqueUri, ProsperoUrl, RloginUrl, TelnetUrl, Tn3270Url, WaisUrl,
 };
 use super::span::Span;
 use super::userinfo::Userinfo;
@@ -76,6 +76,10 @@ pub enum Url {
     Nntp(NntpUrl),
     /// `telnet`: RFC 1738 §3.8.
     Telnet(TelnetUrl),
+    /// `rlogin`: RFC 1630.
+    Rlogin(RloginUrl),
+    /// `tn3270`: RFC 1630, RFC 6270.
+    Tn3270(Tn3270Url),
     /// `wais`: RFC 1738 §3.9.
     Wais(WaisUrl),
     /// `file`: RFC 1738 §3.10.
@@ -99,35 +103,55 @@ const NAME_SCHEME: &str = "urn";
 /// What may stand before a URL and is no scheme (RFC 1738 Appendix).
 const PREFIX: &str = "url";
 
+/// The schemes that this crate itself reads, or keeps anybody from reading; the more usual ones first.
+const KNOWN: [&str; 20] = [
+    "http",
+    "https",
+    "z39.50s",
+    "z39.50r",
+    "gopher",
+    "ftp",
+    "mailto",
+    "news",
+    "nntp",
+    "telnet",
+    "rlogin",
+    "tn3270",
+    "wais",
+    "file",
+    "prospero",
+    "mid",
+    "cid",
+    "z39.50",
+    NAME_SCHEME,
+    PREFIX,
+];
+
 /// Whether this crate itself reads the scheme, or keeps anybody from reading it.
 pub(crate) fn is_known(scheme: &str) -> bool {
-    const KNOWN: [&str; 18] = [
-        "z39.50s",
-        "z39.50r",
-        "gopher",
-        "ftp",
-        "http",
-        "https",
-        "mailto",
-        "news",
-        "nntp",
-        "telnet",
-        "wais",
-        "file",
-        "prospero",
-        "mid",
-        "cid",
-        "z39.50",
-        NAME_SCHEME,
-        PREFIX,
-    ];
     KNOWN.contains(&scheme)
+}
+
+/// Schemes in use elsewhere whose names are one letter off a known one.
+const NOT_MISSPELT: [&str; 7] = [
+    "did", "ftps", "gophers", "nntps", "sftp", "snews", "telnets",
+];
+
+/// The known scheme that differs by one letter left out, added, changed or swapped with the next.
+fn similar(scheme: &str) -> Option<&'static str> {
+    let is_typo = |known: &&str| strsim::osa_distance(scheme, known) == 1;
+    let known = KNOWN.into_iter().filter(|known| *known != PREFIX);
+    match NOT_MISSPELT.contains(&scheme) {
+        true => None,
+        // Of several the first, which is the more usual one.
+        false => known.into_iter().find(is_typo),
+    }
 }
 
 /// A URL, and the fragment that was written behind it.
 ///
 /// Two locators are equal when their URLs are: the fragment does not count, because it is no part of the URL
-/// (RFC 1738 §2.2). `Display` is the canonical form with the password hidden, and `Debug` hides it too.
+/// (RFC 1738 §2.2). `Display` is [the locator](Self::to_string_with_secrets) with the password hidden, and `Debug` hides it too.
 #[derive(Clone, Debug)]
 pub struct Locator {
     url: Url,
@@ -178,6 +202,8 @@ impl Locator {
             Url::News(_) => "news",
             Url::Nntp(_) => "nntp",
             Url::Telnet(_) => "telnet",
+            Url::Rlogin(_) => "rlogin",
+            Url::Tn3270(_) => "tn3270",
             Url::Wais(_) => "wais",
             Url::File(_) => "file",
             Url::Prospero(_) => "prospero",
@@ -205,7 +231,50 @@ impl Locator {
 
     /// What a person should know before the URL is followed.
     pub fn cautions(&self) -> Vec<Caution> {
-        self.site().map(|site| site.cautions()).unwrap_or_default()
+        let site = self.site().map(|site| site.cautions()).unwrap_or_default();
+        let opaque = match &self.url {
+            Url::Name(uri) | Url::Other(uri) if uri.has_password() => {
+                Some(Caution::CredentialsInUrl)
+            }
+            _ => None,
+        };
+        let scheme = match &self.url {
+            Url::Other(uri) if uri.is_experimental() => None,
+            Url::Other(uri) => match uri.reserved_name() {
+                Some(name) => Some(Caution::ReservedScheme(name)),
+                None => similar(uri.scheme()).map(Caution::SimilarScheme),
+            },
+            _ => None,
+        };
+        let control = self
+            .has_escaped_control()
+            .then_some(Caution::EscapedControl);
+        let others = [opaque, scheme, control].into_iter().flatten();
+        site.into_iter().chain(others).collect()
+    }
+
+    /// Whether an escape stands for a control character where a command of the protocol could hold it. A docid is sent as
+    /// counted octets, a file name is not sent, and the other schemes refuse such escapes.
+    fn has_escaped_control(&self) -> bool {
+        match &self.url {
+            Url::Gopher(url) => url.has_control(),
+            Url::Ftp(_)
+            | Url::Http(_)
+            | Url::Https(_)
+            | Url::Wais(_)
+            | Url::Registered(_)
+            | Url::Other(_) => caution::has_escaped_control(&self.to_string_with_secrets()),
+            _ => false,
+        }
+    }
+
+    /// Whether there is a password in it, be it an empty one.
+    pub fn has_password(&self) -> bool {
+        match &self.url {
+            Url::Name(uri) | Url::Other(uri) => uri.has_password(),
+            Url::Registered(url) => url.to_string() != url.to_string_with_secrets(),
+            _ => self.userinfo().and_then(Userinfo::password).is_some(),
+        }
     }
 
     /// Where the URL means the same. A reader's environment never changes how it is read.
@@ -218,16 +287,31 @@ impl Locator {
         }
     }
 
-    /// The one spelling that all equal URLs share, but for the password, which shows as `***`.
+    /// The one spelling that all equal URLs share, for showing: a password is `***`, and a Z39.50 URL has neither user nor
+    /// password.
     pub fn canonical(&self) -> String {
-        self.to_string()
+        match &self.url {
+            Url::Name(uri) | Url::Other(uri) => uri.normalized().to_string(),
+            _ => self.to_string(),
+        }
     }
 
-    /// The canonical form, password included.
+    /// The canonical form as a locator that works, user and password included.
+    pub fn canonical_with_secrets(&self) -> String {
+        match &self.url {
+            Url::Name(uri) | Url::Other(uri) => uri.normalized().to_string_with_secrets(),
+            _ => self.to_string_with_secrets(),
+        }
+    }
+
+    /// The locator, user and password included: as written where nobody here knows the scheme, otherwise in canonical form.
     pub fn to_string_with_secrets(&self) -> String {
         match &self.url {
+            Url::Z3950(url) => url.to_string_with_secrets(),
             Url::Ftp(url) => url.to_string_with_secrets(),
             Url::Telnet(url) => url.to_string_with_secrets(),
+            Url::Rlogin(url) => url.to_string_with_secrets(),
+            Url::Tn3270(url) => url.to_string_with_secrets(),
             Url::Registered(url) => url.to_string_with_secrets(),
             Url::Name(url) | Url::Other(url) => url.to_string_with_secrets(),
             _ => self.to_string(),
@@ -259,6 +343,8 @@ impl Locator {
             Url::Https(url) => Some(url.hostport().site()),
             Url::Nntp(url) => Some(url.hostport()?.site()),
             Url::Telnet(url) => Some(url.login.site()),
+            Url::Rlogin(url) => Some(url.login.site()),
+            Url::Tn3270(url) => Some(url.login.site()),
             Url::Wais(url) => Some(url.hostport().site()),
             Url::File(url) => match url.host() {
                 FileHost::Local => None,
@@ -294,6 +380,8 @@ impl fmt::Display for Locator {
             Url::News(url) => url.fmt(f),
             Url::Nntp(url) => url.fmt(f),
             Url::Telnet(url) => url.fmt(f),
+            Url::Rlogin(url) => url.fmt(f),
+            Url::Tn3270(url) => url.fmt(f),
             Url::Wais(url) => url.fmt(f),
             Url::File(url) => url.fmt(f),
             Url::Prospero(url) => url.fmt(f),
@@ -379,6 +467,8 @@ pub(super) fn parse(text: &[u8], mode: Mode, registry: &Registry) -> Result<Loca
         "news" => Url::News(NewsUrl::parse(rest, mode)?),
         "nntp" => Url::Nntp(NntpUrl::parse(rest, mode)?),
         "telnet" => Url::Telnet(TelnetUrl::parse(rest, mode)?),
+        "rlogin" => Url::Rlogin(RloginUrl::parse(rest, mode)?),
+        "tn3270" => Url::Tn3270(Tn3270Url::parse(rest, mode)?),
         "wais" => Url::Wais(WaisUrl::parse(rest, mode)?),
         "file" => Url::File(FileUrl::parse(rest, mode)?),
         "prospero" => Url::Prospero(ProsperoUrl::parse(rest, mode)?),

@@ -76,8 +76,8 @@ pub use registry::{RegisterError, RegisteredUrl, Registry, Scheme, SchemeUrl};
 pub use resolve::{Profile, ResolveError, resolve};
 pub use schemes::{
     FileHost, FileUrl, FtpPath, FtpStep, FtpUrl, HttpUrl, HttpsUrl, LocalPathError, MailtoUrl,
-    MessageId, NewsUrl, Newsgroup, NntpUrl, OpaqueUri, ProsperoField, ProsperoUrl, TelnetPlan,
-    TelnetUrl, TypeCode, WaisTarget, WaisUrl,
+    MessageId, NewsUrl, Newsgroup, NntpUrl, OpaqueUri, ProsperoField, ProsperoUrl, RloginUrl,
+    TelnetPlan, TelnetUrl, Tn3270Url, TypeCode, WaisTarget, WaisUrl,
 };
 pub use spell::spell;
 pub use userinfo::Userinfo;

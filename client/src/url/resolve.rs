@@ -87,7 +87,13 @@ pub fn resolve(base: &str, reference: &str, profile: Profile) -> Result<String, 
         },
     };
     let (head, path) = joined.split_at(path_start(&joined));
-    bounded(format!("{head}{}{tail}", without_dots(path)))
+    let path = without_dots(path);
+    // A host needs a slash between it and a query (RFC 1738 §5).
+    let slash = match head.contains('/') && path.is_empty() && tail.starts_with('?') {
+        true => "/",
+        false => "",
+    };
+    bounded(format!("{head}{slash}{path}{tail}"))
 }
 
 fn checked(text: &str) -> Result<(), UrlError> {

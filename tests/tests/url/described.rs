@@ -3,7 +3,9 @@
 
 use std::fmt::Write as _;
 
-use z3950_client::url::{FileHost, Locator, NewsUrl, Octets, Scope, UriKind, Url, WaisTarget};
+use z3950_client::url::{
+    Caution, FileHost, Locator, NewsUrl, Octets, Scope, UriKind, Url, WaisTarget,
+};
 
 use crate::table::quoted;
 
@@ -29,7 +31,7 @@ pub(crate) fn described(locator: &Locator, expected: &str) -> String {
     }
     if !locator.cautions().is_empty() {
         let cautions = locator.cautions();
-        let cautions = cautions.iter().map(ToString::to_string);
+        let cautions = cautions.iter().map(Caution::code);
         write!(line, " warn=[{}]", cautions.collect::<Vec<_>>().join(",")).unwrap();
     }
     if locator.scope() != Scope::Global {
@@ -97,7 +99,7 @@ fn parts(locator: &Locator, expected: &str) -> String {
             let number = url.number().map(|number| format!(" number={number}"));
             format!(" group={}{}", url.group(), number.unwrap_or_default())
         }
-        Url::Telnet(_) => String::new(),
+        Url::Telnet(_) | Url::Rlogin(_) | Url::Tn3270(_) => String::new(),
         Url::Wais(url) => {
             let mut line = format!(" database={}", quoted(url.database()));
             match url.target() {

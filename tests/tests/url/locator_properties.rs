@@ -175,6 +175,7 @@ fn is_strict(locator: &Locator) -> bool {
         Url::News(NewsUrl::Article(id)) | Url::MessageId(id) | Url::ContentId(id) => {
             is_strict_domain(id)
         }
+        Url::Z3950(url) => url.userinfo().is_none(),
         _ => true,
     };
     is_strict_part && locator.host().is_none_or(Host::is_strict)

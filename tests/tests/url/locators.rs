@@ -59,7 +59,7 @@ fn same_and_different_locators() {
         let same = relation == "=";
         assert_eq!(a.same_locator(&b), same, "{row} {left} {relation} {right}");
         assert_eq!(
-            a.to_string_with_secrets() == b.to_string_with_secrets(),
+            a.canonical_with_secrets() == b.canonical_with_secrets(),
             same,
             "{row} {left} {relation} {right}"
         );

@@ -2,6 +2,7 @@
 //! RFC 2056, in the other files those of every scheme.
 //! Rows are those of `tests/CONFORMANCE.md`; offsets are 0-based and count octets.
 
+mod audit;
 mod described;
 mod extract;
 mod gopher;

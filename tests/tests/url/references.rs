@@ -37,7 +37,9 @@ fn texts_give_the_answer_of_the_table() {
             "scope" => {
                 let locator = Locator::parse(text, Mode::Lenient).unwrap();
                 let cautions = locator.cautions();
-                let cautions = cautions.iter().map(|caution| format!(" {caution}"));
+                let cautions = cautions
+                    .iter()
+                    .map(|caution| format!(" {}", caution.code()));
                 format!("{}{}", locator.scope(), cautions.collect::<String>())
             }
             _ => {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::url::{FileHost, Locator, NewsUrl, Octets, UriKind, Url, Userinfo, WaisTarget};
+use crate::url::{Caution, FileHost, Locator, NewsUrl, Octets, UriKind, Url, Userinfo, WaisTarget};
 
 /// The object: `scheme`, `kind`, `host` and `port` first, then the scheme's own keys, all of them always present, then
 /// `fragment`, `warnings` and `canonical`. A password shows as `***`.
@@ -20,7 +20,7 @@ pub(super) fn object(locator: &Locator) -> Value {
     for (key, value) in fields(locator) {
         put(key, value);
     }
-    let warnings: Vec<String> = locator.cautions().iter().map(ToString::to_string).collect();
+    let warnings: Vec<String> = locator.cautions().iter().map(Caution::code).collect();
     put("fragment", locator.fragment().map(text).into());
     put("warnings", warnings.into());
     put("canonical", locator.canonical().into());
@@ -68,6 +68,8 @@ fn fields(locator: &Locator) -> Vec<(&'static str, Value)> {
             ("number", url.number().into()),
         ],
         Url::Telnet(url) => login(url.login.userinfo()),
+        Url::Rlogin(url) => login(url.login.userinfo()),
+        Url::Tn3270(url) => login(url.login.userinfo()),
         Url::Wais(url) => {
             let (search, document) = match url.target() {
                 WaisTarget::Database => (None, None),

@@ -84,7 +84,7 @@ impl GopherUrlBuilder {
             None if answers.iter().any(|answer| answer.as_ref() == b".") => {
                 Err(GopherBuildError::AmbiguousDot)
             }
-            None => Err(GopherBuildError::ForbiddenControl("an answer")),
+            None => Err(GopherBuildError::LineEndInAnswer),
         }
     }
 
@@ -108,12 +108,15 @@ impl GopherUrlBuilder {
 }
 
 /// Why parts make no Gopher URL.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GopherBuildError {
     /// A tab, CR or LF where it would end a field of the request.
     #[error("{0} holds a tab or a line end, which would end it in the request")]
     ForbiddenControl(&'static str),
+    /// A CR or LF in an answer, which may hold a tab.
+    #[error("an answer holds a line end, which would end it in the form")]
+    LineEndInAnswer,
     /// A filled form, and leave to build one was not given (draft §3.1).
     #[error("the answers to a form are not put into a URL unless that is allowed")]
     AskFormsDisabled,
@@ -132,7 +135,9 @@ impl GopherBuildError {
     /// The name by which programs know the kind, such as `AmbiguousDot`.
     pub fn name(&self) -> &'static str {
         match self {
-            GopherBuildError::ForbiddenControl(_) => "ForbiddenControl",
+            GopherBuildError::ForbiddenControl(_) | GopherBuildError::LineEndInAnswer => {
+                "ForbiddenControl"
+            }
             GopherBuildError::AskFormsDisabled => "AskFormsDisabled",
             GopherBuildError::AmbiguousDot => "AmbiguousDot",
             GopherBuildError::TooLong { .. } => "TooLong",

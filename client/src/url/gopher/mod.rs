@@ -133,6 +133,22 @@ impl GopherUrl {
         self.item_type == GopherType::SEARCH && self.search.is_none()
     }
 
+    /// Whether a control character is among the data: servers written in C take an octet 0 for the end of the line. Those that
+    /// a filled form consists of do not count.
+    pub(crate) fn has_control(&self) -> bool {
+        let plus = self.plus.as_ref().filter(|plus| !plus.is_filled_form());
+        let fields = [
+            Some(&self.selector),
+            self.search.as_ref(),
+            plus.map(GopherPlus::octets),
+        ];
+        let mut octets = fields
+            .into_iter()
+            .flatten()
+            .flat_map(|field| field.as_bytes());
+        octets.any(u8::is_ascii_control)
+    }
+
     /// The octets to send, line end included (draft §2.2–§2.8, §3.2).
     pub fn request(&self, wire: PlusWire) -> Vec<u8> {
         let mut octets = self.selector.as_bytes().to_vec();

@@ -8,10 +8,25 @@ use std::fmt;
 
 use super::super::authority::HostPort;
 use super::super::common::{self, Content, Mode};
-use super::super::encoded::Encoded;
+use super::super::encoded::{Characters, Encoded};
 use super::super::error::{UrlError, UrlErrorKind};
 use super::super::octets::Octets;
 use super::super::span::Span;
+
+/// In a path `/` and `;` are reserved, and `?` ends it; what else is reserved elsewhere means the same escaped and
+/// literal (RFC 1738 §3.3).
+const PATH: Characters = Characters {
+    reserved: b"/;:@&=",
+    free: b":@&=",
+    kept: b"",
+};
+
+/// In a search every reserved character may mean something to the server, and `+` parts words (RFC 1630).
+const SEARCH: Characters = Characters {
+    reserved: b";:@&=",
+    free: b"",
+    kept: b"+",
+};
 
 /// A resource of a Web server. The port that the scheme stands for makes it `http` or [`https`](HttpsUrl).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -32,7 +47,12 @@ impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
     ) -> Self {
         HttpUrl {
             hostport,
-            path: Encoded::joined(segments.into_iter().map(Encoded::of_data), "/"),
+            path: Encoded::joined(
+                segments
+                    .into_iter()
+                    .map(|segment| Encoded::of_data_with(segment, PATH.free)),
+                "/",
+            ),
             search: None,
         }
     }
@@ -109,10 +129,10 @@ impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
             controls: true,
         };
         let (path, search) = path.cut(b"?");
-        let path = Encoded::parse(path, content, b"/;:@&=", b"")?;
+        let path = Encoded::parse(path, content, PATH)?;
         let search = search
             .strip_prefix(b"?")
-            .map(|search| Encoded::parse(search, content, b";:@&=", b"+"));
+            .map(|search| Encoded::parse(search, content, SEARCH));
         Ok(HttpUrl {
             hostport,
             path,

@@ -24,7 +24,7 @@ pub use news::{NewsUrl, Newsgroup};
 pub use nntp::NntpUrl;
 pub use opaque::OpaqueUri;
 pub use prospero::{ProsperoField, ProsperoUrl};
-pub use telnet::{TelnetPlan, TelnetUrl};
+pub use telnet::{RloginUrl, TelnetPlan, TelnetUrl, Tn3270Url};
 pub use wais::{WaisTarget, WaisUrl};
 
 use super::common::{self, Class, Content};

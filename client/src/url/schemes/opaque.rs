@@ -2,19 +2,22 @@
 //! The rest is kept octet for octet, so that it can be handed to somebody who does.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use super::super::common::{self, Class, Content, Mode};
 use super::super::error::UrlError;
+use super::super::generic;
 use super::super::span::Span;
-use super::super::userinfo::Secrets;
 
 /// Scheme names that RFC 1738 §4 reserves without saying what follows them.
 const RESERVED: [&str; 7] = ["afs", "cid", "mailserver", "mid", "nfs", "tn3270", "z39.50"];
 
-/// A service and a package of parameters for it. Two are equal when both are, octet for octet.
+/// A service and a package of parameters for it, kept as written.
 ///
-/// `Display` and `Debug` show a password as `***` where one stands as in the common Internet scheme syntax.
-#[derive(Clone, PartialEq, Eq, Hash)]
+/// Two are equal when they are the same at one encoding level (RFC 1630): `%2f` is `%2F` and `%2D` is `-`, but no escape
+/// of a reserved character is that character. `Display` and `Debug` show a password as `***` where one stands as in the
+/// common Internet scheme syntax.
+#[derive(Clone)]
 pub struct OpaqueUri {
     scheme: String,
     part: String,
@@ -40,6 +43,20 @@ impl OpaqueUri {
         &self.part
     }
 
+    /// The one spelling that all equal URIs share: escapes that mean nothing resolved, the others in upper case.
+    #[must_use]
+    pub fn normalized(&self) -> Self {
+        OpaqueUri {
+            scheme: self.scheme.clone(),
+            part: generic::at_one_level(&self.part),
+        }
+    }
+
+    /// Whether a password stands in it as in the common Internet scheme syntax.
+    pub fn has_password(&self) -> bool {
+        generic::password(&self.to_string_with_secrets()).is_some()
+    }
+
     /// Whether the scheme is one for experiments: `x-` in front (RFC 1738 §4, RFC 1630).
     pub fn is_experimental(&self) -> bool {
         self.scheme.starts_with("x-")
@@ -47,10 +64,15 @@ impl OpaqueUri {
 
     /// Whether RFC 1738 §4 reserves the scheme's name without giving it a syntax, as it does for `z39.50`.
     pub fn is_reserved_name(&self) -> bool {
-        RESERVED.contains(&self.scheme.as_str())
+        self.reserved_name().is_some()
     }
 
-    /// The canonical form, password included.
+    /// The name of the scheme, if RFC 1738 §4 reserves it.
+    pub(crate) fn reserved_name(&self) -> Option<&'static str> {
+        RESERVED.into_iter().find(|name| *name == self.scheme)
+    }
+
+    /// The URI as written, password included.
     pub fn to_string_with_secrets(&self) -> String {
         format!("{}:{}", self.scheme, self.part)
     }
@@ -78,31 +100,27 @@ impl OpaqueUri {
             part,
         })
     }
+}
 
-    pub(crate) fn write(&self, out: &mut impl fmt::Write, secrets: Secrets) -> fmt::Result {
-        write!(out, "{}:", self.scheme)?;
-        match (secrets, password(&self.part)) {
-            (Secrets::Redacted, Some((before, behind))) => write!(out, "{before}***{behind}"),
-            _ => out.write_str(&self.part),
-        }
+impl PartialEq for OpaqueUri {
+    fn eq(&self, other: &Self) -> bool {
+        self.scheme == other.scheme
+            && (self.part == other.part || self.normalized().part == other.normalized().part)
     }
 }
 
-/// What stands around the password of `//user:password@`.
-fn password(part: &str) -> Option<(&str, &str)> {
-    let authority = part.strip_prefix("//")?.split('/').next()?;
-    let (userinfo, _) = authority.rsplit_once('@')?;
-    let user = userinfo.find(':')?;
-    let before = "//".len() + user + ":".len();
-    Some((
-        part.get(..before)?,
-        part.get("//".len() + userinfo.len()..)?,
-    ))
+impl Eq for OpaqueUri {}
+
+impl Hash for OpaqueUri {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.scheme.hash(state);
+        self.normalized().part.hash(state);
+    }
 }
 
 impl fmt::Display for OpaqueUri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(f, Secrets::Redacted)
+        f.write_str(&generic::redact(&self.to_string_with_secrets()))
     }
 }
 

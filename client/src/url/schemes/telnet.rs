@@ -1,7 +1,8 @@
-//! `telnet` URLs: RFC 1738 §3.8, which RFC 4248 repeats.
+//! URLs of interactive services: `telnet` of RFC 1738 §3.8, which RFC 4248 repeats, and `rlogin` and `tn3270` of
+//! RFC 1630, which are written alike.
 //!
 //! ```text
-//! "telnet://" login [ "/" ]
+//! ( "telnet" | "rlogin" | "tn3270" ) "://" login [ "/" ]
 //! ```
 
 use std::fmt;
@@ -12,16 +13,9 @@ use super::super::error::{UrlError, UrlErrorKind};
 use super::super::host::Host;
 use super::super::octets::Octets;
 use super::super::span::Span;
-use super::super::userinfo::Secrets;
+use super::super::userinfo::{Secrets, Userinfo};
 
-/// An interactive service. `Display` and `Debug` never show the password.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct TelnetUrl {
-    /// Host and port, and what a person may be advised to log in with.
-    pub login: Login<{ TelnetUrl::DEFAULT_PORT }>,
-}
-
-/// What to do for a [`TelnetUrl`]: connect, and leave the rest to the person in front of the terminal.
+/// What to do for the URL of an interactive service: connect, and leave the rest to the person in front of the terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TelnetPlan {
     /// The machine to connect to.
@@ -34,49 +28,82 @@ pub struct TelnetPlan {
     pub has_password: bool,
 }
 
-impl TelnetUrl {
-    /// The port of a URL that names none.
-    pub const DEFAULT_PORT: u16 = 23;
-
-    /// What to do for the URL. User and password are advice for a person and are not sent.
-    pub fn plan(&self) -> TelnetPlan {
-        let userinfo = self.login.userinfo();
-        TelnetPlan {
-            host: self.login.hostport().host().clone(),
-            port: self.login.hostport().port(),
-            advised_user: userinfo.map(|userinfo| userinfo.user().clone()),
-            has_password: userinfo.is_some_and(|userinfo| userinfo.password().is_some()),
+/// Defines the URL of one interactive service.
+macro_rules! interactive {
+    ($(#[$meta:meta])* $name:ident, $scheme:literal, $port:literal) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        pub struct $name {
+            /// Host and port, and what a person may be advised to log in with.
+            pub login: Login<{ $name::DEFAULT_PORT }>,
         }
-    }
 
-    /// The canonical form, password included.
-    pub fn to_string_with_secrets(&self) -> String {
-        let mut text = String::new();
-        // Writing to a string cannot fail.
-        let _ = self.write(&mut text, Secrets::Shown);
-        text
-    }
+        impl $name {
+            /// The port of a URL that names none.
+            pub const DEFAULT_PORT: u16 = $port;
 
-    /// Reads what follows `telnet:`.
-    pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
-        let (login, rest) = common::double_slash(rest)?.cut(b"/");
-        let login = Login::parse(login, mode)?;
-        let rest = rest.strip_prefix(b"/").unwrap_or(rest);
-        match rest.is_empty() {
-            true => Ok(TelnetUrl { login }),
-            false => Err(rest.fail(UrlErrorKind::UnexpectedCharacter)),
+            /// What to do for the URL. User and password are advice for a person and are not sent.
+            pub fn plan(&self) -> TelnetPlan {
+                let userinfo = self.login.userinfo();
+                TelnetPlan {
+                    host: self.login.hostport().host().clone(),
+                    port: self.login.hostport().port(),
+                    advised_user: userinfo.map(|userinfo| userinfo.user().clone()),
+                    has_password: userinfo.and_then(Userinfo::password).is_some(),
+                }
+            }
+
+            /// The canonical form, password included.
+            pub fn to_string_with_secrets(&self) -> String {
+                let mut text = String::new();
+                // Writing to a string cannot fail.
+                let _ = self.write(&mut text, Secrets::Shown);
+                text
+            }
+
+            /// Reads what follows the scheme's colon.
+            pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
+                let login = login(rest, mode)?;
+                Ok($name { login })
+            }
+
+            fn write(&self, out: &mut impl fmt::Write, secrets: Secrets) -> fmt::Result {
+                out.write_str(concat!($scheme, "://"))?;
+                self.login.write(out, secrets)?;
+                out.write_char('/')
+            }
         }
-    }
 
-    pub(crate) fn write(&self, out: &mut impl fmt::Write, secrets: Secrets) -> fmt::Result {
-        out.write_str("telnet://")?;
-        self.login.write(out, secrets)?;
-        out.write_char('/')
-    }
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.write(f, Secrets::Redacted)
+            }
+        }
+    };
 }
 
-impl fmt::Display for TelnetUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(f, Secrets::Redacted)
+interactive! {
+    /// An interactive service by Telnet. `Display` and `Debug` never show the password.
+    TelnetUrl, "telnet", 23
+}
+
+interactive! {
+    /// An interactive service by rlogin (RFC 1282). `Display` and `Debug` never show the password.
+    RloginUrl, "rlogin", 513
+}
+
+interactive! {
+    /// An interactive service for 3270 terminals (RFC 1630, RFC 6270). `Display` and `Debug` never show the password.
+    Tn3270Url, "tn3270", 23
+}
+
+/// `//`, the login, and nothing after it but a slash.
+fn login<const PORT: u16>(rest: Span<'_>, mode: Mode) -> Result<Login<PORT>, UrlError> {
+    let (login, rest) = common::double_slash(rest)?.cut(b"/");
+    let login = Login::parse(login, mode)?;
+    let rest = rest.strip_prefix(b"/").unwrap_or(rest);
+    match rest.is_empty() {
+        true => Ok(login),
+        false => Err(rest.fail(UrlErrorKind::UnexpectedCharacter)),
     }
 }

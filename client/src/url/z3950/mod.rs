@@ -10,11 +10,12 @@ use std::str::FromStr;
 
 pub use build::{BuildError, StringPart, Z3950UrlBuilder};
 
+use super::caution::CREDENTIALS;
 use super::common::{self, Class, Mode};
 use super::error::UrlError;
 use super::host::Host;
 use super::octets::Octets;
-use super::userinfo::Userinfo;
+use super::userinfo::{Secrets, Userinfo};
 
 /// The port of a URL that names none (RFC 2056 §3, §4).
 pub const DEFAULT_PORT: u16 = 210;
@@ -73,7 +74,8 @@ impl Extension {
     }
 }
 
-/// Something a reader of the URL should know although it was accepted. `Display` is `Name` or `Name:detail`.
+/// Something a reader of the URL should know although it was accepted. `Display` is for people, [`code`](Self::code) for
+/// programs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Warning {
@@ -85,12 +87,27 @@ pub enum Warning {
     UnknownParameter(String),
 }
 
+impl Warning {
+    /// The name by which programs know the warning: `Name` or `Name:detail`, such as `UnknownParameter:lang`.
+    pub fn code(&self) -> String {
+        match self {
+            Warning::CredentialsInUrl => "CredentialsInUrl".to_owned(),
+            Warning::EmptyDocidIgnored => "EmptyDocidIgnored".to_owned(),
+            Warning::UnknownParameter(keyword) => format!("UnknownParameter:{keyword}"),
+        }
+    }
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Warning::CredentialsInUrl => f.write_str("CredentialsInUrl"),
-            Warning::EmptyDocidIgnored => f.write_str("EmptyDocidIgnored"),
-            Warning::UnknownParameter(keyword) => write!(f, "UnknownParameter:{keyword}"),
+            Warning::CredentialsInUrl => f.write_str(CREDENTIALS),
+            Warning::EmptyDocidIgnored => {
+                f.write_str("nothing follows the `?`, so the URL names no record")
+            }
+            Warning::UnknownParameter(keyword) => {
+                write!(f, "the parameter {keyword} is not known and has no effect")
+            }
         }
     }
 }
@@ -214,6 +231,18 @@ impl Z3950Url {
     /// before `rs` and both before the extensions. Source: RFC 2056 §5, RFC 1738 §2.2.
     pub fn canonical(&self) -> String {
         self.to_string()
+    }
+
+    /// The canonical form with user and password, if the URL has them, as only [`Mode::Lenient`] reads it.
+    pub fn to_string_with_secrets(&self) -> String {
+        let text = self.to_string();
+        let (Some(userinfo), Some((scheme, rest))) = (&self.userinfo, text.split_once("//")) else {
+            return text;
+        };
+        let mut login = String::new();
+        // Writing to a string cannot fail.
+        let _ = userinfo.write(&mut login, Secrets::Shown);
+        format!("{scheme}//{login}@{rest}")
     }
 }
 

@@ -41,13 +41,14 @@ pub(super) fn parse(text: &[u8], mode: Mode) -> Result<Z3950Url, UrlError> {
         record_syntaxes: parameters.record_syntaxes,
         extensions: parameters.extensions,
     };
-    bounded(text, &parts)?;
-    Ok(Z3950Url {
+    let url = Z3950Url {
         parts,
         userinfo,
         fragment,
         warnings,
-    })
+    };
+    bounded(text, &url)?;
+    Ok(url)
 }
 
 /// The kind, and what follows the two slashes.
@@ -249,10 +250,12 @@ fn fragment(fragment: Span<'_>, mode: Mode) -> Result<Option<Octets>, UrlError> 
 }
 
 /// Escaping can make the canonical form longer than the text; then the text counts as too long.
-fn bounded(text: &[u8], parts: &Parts) -> Result<(), UrlError> {
+fn bounded(text: &[u8], url: &Z3950Url) -> Result<(), UrlError> {
     /// No octet grows to more than this many: `%XX`, or `::ffff:1:1` as `::ffff:0.1.0.1`.
     const LARGEST_GROWTH: usize = 4;
-    if text.len() <= MAX_URL_LENGTH / LARGEST_GROWTH || parts.to_string().len() <= MAX_URL_LENGTH {
+    if text.len() <= MAX_URL_LENGTH / LARGEST_GROWTH
+        || url.to_string_with_secrets().len() <= MAX_URL_LENGTH
+    {
         return Ok(());
     }
     Err(Span::new(text).fail_at(MAX_URL_LENGTH, UrlErrorKind::TooLong))
