@@ -25,7 +25,7 @@ use crate::render::Format;
 use crate::retrieve::{Outcome, OutcomeName};
 use crate::target::Endpoint;
 use crate::transport::{Connect, Routes};
-use crate::url::{GopherBuildError, GopherUrl, PlusWire};
+use crate::url::{Caution, GopherBuildError, GopherUrl, Locator, PlusWire, Url};
 
 /// Options of `get` for Gopher URLs.
 #[derive(Debug, clap::Args)]
@@ -96,6 +96,10 @@ pub(super) async fn get(
             false => output.error(&format!("{url}: {words}")),
         }
         return Ok(Exit::Usage);
+    }
+    let cautions = Locator::from(Url::Gopher(url.clone())).cautions();
+    if cautions.contains(&Caution::EscapedControl) {
+        output.warning(&format!("{}: {url}", Caution::EscapedControl));
     }
     let options = options(arguments);
     let way = way(&connection::routes(network)?, &url)?;
@@ -235,8 +239,8 @@ async fn completed(
 }
 
 /// What people type holds a tab, a line end or a lone dot.
-fn unsendable(_: GopherBuildError) -> GopherError {
-    GopherPlanError::ForbiddenControl.into()
+fn unsendable(error: GopherBuildError) -> GopherError {
+    GopherPlanError::from(error).into()
 }
 
 /// The answers of a person at a terminal; elsewhere the questions are shown and there are none.

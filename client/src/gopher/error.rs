@@ -72,6 +72,13 @@ impl ServerError {
     }
 }
 
+impl ServerError {
+    /// Whether the item may be had later, as the server says.
+    pub fn is_temporary(&self) -> bool {
+        self.code == Some(2)
+    }
+}
+
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.code {

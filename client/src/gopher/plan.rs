@@ -2,12 +2,13 @@
 //! Source: Gopher URL draft §2.1–§2.8; RFC 1738 §6 for ports of other protocols.
 
 use crate::url::{
-    DEFAULT_GOPHER_PORT, GopherPlus, GopherType, GopherUrl, Host, PlusRequest, ReplyKind,
+    DEFAULT_GOPHER_PORT, GopherBuildError, GopherPlus, GopherType, GopherUrl, Host, PlusRequest,
+    ReplyKind,
 };
 
 use super::GopherOptions;
 use super::header::{Header, Length};
-use super::text;
+use super::text::LoneDot;
 
 /// One request, and what its reply is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,9 +46,9 @@ pub enum GopherPlanError {
     /// Nothing is fetched by Gopher for this type.
     #[error("{}", not_retrievable(*.0))]
     NotRetrievable(GopherType),
-    /// An octet 0 in the request, which servers take for its end.
-    #[error("the URL holds an escaped control character 00 (hex), which cannot be sent")]
-    ForbiddenControl,
+    /// What people added to the URL, a search term or answers, cannot be put into a request.
+    #[error(transparent)]
+    Unsendable(#[from] GopherBuildError),
     /// The port is reserved for another protocol, and connecting to it was not allowed.
     #[error("port {0} is reserved for another protocol and was not connected to")]
     PortRefused(u16),
@@ -89,9 +90,6 @@ pub fn plan(url: &GopherUrl, options: &GopherOptions) -> Result<GopherPlan, Goph
         return Err(GopherPlanError::NeedsSearchTerm);
     }
     let request = url.request(options.wire);
-    if request.contains(&0) {
-        return Err(GopherPlanError::ForbiddenControl);
-    }
     let port = url.port();
     if port < 1024 && port != DEFAULT_GOPHER_PORT && !options.allow_reserved_port {
         return Err(GopherPlanError::PortRefused(port));
@@ -145,24 +143,21 @@ impl GopherPlan {
         self.is_plus
     }
 
-    /// Whether no more of the reply is to come.
-    pub(super) fn is_complete(&self, reply: &[u8]) -> bool {
+    /// Whether the reply has come as far as it says that it goes. `dot` looks for the lone dot in the reply as it grows.
+    pub(super) fn is_complete(&self, reply: &[u8], dot: &mut LoneDot) -> bool {
         match self.header(reply) {
             Some(header) => match header.length {
                 Length::Octets(length) => header.body(reply).len() >= length,
-                Length::ToDot => text::ends_with_dot(header.body(reply)),
+                Length::ToDot => dot.is_in(reply),
                 Length::ToEnd => false,
             },
-            // Between the tabs of a menu no such line is possible; in a text it might be part of it.
-            None => self.reading == Reading::Menu && text::ends_with_dot(reply),
+            // A binary may hold such a line, and so may attributes without the header that they need.
+            None => matches!(self.reading, Reading::Menu | Reading::Text) && dot.is_in(reply),
         }
     }
 
-    /// Whether the reply may well be complete, now that nothing more comes.
-    pub(super) fn may_be_complete(&self, reply: &[u8]) -> bool {
-        self.is_complete(reply)
-            || self.reading == Reading::Text
-                && self.header(reply).is_none()
-                && text::ends_with_dot(reply)
+    /// Whether nothing but a lone dot says where a complete reply ends, and the reply is a text, which may have such lines.
+    pub(super) fn ends_with_dot(&self, reply: &[u8]) -> bool {
+        self.reading == Reading::Text && self.header(reply).is_none()
     }
 }

@@ -47,9 +47,19 @@ pub enum Note {
     /// Attributes were asked for by name.
     #[error("the server does not give attributes by name, so all were asked for")]
     AllAttributes,
+    /// Octets after the lone dot that ends a text, a menu or attributes; there may be more that was not waited for.
+    #[error("a lone dot ends the reply, and {} after it are left out; --format raw shows them", octets(*.0))]
+    AfterDot(usize),
     /// Lines of a menu without host or port.
     #[error("{0} lines of the menu do not say where their item is")]
     IncompleteItems(usize),
+}
+
+fn octets(count: usize) -> String {
+    match count {
+        1 => "1 octet".to_owned(),
+        count => format!("{count} octets"),
+    }
 }
 
 /// The largest reply that may be an error in the form of a menu, in octets.
@@ -63,7 +73,7 @@ pub(super) fn read(plan: &GopherPlan, octets: Bytes) -> Result<Reply, GopherErro
     }
     let (body, by_lines) = match plan.header(&octets) {
         Some(header) => {
-            let (body, by_lines) = headed(&header, &octets)?;
+            let (body, by_lines) = headed(&header, &octets, &mut notes)?;
             if header.failed {
                 return Err(plus_error(&body).into());
             }
@@ -89,11 +99,19 @@ pub(super) fn read(plan: &GopherPlan, octets: Bytes) -> Result<Reply, GopherErro
         }
     }
     let body = match plan.reading() {
-        Reading::Text if by_lines => Body::Text(text::unstuffed(&body)),
-        Reading::Text => Body::Text(body),
+        Reading::Text => Body::Text(match text::ended(&body).filter(|_| by_lines) {
+            Some(ended) => {
+                notes.extend(after_dot(ended.excess));
+                ended.text
+            }
+            None => body,
+        }),
         Reading::Binary => Body::Binary(body),
         Reading::Attributes => Body::Attributes(attributes::read(&body)),
         Reading::Menu => {
+            if by_lines {
+                notes.extend(text::ended(&body).and_then(|ended| after_dot(ended.excess)));
+            }
             let items = menu::read(&body);
             let incomplete = items.iter().filter(|item| !item.is_complete).count();
             if incomplete > 0 {
@@ -110,16 +128,29 @@ pub(super) fn read(plan: &GopherPlan, octets: Bytes) -> Result<Reply, GopherErro
 }
 
 /// The body behind a header, and whether its end is a lone dot: one of announced length has none.
-fn headed(header: &Header, octets: &Bytes) -> Result<(Bytes, bool), GopherError> {
+fn headed(
+    header: &Header,
+    octets: &Bytes,
+    notes: &mut Vec<Note>,
+) -> Result<(Bytes, bool), GopherError> {
     let body = octets.slice(header.size()..);
     let received = body.len();
     match header.length {
         Length::Octets(length) if received < length => Err(GopherError::CutOff { received }),
         Length::Octets(length) => Ok((body.slice(..length), false)),
-        Length::ToDot if !text::ends_with_dot(&body) => Err(GopherError::CutOff { received }),
-        Length::ToDot => Ok((text::unstuffed(&body), false)),
+        Length::ToDot => match text::ended(&body) {
+            None => Err(GopherError::CutOff { received }),
+            Some(ended) => {
+                notes.extend(after_dot(ended.excess));
+                Ok((ended.text, false))
+            }
+        },
         Length::ToEnd => Ok((body, false)),
     }
+}
+
+fn after_dot(excess: usize) -> Option<Note> {
+    (excess > 0).then_some(Note::AfterDot(excess))
 }
 
 /// The body of a reply with `-` in its header: a line `code contact`, then words.

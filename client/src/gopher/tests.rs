@@ -271,7 +271,7 @@ async fn what_ends_needs_no_end_of_the_connection() {
         ("0a%09%09+", "+1\r\na", "text a", 0),
         ("0a%09%09+", "+-1\r\na\r\n.\r\n", r"text a\r\n", 0),
         ("1a", ".\r\n", "menu ", 0),
-        ("0a", "a\r\n.\r\n", r"text a\r\n", 30),
+        ("0a", "a\r\n.\r\n", r"text a\r\n", 0),
         (
             "0a",
             "a\r\n",
@@ -295,6 +295,73 @@ async fn what_ends_needs_no_end_of_the_connection() {
         );
         assert_eq!(begun.elapsed().as_secs(), seconds, "{path} {reply:?}");
     }
+}
+
+/// RFC 1436 §3.4: a lone dot ends a text, whatever the connection does; what follows is reported.
+#[tokio::test(start_paused = true)]
+async fn audit_b17_a_lone_dot_ends_a_text() {
+    let left_out = |count: &str| {
+        format!(
+            "text a\\r\\n | a lone dot ends the reply, and {count} after it are left out; --format raw shows them"
+        )
+    };
+    let text = sent("a\r\n.\r\n");
+    for (path, turns, expected) in [
+        ("0a", vec![text.clone(), Turn::Silence], r"text a\r\n".to_owned()),
+        ("0a", vec![text.clone()], r"text a\r\n".to_owned()),
+        ("0a", vec![text.clone(), sent("..b\r\n.\r\n")], left_out("8 octets")),
+        (
+            "0a",
+            vec![text.clone(), sent("b"), Turn::Silence],
+            left_out("1 octet"),
+        ),
+        ("0a", vec![sent("a\r\n.\r\nb"), Turn::Silence], left_out("1 octet")),
+        (
+            "0a%09%09+",
+            vec![sent("+-1\r\na\r\n.\r\nb"), Turn::Silence],
+            left_out("1 octet"),
+        ),
+        (
+            "1a",
+            vec![sent("0A\t/a\th.example\t70\r\n.\r\nb"), Turn::Silence],
+            "menu gopher://h.example/0/a | a lone dot ends the reply, and 1 octet after it are left out; --format raw \
+             shows them"
+                .to_owned(),
+        ),
+    ] {
+        let server = Scripted::new(&[&turns]);
+        let begun = Instant::now();
+        assert_eq!(shown(get(path, &server).await), expected, "{path} {turns:?}");
+        assert!(begun.elapsed().as_secs() < 1, "{path} {turns:?}");
+    }
+    // A server that goes on and on is not waited for, and a single line of many octets is read once.
+    for after in [Turn::Endless(b"b"), Turn::Trickle] {
+        let server = Scripted::new(&[&[text.clone(), after]]);
+        let options = GopherOptions {
+            max_octets: 1 << 16,
+            ..GopherOptions::default()
+        };
+        let begun = Instant::now();
+        let reply = retrieve(&url("0a"), &options, &server)
+            .await
+            .expect("a reply");
+        assert!(matches!(&reply.body, Body::Text(text) if text == "a\r\n"));
+        assert!(begun.elapsed().as_secs() < 1);
+    }
+}
+
+/// Gopher URL draft §2.1: any octets but tab, CR and LF, so an octet 0 is sent, with a caution.
+#[tokio::test(start_paused = true)]
+async fn audit_b19_an_octet_0_in_a_selector_is_sent() {
+    let server = Scripted::new(&[&[sent("a\r\n.\r\n")]]);
+    for mode in [Mode::Strict, Mode::Lenient] {
+        let url = GopherUrl::parse("gopher://gopher.example/0a%00b", mode).expect("a URL");
+        let result = retrieve(&url, &GopherOptions::default(), &server).await;
+        assert_eq!(shown(result), r"text a\r\n");
+        let cautions = crate::url::Locator::from(crate::url::Url::Gopher(url)).cautions();
+        assert_eq!(cautions, [crate::url::Caution::EscapedControl]);
+    }
+    assert_eq!(server.requests(), [r"a\x00b\r\n", r"a\x00b\r\n"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -441,10 +508,6 @@ async fn what_cannot_be_sent_is_not() {
         (
             "gopher://gopher.example/3x",
             "the URL names an error, where nothing can be fetched",
-        ),
-        (
-            "gopher://gopher.example/0a%00b",
-            "the URL holds an escaped control character 00 (hex), which cannot be sent",
         ),
         (
             "gopher://gopher.example:25/0a",

@@ -1,37 +1,70 @@
-//! Text as RFC 1436 §3.4 and Appendix send it: lines, dots in front of them doubled, a lone dot behind the last.
-//! Many servers just send a file; what has no lone dot at the end is therefore left as it is.
+//! Text as RFC 1436 §3.4 and Appendix send it: lines, dots at the start of them doubled, a lone dot after the last.
+//! Many servers just send a file; what has no lone dot is therefore left as it is.
+
+use std::ops::Range;
 
 use bytes::Bytes;
 
-/// Whether the last line is a lone dot.
-pub(super) fn ends_with_dot(text: &[u8]) -> bool {
-    without_dot(text).is_some()
+/// A text and what was sent after the lone dot that ends it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Ended {
+    /// The text, doubled dots undone.
+    pub(super) text: Bytes,
+    /// Octets after the line of the dot.
+    pub(super) excess: usize,
 }
 
-/// The text without the lone dot behind it and with doubled dots undone; as it is if there is no lone dot.
-pub(super) fn unstuffed(text: &Bytes) -> Bytes {
-    let Some(lines) = without_dot(text) else {
-        return text.clone();
-    };
+/// The text before the first lone dot; `None` if there is no lone dot, and then no doubled ones to undo.
+pub(super) fn ended(octets: &Bytes) -> Option<Ended> {
+    let dot = LoneDot::default().find(octets)?;
+    let lines = octets.get(..dot.start)?;
     let mut plain = Vec::with_capacity(lines.len());
     for line in lines.split_inclusive(|&octet| octet == b'\n') {
         let doubled = line.starts_with(b"..");
         plain.extend_from_slice(line.get(usize::from(doubled)..).unwrap_or_default());
     }
-    match plain.len() == lines.len() {
-        true => text.slice(..lines.len()),
-        false => plain.into(),
-    }
+    Some(Ended {
+        text: match plain.len() == lines.len() {
+            true => octets.slice(..lines.len()),
+            false => plain.into(),
+        },
+        excess: octets.len() - dot.end,
+    })
 }
 
-/// The lines before a lone dot at the end; `None` if there is none.
-fn without_dot(text: &[u8]) -> Option<&[u8]> {
-    let line = text.strip_suffix(b"\n")?;
-    let lines = line
-        .strip_suffix(b"\r")
-        .unwrap_or(line)
-        .strip_suffix(b".")?;
-    (lines.is_empty() || lines.ends_with(b"\n")).then_some(lines)
+/// Looks for the line that is a lone dot in octets that grow, each of them once.
+#[derive(Debug, Default)]
+pub(super) struct LoneDot {
+    /// Where the line begins that is looked at.
+    line: usize,
+    /// How far it has no end.
+    seen: usize,
+}
+
+impl LoneDot {
+    /// Whether there is one. The octets begin as those of the last call did.
+    pub(super) fn is_in(&mut self, octets: &[u8]) -> bool {
+        self.find(octets).is_some()
+    }
+
+    /// The first one, with its line end.
+    fn find(&mut self, octets: &[u8]) -> Option<Range<usize>> {
+        while let Some(rest) = octets.get(self.line..) {
+            let rest = match rest {
+                [b'.', b'\n', ..] => return Some(self.line..self.line + 2),
+                [b'.', b'\r', b'\n', ..] => return Some(self.line..self.line + 3),
+                rest => rest,
+            };
+            let unseen = rest.get(self.seen - self.line..).unwrap_or_default();
+            let Some(end) = unseen.iter().position(|&octet| octet == b'\n') else {
+                self.seen += unseen.len();
+                return None;
+            };
+            self.seen += end + 1;
+            self.line = self.seen;
+        }
+        None
+    }
 }
 
 /// The lines of a menu or of attributes, without their ends, up to a lone dot.
@@ -57,26 +90,33 @@ mod tests {
 
     #[test]
     fn dots_are_undone_where_the_server_speaks_of_them() {
-        let check = |sent: &'static str, text: &str, dotted: bool| {
-            let plain = unstuffed(&Bytes::from_static(sent.as_bytes()));
-            assert_eq!(plain, text.as_bytes(), "{sent:?}");
-            assert_eq!(ends_with_dot(sent.as_bytes()), dotted, "{sent:?}");
+        let check = |sent: &'static str, expected: Option<(&str, usize)>| {
+            let found = ended(&Bytes::from_static(sent.as_bytes()));
+            let found = found.map(|ended| (decoded(&ended.text), ended.excess));
+            let expected = expected.map(|(text, excess)| (text.to_owned(), excess));
+            assert_eq!(found, expected, "{sent:?}");
+            // As the octets come one by one, it is found with its last octet.
+            let mut dot = LoneDot::default();
+            let first = (0..=sent.len()).find(|&length| dot.is_in(&sent.as_bytes()[..length]));
+            let end = expected.map(|(_, excess)| sent.len() - excess);
+            assert_eq!(first, end, "{sent:?}");
         };
-        check("a\r\nb\r\n.\r\n", "a\r\nb\r\n", true);
+        check("a\r\nb\r\n.\r\n", Some(("a\r\nb\r\n", 0)));
         check(
             "..a\r\n...b\r\nc..d\r\n.e\r\n.\r\n",
-            ".a\r\n..b\r\nc..d\r\n.e\r\n",
-            true,
+            Some((".a\r\n..b\r\nc..d\r\n.e\r\n", 0)),
         );
-        check("a\r\n.\r\n..b\r\n.\r\n", "a\r\n.\r\n.b\r\n", true);
-        check(".\r\n", "", true);
-        check("a\n.\n", "a\n", true);
-        check("", "", false);
-        check("..a\r\nb", "..a\r\nb", false);
-        check("..a\r\n.b\r\n", "..a\r\n.b\r\n", false);
-        check("a.\r\n", "a.\r\n", false);
-        check("a\r\n..\r\n", "a\r\n..\r\n", false);
-        check("a\r\n.\r\nb\r\n", "a\r\n.\r\nb\r\n", false);
+        check("a\r\n.\r\n..b\r\n.\r\n", Some(("a\r\n", 8)));
+        check(".\r\n", Some(("", 0)));
+        check("a\n.\n", Some(("a\n", 0)));
+        check("a\r\n.\r\nb\r\n", Some(("a\r\n", 3)));
+        check("", None);
+        check("..a\r\nb", None);
+        check("..a\r\n.b\r\n", None);
+        check("a.\r\n", None);
+        check("a\r\n..\r\n", None);
+        check("a\r\n.\r", None);
+        check("a\r\n.", None);
     }
 
     #[test]
