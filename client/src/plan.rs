@@ -118,8 +118,20 @@ pub struct Plan {
     fallback: Fallback,
     init: InitOptions,
     known: Known,
+    identity_source: Option<IdentitySource>,
     cautions: Vec<Caution>,
     warnings: Vec<Warning>,
+}
+
+/// Where the identity comes from that Init tells the server (RFC 1736 §5: what a locator gives away).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdentitySource {
+    /// User and password of the URL.
+    Url,
+    /// [`InitOptions::authentication`].
+    Options,
+    /// The profile of the server.
+    Profile,
 }
 
 /// Decides what to send for `url`.
@@ -143,6 +155,10 @@ pub fn plan(url: &Z3950Url, options: &PlanOptions) -> Result<Plan, PlanError> {
         record_syntax: record_syntaxes.first().copied(),
     };
     let mut init = options.init.clone();
+    let mut identity_source = init
+        .authentication
+        .is_some()
+        .then_some(IdentitySource::Options);
     let mut cautions = Vec::new();
     if url.port() < FIRST_FREE_PORT && url.port() != DEFAULT_PORT {
         cautions.push(Caution::ReservedPort(url.port()));
@@ -152,6 +168,7 @@ pub fn plan(url: &Z3950Url, options: &PlanOptions) -> Result<Plan, PlanError> {
         cautions.push(Caution::Credentials { sent });
         if sent {
             init.authentication = Some(id_pass(userinfo));
+            identity_source = Some(IdentitySource::Url);
         }
     }
     Ok(Plan {
@@ -167,6 +184,7 @@ pub fn plan(url: &Z3950Url, options: &PlanOptions) -> Result<Plan, PlanError> {
         fallback: options.fallback,
         init,
         known: Known::default(),
+        identity_source,
         cautions,
         warnings,
     })
@@ -204,7 +222,10 @@ fn choose_syntaxes(
             warnings.push(Warning::RecordSyntaxOmitted(named.to_vec()));
             return Ok(Vec::new());
         }
-        warnings.push(Warning::HintIgnored("rs"));
+        warnings.push(Warning::HintIgnored {
+            hint: "rs",
+            values: named.to_vec(),
+        });
     }
     if supported.is_empty() {
         supported.extend(options.default_record_syntax);
@@ -305,6 +326,11 @@ impl Plan {
     /// What Init offers, credentials of the URL included if they are to be sent.
     pub fn init_options(&self) -> &InitOptions {
         &self.init
+    }
+
+    /// Where the identity comes from that Init tells the server; `None` if it tells none.
+    pub fn identity_source(&self) -> Option<IdentitySource> {
+        self.identity_source
     }
 
     /// The first APDU.

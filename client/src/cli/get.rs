@@ -207,7 +207,7 @@ fn envelope(url: &Z3950Url, plan: &Plan, retrieval: &Retrieval) -> Envelope {
 /// `docid nosuch, database books, server lib.example:210`
 fn target(plan: &Plan) -> String {
     format!(
-        "docid {}, database {}, server {}:{}",
+        "docid {}, {}, server {}:{}",
         docid(plan),
         databases(plan),
         plan.host(),
@@ -226,5 +226,5 @@ fn databases(plan: &Plan) -> String {
         .iter()
         .map(|name| shown(name.as_bytes()))
         .collect();
-    names.join("+")
+    super::plan::listed(&names)
 }

@@ -1,11 +1,15 @@
 //! `z3950 plan`: what a URL would send, without a connection (RFC 2056 §3, §4).
 
+mod identity;
 mod json;
+
+use std::sync::Arc;
 
 use z3950_asn1::apdu::{Apdu, ElementSetNames, Query, RecordComposition, SearchRequest};
 use z3950_asn1::codec::{dump, encode};
 use z3950_asn1::oid::Oid;
 
+use self::identity::PlannedIdentity;
 use super::args::Plan as Arguments;
 use super::exit::Exit;
 use super::output::{Failure, Output};
@@ -34,8 +38,9 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         plan: plan_options(&arguments.execution, connection::init(&arguments.identity)?),
         ..ClientOptions::default()
     };
-    let profiles = connection::profiles(&arguments.known)?;
-    let plan = match Client::new(options).with_profiles(profiles).plan(&url) {
+    let profiles = Arc::new(connection::profiles(&arguments.known)?);
+    let client = Client::new(options).with_profiles(Arc::clone(&profiles));
+    let plan = match client.plan(&url) {
         Ok(plan) => plan,
         Err(error) => return refuse(arguments, &url.to_string(), None, &error, output),
     };
@@ -43,8 +48,9 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         Some(_) => Exit::PortRefused,
         None => Exit::Delivered,
     };
+    let identity = PlannedIdentity::of(&plan, &url, &arguments.identity, &profiles)?;
     if arguments.json {
-        output.line(&json::object(&url, &plan)?.to_string())?;
+        output.line(&json::object(&url, &plan, identity.as_ref())?.to_string())?;
         return Ok(exit);
     }
     plan.warnings()
@@ -58,6 +64,9 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         output,
     };
     listing.step("connect", &[plan.endpoint().to_string()])?;
+    if let Some(identity) = identity {
+        listing.step("identify", &identity.words())?;
+    }
     listing.plan(&plan)?;
     Ok(exit)
 }
@@ -156,7 +165,7 @@ fn described(search: &SearchRequest) -> Vec<String> {
         .iter()
         .map(|name| shown(name.0.as_bytes()))
         .collect();
-    let mut words = vec![format!("database {}", databases.join("+"))];
+    let mut words = vec![listed(&databases)];
     if let Query::Type1(query) = &search.query {
         words.push(format!("query {query}"));
     }
@@ -167,6 +176,20 @@ fn described(search: &SearchRequest) -> Vec<String> {
         _ => "the record with the answer if there is one hit".into(),
     });
     words
+}
+
+/// `database cat`, or `databases "a+b", "c"`: a name may hold whatever stands between them.
+pub(super) fn listed(databases: &[String]) -> String {
+    match databases {
+        [name] => format!("database {name}"),
+        names => {
+            let quoted = names.iter().map(|name| {
+                let name = name.replace('\\', r"\\").replace('"', r#"\""#);
+                format!("\"{name}\"")
+            });
+            format!("databases {}", quoted.collect::<Vec<_>>().join(", "))
+        }
+    }
 }
 
 fn element_set(names: &ElementSetNames) -> String {
@@ -191,9 +214,6 @@ fn defaults(plan: &Plan) -> String {
         .collect();
     match databases.is_empty() {
         true => "the session stays open".into(),
-        false => format!(
-            "the session stays open with database {}",
-            databases.join("+")
-        ),
+        false => format!("the session stays open with {}", listed(&databases)),
     }
 }

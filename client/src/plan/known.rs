@@ -9,6 +9,8 @@ use z3950_asn1::apdu::IdAuthentication;
 use z3950_asn1::charset::Charset;
 use z3950_asn1::oid::Oid;
 
+#[cfg(feature = "profile")]
+use super::IdentitySource;
 use super::Plan;
 use super::course::Way;
 use crate::pool::TargetLimits;
@@ -43,10 +45,11 @@ impl Plan {
         self.known.limits
     }
 
-    /// The same plan, being somebody else.
+    /// The same plan with the identity of the server's profile.
     #[cfg(feature = "profile")]
     pub(crate) fn with_authentication(mut self, authentication: IdAuthentication) -> Self {
         self.init.authentication = Some(authentication);
+        self.identity_source = Some(IdentitySource::Profile);
         self
     }
 

@@ -263,7 +263,7 @@ fn the_first_supported_syntax_is_chosen() {
         assert_eq!(syntaxes, expected, "{tail}");
         let said = outcome
             .iter()
-            .flat_map(|plan| plan.warnings().iter().map(Warning::to_string));
+            .flat_map(|plan| plan.warnings().iter().map(Warning::code));
         assert_eq!(said.collect::<Vec<_>>(), warnings, "{tail}");
     }
 }
@@ -292,8 +292,74 @@ fn every_name_of_the_table_is_known_in_any_case() {
         );
         assert!(PlanOptions::default().record_syntaxes.contains(&syntax));
     }
-    for name in ["danmarc", "", "1.2.", "5.10 ", "klingon"] {
+    for name in ["Bib-1", "", "1.2.", "5.10 ", "klingon"] {
         assert_eq!(record_syntax_by_name(name), None, "{name}");
+    }
+}
+
+/// RFC 2056 §4 leaves the names to the client: each that the table of object identifiers has for a record syntax will do.
+#[test]
+fn audit_b7_every_registered_record_syntax_can_be_named() {
+    let names: Vec<(&str, Oid)> = Oid::record_syntaxes().collect();
+    assert!(names.len() > 30, "{names:?}");
+    for name in "danmarc rusmarc normarc finmarc mab canmarc intermarc picamarc explain".split(' ')
+    {
+        assert!(names.iter().any(|(known, _)| *known == name), "{name}");
+    }
+    for (name, oid) in names {
+        for name in [name.to_owned(), name.to_uppercase()] {
+            for (tail, strict) in [("r", true), ("r", false), ("s", false)] {
+                let options = PlanOptions {
+                    strict,
+                    ..PlanOptions::default()
+                };
+                let plan = planned(
+                    &format!("z39.50{tail}://h.example/c?x;rs=klingon+{name}"),
+                    &options,
+                );
+                assert_eq!(
+                    (plan.record_syntax(), plan.warnings()),
+                    (Some(oid), &[][..]),
+                    "{name}"
+                );
+            }
+        }
+    }
+}
+
+/// Programs are told names, people what they mean, and what may have been meant.
+#[test]
+fn audit_b20_warnings_are_words_with_a_code() {
+    for (tail, code, words) in [
+        (
+            "r://h.example/c?x;rs=danmark",
+            "RecordSyntaxOmitted:danmark",
+            "no record syntax is asked for: danmark is not supported; did you mean danmarc instead of danmark?",
+        ),
+        (
+            "s://h.example/c;rs=klingon+usmrac",
+            "HintIgnored:rs",
+            "the hint rs=klingon+usmrac is ignored: none of klingon+usmrac is supported; did you mean usmarc instead of \
+             usmrac?",
+        ),
+        (
+            "r://h.example/c?x;lang=fr",
+            "UnknownParameter:lang",
+            "the parameter lang is not known and has no effect",
+        ),
+        (
+            "s://h.example/c?",
+            "EmptyDocidIgnored",
+            "nothing follows the `?`, so the URL names no record",
+        ),
+    ] {
+        let plan = planned(&format!("z39.50{tail}"), &PlanOptions::default());
+        let warnings = plan
+            .warnings()
+            .iter()
+            .map(|warning| (warning.code(), warning.to_string()));
+        let expected = vec![(code.to_owned(), words.to_owned())];
+        assert_eq!(warnings.collect::<Vec<_>>(), expected, "{tail}");
     }
 }
 

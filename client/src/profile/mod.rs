@@ -148,8 +148,7 @@ fn host<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Host, D::Error> {
 
 fn record_syntax<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Oid>, D::Error> {
     let name = String::deserialize(deserializer)?;
-    let found = record_syntax_by_name(&name).or_else(|| Oid::by_name(&name));
-    found
+    record_syntax_by_name(&name)
         .map(Some)
         .ok_or_else(|| custom(format!("{name} is no record syntax known by name")))
 }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use z3950_asn1::apdu::Query;
+use z3950_client::plan::Warning;
 use z3950_client::service::present::PresentOptions;
 use z3950_client::service::search::SearchOptions;
 use z3950_client::{ClientOptions, Error, Opened, Outcome};
@@ -158,7 +159,7 @@ async fn s_20_a_hint_that_cannot_be_followed_is_told() {
     let client = client(&server, |_| {});
     let url = url("z39.50s://lib.example:2100/;rs=klingon");
     let plan = client.plan(&url).expect("planned");
-    let warnings: Vec<String> = plan.warnings().iter().map(ToString::to_string).collect();
+    let warnings: Vec<String> = plan.warnings().iter().map(Warning::code).collect();
     assert_eq!(warnings, ["HintIgnored:rs"]);
     let opened = client.open_plan(&plan).await.expect("opened");
     assert!(opened.session.is_open() && opened.found.is_none());

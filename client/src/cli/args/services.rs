@@ -341,12 +341,9 @@ pub(in crate::cli) struct Shell {
 
 /// A record syntax by name or object identifier.
 pub(in crate::cli) fn syntax(text: &str) -> Result<Oid, String> {
-    record_syntax_by_name(text)
-        .or_else(|| Oid::by_name(text))
-        .ok_or_else(|| {
-            "no known record syntax; usmarc, unimarc, xml, sutrs, opac and grs-1 are some"
-                .to_owned()
-        })
+    record_syntax_by_name(text).ok_or_else(|| {
+        "no known record syntax; usmarc, unimarc, xml, sutrs, opac and grs-1 are some".to_owned()
+    })
 }
 
 /// A name that TOML takes without quotes.

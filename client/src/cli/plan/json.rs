@@ -4,17 +4,19 @@ use serde_json::{Value, json};
 use z3950_asn1::apdu::{Apdu, Query};
 use z3950_asn1::codec::encode;
 
+use super::identity::PlannedIdentity;
 use crate::cli::envelope::answer;
 use crate::cli::output::Failure;
-use crate::plan::{Plan, Strategy};
+use crate::plan::{Caution, Plan, Strategy, Warning};
 use crate::render::{shown, syntax};
 use crate::url::{Kind, Octets, Z3950Url};
 
 /// The keys behind `url`.
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "kind",
     "host",
     "port",
+    "identity",
     "databases",
     "docid",
     "element_set",
@@ -29,7 +31,11 @@ const KEYS: [&str; 14] = [
 ];
 
 /// What would be sent for a URL.
-pub(super) fn object(url: &Z3950Url, plan: &Plan) -> Result<Value, Failure> {
+pub(super) fn object(
+    url: &Z3950Url,
+    plan: &Plan,
+    identity: Option<&PlannedIdentity>,
+) -> Result<Value, Failure> {
     let text = |octets: &Octets| shown(octets.as_bytes());
     let search = plan.search_request();
     let query = search.as_ref().and_then(|search| match &search.query {
@@ -48,8 +54,8 @@ pub(super) fn object(url: &Z3950Url, plan: &Plan) -> Result<Value, Failure> {
     if has_search && (plan.kind() == Kind::Retrieval || plan.auto_present()) {
         requests.push(request(plan.present_request(1).into())?);
     }
-    let warnings = plan.warnings().iter().map(ToString::to_string);
-    let cautions = plan.cautions().iter().map(ToString::to_string);
+    let warnings = plan.warnings().iter().map(Warning::code);
+    let cautions = plan.cautions().iter().map(Caution::code);
     let strategy = match plan.strategy() {
         Strategy::Piggyback => "piggyback",
         Strategy::PresentOnly => "present-only",
@@ -58,6 +64,7 @@ pub(super) fn object(url: &Z3950Url, plan: &Plan) -> Result<Value, Failure> {
         plan.kind().to_string().into(),
         plan.host().to_string().into(),
         plan.port().into(),
+        identity.map(PlannedIdentity::object).into(),
         plan.databases().iter().map(text).collect(),
         plan.docid().map(text).into(),
         plan.element_set().map(text).into(),

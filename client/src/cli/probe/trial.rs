@@ -6,9 +6,7 @@ use z3950_asn1::bib1::attributes::{
     TRUNCATION_NONE, TRUNCATION_RIGHT, USE, USE_ANY, USE_AUTHOR, USE_DOC_ID, USE_ISBN, USE_ISSN,
     USE_LOCAL_NUMBER, USE_STANDARD_IDENTIFIER, USE_SUBJECT, USE_TITLE,
 };
-use z3950_asn1::oid::Oid;
-
-use crate::plan::record_syntaxes;
+use z3950_asn1::oid::{GRS_1, HTML, OPAC, Oid, SUMMARY, SUTRS, UKMARC, UNIMARC, USMARC, XML};
 
 const USES: [i64; 9] = [
     USE_TITLE,
@@ -26,6 +24,11 @@ const STRUCTURES: [i64; 4] = [
     STRUCTURE_WORD,
     STRUCTURE_WORD_LIST,
     STRUCTURE_URX,
+];
+
+/// The record syntaxes that servers have; a national MARC format is only asked for by people who know that the server has it.
+const SYNTAXES: [Oid; 9] = [
+    USMARC, UNIMARC, UKMARC, SUTRS, OPAC, SUMMARY, GRS_1, XML, HTML,
 ];
 
 /// Something to try.
@@ -54,7 +57,7 @@ impl Trial {
         let truncations = [TRUNCATION_RIGHT, TRUNCATION_NONE];
         let truncations = truncations.map(|value| [(USE, USE_TITLE), (TRUNCATION, value)]);
         let searches = structures.chain(truncations).map(Self::Search);
-        let syntaxes = record_syntaxes().into_iter().map(Self::Syntax);
+        let syntaxes = SYNTAXES.into_iter().map(Self::Syntax);
         let others = [
             Self::ElementSet("F"),
             Self::ElementSet("B"),
