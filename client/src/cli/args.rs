@@ -27,7 +27,7 @@ pub(super) use self::services::{
     Add, Asked, Check, Decode, Language, Lookup, Probe, Scan, Search, Shell, Show, TARGET, Targets,
     syntax,
 };
-pub(super) use self::url::{Build, Reading, Texts, Url};
+pub(super) use self::url::{Build, Canon, Reading, Showing, Texts, Url};
 
 /// Searches Z39.50 servers, retrieves records from them and holds sessions with them, by name or by the URLs of RFC 2056.
 ///

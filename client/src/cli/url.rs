@@ -9,21 +9,29 @@ pub(super) mod wrap;
 use std::ffi::{OsStr, OsString};
 
 use serde_json::{Value, json};
-use z3950_asn1::oid::Oid;
 
-use super::args::{Build, Texts, Url};
+use super::args::{Build, Canon, Showing, Texts, Url};
 use super::envelope::answer;
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use crate::plan::record_syntax_by_name;
 use crate::render::{shown, syntax};
 use crate::target;
-use crate::url::{self, Host, Locator, Mode, Octets, UrlError, Z3950Url};
+use crate::url::{self, Caution, Host, Locator, Mode, Octets, UrlError, Warning, Z3950Url};
 
 pub(super) fn run(command: &Url, output: &mut Output) -> Result<Exit, Failure> {
     match command {
         Url::Parse(texts) => each(texts, &PARTS, output, parse),
-        Url::Canon(texts) => each(texts, &CANONICAL, output, canon),
+        Url::Canon(Canon { texts, showing }) => {
+            each(texts, &CANONICAL, output, |locator, json, output| {
+                let text = match showing.redact {
+                    true => locator.canonical(),
+                    false => locator.canonical_with_secrets(),
+                };
+                showing.caution(locator.has_password(), output);
+                canonical(text, json)
+            })
+        }
         Url::Build(parts) => build(parts, output),
         Url::Resolve(arguments) => resolve::run(arguments, output),
         Url::Check(arguments) => check::run(arguments, output),
@@ -61,8 +69,38 @@ pub(super) fn mode(strict: bool) -> Mode {
     if strict { Mode::Strict } else { Mode::Lenient }
 }
 
-/// What is shown of a URL that was read: a JSON object, or lines.
-type Show = fn(&Locator, json: bool) -> String;
+impl Showing {
+    /// Says that a URL written to standard output holds a password.
+    fn caution(&self, has_password: bool, output: &Output) {
+        if has_password && !self.redact {
+            output.warning("the URL contains a password; --redact writes it for showing to others");
+        }
+    }
+}
+
+/// What a person should know of a URL: the name for programs, and the words.
+struct Remark {
+    code: String,
+    words: String,
+}
+
+impl From<&Caution> for Remark {
+    fn from(caution: &Caution) -> Self {
+        Self {
+            code: caution.code(),
+            words: caution.to_string(),
+        }
+    }
+}
+
+impl From<&Warning> for Remark {
+    fn from(warning: &Warning) -> Self {
+        Self {
+            code: warning.code(),
+            words: warning.to_string(),
+        }
+    }
+}
 
 /// The key of `url canon` and `url build`.
 const CANONICAL: [&str; 1] = ["canonical"];
@@ -77,12 +115,20 @@ const PARTS: [&str; 7] = [
     "canonical",
 ];
 
-fn each(texts: &Texts, keys: &[&str], output: &mut Output, show: Show) -> Result<Exit, Failure> {
+fn each(
+    texts: &Texts,
+    keys: &[&str],
+    output: &mut Output,
+    show: impl Fn(&Locator, bool, &Output) -> String,
+) -> Result<Exit, Failure> {
     let json = texts.reading.json;
     let mut exit = Exit::Delivered;
     for text in &texts.urls {
         match Locator::parse(text.as_encoded_bytes(), mode(texts.reading.strict)) {
-            Ok(url) => output.line(&show(&url, json))?,
+            Ok(url) => {
+                let shown = show(&url, json, output);
+                output.line(&shown)?;
+            }
             Err(error) => exit = exit.and(refuse(text, &error, json.then_some(keys), output)?),
         }
     }
@@ -131,18 +177,25 @@ fn refused(name: &str, offset: Option<usize>, words: &impl ToString, keys: &[&st
     answer(&keys.chain(fault).collect::<Vec<_>>())
 }
 
-fn parse(locator: &Locator, json: bool) -> String {
-    let value = match locator.url() {
-        url::Url::Z3950(url) => parts(url),
-        _ => other::object(locator),
+fn parse(locator: &Locator, json: bool, _: &Output) -> String {
+    let (mut value, remarks): (_, Vec<Remark>) = match locator.url() {
+        url::Url::Z3950(url) => (
+            parts(url),
+            url.warnings().iter().map(Remark::from).collect(),
+        ),
+        _ => (
+            other::object(locator),
+            locator.cautions().iter().map(Remark::from).collect(),
+        ),
     };
-    let fields = value.as_object().into_iter().flatten();
     if json {
+        let fields = value.as_object().into_iter().flatten();
         let fields = fields.map(|(key, value)| (key.as_str(), value.clone()));
         return answer(&fields.chain(NO_FAULT).collect::<Vec<_>>()).to_string();
     }
+    value["warnings"] = remarks.into_iter().map(|remark| remark.words).collect();
     let mut lines = Vec::new();
-    for (name, value) in fields {
+    for (name, value) in value.as_object().into_iter().flatten() {
         let text = match value {
             Value::Null => continue,
             Value::String(text) => text.clone(),
@@ -189,7 +242,7 @@ pub(super) fn parts(url: &Z3950Url) -> Value {
             .map(|extension| json!([extension.keyword(), text(extension.value())]))
             .collect::<Vec<_>>(),
         "fragment": url.fragment().map(text),
-        "warnings": url.warnings().iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "warnings": url.warnings().iter().map(Warning::code).collect::<Vec<_>>(),
         "canonical": url.canonical(),
     })
 }
@@ -197,15 +250,10 @@ pub(super) fn parts(url: &Z3950Url) -> Value {
 /// A syntax that a URL names; one that is not known has no identifier.
 fn named_syntax(name: &Octets) -> Value {
     let name = name.to_string();
-    let known = record_syntax_by_name(&name).or_else(|| Oid::by_name(&name));
-    match known.or_else(|| name.parse().ok()) {
+    match record_syntax_by_name(&name) {
         Some(oid) => syntax(Some(oid)),
         None => json!({ "name": name, "oid": null }),
     }
-}
-
-fn canon(locator: &Locator, json: bool) -> String {
-    canonical(locator.canonical(), json)
 }
 
 fn canonical(text: String, json: bool) -> String {

@@ -39,8 +39,12 @@ fn texts_give_the_result_of_the_table() {
 fn shown(extraction: &Extraction) -> String {
     let urls = extraction.urls.iter().map(|found| {
         let mut line = format!("{} {}..{}", found.url, found.range.start, found.range.end);
-        if found.heuristic {
-            line += " heuristic";
+        for (mark, word) in [
+            (found.heuristic, " heuristic"),
+            (found.written.is_some(), " mended"),
+            (found.may_continue, " may-continue"),
+        ] {
+            line += if mark { word } else { "" };
         }
         let alternates = found
             .alternates
@@ -82,9 +86,7 @@ fn wrapped_urls_are_found_as_they_were() {
         for width in 20..=76 {
             let wrapped = wrap(&canonical, width);
             let lines: Vec<&str> = wrapped.lines().collect();
-            let too_long = lines
-                .iter()
-                .any(|line| line.len() > width && !line.contains('-'));
+            let too_long = lines.iter().any(|line| line.len() > width);
             let after_hyphen = lines.iter().rev().skip(1).any(|line| line.ends_with('-'));
             assert!(!too_long && !after_hyphen, "{wrapped}");
             let text = format!("see \"{}\", there", wrapped.replace('\n', "\r\n    "));
@@ -96,8 +98,30 @@ fn wrapped_urls_are_found_as_they_were() {
         count += 1;
     }
     assert!(count > 300, "{count} URLs");
-    let hyphens = format!("x:{}", "-".repeat(200));
-    assert_eq!(extract(wrap(&hyphens, 20).as_bytes()).urls[0].url, hyphens);
+}
+
+/// RFC 1738 Appendix: lines of at most the width asked for, whatever hyphens the URL holds.
+#[test]
+fn audit_b12_lines_are_no_longer_than_asked_for() {
+    let urls = [
+        "http://a.example/a-b-c-d-e-f-g-h-i-j-k-l-m-n-o-p".to_owned(),
+        format!("x:{}", "-".repeat(200)),
+        format!("x:{}a", "-".repeat(100)),
+        format!("x:{}a{}", "-".repeat(15), "-".repeat(19)),
+        "http://a.example/-".to_owned(),
+    ];
+    for url in urls {
+        for width in 20..=76 {
+            let wrapped = wrap(&url, width);
+            assert!(wrapped.lines().all(|line| line.len() <= width), "{wrapped}");
+            assert_eq!(extract(wrapped.as_bytes()).urls[0].url, url, "{wrapped}");
+            let after_hyphen = wrapped.lines().any(|line| line.ends_with('-'));
+            assert!(
+                !after_hyphen || url.contains(&"-".repeat(width - 7)),
+                "{wrapped}"
+            );
+        }
+    }
 }
 
 #[test]
@@ -155,6 +179,50 @@ fn fields_of_records() {
     );
 }
 
+/// 856 $u holds one URL, in the charset of the record; nothing shorter is made of it without another reading.
+#[test]
+fn audit_b11_urls_of_records_are_whole() {
+    let check = |leader: &[u8], value: &[u8], expected: &[&str]| {
+        let record = MarcRecord {
+            leader: Leader::padded(leader),
+            fields: vec![Field::data(b"856", *b"40", [("u", value.to_vec())])],
+        };
+        let found = in_record(&record).into_iter().map(|url| {
+            let mended = if url.found.written.is_some() {
+                " mended"
+            } else {
+                ""
+            };
+            let alternates = url.found.alternates.iter();
+            let alternates: String = alternates.map(|url| format!(" or {url}")).collect();
+            format!("{}{mended}{alternates}", url.found.url)
+        });
+        assert_eq!(
+            found.collect::<Vec<_>>(),
+            expected,
+            "{}",
+            value.escape_ascii()
+        );
+    };
+    let utf8 = b"00000nam a2200000 a 4500";
+    let marc8 = b"00000nam  2200000 a 4500";
+    let cafe = "http://a.example/caf%C3%A9 mended";
+    check(utf8, "http://a.example/café".as_bytes(), &[cafe]);
+    check(marc8, "http://a.example/café".as_bytes(), &[cafe]);
+    check(marc8, b"http://a.example/caf\xE2e", &[cafe]);
+    check(
+        utf8,
+        b"http://a.example/b c.pdf",
+        &["http://a.example/b%20c.pdf mended or http://a.example/b"],
+    );
+    check(
+        utf8,
+        b"http://a.example/ http://b.example/",
+        &["http://a.example/", "http://b.example/"],
+    );
+    check(utf8, b"Table: http://c.example/", &["http://c.example/"]);
+}
+
 /// 20,000 changed texts, times `Z3950_MUTATIONS`: ranges lie within, in order, and hold the URL.
 #[test]
 fn mutated_texts_give_what_they_hold() {
@@ -176,7 +244,9 @@ fn mutated_texts_give_what_they_hold() {
                 .iter()
                 .filter(|octet| octet.is_ascii_graphic());
             let url: String = graphic.map(|&octet| char::from(octet)).collect();
-            assert_eq!(url, found.url, "{}", text.escape_ascii());
+            let fits = found.url.bytes().all(|octet| octet.is_ascii_graphic());
+            let is_same = found.written.is_some() || url == found.url;
+            assert!(fits && is_same, "{} {}", found.url, text.escape_ascii());
         }
     }
 }

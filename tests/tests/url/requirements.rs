@@ -120,7 +120,7 @@ fn requirement_4_5_locators_are_transport_friendly() {
     holds(2_000, (url(), 20..=76_usize), |(url, width)| {
         let text = Locator::from(url).to_string_with_secrets();
         let wrapped = wrap(&text, width);
-        let fits = |line: &str| line.len() <= width || line.contains('-');
+        let fits = |line: &str| line.len() <= width;
         prop_assert!(
             wrapped
                 .lines()
@@ -164,7 +164,6 @@ fn requirement_4_7_locators_are_service_and_opaque_parameters() {
     check("//h.example/a%2fb");
     check("%41");
     check("");
-    assert_ne!(OpaqueUri::new("x", "%41"), OpaqueUri::new("x", "A"));
 }
 
 /// A URL of the scheme `x-demo`: `x-demo:host/number`.

@@ -12,7 +12,7 @@ pub(in crate::cli) enum Url {
     /// Show the parts of a URL.
     Parse(Texts),
     /// Print the canonical form, by which URLs are compared.
-    Canon(Texts),
+    Canon(Canon),
     /// Put a Z39.50 URL together, escaping what needs it.
     Build(Box<Build>),
     /// Say what a partial form such as ../b means beside the URL it was found in.
@@ -33,6 +33,23 @@ pub(in crate::cli) struct Texts {
 
     #[command(flatten)]
     pub(in crate::cli) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Canon {
+    #[command(flatten)]
+    pub(in crate::cli) texts: Texts,
+
+    #[command(flatten)]
+    pub(in crate::cli) showing: Showing,
+}
+
+/// Whom URLs are written for.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Showing {
+    /// Write passwords as ***, for showing to others: without it, URLs are written as they work.
+    #[arg(long)]
+    pub(in crate::cli) redact: bool,
 }
 
 /// How URLs are read and answers written.

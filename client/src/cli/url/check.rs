@@ -1,5 +1,5 @@
 //! `z3950 url check`: of each URL whether it is well formed, a locator or a name, and what to be careful about;
-//! with `--follow` also whether what it leads to is there (RFC 1736 §3, RFC 1738 §6).
+//! with `--follow` also what became of the thing it leads to (RFC 1736 §3, RFC 1738 §6).
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use serde_json::Value;
 
-use super::{answered, mode, named, refusal};
+use super::{Remark, answered, mode, named, refusal};
 use crate::cli::args::{Network, Reading};
 use crate::cli::input::Lines;
 use crate::cli::output::{Failure, Output};
@@ -17,7 +17,6 @@ use crate::cli::{
     timeouts,
 };
 use crate::client::{Client, ClientOptions};
-use crate::error::Diagnostics;
 use crate::gopher::{self, GopherError, GopherOptions, GopherPlanError};
 use crate::plan::{PlanOptions, plan};
 use crate::retrieve::Outcome;
@@ -34,7 +33,9 @@ pub(in crate::cli) struct Arguments {
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
 
-    /// Fetch what z39.50r and gopher URLs lead to, and say whether it is alive, gone or unavailable.
+    /// Fetch what z39.50r and gopher URLs lead to, and say of each whether it is alive, gone (no such record, database or
+    /// item), ambiguous (more than one record), refused by the server, or unavailable (no connection or no answer: try again
+    /// later). The exit code is 8 for what is gone, 4, 5 and 6 for the others.
     #[arg(long)]
     follow: bool,
 
@@ -129,12 +130,19 @@ struct Followed {
     exit: Exit,
 }
 
-/// Whether what a locator leads to is there: RFC 1736 §3 wants a locator that leads nowhere told apart from a server
-/// that is away.
+/// What became of the thing that a locator leads to: RFC 1736 §3 wants a locator that leads nowhere told apart from a
+/// server that is away, and neither of them is a server that answers otherwise.
 #[derive(Clone, Copy)]
 enum Status {
+    /// It was fetched.
     Alive,
+    /// The server says that there is no such thing: the locator is invalid.
     Gone,
+    /// The server has more than one, so the locator does not say which.
+    Ambiguous,
+    /// The server says no, and not that the thing is missing; or the port is not to be connected to.
+    Refused,
+    /// There is no server, or no answer: worth trying again.
     Unavailable,
 }
 
@@ -143,6 +151,8 @@ impl Status {
         match self {
             Self::Alive => "alive",
             Self::Gone => "gone",
+            Self::Ambiguous => "ambiguous",
+            Self::Refused => "refused",
             Self::Unavailable => "unavailable",
         }
     }
@@ -192,12 +202,7 @@ impl Follower {
                         None
                     }
                     Err(error) => {
-                        let gone = matches!(&error, GopherError::Server(error) if error.is_gone());
-                        let status = if gone {
-                            Status::Gone
-                        } else {
-                            Status::Unavailable
-                        };
+                        let status = gopher_status(&error);
                         let (exit, detail) = cli_gopher::explained(&error);
                         Some(Followed::new(status, detail, exit))
                     }
@@ -213,7 +218,7 @@ impl Followed {
         Self {
             exit: match status {
                 Status::Gone => Exit::FaultsFound,
-                Status::Alive | Status::Unavailable => exit,
+                _ => exit,
             },
             detail: match status {
                 Status::Alive => String::new(),
@@ -224,16 +229,38 @@ impl Followed {
     }
 }
 
-/// A record that is not the one record of the URL, or a database that is not there, is as good as none.
+/// A database that does not exist is as good as no record; one that exists and cannot be searched is not.
 fn status(outcome: &Outcome) -> Status {
-    /// Bib-1 diagnostics 109 and 235: there is no such database.
-    fn no_database(diagnostics: &Diagnostics) -> bool {
-        diagnostics.has(109) || diagnostics.has(235)
-    }
+    /// Bib-1 diagnostic: the database does not exist.
+    const NO_DATABASE: i64 = 235;
+    /// Bib-1 diagnostic: temporary system error.
+    const TEMPORARY: i64 = 2;
     match outcome {
         Outcome::Delivered(_) => Status::Alive,
-        Outcome::NoMatch | Outcome::Ambiguous { .. } => Status::Gone,
-        Outcome::SearchFailed { diagnostics } if no_database(diagnostics) => Status::Gone,
+        Outcome::NoMatch => Status::Gone,
+        Outcome::Ambiguous { .. } => Status::Ambiguous,
+        Outcome::SearchFailed { diagnostics } | Outcome::PresentFailed { diagnostics } => {
+            match diagnostics {
+                diagnostics if diagnostics.has(NO_DATABASE) => Status::Gone,
+                diagnostics if diagnostics.has(TEMPORARY) => Status::Unavailable,
+                _ => Status::Refused,
+            }
+        }
+        Outcome::RecordDiagnostic { .. }
+        | Outcome::InitRejected(_)
+        | Outcome::AccessRefused { .. }
+        | Outcome::PortRefused { .. } => Status::Refused,
+        Outcome::Unavailable { .. }
+        | Outcome::ProtocolError { .. }
+        | Outcome::ProtocolClosed { .. } => Status::Unavailable,
+    }
+}
+
+fn gopher_status(error: &GopherError) -> Status {
+    match error {
+        GopherError::Server(error) if error.is_gone() => Status::Gone,
+        GopherError::Server(error) if error.is_temporary() => Status::Unavailable,
+        GopherError::Server(_) | GopherError::Plan(_) => Status::Refused,
         _ => Status::Unavailable,
     }
 }
@@ -269,7 +296,13 @@ fn object(finding: &Finding) -> Value {
             ("ok", true.into()),
             ("kind", locator.kind().to_string().into()),
             ("canonical", locator.canonical().into()),
-            ("cautions", cautions(locator).into()),
+            (
+                "cautions",
+                cautions(locator)
+                    .into_iter()
+                    .map(|caution| caution.code)
+                    .collect(),
+            ),
             (
                 "status",
                 followed.map(|followed| followed.status.name()).into(),
@@ -294,7 +327,10 @@ fn row(finding: &Finding) -> String {
     let (verdict, kind, remarks) = match &finding.read {
         Ok(locator) => {
             let followed = finding.followed.as_ref();
-            let mut remarks = cautions(locator);
+            let mut remarks: Vec<String> = cautions(locator)
+                .into_iter()
+                .map(|caution| caution.words)
+                .collect();
             remarks.extend(followed.map(|followed| followed.detail.clone()));
             remarks.retain(|remark| !remark.is_empty());
             let verdict = followed.map_or("ok", |followed| followed.status.name());
@@ -311,11 +347,11 @@ fn row(finding: &Finding) -> String {
 }
 
 /// What to be careful about; of a Z39.50 URL also what its reader remarked, and why it cannot be carried out.
-fn cautions(locator: &Locator) -> Vec<String> {
-    let mut cautions: Vec<String> = locator.cautions().iter().map(ToString::to_string).collect();
+fn cautions(locator: &Locator) -> Vec<Remark> {
+    let mut cautions: Vec<Remark> = locator.cautions().iter().map(Remark::from).collect();
     if let Url::Z3950(url) = locator.url() {
         for remark in remarks(url) {
-            if !cautions.contains(&remark) {
+            if cautions.iter().all(|caution| caution.code != remark.code) {
                 cautions.push(remark);
             }
         }
@@ -323,11 +359,17 @@ fn cautions(locator: &Locator) -> Vec<String> {
     cautions
 }
 
-fn remarks(url: &Z3950Url) -> Vec<String> {
-    let mut remarks: Vec<String> = url.warnings().iter().map(ToString::to_string).collect();
+fn remarks(url: &Z3950Url) -> Vec<Remark> {
+    let mut remarks: Vec<Remark> = url.warnings().iter().map(Remark::from).collect();
     match plan(url, &PlanOptions::default()) {
-        Ok(plan) => remarks.extend(plan.warnings().iter().map(ToString::to_string)),
-        Err(error) => remarks.push(error.to_string()),
+        Ok(plan) => remarks.extend(plan.warnings().iter().map(|warning| Remark {
+            code: warning.code(),
+            words: warning.to_string(),
+        })),
+        Err(error) => remarks.push(Remark {
+            code: error.code().to_owned(),
+            words: error.to_string(),
+        }),
     }
     remarks
 }

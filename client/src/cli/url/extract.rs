@@ -8,9 +8,12 @@ use serde_json::{Map, Value, json};
 use z3950_asn1::record::stream::{GUESS_OCTETS, InputForm, RecordReader};
 
 use crate::cli::Exit;
+use crate::cli::args::Showing;
 use crate::cli::envelope::VERSION;
 use crate::cli::output::{Failure, Output};
-use crate::url::extract::{self, Extraction, Found, in_html, in_record};
+use crate::render;
+use crate::url::extract::{self, Extraction, Fault, Found, HtmlUrls, in_html, in_record};
+use crate::url::{Profile, generic, resolve};
 
 /// The largest text or page that is read, in octets; records have no limit.
 const MAX_TEXT: u64 = 256 * 1024 * 1024;
@@ -40,9 +43,24 @@ pub(in crate::cli) struct Arguments {
     #[arg(long)]
     wrapped: bool,
 
+    /// Where the page is from, for links in it that are relative; what the page itself says in <base> comes first.
+    #[arg(long, value_name = "URL", value_parser = base)]
+    base: Option<String>,
+
     /// Answer with a JSON object a line.
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    showing: Showing,
+}
+
+/// A whole URL.
+fn base(text: &str) -> Result<String, String> {
+    match resolve(text, "", Profile::default()) {
+        Ok(base) => Ok(base),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// What URLs are read from.
@@ -81,6 +99,8 @@ pub(in crate::cli) fn run(arguments: &Arguments, output: &mut Output) -> Result<
     let input = Cursor::new(head).chain(input);
     let mut listing = Listing {
         json: arguments.json,
+        redact: arguments.showing.redact,
+        passwords: 0,
         output,
     };
     if source == Source::Marc {
@@ -88,7 +108,7 @@ pub(in crate::cli) fn run(arguments: &Arguments, output: &mut Output) -> Result<
             Broken::Input(error) => fault(error),
             Broken::Output(failure) => failure,
         })?;
-        return Ok(Exit::Delivered);
+        return Ok(listing.end());
     }
     let mut text = Vec::new();
     input
@@ -101,11 +121,11 @@ pub(in crate::cli) fn run(arguments: &Arguments, output: &mut Output) -> Result<
         ))));
     }
     match source {
-        Source::Html => listing.page(&text)?,
+        Source::Html => listing.page(&text, arguments.base.as_deref())?,
         _ if arguments.wrapped => listing.text(extract::extract(&text))?,
         _ => listing.text(extract::scan(&text))?,
     }
-    Ok(Exit::Delivered)
+    Ok(listing.end())
 }
 
 /// What an input is, by its name, or by how it begins. Text may begin in any way, so records have to look it.
@@ -146,36 +166,67 @@ impl From<Failure> for Broken {
 
 struct Listing<'a> {
     json: bool,
+    redact: bool,
+    /// How many URLs with passwords were written.
+    passwords: usize,
     output: &'a mut Output,
 }
 
 impl Listing<'_> {
     fn text(&mut self, extraction: Extraction) -> Result<(), Failure> {
-        for fault in &extraction.faults {
-            let name = fault.kind.name();
-            self.output.warning(&format!(
-                "{name} at offset {}: {}",
-                fault.offset, fault.kind
-            ));
-        }
+        self.faults(&extraction.faults);
         let mut urls = extraction.urls.iter();
         urls.try_for_each(|found| self.found(found, "", json!({})))
     }
 
-    fn page(&mut self, page: &[u8]) -> Result<(), Failure> {
-        in_html(page)
-            .iter()
-            .try_for_each(|url| match &url.attribute {
-                Some((element, attribute)) => {
-                    let place = json!({ "element": element, "attribute": attribute });
-                    self.found(&url.found, &format!("{element} {attribute}"), place)
-                }
-                None => self.found(
-                    &url.found,
-                    "",
-                    json!({ "element": null, "attribute": null }),
-                ),
-            })
+    fn faults(&self, faults: &[Fault]) {
+        for Fault { kind, offset } in faults {
+            self.output.warning(&format!("offset {offset}: {kind}"));
+        }
+    }
+
+    /// What there is to say after the last URL.
+    fn end(self) -> Exit {
+        match self.passwords {
+            0 => {}
+            1 => self
+                .output
+                .warning("1 URL contains a password; --redact writes it for showing to others"),
+            count => self.output.warning(&format!(
+                "{count} URLs contain passwords; --redact writes them for showing to others"
+            )),
+        }
+        Exit::Delivered
+    }
+
+    fn page(&mut self, page: &[u8], base: Option<&str>) -> Result<(), Failure> {
+        let HtmlUrls {
+            urls,
+            unresolved,
+            faults,
+        } = in_html(page, base);
+        self.faults(&faults);
+        if unresolved > 0 {
+            let plural = if unresolved == 1 {
+                "link is"
+            } else {
+                "links are"
+            };
+            self.output.warning(&format!(
+                "{unresolved} relative {plural} left out: the page does not say where it is from; --base URL does"
+            ));
+        }
+        urls.iter().try_for_each(|url| match &url.attribute {
+            Some((element, attribute)) => {
+                let place = json!({ "element": element, "attribute": attribute });
+                self.found(&url.found, &format!("{element} {attribute}"), place)
+            }
+            None => self.found(
+                &url.found,
+                "",
+                json!({ "element": null, "attribute": null }),
+            ),
+        })
     }
 
     fn records(&mut self, input: impl Read, path: Option<&Path>) -> Result<(), Broken> {
@@ -216,7 +267,28 @@ impl Listing<'_> {
             range,
             heuristic,
             alternates,
+            written,
+            may_continue,
         } = found;
+        let has_password = generic::redact(url) != *url;
+        self.passwords += usize::from(has_password && !self.redact);
+        let shown = |url: &String| match self.redact {
+            true => generic::redact(url),
+            false => url.clone(),
+        };
+        // What is before a blank, rather than what is without a hyphen.
+        let at_blank = alternates
+            .first()
+            .and_then(|alternate| url.strip_prefix(alternate.as_str()))
+            .is_some_and(|rest| rest.starts_with('%'));
+        let url = &shown(url);
+        let alternates = &alternates.iter().map(shown).collect::<Vec<_>>();
+        let written = &written
+            .as_ref()
+            .map(|written| match (self.redact, has_password) {
+                (true, true) => url.clone(),
+                _ => written.clone(),
+            });
         if self.json {
             // Where it stands: in a page, or in a record.
             let place = |key: &str| (key.to_owned(), more.get(key).cloned().unwrap_or_default());
@@ -226,8 +298,11 @@ impl Listing<'_> {
                 "start": range.start,
                 "end": range.end,
                 "heuristic": heuristic,
-                "hyphen_break": !alternates.is_empty(),
+                "hyphen_break": !alternates.is_empty() && !at_blank,
                 "alternates": alternates,
+                "mended": written.is_some(),
+                "written": written,
+                "may_continue": may_continue,
             });
             let found = found.as_object().cloned().unwrap_or_default();
             let value: Map<String, Value> = found.into_iter().chain(PLACES.map(place)).collect();
@@ -238,8 +313,17 @@ impl Listing<'_> {
         remarks.extend((!place.is_empty()).then(|| place.to_owned()));
         remarks.extend(heuristic.then(|| "heuristic".to_owned()));
         if !alternates.is_empty() {
-            remarks.push(format!("hyphen break, or {}", alternates.join(" or ")));
+            let what = if at_blank { "blanks" } else { "hyphen break" };
+            remarks.push(format!("{what}, or {}", alternates.join(" or ")));
         }
+        if let Some(written) = written {
+            remarks.push(format!(
+                "mended from: {}",
+                render::shown(written.as_bytes())
+            ));
+        }
+        remarks
+            .extend(may_continue.then(|| "may continue after a mark that ends it here".to_owned()));
         let (start, end) = (range.start, range.end);
         let line = format!("{start}\t{end}\t{url}\t{}", remarks.join("; "));
         self.output.line(line.trim_end_matches('\t'))

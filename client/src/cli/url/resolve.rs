@@ -6,8 +6,11 @@ use serde_json::Value;
 
 use super::{answered, refusal};
 use crate::cli::Exit;
+use crate::cli::args::Showing;
 use crate::cli::output::{Failure, Output};
-use crate::url::{Locator, Mode, Profile, ResolveError, UrlError, UrlErrorKind, classify, resolve};
+use crate::url::{
+    Locator, Mode, Profile, ResolveError, UrlError, UrlErrorKind, classify, generic, resolve,
+};
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Arguments {
@@ -26,6 +29,9 @@ pub(in crate::cli) struct Arguments {
     /// Answer with a JSON object.
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    showing: Showing,
 }
 
 pub(in crate::cli) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
@@ -37,6 +43,12 @@ pub(in crate::cli) fn run(arguments: &Arguments, output: &mut Output) -> Result<
     match resolved {
         Ok(uri) => {
             remark(&uri, output);
+            let has_password = generic::redact(&uri) != uri;
+            arguments.showing.caution(has_password, output);
+            let uri = match arguments.showing.redact {
+                true => generic::redact(&uri),
+                false => uri,
+            };
             output.line(&match arguments.json {
                 true => answered([("uri", uri.into()), ("in", Value::Null)]).to_string(),
                 false => uri,

@@ -4,14 +4,14 @@ use std::ffi::OsString;
 
 use super::{answered, mode, refuse};
 use crate::cli::Exit;
-use crate::cli::args::Reading;
+use crate::cli::args::{Reading, Showing};
 use crate::cli::output::{Failure, Output};
 use crate::url::extract::{MAX_WRAP_WIDTH, MIN_WRAP_WIDTH, wrap};
 use crate::url::{Encoded, Locator};
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Arguments {
-    /// URLs of any scheme; each is written in canonical form.
+    /// URLs of any scheme; each is written in canonical form, or as it is where the scheme is not known.
     #[arg(required = true, value_name = "URL")]
     urls: Vec<OsString>,
 
@@ -21,6 +21,9 @@ pub(in crate::cli) struct Arguments {
 
     #[command(flatten)]
     reading: Reading,
+
+    #[command(flatten)]
+    showing: Showing,
 }
 
 fn width(text: &str) -> Result<usize, String> {
@@ -38,7 +41,12 @@ pub(in crate::cli) fn run(arguments: &Arguments, output: &mut Output) -> Result<
             Ok(locator) => {
                 let fragment = locator.fragment().map(Encoded::of_data);
                 let fragment = fragment.map_or_else(String::new, |fragment| format!("#{fragment}"));
-                let wrapped = wrap(&format!("{locator}{fragment}"), arguments.width);
+                let url = match arguments.showing.redact {
+                    true => locator.to_string(),
+                    false => locator.to_string_with_secrets(),
+                };
+                arguments.showing.caution(locator.has_password(), output);
+                let wrapped = wrap(&format!("{url}{fragment}"), arguments.width);
                 output.line(&match arguments.reading.json {
                     true => answered([("wrapped", wrapped.into())]).to_string(),
                     false => wrapped,

@@ -1,5 +1,6 @@
 //! URLs without a wrapper: a guess at where they begin and end in running text (RFC 1738 Appendix, RFC 1736 §4.4).
-//! They end before blanks, `"`, `<`, `>`, controls, octets that are not ASCII, and before punctuation.
+//! They end before blanks, `"`, `<`, `>`, controls, and before punctuation. Letters that are not ASCII belong to them, since
+//! people write them so, and are escaped.
 
 use std::ops::Range;
 
@@ -12,8 +13,15 @@ const MAX_SCHEME: usize = 32;
 /// Longest mailbox before the `@` of an address, in octets (RFC 821 §4.5.3).
 const MAX_MAILBOX: usize = 64;
 
+/// A URL in running text.
+pub(super) struct Bare {
+    pub(super) range: Range<usize>,
+    /// Whether a mark that is no blank ends it, and a letter or digit follows the mark.
+    pub(super) may_continue: bool,
+}
+
 /// The URL whose scheme ends with the colon at `colon`; nothing before `floor` is part of it.
-pub(super) fn around(text: &[u8], floor: usize, colon: usize) -> Option<Range<usize>> {
+pub(super) fn around(text: &[u8], floor: usize, colon: usize) -> Option<Bare> {
     let behind = text.get(colon + 1..)?;
     let slashes = behind.strip_prefix(b"//");
     let start = scheme_start(text, floor, colon, slashes.is_some())?;
@@ -22,20 +30,78 @@ pub(super) fn around(text: &[u8], floor: usize, colon: usize) -> Option<Range<us
     let is_url = match slashes.unwrap_or(behind) {
         rest if is_mail => has_at(rest),
         [first, ..] => {
-            first.is_ascii_alphanumeric() || slashes.is_some() && b"/[%_".contains(first)
+            first.is_ascii_alphanumeric()
+                || slashes.is_some() && (b"/[%_".contains(first) || !first.is_ascii())
         }
         [] => false,
     };
     if !is_url {
         return None;
     }
-    let length = behind
+    let length = extent(behind);
+    let rest = trimmed(behind.get(..length)?);
+    // The first octet after `//` may turn out to be no letter.
+    let is_empty = rest.is_empty() || slashes.is_some() && rest.len() <= b"//".len();
+    (!is_empty).then(|| Bare {
+        range: start..colon + 1 + rest.len(),
+        may_continue: rest.len() == length && goes_on(behind.get(length..).unwrap_or_default()),
+    })
+}
+
+/// How many octets belong to the URL.
+fn extent(text: &[u8]) -> usize {
+    let ascii = |octet: &u8| belongs(*octet) || !octet.is_ascii();
+    let length = text
         .iter()
         .take(MAX_URL_LENGTH)
-        .take_while(|octet| belongs(**octet))
+        .take_while(|octet| ascii(octet))
         .count();
-    let rest = trimmed(behind.get(..length)?);
-    Some(start..colon + 1 + rest.len())
+    let mut extent = 0;
+    for chunk in text.get(..length).unwrap_or_default().utf8_chunks() {
+        for character in chunk.valid().chars() {
+            if !character.is_ascii() && ends(character) {
+                return extent;
+            }
+            extent += character.len_utf8();
+        }
+        for octet in chunk.invalid() {
+            // In Latin-1 and its kin, letters; below are marks.
+            if *octet < 0xC0 {
+                return extent;
+            }
+            extent += 1;
+        }
+    }
+    extent
+}
+
+/// Whether a character that is not ASCII ends a URL: blanks, controls, quotation marks, brackets and the punctuation of
+/// scripts that set no blank after it.
+fn ends(character: char) -> bool {
+    const MARKS: &str =
+        "«»‘’‚‛“”„‟‹›…¡¿、。〈〉《》「」『』【】〔〕〖〗〝〞〟！（），：；？［］｛｝～｡｢｣､";
+    let is_invisible = matches!(
+        character,
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+    );
+    is_invisible || character.is_whitespace() || character.is_control() || MARKS.contains(character)
+}
+
+/// Whether a mark comes next, and a letter or digit at once after it.
+fn goes_on(rest: &[u8]) -> bool {
+    /// Octets of two characters.
+    const TWO: usize = 8;
+    let rest = rest.get(..TWO).unwrap_or(rest);
+    let text = rest.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    let mut characters = text.chars();
+    match characters.next() {
+        Some(mark) if mark.is_whitespace() || mark.is_control() || "\"<>".contains(mark) => false,
+        Some(_) => characters.next().is_some_and(char::is_alphanumeric),
+        // An octet that is not UTF-8: a mark of Latin-1 and its kin.
+        None => {
+            matches!(rest, [0x80..=0xBF, next, ..] if *next != 0xA0 && (next.is_ascii_alphanumeric() || *next >= 0xC0))
+        }
+    }
 }
 
 /// Whether a mail address comes next.

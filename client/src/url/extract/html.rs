@@ -1,25 +1,27 @@
 //! URLs of HTML: attributes that hold one, and the text between the tags, references such as `&amp;` resolved.
-//! Source: HTML 4.01 §B.2, and its index of attributes for which of them hold URLs.
+//! Source: HTML 4.01 §B.2, and its index of attributes for which of them hold URLs, with those that HTML added since.
 
 use std::ops::Range;
 
 use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{Token, Tokenizer};
+use z3950_asn1::charset::Charset;
 
-use super::super::common;
-use super::super::span::Span;
-use super::{Found, ascii, scan};
+use super::super::generic;
+use super::{Fault, Found, ascii, link, mend, scan};
 
 /// Attributes whose value is a URL.
-const ATTRIBUTES: [&str; 11] = [
+const ATTRIBUTES: [&str; 13] = [
     "action",
     "background",
     "cite",
     "classid",
     "codebase",
     "data",
+    "formaction",
     "href",
     "longdesc",
+    "manifest",
     "poster",
     "src",
     "usemap",
@@ -35,12 +37,35 @@ pub struct HtmlUrl {
     pub found: Found,
 }
 
-/// The absolute URLs of a document, in its order. References relative to the document are passed over.
-pub fn in_html(document: &[u8]) -> Vec<HtmlUrl> {
+/// The URLs of a document.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HtmlUrls {
+    /// In the order of the document.
+    pub urls: Vec<HtmlUrl>,
+    /// Relative links that are left out, since nothing says where the document is.
+    pub unresolved: usize,
+    /// What looked like wrapped URLs in the text between tags, and is none.
+    pub faults: Vec<Fault>,
+}
+
+/// An attribute on its way to a URL.
+struct Link {
+    element: String,
+    name: &'static str,
+    value: Vec<u8>,
+    range: Range<usize>,
+}
+
+/// The URLs of a document. Relative links are resolved, and links that are no URLs as written are mended, as browsers do:
+/// beside the first `<base>`, which is relative to `address`, where the document is from, if that is known.
+pub fn in_html(document: &[u8], address: Option<&str>) -> HtmlUrls {
     let mut emitter = DefaultEmitter::<usize>::new_with_span();
     // Scripts and styles are no text, and their contents no tags.
     emitter.naively_switch_states(true);
-    let mut urls = Vec::new();
+    let charset = link::declared_charset(document);
+    let mut found: Vec<Result<HtmlUrl, Link>> = Vec::new();
+    let mut faults = Vec::new();
+    let mut base: Option<String> = None;
     let mut silent = false;
     for token in Tokenizer::new_with_emitter(document, emitter).flatten() {
         match token {
@@ -51,51 +76,92 @@ pub fn in_html(document: &[u8]) -> Vec<HtmlUrl> {
                     let known = ATTRIBUTES
                         .into_iter()
                         .find(|known| name.as_slice() == known.as_bytes());
-                    if let Some(name) = known
-                        && let Some(url) = absolute(value)
-                    {
-                        urls.push(HtmlUrl {
-                            attribute: Some((element.clone(), name)),
-                            found: Found {
-                                url,
-                                range: value.span.start..value.span.end,
-                                heuristic: false,
-                                alternates: Vec::new(),
-                            },
-                        });
+                    let Some(name) = known else {
+                        continue;
+                    };
+                    if element == "base" && name == "href" && base.is_none() {
+                        let href = link::cleaned(value, charset);
+                        base = Some(link::resolved(&href, address).unwrap_or_default());
                     }
+                    found.push(Err(Link {
+                        element: element.clone(),
+                        name,
+                        value: value.to_vec(),
+                        range: value.span.start..value.span.end,
+                    }));
                 }
             }
             Token::EndTag(_) => silent = false,
             Token::String(text) if !silent => {
                 let place = text.span.start..text.span.end;
-                urls.extend(scan(&text).urls.into_iter().map(|found| HtmlUrl {
-                    attribute: None,
-                    found: Found {
-                        range: placed(&place, text.len(), &found.range),
-                        ..found
-                    },
+                let scanned = scan(&text);
+                found.extend(scanned.urls.into_iter().map(|found| {
+                    Ok(HtmlUrl {
+                        attribute: None,
+                        found: Found {
+                            range: placed(&place, text.len(), &found.range),
+                            ..found
+                        },
+                    })
+                }));
+                faults.extend(scanned.faults.into_iter().map(|fault| Fault {
+                    offset: placed(&place, text.len(), &(fault.offset..fault.offset)).start,
+                    ..fault
                 }));
             }
             _ => {}
         }
     }
-    urls
+    // What a base is for holds for links before it too.
+    let base = base.filter(|base| !base.is_empty());
+    let base = base.as_deref().or(address);
+    let mut urls = Vec::with_capacity(found.len());
+    let mut unresolved = 0;
+    for found in found {
+        match found {
+            Ok(url) => urls.push(url),
+            Err(link) => match read(link, base, charset) {
+                Some(Ok(url)) => urls.push(url),
+                Some(Err(Unresolved)) => unresolved += 1,
+                None => {}
+            },
+        }
+    }
+    HtmlUrls {
+        urls,
+        unresolved,
+        faults,
+    }
 }
 
-/// The value without blanks around it and line breaks within, if it is a scheme, a colon and something.
-fn absolute(value: &[u8]) -> Option<String> {
-    let url: Vec<u8> = value
-        .trim_ascii()
-        .iter()
-        .copied()
-        .filter(|octet| !b"\t\r\n".contains(octet))
-        .collect();
-    let (scheme, rest) = common::scheme(Span::new(&url)).ok()?;
-    let is_url = !rest.is_empty()
-        && common::graphic(Span::new(&url)).is_ok()
-        && !scheme.octets().eq_ignore_ascii_case(b"javascript");
-    is_url.then(|| ascii(&url))
+/// A relative link without anything that it is relative to.
+struct Unresolved;
+
+/// The URL of a link; `None` where there is none: an empty value, a script, or without a base a place in this document.
+fn read(link: Link, base: Option<&str>, charset: Charset) -> Option<Result<HtmlUrl, Unresolved>> {
+    let cleaned = link::cleaned(&link.value, charset);
+    let scheme = generic::split(&cleaned).map(|(scheme, _)| scheme);
+    let is_script = scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("javascript"));
+    if cleaned.is_empty()
+        || is_script
+        || scheme.is_some_and(|scheme| cleaned.len() == scheme.len() + 1)
+    {
+        return None;
+    }
+    let Some(url) = link::resolved(&cleaned, base) else {
+        return (!cleaned.starts_with('#')).then_some(Err(Unresolved));
+    };
+    Some(Ok(HtmlUrl {
+        found: Found {
+            written: mend::written(link::trimmed(&link.value), &url),
+            url,
+            range: link.range,
+            heuristic: false,
+            alternates: Vec::new(),
+            may_continue: false,
+        },
+        attribute: Some((link.element, link.name)),
+    }))
 }
 
 /// Where a range of the text stands in the document.
@@ -116,32 +182,68 @@ mod tests {
             see http://b.example/.</a><img src=\" HTTP://c.example/d.gif \"><a href=relative>&lt;URL:ftp://e.\nexample/&gt;</a>\
             <a href='javascript:go()'><a href='#top'><script>var x = 'http://no.example/';</script>\
             <!-- http://no.example/ --> http://f.example/\xE9";
-        let found: Vec<String> = in_html(page)
-            .iter()
-            .map(|url| {
-                let place = url.attribute.as_ref();
-                let place = place.map_or("text".to_owned(), |(element, name)| {
-                    format!("{element}@{name}")
-                });
-                let octets = page.get(url.found.range.clone()).unwrap_or_default();
-                let exact = if octets == url.found.url.as_bytes() {
-                    ""
-                } else {
-                    "~"
-                };
-                format!("{place} {exact}{}", url.found.url)
-            })
-            .collect();
         assert_eq!(
-            found,
+            shown(page, None),
             [
                 "text http://t.example/",
                 "a@href ~http://a.example/?b=1&c=2",
                 "text http://b.example/",
                 "img@src ~HTTP://c.example/d.gif",
                 "text ~ftp://e.example/",
-                "text http://f.example/",
+                "text http://f.example/%E9 < http://f.example/\\xE9",
             ]
         );
+        assert_eq!(in_html(page, None).unresolved, 1);
+    }
+
+    /// The URLs of a page: `~` before those that differ from their octets, `<` after those that were mended.
+    fn shown(page: &[u8], address: Option<&str>) -> Vec<String> {
+        let shown = |url: &HtmlUrl| {
+            let place = url.attribute.as_ref();
+            let place = place.map_or("text".to_owned(), |(element, name)| {
+                format!("{element}@{name}")
+            });
+            let octets = page.get(url.found.range.clone()).unwrap_or_default();
+            let exact = match &url.found.written {
+                None if octets != url.found.url.as_bytes() => "~",
+                _ => "",
+            };
+            let written = url.found.written.as_ref();
+            let written = written.map_or_else(String::new, |written| format!(" < {written}"));
+            format!("{place} {exact}{}{written}", url.found.url)
+        };
+        in_html(page, address).urls.iter().map(shown).collect()
+    }
+
+    #[test]
+    fn audit_b11_relative_links_are_resolved() {
+        let page = "<a href='b c.html'><a href=../é><base href='/d/'><base href='http://no.example/'><a href='#e'>\
+                    <img src='http://f.example/g h.gif'>http://u/bücher".as_bytes();
+        let address = "http://a.example/x/y";
+        assert_eq!(
+            shown(page, Some(address)),
+            [
+                "a@href http://a.example/d/b%20c.html < b c.html",
+                "a@href http://a.example/%C3%A9 < ../é",
+                "base@href http://a.example/d/ < /d/",
+                "base@href ~http://no.example/",
+                "a@href http://a.example/d/#e < #e",
+                "img@src http://f.example/g%20h.gif < http://f.example/g h.gif",
+                "text http://u/b%C3%BCcher < http://u/bücher",
+            ]
+        );
+        let alone = in_html(page, None);
+        assert_eq!((alone.urls.len(), alone.unresolved), (3, 3));
+        let page = b"<base href='http://a.example/d/e'><a href=b><a href='//g?q'>&lt;URL:http://h.example/";
+        assert_eq!(
+            shown(page, None),
+            [
+                "base@href ~http://a.example/d/e",
+                "a@href http://a.example/d/b < b",
+                "a@href http://g/?q < //g?q",
+                "text ~http://h.example/",
+            ]
+        );
+        assert_eq!(in_html(page, None).faults.len(), 1);
     }
 }

@@ -1,11 +1,14 @@
 //! URLs of MARC records: field 856 $u, and 024 and 035 where what they hold is a URL.
 //! Source: MARC 21 Format for Bibliographic Data, 856, 024, 035.
 
-use z3950_asn1::record::{MarcRecord, text_lossless};
+use std::borrow::Cow;
+
+use z3950_asn1::charset;
+use z3950_asn1::record::MarcRecord;
 
 use super::super::common;
 use super::super::span::Span;
-use super::{Found, scan};
+use super::{Found, mend, scan};
 
 /// Fields and subfields that hold URLs, and whether that is what they are for.
 const PLACES: [(&str, u8, bool); 3] = [
@@ -23,27 +26,35 @@ pub struct RecordUrl {
     pub code: char,
     /// Which field of this tag, from 1.
     pub occurrence: usize,
-    /// The URL; its range counts from the first octet of the subfield's value.
+    /// The URL; its range counts from the first octet of the subfield's value, and is all of it where that is not UTF-8.
     pub found: Found,
 }
 
-/// The URLs of a record, field by field. All of an 856 $u is one URL, unless blanks or words are in it, which
-/// are then read like text; the other fields are read like text.
+/// The URLs of a record, field by field. All of an 856 $u is one URL, blanks escaped, unless it does not begin with one or
+/// holds more than one: then it is read like text, as the other fields are.
 pub fn in_record(record: &MarcRecord) -> Vec<RecordUrl> {
     let mut urls = Vec::new();
     for (tag, code, is_url) in PLACES {
         for (index, field) in record.fields_by_tag(tag).enumerate() {
             let values = field.subfields().filter(|subfield| subfield.code == [code]);
             for value in values {
-                let found = match whole(value.data).filter(|_| is_url) {
+                let text = decoded(value.data, record);
+                let found = match whole(&text).filter(|_| is_url) {
                     Some(found) => vec![found],
-                    None => scan(value.data).urls,
+                    None => scan(&text).urls,
                 };
+                let is_same = matches!(text, Cow::Borrowed(_));
                 urls.extend(found.into_iter().map(|found| RecordUrl {
                     tag,
                     code: char::from(code),
                     occurrence: index + 1,
-                    found,
+                    found: Found {
+                        range: match is_same {
+                            true => found.range,
+                            false => 0..value.data.len(),
+                        },
+                        ..found
+                    },
                 }));
             }
         }
@@ -51,17 +62,39 @@ pub fn in_record(record: &MarcRecord) -> Vec<RecordUrl> {
     urls
 }
 
+/// The value in UTF-8; as it is, if it is that.
+fn decoded<'a>(value: &'a [u8], record: &MarcRecord) -> Cow<'a, [u8]> {
+    if std::str::from_utf8(value).is_ok() && !value.contains(&ESCAPE) {
+        return Cow::Borrowed(value);
+    }
+    let charset = charset::choose(record, None).charset;
+    Cow::Owned(charset.decode(value).text.into_owned().into_bytes())
+}
+
+/// What switches to another set in MARC-8 (ISO 2022).
+const ESCAPE: u8 = 0x1B;
+
 /// A value that is a URL from its first to its last octet, but for blanks around it.
 fn whole(value: &[u8]) -> Option<Found> {
     let url = value.trim_ascii();
     let start = value.len() - value.trim_ascii_start().len();
     let (_, rest) = common::scheme(Span::new(url)).ok()?;
-    let is_url =
-        !rest.is_empty() && common::graphic(Span::new(url)).is_ok() && !url.contains(&b'<');
+    let rest = rest.octets();
+    let blank = url.iter().position(u8::is_ascii_whitespace);
+    let has_other = rest.windows(3).any(|window| window == b"://") || url.contains(&b'<');
+    let is_url = match blank {
+        // Words with a colon after the first are no URL; nor are two URLs.
+        Some(_) => rest.starts_with(b"//") && !has_other,
+        None => !rest.is_empty() && !url.contains(&b'<'),
+    };
+    let escaped = mend::escape(url);
+    let before = blank.and_then(|blank| url.get(..blank)).map(mend::escape);
     is_url.then(|| Found {
-        url: text_lossless(url).into_owned(),
+        written: mend::written(url, &escaped),
+        url: escaped,
         range: start..start + url.len(),
         heuristic: false,
-        alternates: Vec::new(),
+        alternates: before.into_iter().collect(),
+        may_continue: false,
     })
 }

@@ -7,19 +7,23 @@
 //! | `bare` | running text without wrappers |
 //! | `marc` | fields 856, 024 and 035 of MARC records |
 //! | `html` | attributes and text of HTML |
+//! | `mend`, `link` | makes URLs of what is none as written |
 //! | `wrap` | writes what `wrapper` reads |
 
 mod bare;
 #[cfg(feature = "cli")]
 mod html;
+#[cfg(feature = "cli")]
+mod link;
 mod marc;
+mod mend;
 mod wrap;
 mod wrapper;
 
 use std::ops::Range;
 
 #[cfg(feature = "cli")]
-pub use html::{HtmlUrl, in_html};
+pub use html::{HtmlUrl, HtmlUrls, in_html};
 pub use marc::{RecordUrl, in_record};
 pub use wrap::{MAX_WRAP_WIDTH, MIN_WRAP_WIDTH, wrap};
 
@@ -35,9 +39,15 @@ pub struct Found {
     pub range: Range<usize>,
     /// Whether it had no wrapper, so that its ends, or that it is a URL at all, are a guess.
     pub heuristic: bool,
-    /// How it reads if hyphens at line ends were put in by whoever broke the lines: all combinations, up to
-    /// [`MAX_ALTERNATES`]; none if no line ends with a hyphen (RFC 1738 Appendix).
+    /// How else it may read. If hyphens at line ends were put in with the line ends: all combinations, up to
+    /// [`MAX_ALTERNATES`]; none if no line ends with a hyphen (RFC 1738 Appendix). If blanks in a field of a record are no
+    /// part of it: what is before the first.
     pub alternates: Vec<String>,
+    /// What was written, where that is no URL and was mended: a relative link, blanks, characters that are not ASCII, the
+    /// marks of a quoted mail.
+    pub written: Option<String>,
+    /// Whether it ends at a mark that ended it by guess, and letters follow the mark at once.
+    pub may_continue: bool,
 }
 
 /// Something that begins like a wrapped URL and is none.
@@ -106,7 +116,7 @@ fn find(text: &[u8], with_bare: bool) -> Extraction {
         at += step;
         let rest = text.get(at..).unwrap_or_default();
         if rest.starts_with(b"<") {
-            if let Some(wrapped) = wrapper::at_start(rest) {
+            if let Some(wrapped) = wrapper::at_start(rest, quote_marks(text, at)) {
                 match wrapped.content {
                     Ok(content) => {
                         let start = at + content.range.start;
@@ -125,20 +135,41 @@ fn find(text: &[u8], with_bare: bool) -> Extraction {
                     }),
                 }
             }
-        } else if with_bare && let Some(range) = bare::around(text, done, at) {
-            done = range.end;
-            at = range.end;
+        } else if with_bare && let Some(bare) = bare::around(text, done, at) {
+            let octets = text.get(bare.range.clone()).unwrap_or_default();
+            let url = mend::escape(octets);
+            done = bare.range.end;
+            at = bare.range.end;
             extraction.urls.push(Found {
-                url: ascii(text.get(range.clone()).unwrap_or_default()),
-                range,
+                written: mend::written(octets, &url),
+                url,
+                range: bare.range,
                 heuristic: true,
                 alternates: Vec::new(),
+                may_continue: bare.may_continue,
             });
             continue;
         }
         at += 1;
     }
     extraction
+}
+
+/// How many marks of quoted mail, `> `, the line before `at` begins with.
+fn quote_marks(text: &[u8], at: usize) -> usize {
+    /// Longest beginning of a line looked at, so that a line of many wrappers is not read over and over.
+    const LONGEST: usize = 256;
+    let start = at.saturating_sub(LONGEST);
+    let before = text.get(start..at).unwrap_or_default();
+    let line = match before.iter().rposition(|octet| b"\r\n".contains(octet)) {
+        Some(end) => before.get(end + 1..).unwrap_or_default(),
+        None if start == 0 => before,
+        None => return 0,
+    };
+    line.iter()
+        .take_while(|octet| b"> \t".contains(octet))
+        .filter(|octet| **octet == b'>')
+        .count()
 }
 
 /// Graphic ASCII as text.

@@ -1,10 +1,13 @@
-//! `<URL:` … `>`: what is between, without blanks and line breaks (RFC 1738 Appendix).
+//! `<URL:` … `>`: what is between, without blanks and line breaks (RFC 1738 Appendix), and without the marks of quoted mail at
+//! the start of its lines, if the wrapper stands in quoted mail.
 //! A hyphen at the end of a line may be the URL's or the typesetter's, so both readings are given.
+
+use z3950_asn1::record::text_lossless;
 
 use super::super::MAX_URL_LENGTH;
 use super::super::common;
 use super::super::span::Span;
-use super::{Fault, FaultKind, Found, MAX_ALTERNATES};
+use super::{Fault, FaultKind, Found, MAX_ALTERNATES, mend};
 
 /// How a wrapper begins, in any letter case.
 const OPENING: &[u8] = b"<URL:";
@@ -19,19 +22,17 @@ pub(super) struct Wrapped {
     pub(super) content: Result<Found, Fault>,
 }
 
-/// Reads the wrapper that `text` begins with, if it begins with one.
-pub(super) fn at_start(text: &[u8]) -> Option<Wrapped> {
+/// Reads the wrapper that `text` begins with, if it begins with one, in a line with that many marks of quoted mail.
+pub(super) fn at_start(text: &[u8], quotes: usize) -> Option<Wrapped> {
     let opening = text.get(..OPENING.len())?;
     if !opening.eq_ignore_ascii_case(OPENING) {
         return None;
     }
     let inner = text.get(OPENING.len()..)?;
-    let end = inner
-        .iter()
-        .take(MAX_URL_LENGTH)
-        .position(|octet| b"<>".contains(octet))
-        .filter(|&end| inner.get(end) == Some(&b'>'));
-    let Some(end) = end else {
+    let end = unquoted(inner.get(..MAX_URL_LENGTH).unwrap_or(inner), quotes)
+        .find(|(_, octet)| b"<>".contains(octet))
+        .filter(|(_, octet)| *octet == b'>');
+    let Some((end, _)) = end else {
         return Some(Wrapped {
             length: OPENING.len(),
             content: Err(Fault {
@@ -42,21 +43,38 @@ pub(super) fn at_start(text: &[u8]) -> Option<Wrapped> {
     };
     Some(Wrapped {
         length: OPENING.len() + end + 1,
-        content: content(inner.get(..end)?),
+        content: content(inner.get(..end)?, quotes),
     })
 }
 
-fn content(inner: &[u8]) -> Result<Found, Fault> {
+/// The octets with their places, but for up to `quotes` marks `>` at the start of each line after the first.
+fn unquoted(text: &[u8], quotes: usize) -> impl Iterator<Item = (usize, u8)> {
+    let mut marks = 0;
+    text.iter().copied().enumerate().filter(move |(_, octet)| {
+        match octet {
+            b'\r' | b'\n' => marks = quotes,
+            b'>' if marks > 0 => {
+                marks -= 1;
+                return false;
+            }
+            b' ' | b'\t' => {}
+            _ => marks = 0,
+        }
+        true
+    })
+}
+
+fn content(inner: &[u8], quotes: usize) -> Result<Found, Fault> {
     let mut url = Vec::with_capacity(inner.len());
     // Positions in `url` of the hyphens that end a line.
     let mut hyphens = Vec::new();
     let mut range = 0..0;
-    for (index, &octet) in inner.iter().enumerate() {
+    for (index, octet) in unquoted(inner, quotes) {
         if octet == b'\n' || octet == b'\r' {
             if url.last() == Some(&b'-') && hyphens.last() != Some(&(url.len() - 1)) {
                 hyphens.push(url.len() - 1);
             }
-        } else if octet.is_ascii_graphic() && octet != b'"' {
+        } else if mend::is_url_octet(octet) {
             let place = OPENING.len() + index;
             if url.is_empty() {
                 range.start = place;
@@ -70,6 +88,7 @@ fn content(inner: &[u8]) -> Result<Found, Fault> {
             });
         }
     }
+    let is_quoted = unquoted(inner, quotes).count() < inner.len();
     // A break behind the last octet parts nothing.
     if hyphens.last().is_some_and(|&last| last + 1 == url.len()) {
         hyphens.pop();
@@ -80,6 +99,8 @@ fn content(inner: &[u8]) -> Result<Found, Fault> {
             url: super::ascii(&url),
             range,
             heuristic: false,
+            written: is_quoted.then(|| text_lossless(inner).into_owned()),
+            may_continue: false,
         }),
         Err(_) => Err(Fault {
             kind: FaultKind::NotAUrl,

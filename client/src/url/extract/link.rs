@@ -1,0 +1,175 @@
+//! What browsers make of a link that is no URL as written (WHATWG URL Standard, §4.4): blanks around it go, line ends and
+//! tabs within it too, other octets that no URL holds are escaped, and a relative link is resolved.
+//!
+//! What is a URL already stays as it is: dots, ports and letter case are the business of those who compare URLs. A host name
+//! that is not ASCII is escaped as RFC 3986 §3.2.2 has it.
+
+use z3950_asn1::charset::Charset;
+
+use super::super::generic;
+use super::super::resolve::{Profile, resolve};
+use super::ascii;
+use super::mend::escape;
+
+/// The value of an attribute without what browsers leave out, and escaped: the path as UTF-8, the query in the charset of
+/// the page, `fallback` where the value is not UTF-8.
+pub(super) fn cleaned(value: &[u8], fallback: Charset) -> String {
+    let octets = trimmed(value).iter().copied();
+    let octets: Vec<u8> = octets.filter(|octet| !b"\t\r\n".contains(octet)).collect();
+    if std::str::from_utf8(&octets).is_ok() {
+        return escape(&octets);
+    }
+    let query = octets.iter().position(|&octet| octet == b'?');
+    let (path, rest) = octets.split_at(query.unwrap_or(octets.len()));
+    let fragment = rest.iter().position(|&octet| octet == b'#');
+    let (query, fragment) = rest.split_at(fragment.unwrap_or(rest.len()));
+    let decoded = |part: &[u8]| escape(fallback.decode(part).text.as_bytes());
+    decoded(path) + &escape(query) + &decoded(fragment)
+}
+
+/// The value without blanks and controls around it.
+pub(super) fn trimmed(value: &[u8]) -> &[u8] {
+    let is_blank = |octet: &u8| *octet <= b' ';
+    let start = value.iter().position(|octet| !is_blank(octet));
+    let value = value
+        .get(start.unwrap_or(value.len())..)
+        .unwrap_or_default();
+    let end = value.iter().rposition(|octet| !is_blank(octet));
+    value
+        .get(..end.map_or(0, |last| last + 1))
+        .unwrap_or_default()
+}
+
+/// Schemes in which browsers take a backslash for a slash, and any number of slashes before a host for two.
+fn is_special(scheme: &str) -> bool {
+    ["http", "https", "ftp", "file"]
+        .into_iter()
+        .any(|special| special.eq_ignore_ascii_case(scheme))
+}
+
+/// The URL that a cleaned link leads to from `base`; `None` where there is no base for a relative one.
+pub(super) fn resolved(link: &str, base: Option<&str>) -> Option<String> {
+    let base =
+        base.filter(|base| generic::split(base).is_some_and(|(_, rest)| rest.starts_with("//")));
+    let base_scheme = base.and_then(generic::split).map(|(scheme, _)| scheme);
+    let Some((scheme, rest)) = generic::split(link) else {
+        let link = match base_scheme.is_some_and(is_special) {
+            true => with_slashes(link),
+            false => link.to_owned(),
+        };
+        return resolve(base?, &link, Profile::Rfc1630Examples).ok();
+    };
+    if !is_special(scheme) {
+        return Some(link.to_owned());
+    }
+    let rest = with_slashes(rest);
+    if rest.starts_with("//") || scheme.eq_ignore_ascii_case("file") {
+        return Some(format!("{scheme}:{rest}"));
+    }
+    match base.filter(|_| base_scheme.is_some_and(|base| base.eq_ignore_ascii_case(scheme))) {
+        Some(base) => resolve(base, &rest, Profile::Rfc1630Examples).ok(),
+        None => Some(format!("{scheme}://{}", rest.trim_start_matches('/'))),
+    }
+}
+
+/// Backslashes before the query as slashes, more than two slashes at the beginning as two, and escaped dots that make up a
+/// whole segment as dots.
+fn with_slashes(link: &str) -> String {
+    let (path, tail) = link.split_at(link.find(['?', '#']).unwrap_or(link.len()));
+    let path = path.replace('\\', "/");
+    let names = path.trim_start_matches('/');
+    let slashes = path.len() - names.len();
+    let segments = names
+        .split('/')
+        .map(|segment| match segment.to_ascii_lowercase().as_str() {
+            "%2e" => ".",
+            "%2e%2e" | ".%2e" | "%2e." => "..",
+            _ => segment,
+        });
+    let segments: Vec<&str> = segments.collect();
+    format!("{}{}{tail}", "/".repeat(slashes.min(2)), segments.join("/"))
+}
+
+/// The charset that a page declares in its first octets, for values that are not UTF-8: by default that of the West, as
+/// browsers have it.
+pub(super) fn declared_charset(page: &[u8]) -> Charset {
+    /// As far as browsers look (HTML Standard, "prescan a byte stream").
+    const HEAD: usize = 1024;
+    let head = page.get(..HEAD).unwrap_or(page).to_ascii_lowercase();
+    let named = head
+        .windows(b"charset=".len())
+        .position(|window| window == b"charset=");
+    let label = named
+        .and_then(|at| head.get(at + b"charset=".len()..))
+        .unwrap_or_default();
+    let label: Vec<u8> = label
+        .iter()
+        .copied()
+        .skip_while(|octet| b"\"'".contains(octet))
+        .take_while(|octet| octet.is_ascii_alphanumeric() || b"-_:".contains(octet))
+        .collect();
+    let is_legacy = |charset: &Charset| *charset != Charset::Utf8;
+    Charset::by_name(&ascii(&label))
+        .filter(is_legacy)
+        .or_else(|| Charset::by_name("windows-1252"))
+        .unwrap_or(Charset::Utf8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As in the URL Standard's own tests, where these say the same in RFC 1630's terms.
+    #[test]
+    fn audit_b11_links_are_resolved_as_browsers_do() {
+        let check = |base: &str, link: &str, expected: Option<&str>| {
+            let latin = Charset::by_name("windows-1252").expect("a charset");
+            let base = (!base.is_empty()).then_some(base);
+            let found = resolved(&cleaned(link.as_bytes(), latin), base);
+            assert_eq!(found.as_deref(), expected, "{base:?} {link:?}");
+        };
+        let base = "http://a.example/b/c?d#e";
+        check(base, "g", Some("http://a.example/b/g"));
+        check(base, "../g h", Some("http://a.example/g%20h"));
+        check(base, "/g/%2e%2E/h", Some("http://a.example/h"));
+        check(base, "?q=é", Some("http://a.example/b/c?q=%C3%A9"));
+        check(base, "#s", Some("http://a.example/b/c?d#s"));
+        check(base, "//g", Some("http://g"));
+        check(base, "///g", Some("http://g"));
+        check(base, "\\\\g\\h?\\", Some("http://g/h?\\"));
+        check(base, "http:g", Some("http://a.example/b/g"));
+        check(base, "https:g", Some("https://g"));
+        check(base, "http:\\\\g\\", Some("http://g/"));
+        check(base, " \u{1}g\n/\th ", Some("http://a.example/b/g/h"));
+        check(base, "mailto:a@b.example", Some("mailto:a@b.example"));
+        check(base, "http://u/bücher", Some("http://u/b%C3%BCcher"));
+        check(
+            base,
+            "http://bücher.example/",
+            Some("http://b%C3%BCcher.example/"),
+        );
+        check(base, "a\"<b>", Some("http://a.example/b/a%22%3Cb%3E"));
+        check("", "g", None);
+        check("mailto:a@b.example", "g", None);
+        check(
+            "gopher://h.example/1/a",
+            "b",
+            Some("gopher://h.example/1/b"),
+        );
+    }
+
+    #[test]
+    fn audit_b11_pages_in_other_charsets() {
+        let check = |page: &[u8], value: &[u8], expected: &str| {
+            assert_eq!(cleaned(value, declared_charset(page)), expected);
+        };
+        check(
+            b"<p>",
+            b"caf\xE9?caf\xE9#caf\xE9",
+            "caf%C3%A9?caf%E9#caf%C3%A9",
+        );
+        check(b"<p>", "café?café".as_bytes(), "caf%C3%A9?caf%C3%A9");
+        check(b"<meta charset=\"ISO-8859-5\">", b"\xD0", "%D0%B0");
+        check(b"<meta charset=utf-8>", b"\xE9", "%C3%A9");
+    }
+}
