@@ -6,12 +6,17 @@ use std::fmt::Write;
 
 use z3950_asn1::record::text_lossless;
 
-/// The text with every control character but newline and tab as `\xNN` or `\u{NNNN}`.
+/// The text with every control character but newline and tab as `\xNN` or `\u{NNNN}`. CR LF is a line end, as in all texts of
+/// the Internet, and becomes a newline; a CR by itself would go back over the line, and is escaped.
 ///
 /// Controls are those of ASCII, of Latin-1 (U+0080 to U+009F), the separators of lines and paragraphs (U+2028, U+2029), and
 /// the marks that change the direction of writing (U+202A to U+202E, U+2066 to U+2069).
 pub fn escape_controls(text: &str) -> Cow<'_, str> {
-    escape(text, |character| matches!(character, '\n' | '\t'))
+    let keep = |character| matches!(character, '\n' | '\t');
+    match text.contains("\r\n") {
+        true => Cow::Owned(escape(&text.replace("\r\n", "\n"), keep).into_owned()),
+        false => escape(text, keep),
+    }
 }
 
 /// A message in which a server may have had its say: each line but the first is indented, so that none passes for a
@@ -51,6 +56,19 @@ fn is_control(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// RFC 1436 and SUTRS end lines with CR LF.
+    #[test]
+    fn audit_b2_cr_lf_ends_a_line() {
+        for (text, escaped) in [
+            ("one\r\ntwo\r\n", "one\ntwo\n"),
+            ("one\rtwo\r\n\r", "one\\x0dtwo\n\\x0d"),
+            ("a\r\r\nb\n\rc", "a\\x0d\nb\n\\x0dc"),
+        ] {
+            assert_eq!(escape_controls(text), escaped);
+        }
+        assert_eq!(shown(b"one\r\n"), "one\\x0d\\x0a");
+    }
 
     #[test]
     fn controls_are_shown_not_sent() {

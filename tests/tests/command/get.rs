@@ -327,7 +327,8 @@ fn a_plan_is_shown_without_a_connection() {
         .collect();
     assert_eq!(steps, ["connect", "Init", "Search", "Present", "Close"]);
     assert!(
-        ran.stdout.contains("@attr 4=104 @attr 1=1032 id7") && ran.stdout.contains("cat+maps"),
+        ran.stdout.contains("@attr 4=104 @attr 1=1032 id7")
+            && ran.stdout.contains("databases \"cat\", \"maps\""),
         "{}",
         ran.stdout
     );

@@ -14,7 +14,7 @@ use z3950_tests::program::{Daemon, Ran, path, run, z3950, z3950_fed};
 
 /// A Gopher server on loopback that sends what `answer` makes of each request line, as long as the test runs; gives its
 /// port.
-fn gopher_server(answer: fn(&str) -> Vec<u8>) -> u16 {
+pub(crate) fn gopher_server(answer: fn(&str) -> Vec<u8>) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port");
     let port = listener.local_addr().expect("it is bound").port();
     std::thread::spawn(move || {
@@ -96,10 +96,10 @@ fn get_reads_gopher_by_type() {
         "",
     );
     check("7find", &[], 2, "", "--query");
-    check("7find", &["--query", "a\tb"], 2, "", "control");
+    check("7find", &["--query", "a\tb"], 2, "", "tab");
     check("0form%09%09?", &[], 2, "", "Name [you]");
     check("0form%09%09?", &["--answer", "me"], 0, "fed", "");
-    check("0form%09%09?", &["--answer", "."], 2, "", "");
+    check("0form%09%09?", &["--answer", "."], 2, "", "lone dot");
     check("0nosuch", &[], 3, "", "No nosuch");
     check("0busy%09%09+", &[], 5, "", "Come back");
     check("9large", &["--max-size", "99999"], 6, "", "99999");
@@ -216,7 +216,7 @@ fn extract_finds_urls_in_text_records_and_pages() {
         ]
     );
     assert!(
-        ran.stderr.contains("UnterminatedWrapper at offset 62"),
+        ran.stderr.contains("offset 62: the wrapper has no end"),
         "{ran:?}"
     );
     let ran = z3950_fed(["url", "extract", "--wrapped", "--json", "-"], text);
@@ -225,7 +225,8 @@ fn extract_finds_urls_in_text_records_and_pages() {
         value,
         json!({
             "v": 2, "url": "http://a.example/one-two", "start": 9, "end": 36, "heuristic": false, "hyphen_break": true,
-            "alternates": ["http://a.example/onetwo"], "element": null, "attribute": null, "record": null,
+            "alternates": ["http://a.example/onetwo"], "mended": false, "written": null, "may_continue": false,
+            "element": null, "attribute": null, "record": null,
             "record_offset": null, "field": null, "occurrence": null, "subfield": null,
         })
     );
@@ -322,24 +323,16 @@ fn check_knows_locators_names_and_what_became_of_them() {
         .collect();
     assert_eq!(ran.code, Some(8), "{ran:?}");
     assert_eq!(
-        rows[0],
-        [
-            "ok",
-            "locator",
-            "gopher://lib.example:25/0x",
-            "ReservedPort:25"
-        ]
+        rows[0][..3],
+        ["ok", "locator", "gopher://lib.example:25/0x"]
     );
+    assert_eq!(rows[0][3..5], ["port", "25"]);
     assert_eq!(rows[1], ["ok", "name", "urn:isbn:0451450523"]);
     assert_eq!(
-        rows[2],
-        [
-            "ok",
-            "locator",
-            "ftp://<redacted>@lib.example/x",
-            "CredentialsInUrl"
-        ]
+        rows[2][..3],
+        ["ok", "locator", "ftp://<redacted>@lib.example/x"]
     );
+    assert_eq!(rows[2].last(), Some(&"password"));
     assert_eq!(rows[3][0], "malformed");
 
     let port = gopher_server(answer);

@@ -1,5 +1,6 @@
 //! The programs `z3950` and `z3950d` as their users run them: arguments and input in, output and exit code out.
 
+mod audit_urls;
 mod batch;
 mod daemon;
 mod decode;

@@ -172,7 +172,10 @@ fn urls_of_other_schemes_show_their_parts() {
         "news:a.b",
         "ftp://u:sesame@h/",
     ]);
-    assert_eq!(ran.stdout, "http://h.example/\nnews:a.b\nftp://u:***@h/\n");
+    assert_eq!(
+        ran.stdout,
+        "http://h.example/\nnews:a.b\nftp://u:sesame@h/\n"
+    );
 }
 
 #[test]
