@@ -113,9 +113,9 @@ async fn fetch(
 ) -> Result<Reply, GopherError> {
     let plan = plan(url, options)?;
     tracing::info!(host = %plan.host(), port = plan.port(), item_type = %url.item_type(), "gopher request");
-    let octets = transfer::exchange(&plan, options, connector).await?;
-    tracing::debug!(octets = octets.len(), "gopher reply");
-    reply::read(&plan, octets.into())
+    let received = transfer::exchange(&plan, options, connector).await?;
+    tracing::debug!(octets = received.octets.len(), "gopher reply");
+    reply::read(&plan, received.octets.into(), received.is_open)
 }
 
 /// The same URL for all attributes, and the names of those it asks for; `None` if it asks for none by name.

@@ -62,8 +62,9 @@ fn any_octets_are_read_or_refused() {
     let random = TestRng::from_seed(RngAlgorithm::ChaCha, &[0x70; 32]);
     let result = TestRunner::new_with_rng(config, random).run(&vec(piece, 0..12), |pieces| {
         let octets = pieces.concat();
-        for plan in &plans {
-            match reply::read(plan, octets.clone().into()).map(|reply| reply.body) {
+        let both = plans.iter().flat_map(|plan| [(plan, false), (plan, true)]);
+        for (plan, is_open) in both {
+            match reply::read(plan, octets.clone().into(), is_open).map(|reply| reply.body) {
                 Ok(Body::Text(body) | Body::Binary(body)) => {
                     prop_assert!(body.len() <= octets.len())
                 }

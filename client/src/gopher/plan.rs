@@ -151,13 +151,14 @@ impl GopherPlan {
                 Length::ToDot => dot.is_in(reply),
                 Length::ToEnd => false,
             },
-            // A binary may hold such a line, and so may attributes without the header that they need.
-            None => matches!(self.reading, Reading::Menu | Reading::Text) && dot.is_in(reply),
+            // Between the tabs of a menu no such line is possible.
+            None => self.reading == Reading::Menu && dot.is_in(reply),
         }
     }
 
-    /// Whether nothing but a lone dot says where a complete reply ends, and the reply is a text, which may have such lines.
-    pub(super) fn ends_with_dot(&self, reply: &[u8]) -> bool {
+    /// Whether a lone dot may end the reply and may be part of it, so that the connection decides: in a text, since servers send
+    /// files as they are.
+    pub(super) fn may_go_on_after_dot(&self, reply: &[u8]) -> bool {
         self.reading == Reading::Text && self.header(reply).is_none()
     }
 }

@@ -47,7 +47,8 @@ pub enum Note {
     /// Attributes were asked for by name.
     #[error("the server does not give attributes by name, so all were asked for")]
     AllAttributes,
-    /// Octets after the lone dot that ends a text, a menu or attributes; there may be more that was not waited for.
+    /// Octets after the lone dot that ends a text, a menu or attributes of a server that keeps the connection; there may be more
+    /// that was not waited for.
     #[error("a lone dot ends the reply, and {} after it are left out; --format raw shows them", octets(*.0))]
     AfterDot(usize),
     /// Lines of a menu without host or port.
@@ -65,8 +66,9 @@ fn octets(count: usize) -> String {
 /// The largest reply that may be an error in the form of a menu, in octets.
 const MAX_ERROR: usize = 4096;
 
-/// Reads a reply.
-pub(super) fn read(plan: &GopherPlan, octets: Bytes) -> Result<Reply, GopherError> {
+/// Reads a reply. A text ends at its last lone dot where the server closed the connection, and at its first where the server
+/// kept it (`is_open`).
+pub(super) fn read(plan: &GopherPlan, octets: Bytes, is_open: bool) -> Result<Reply, GopherError> {
     let mut notes = Vec::new();
     if octets.is_empty() {
         notes.push(Note::Empty);
@@ -99,7 +101,9 @@ pub(super) fn read(plan: &GopherPlan, octets: Bytes) -> Result<Reply, GopherErro
         }
     }
     let body = match plan.reading() {
-        Reading::Text => Body::Text(match text::ended(&body).filter(|_| by_lines) {
+        Reading::Text if !by_lines => Body::Text(body),
+        Reading::Text if !is_open => Body::Text(text::unstuffed(&body)),
+        Reading::Text => Body::Text(match text::ended(&body) {
             Some(ended) => {
                 notes.extend(after_dot(ended.excess));
                 ended.text

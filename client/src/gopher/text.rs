@@ -14,20 +14,38 @@ pub(super) struct Ended {
     pub(super) excess: usize,
 }
 
-/// The text before the first lone dot; `None` if there is no lone dot, and then no doubled ones to undo.
-pub(super) fn ended(octets: &Bytes) -> Option<Ended> {
-    let dot = LoneDot::default().find(octets)?;
-    let lines = octets.get(..dot.start)?;
+/// The text without a lone dot after its last line and with doubled dots undone; as it is, if there is no such dot.
+pub(super) fn unstuffed(text: &Bytes) -> Bytes {
+    let without_dot = || {
+        let line = text.strip_suffix(b"\n")?;
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let lines = line.strip_suffix(b".")?;
+        (lines.is_empty() || lines.ends_with(b"\n")).then_some(lines.len())
+    };
+    match without_dot() {
+        Some(length) => without_doubles(text.slice(..length)),
+        None => text.clone(),
+    }
+}
+
+/// The lines with one dot for two at their start.
+fn without_doubles(lines: Bytes) -> Bytes {
     let mut plain = Vec::with_capacity(lines.len());
     for line in lines.split_inclusive(|&octet| octet == b'\n') {
         let doubled = line.starts_with(b"..");
         plain.extend_from_slice(line.get(usize::from(doubled)..).unwrap_or_default());
     }
+    match plain.len() == lines.len() {
+        true => lines,
+        false => plain.into(),
+    }
+}
+
+/// The text before the first lone dot; `None` if there is no lone dot, and then no doubled ones to undo.
+pub(super) fn ended(octets: &Bytes) -> Option<Ended> {
+    let dot = LoneDot::default().find(octets)?;
     Some(Ended {
-        text: match plain.len() == lines.len() {
-            true => octets.slice(..lines.len()),
-            false => plain.into(),
-        },
+        text: without_doubles(octets.slice(..dot.start)),
         excess: octets.len() - dot.end,
     })
 }
@@ -117,6 +135,22 @@ mod tests {
         check("a\r\n..\r\n", None);
         check("a\r\n.\r", None);
         check("a\r\n.", None);
+    }
+
+    #[test]
+    fn dots_are_undone_where_a_lone_dot_comes_last() {
+        let check = |sent: &'static str, text: &str| {
+            let plain = unstuffed(&Bytes::from_static(sent.as_bytes()));
+            assert_eq!(plain, text.as_bytes(), "{sent:?}");
+        };
+        check("a\r\n..b\r\n.\r\n", "a\r\n.b\r\n");
+        check("a\r\n.\r\n..b\r\n.\r\n", "a\r\n.\r\n.b\r\n");
+        check(".\r\n", "");
+        check("a\n.\n", "a\n");
+        check("", "");
+        check("..a\r\nb", "..a\r\nb");
+        check("a\r\n.\r\n..b\r\n", "a\r\n.\r\n..b\r\n");
+        check("a\r\n..\r\n", "a\r\n..\r\n");
     }
 
     #[test]

@@ -14,17 +14,25 @@ use crate::transport::Connect;
 
 /// Octets that must come within each [`Timeouts::answer`](crate::Timeouts), unless the reply ends.
 const LEAST: usize = 1024;
-/// How long to wait for octets after the lone dot that ends a text: servers that send files as they are may send more.
-const LINGER: Duration = Duration::from_millis(200);
+/// How long to wait for more after the lone dot that ends a text, or for the end of the connection, which says whether the dot
+/// is part of a file.
+const LINGER: Duration = Duration::from_secs(1);
 /// Octets read at a time.
 const CHUNK: usize = 16 * 1024;
+
+/// A reply, as far as it has come.
+pub(super) struct Received {
+    pub(super) octets: Vec<u8>,
+    /// Whether the server kept the connection, so that the reply says itself where it ends.
+    pub(super) is_open: bool,
+}
 
 /// Sends the request of a plan and collects the reply, up to its end or that of the connection.
 pub(super) async fn exchange(
     plan: &GopherPlan,
     options: &GopherOptions,
     connector: &dyn Connect,
-) -> Result<Vec<u8>, GopherError> {
+) -> Result<Received, GopherError> {
     let timeouts = &options.timeouts;
     let mut stream = connector
         .connect(plan.host(), plan.port(), timeouts)
@@ -43,12 +51,24 @@ pub(super) async fn exchange(
     let mut within = 0;
     let mut dot = LoneDot::default();
     while !plan.is_complete(&reply, &mut dot) {
-        let count = match limit.hold(Phase::Idle, stream.read(&mut chunk)).await {
-            Ok(Ok(0)) => return Ok(reply),
-            Ok(Ok(count)) => count,
-            Ok(Err(error)) => return Err(lost(reply.len(), error)),
-            Err(error) => return Err(timed_out(reply.len(), error)),
+        // A text of a server that sends files as they are may have such a line itself: then more comes at once.
+        let has_ended = plan.may_go_on_after_dot(&reply) && dot.is_in(&reply);
+        let read = limit.hold(Phase::Idle, stream.read(&mut chunk));
+        let read = match has_ended {
+            true => tokio::time::timeout(LINGER, read).await.ok(),
+            false => Some(read.await),
         };
+        let count = match read {
+            Some(Ok(Ok(0))) => return Ok(Received::new(reply, false)),
+            Some(Ok(Ok(count))) => count,
+            None | Some(Ok(Err(_)) | Err(_)) if has_ended => break,
+            Some(Ok(Err(error))) => return Err(lost(reply.len(), error)),
+            Some(Err(error)) => return Err(timed_out(reply.len(), error)),
+            None => break,
+        };
+        if reply.len() + count > options.max_octets && has_ended {
+            break;
+        }
         reply.extend_from_slice(chunk.get(..count).unwrap_or_default());
         if reply.len() > options.max_octets || announces(plan, &reply) > options.max_octets {
             return Err(GopherError::TooLarge(options.max_octets));
@@ -59,23 +79,13 @@ pub(super) async fn exchange(
             limit = timeouts.to_answer();
         }
     }
-    if plan.ends_with_dot(&reply) {
-        let linger = tokio::time::sleep(LINGER);
-        tokio::pin!(linger);
-        // What follows the dot is no part of the text, and worth a remark only.
-        while reply.len() < options.max_octets {
-            let count = tokio::select! {
-                read = stream.read(&mut chunk) => read.unwrap_or(0),
-                () = &mut linger => 0,
-            };
-            if count == 0 {
-                break;
-            }
-            let room = options.max_octets - reply.len();
-            reply.extend_from_slice(chunk.get(..count.min(room)).unwrap_or_default());
-        }
+    Ok(Received::new(reply, true))
+}
+
+impl Received {
+    fn new(octets: Vec<u8>, is_open: bool) -> Self {
+        Self { octets, is_open }
     }
-    Ok(reply)
 }
 
 /// The length that the header gives, in octets; 0 if it gives none.
