@@ -265,6 +265,39 @@ fn audit_b5_a_plan_says_whose_identity_goes_where() {
              lib in {file}"
         ))
     );
+    let ran = run(
+        Command::new(path("z3950"))
+            .args(["plan", "--json", url, "--targets", file])
+            .env("AUDIT_B5_PASSWORD", "sesame"),
+        "",
+    );
+    assert_eq!(
+        value(&ran)["identity"],
+        json!({
+            "form": "id-pass", "user": "stored", "group": null, "password_from": "environment",
+            "password_variable": "AUDIT_B5_PASSWORD", "source": "profile", "profile": "lib", "file": file,
+        })
+    );
+    let octets = run(
+        Command::new(path("z3950"))
+            .args(["plan", "--octets", url, "--targets", file])
+            .env("AUDIT_B5_PASSWORD", "sesame"),
+        "",
+    );
+    for ran in [ran, octets] {
+        let shown = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(
+            !shown.contains("sesame") && !shown.contains("736573616d65"),
+            "{shown}"
+        );
+        assert!(
+            !shown
+                .replace(' ', "")
+                .to_lowercase()
+                .contains("736573616d65"),
+            "{shown}"
+        );
+    }
     assert_eq!(
         plan(&[url, "--targets", file, "--user", "me"]),
         Some(format!("as user me, {to}, given by options"))
