@@ -157,7 +157,8 @@ pub(super) struct Open {
     #[command(flatten)]
     pub(super) execution: Execution,
 
-    /// End at the first command that fails, with its exit code.
+    /// End at the first command that fails, with its exit code. Otherwise a script is carried out to its end, and the gravest
+    /// exit code of its commands is that of the program.
     #[arg(long)]
     pub(super) stop_on_error: bool,
 

@@ -323,3 +323,84 @@ async fn a_guess_ends_where_the_records_do() {
     assert!(records.len() == 2 && records.iter().all(Result::is_ok));
     server.await.expect("no panic");
 }
+
+/// Four records in the syntaxes given, at a server that says 238 of those in others: one by one, or of the whole Present.
+async fn in_syntaxes(
+    has: [oid::Oid; 4],
+    is_whole: bool,
+    alternatives: &[Option<oid::Oid>],
+) -> String {
+    let stream = answering(move |request| {
+        Some(vec![match request {
+            Apdu::InitializeRequest(_) => init_response(true, ProtocolVersion::UP_TO_3).into(),
+            Apdu::SearchRequest(_) => found(4, Vec::new()).into(),
+            Apdu::PresentRequest(present) => {
+                let asked = present.preferred_record_syntax;
+                let start = present.result_set_start_point;
+                let positions = start..start + present.number_of_records_requested;
+                let slots: Vec<_> = (1_i64..)
+                    .zip(has)
+                    .filter(|(position, _)| positions.contains(position))
+                    .map(|(position, syntax)| (position, asked.is_none_or(|asked| asked == syntax)))
+                    .collect();
+                match is_whole && slots.iter().any(|(_, is_had)| !is_had) {
+                    true => presented(PresentStatus::FAILURE, diagnostic(238, "")).into(),
+                    false => {
+                        let records = slots.into_iter().map(|(position, is_had)| match is_had {
+                            true => numbered(position),
+                            false => surrogate(238),
+                        });
+                        let records = Records::ResponseRecords(records.collect());
+                        presented(PresentStatus::SUCCESS, Some(records)).into()
+                    }
+                }
+            }
+            _ => Close::new(CloseReason::FINISHED, None).into(),
+        }])
+    });
+    let session = Session::over(stream, &SessionOptions::default()).await;
+    let options = ResultSetOptions {
+        present: PresentOptions {
+            record_syntax: Some(oid::USMARC),
+            ..PresentOptions::default()
+        },
+        alternatives: alternatives.to_vec(),
+        ..ResultSetOptions::default()
+    };
+    let session = session.expect("a session");
+    let set = session
+        .result_set(query(), &SearchOptions::default(), options)
+        .await;
+    let records = set.expect("found").into_stream().collect::<Vec<_>>().await;
+    let records: Vec<String> = records
+        .iter()
+        .map(|record| {
+            record
+                .as_ref()
+                .map_or_else(|error| format!("error {error}"), words)
+        })
+        .collect();
+    records.join(" ")
+}
+
+#[tokio::test(start_paused = true)]
+async fn audit_d6_other_syntaxes_are_asked_for_where_one_is_not_had() {
+    let (marc, other) = (oid::USMARC, oid::UNIMARC);
+    let alternatives = [Some(other), None];
+    for (has, is_whole, alternatives, came) in [
+        ([other; 4], false, &alternatives[..], "1 2 3 4"),
+        ([other; 4], true, &alternatives, "1 2 3 4"),
+        ([other, marc, marc, other], false, &alternatives, "1 2 3 4"),
+        // Where none is had, what was said first stands, record by record.
+        (
+            [oid::XML; 4],
+            false,
+            &alternatives[..1],
+            "!238 !238 !238 !238",
+        ),
+        ([other; 4], false, &[], "!238 !238 !238 !238"),
+    ] {
+        let records = in_syntaxes(has, is_whole, alternatives).await;
+        assert_eq!(records, came, "{has:?} {is_whole} {alternatives:?}");
+    }
+}
