@@ -50,17 +50,22 @@ impl Draft {
     /// # Errors
     /// What the system has against a new file in that folder.
     pub fn hidden(target: &Path) -> Result<Self, Error> {
-        let unwritable = Error::unwritable(target);
-        let mut name = OsString::from(".");
-        name.push(target.file_name().unwrap_or_default());
-        name.push(".draft");
-        let path = folder(target).join(name);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(unwritable(error)),
-            _ => {}
-        }
-        let (file, path) = new(&path).map_err(unwritable)?;
+        Self::remove_hidden(target)?;
+        let (file, path) = new(&hidden(target)).map_err(Error::unwritable(target))?;
         Ok(Self::of(file, path, target))
+    }
+
+    /// Removes a hidden draft that a process which was killed has left; the caller holds the lock.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub fn remove_hidden(target: &Path) -> Result<(), Error> {
+        match fs::remove_file(hidden(target)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(Error::unwritable(target)(error))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn of(file: File, path: TempPath, target: &Path) -> Self {
@@ -144,6 +149,14 @@ impl Write for Draft {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
+}
+
+/// The name of a hidden draft.
+fn hidden(target: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(target.file_name().unwrap_or_default());
+    name.push(".draft");
+    folder(target).join(name)
 }
 
 /// Creates a file that is not there. A link of that name is not followed.

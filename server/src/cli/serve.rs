@@ -1,10 +1,9 @@
 //! The server of the settings: its sockets, its logs, and its life until a signal comes.
 
-use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::Arc;
 
+use z3950_asn1::file::{self, Existing, Growing};
 use z3950_server::config::{Config, ListenerConfig, Place};
 use z3950_server::extended::Tasks;
 use z3950_server::transcript::{ApduLog, JsonLog};
@@ -94,19 +93,30 @@ async fn bind(server: Server, listener: &ListenerConfig) -> Result<Server, Failu
     })
 }
 
-/// The logs that are wanted, each written as it happens.
+/// The logs that are wanted, each written as it happens. That of APDUs goes on where an earlier run ended; a transcript that
+/// is there is left alone.
 fn logs(config: &Config) -> Result<Vec<Arc<dyn Observer>>, Failure> {
     let mut logs: Vec<Arc<dyn Observer>> = Vec::new();
     if let Some(path) = &config.apdu_log {
-        logs.push(Arc::new(ApduLog::new(create("--apdu-log", path)?)));
+        let log = Growing::resume(path);
+        let log = log.map_err(|error| unwritten("--apdu-log", error))?;
+        logs.push(Arc::new(ApduLog::new(log)));
     }
     if let Some(path) = &config.transcript {
-        logs.push(Arc::new(JsonLog::new(create("--transcript", path)?)));
+        // Its sessions are counted from 1 in each run, so that two runs in one file could not be told apart.
+        let log = Growing::create(path, Existing::Refuse);
+        let log = log.map_err(|error| unwritten("--transcript", error))?;
+        logs.push(Arc::new(JsonLog::new(log)));
     }
     Ok(logs)
 }
 
-fn create(option: &str, path: &Path) -> Result<File, Failure> {
-    let what = || format!("cannot write {} ({option})", path.display());
-    File::create(path).map_err(|error| Failure::usage(Cannot::new(what(), error)))
+fn unwritten(option: &str, error: file::Error) -> Failure {
+    match error {
+        file::Error::Unwritable { path, source } => {
+            let what = format!("cannot write {} ({option})", path.display());
+            Failure::usage(Cannot::new(what, source))
+        }
+        error => Failure::usage(Cannot::new(format!("{option} cannot be followed"), error)),
+    }
 }

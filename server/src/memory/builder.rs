@@ -12,7 +12,8 @@ use super::load::{
     DatabaseFiles, Demand, FileNotes, LoadError, Note, Origins, Progress, Sources, encoded,
 };
 use super::profile::Profile;
-use super::{MemoryBackend, load, save};
+use super::save::SavedFiles;
+use super::{MemoryBackend, load};
 
 /// Collects databases for a [`MemoryBackend`].
 #[derive(Debug, Default)]
@@ -87,7 +88,7 @@ impl MemoryBackendBuilder {
         let (sources, profile) = self.sources();
         // Nothing but files can fail.
         let (index, _) = load::load(&sources, Demand::AnyRecord, &|_| {}).unwrap_or_default();
-        MemoryBackend::new(sources, profile, index)
+        MemoryBackend::new(sources, profile, index, SavedFiles::default())
     }
 
     /// A backend of the records added and those of files, read side by side; `progress` is called from time to time. Blocks
@@ -109,10 +110,11 @@ impl MemoryBackendBuilder {
             known.save = files.save.or(known.save.take());
         }
         let (sources, profile) = self.sources();
-        let saved = sources.databases.iter().flat_map(|database| &database.save);
-        saved.for_each(|path| save::remove_drafts(path));
+        let mut saved = SavedFiles::lock(&sources.databases)?;
+        let stamps = saved.stamps();
         let (index, notes) = load::load(&sources, Demand::AnyRecord, progress)?;
-        Ok((MemoryBackend::new(sources, profile, index), notes))
+        saved.read(stamps);
+        Ok((MemoryBackend::new(sources, profile, index, saved), notes))
     }
 
     fn database(&mut self, name: &str) -> &mut NewDatabase {

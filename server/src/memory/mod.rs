@@ -40,7 +40,7 @@ mod words;
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use z3950_asn1::apdu::{DatabaseName, Schema};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -62,6 +62,7 @@ use self::owned::{OwnedScan, OwnedSearch};
 pub use self::profile::{Profile, Treatment, TypeProfile, Values};
 use self::result::ResultList;
 pub use self::save::SaveError;
+use self::save::SavedFiles;
 use crate::backend::{
     Answer, Backend, DatabaseInfo, Found, Hits, Retrieve, Retrieved, Scan, Scanned, Search, Sort,
     TermCount, Update, ready,
@@ -82,7 +83,7 @@ struct Shared {
     profile: Profile,
     current: RwLock<Arc<Catalogue>>,
     /// Held while another catalogue is being made: one change at a time.
-    changing: Mutex<()>,
+    changing: Mutex<SavedFiles>,
     elsewhere: Elsewhere,
 }
 
@@ -110,13 +111,13 @@ impl MemoryBackend {
         Self::builder().add_demo().build()
     }
 
-    fn new(sources: load::Sources, profile: Profile, index: Index) -> Self {
+    fn new(sources: load::Sources, profile: Profile, index: Index, saved: SavedFiles) -> Self {
         let catalogue = Catalogue::new(Arc::clone(&sources.databases), index);
         Self(Arc::new(Shared {
             sources,
             profile,
             current: RwLock::new(Arc::new(catalogue)),
-            changing: Mutex::new(()),
+            changing: Mutex::new(saved),
             elsewhere: Elsewhere::default(),
         }))
     }
@@ -134,13 +135,11 @@ impl MemoryBackend {
     /// As for [`MemoryBackendBuilder::load`], and [`LoadError::Damaged`] for a file of which records would be left out, or that
     /// has none that is whole. Then all stays as it was.
     pub fn reload(&self, progress: &dyn Fn(&Progress)) -> Result<Vec<FileNotes>, LoadError> {
-        let _changing = self
-            .0
-            .changing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut saved = self.changing();
+        let stamps = saved.stamps();
         let sources = &self.0.sources;
         let (index, notes) = load::load(sources, load::Demand::NoLoss, progress)?;
+        saved.read(stamps);
         self.replace(Catalogue::new(Arc::clone(&sources.databases), index));
         Ok(notes)
     }
@@ -151,10 +150,16 @@ impl MemoryBackend {
     /// # Errors
     /// See [`SaveError`].
     pub fn save(&self, database: &str, path: &Path) -> Result<(), SaveError> {
+        let mut saved = self.changing();
         let catalogue = self.current();
         let number = catalogue.number(database);
         let number = number.ok_or_else(|| SaveError::NoDatabase(database.to_owned()))?;
-        save::save(&catalogue.index, number, path)
+        saved.save_to(&catalogue.index, number, path)
+    }
+
+    fn changing(&self) -> MutexGuard<'_, SavedFiles> {
+        let changing = &self.0.changing;
+        changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The databases as they are now.

@@ -1,15 +1,16 @@
 //! Databases to files: the whole of a database in a new file beside the old one, which then takes its place, so that there is
 //! never half a file.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use z3950_asn1::charset;
+use z3950_asn1::file::{self, Draft, Existing, Lock, Stamp};
 use z3950_asn1::record::stream::InputForm;
 use z3950_asn1::record::{Form, iso2709};
 
+use super::catalogue::Database;
 use super::index::Index;
 
 /// Why a database is not saved.
@@ -22,97 +23,132 @@ pub enum SaveError {
         String,
     ),
     /// The file cannot be written; it is what it was.
-    #[error("cannot write {}", path.display())]
-    Unwritable {
+    #[error(transparent)]
+    File(#[from] file::Error),
+    /// Somebody else has changed the file since it was read, which would be lost.
+    #[error(
+        "{} was changed by another program; reload the databases (SIGHUP) to read it",
+        path.display()
+    )]
+    Changed {
         /// The file.
         path: PathBuf,
-        /// Why not.
-        source: io::Error,
     },
 }
 
-/// Writes the records of a database, by its number, to a file.
-///
-/// # Errors
-/// When the file cannot be written.
-pub(super) fn save(index: &Index, database: u16, path: &Path) -> Result<(), SaveError> {
-    written(index, database, path).map_err(|source| SaveError::Unwritable {
-        path: path.to_owned(),
-        source,
-    })
+/// The files that databases are saved to: locked for as long as the backend is there, and known by how they looked when they
+/// were last read or written.
+#[derive(Debug, Default)]
+pub(super) struct SavedFiles(BTreeMap<u16, SavedFile>);
+
+#[derive(Debug)]
+struct SavedFile {
+    path: PathBuf,
+    /// `None` where there is no folder for it yet.
+    lock: Option<Lock>,
+    stamp: Option<Stamp>,
 }
 
-fn written(index: &Index, database: u16, path: &Path) -> io::Result<()> {
-    let path = target(path);
-    let folder = folder(&path);
-    let mut file = tempfile::Builder::new()
-        .prefix(&draft_prefix(&path))
-        .suffix(DRAFT)
-        .tempfile_in(folder)?;
-    if let Some(permissions) = permissions(&path) {
-        file.as_file().set_permissions(permissions)?;
+/// How the files look at one moment.
+#[derive(Debug)]
+pub(super) struct Stamps(BTreeMap<u16, Option<Stamp>>);
+
+impl SavedFiles {
+    /// Locks the files of databases, and removes what a process that was killed while it wrote them has left beside them.
+    ///
+    /// # Errors
+    /// Another process, or another database, saves to one of them.
+    pub(super) fn lock(databases: &[Database]) -> Result<Self, file::Error> {
+        let mut files = BTreeMap::new();
+        for (number, database) in (0..).zip(databases) {
+            let Some(path) = &database.save else { continue };
+            let lock = match Lock::take(path) {
+                Err(error @ file::Error::Busy { .. }) => return Err(error),
+                // Only when it is to be saved does it matter.
+                lock => lock.ok(),
+            };
+            if let Some(lock) = &lock {
+                // It may belong to somebody else.
+                let _ = Draft::remove_hidden(lock.target());
+            }
+            let file = SavedFile {
+                path: path.clone(),
+                lock,
+                stamp: None,
+            };
+            files.insert(number, file);
+        }
+        Ok(Self(files))
     }
-    let mut output = BufWriter::with_capacity(1 << 20, file.as_file_mut());
-    write_records(index, database, form_of(&path), &mut output)?;
-    output.flush()?;
-    drop(output);
-    file.as_file().sync_all()?;
-    file.persist(&path).map_err(|error| error.error)?;
-    // That the name is of the new file has to be on the disk as well; where folders cannot be opened, that is all there is.
-    File::open(folder).map_or(Ok(()), |folder| folder.sync_all())
-}
 
-/// Removes what a process that was killed while it wrote the file has left beside it. To be asked for before anything is
-/// written; what cannot be removed stays.
-pub(super) fn remove_drafts(path: &Path) {
-    let path = target(path);
-    let prefix = draft_prefix(&path);
-    let entries = fs::read_dir(folder(&path)).into_iter().flatten().flatten();
-    for entry in entries {
-        let name = entry.file_name();
-        let name = name.as_encoded_bytes();
-        if name.starts_with(prefix.as_encoded_bytes()) && name.ends_with(DRAFT.as_bytes()) {
-            // It may belong to somebody else.
-            let _ = fs::remove_file(entry.path());
+    /// How the files look now, before they are read.
+    pub(super) fn stamps(&self) -> Stamps {
+        let files = self.0.iter();
+        // A file that cannot be looked at is one that changes at once.
+        let stamp = |file: &SavedFile| Stamp::of(&file.path).unwrap_or_default();
+        Stamps(files.map(|(number, file)| (*number, stamp(file))).collect())
+    }
+
+    /// They have been read as they looked then.
+    pub(super) fn read(&mut self, stamps: Stamps) {
+        for (number, stamp) in stamps.0 {
+            if let Some(file) = self.0.get_mut(&number) {
+                file.stamp = stamp;
+            }
+        }
+    }
+
+    /// Saves a database, by its number, to its file, if it has one.
+    ///
+    /// # Errors
+    /// The file cannot be written, or somebody else has changed it.
+    pub(super) fn save(&mut self, index: &Index, number: u16) -> Result<(), SaveError> {
+        let Some(file) = self.0.get_mut(&number) else {
+            return Ok(());
+        };
+        let lock = match &mut file.lock {
+            Some(lock) => lock,
+            none => none.insert(Lock::take(&file.path)?),
+        };
+        let found = Stamp::of(&file.path).map_err(file::Error::unwritable(&file.path))?;
+        if found != file.stamp {
+            return Err(SaveError::Changed {
+                path: file.path.clone(),
+            });
+        }
+        written(index, number, lock)?;
+        file.stamp = Stamp::of(&file.path).map_err(file::Error::unwritable(&file.path))?;
+        Ok(())
+    }
+
+    /// Saves a database to any file.
+    ///
+    /// # Errors
+    /// As for [`SavedFiles::save`].
+    pub(super) fn save_to(
+        &mut self,
+        index: &Index,
+        number: u16,
+        path: &Path,
+    ) -> Result<(), SaveError> {
+        match self.0.get(&number) {
+            Some(file) if file::same(&file.path, path) => self.save(index, number),
+            _ => written(index, number, &mut Lock::take(path)?),
         }
     }
 }
 
-/// The end of the name of a file that is being written.
-const DRAFT: &str = ".z3950d";
-
-/// How the name of a file begins that is written to take the place of another.
-fn draft_prefix(path: &Path) -> OsString {
-    let mut prefix = OsString::from(".");
-    prefix.push(path.file_name().unwrap_or_default());
-    prefix.push(".");
-    prefix
-}
-
-/// The file itself: a link stays a link to what is written.
-fn target(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
-}
-
-fn folder(path: &Path) -> &Path {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
-}
-
-/// Those of the file that is replaced.
-fn permissions(path: &Path) -> Option<fs::Permissions> {
-    if let Ok(metadata) = fs::metadata(path) {
-        return Some(metadata.permissions());
-    }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        Some(fs::Permissions::from_mode(0o644))
-    }
-    #[cfg(not(unix))]
-    None
+fn written(index: &Index, database: u16, lock: &mut Lock) -> Result<(), SaveError> {
+    let target = lock.target();
+    let mut draft = Draft::hidden(target)?;
+    let mut output = BufWriter::with_capacity(1 << 20, draft.file());
+    let written = write_records(index, database, form_of(target), &mut output);
+    let written = written.and_then(|()| output.flush());
+    written.map_err(file::Error::unwritable(target))?;
+    drop(output);
+    let file = draft.persist(Existing::Replace, true)?;
+    lock.renew(file);
+    Ok(())
 }
 
 fn form_of(path: &Path) -> Form {

@@ -1,7 +1,7 @@
 //! Update: records added, replaced and deleted, all that are asked for at once or none (Z39.50-2003 Appendix EXT.1.4).
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{DatabaseName, External};
@@ -12,7 +12,7 @@ use super::MemoryBackend;
 use super::catalogue::{Catalogue, Database};
 use super::hits::{HitSet, Part, SEGMENT};
 use super::index::{Index, Rules, Segment, SegmentBuilder};
-use super::save::save;
+use super::save::SaveError;
 use crate::backend::{Update, UpdateAction, UpdateRecord};
 use crate::diagnostic::{Diagnostic, diagnostic};
 
@@ -46,11 +46,7 @@ impl MemoryBackend {
     /// # Errors
     /// 235 if there is no such database, 1 if it cannot be saved; then nothing has changed.
     pub(super) fn change(&self, change: &Change) -> Result<Outcomes, Diagnostic> {
-        let _changing = self
-            .0
-            .changing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut saved = self.changing();
         let catalogue = self.current();
         let name = change.database.0.as_bytes();
         let number = catalogue.number(change.database.0.to_str().unwrap_or_default());
@@ -75,16 +71,15 @@ impl MemoryBackend {
             return Ok(outcomes);
         }
         let index = draft.finish(&self.0.sources.rules);
-        if let Some(path) = &database.save {
-            let failed = |error| {
-                tracing::error!(%error, database = database.name, "the database cannot be saved");
-                diagnostic(
-                    Condition::PERMANENT_SYSTEM_ERROR,
-                    "the database cannot be saved",
-                )
+        saved.save(&index, number).map_err(|error| {
+            let cause = std::error::Error::source(&error).map(tracing::field::display);
+            tracing::error!(%error, cause, database = database.name, "the database cannot be saved");
+            let words = match error {
+                SaveError::Changed { .. } => "the file of the database was changed by another program",
+                _ => "the database cannot be saved",
             };
-            save(&index, number, path).map_err(failed)?;
-        }
+            diagnostic(Condition::PERMANENT_SYSTEM_ERROR, words)
+        })?;
         self.replace(Catalogue::new(Arc::clone(&catalogue.databases), index));
         Ok(outcomes)
     }

@@ -111,6 +111,9 @@ fn further(repairs: usize) -> String {
 /// Why files give no databases.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
+    /// The file that a database is saved to cannot be had for that: another process writes it.
+    #[error(transparent)]
+    Saved(#[from] z3950_asn1::file::Error),
     /// It cannot be read.
     #[error("cannot read {}", path.display())]
     Unreadable {

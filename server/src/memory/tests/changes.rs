@@ -365,13 +365,17 @@ fn changes_are_saved_and_read_again() {
                 .iter()
                 .all(Result::is_ok)
         );
-        for backend in [&backend, &load().expect("records").0] {
+        let check = |backend: &MemoryBackend| {
             assert_eq!(
                 titles(backend, "@or war @or peace emma"),
                 ["Peace", "Emma"],
                 "{name}"
             );
-        }
+        };
+        check(&backend);
+        drop(backend);
+        let (backend, _) = load().expect("records");
+        check(&backend);
         backend.reload(&|_| {}).expect("records");
         assert_eq!(
             titles(&backend, "@or war @or peace emma"),
@@ -383,6 +387,7 @@ fn changes_are_saved_and_read_again() {
                 .iter()
                 .all(Result::is_ok)
         );
+        drop(backend);
         assert_eq!(
             load().expect("an empty database").0.databases()[0].records,
             Some(0),
@@ -394,6 +399,74 @@ fn changes_are_saved_and_read_again() {
             .map(|entry| entry.file_name())
             .collect();
         assert_eq!(left.len(), 2, "nothing else is left: {left:?}");
+    }
+}
+
+#[test]
+fn audit_a8_one_backend_writes_a_saved_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, saved) = (folder.path().join("a.mrc"), folder.path().join("s.mrc"));
+    fs::write(&path, iso2709::encode(&record("a", "War")).expect("sound")).expect("written");
+    let load = || MemoryBackend::builder().load([files(&path, Some(&saved))], &|_| {});
+    let (first, _) = load().expect("records");
+    let refused = || {
+        let error = load().map(drop).expect_err("it is locked").to_string();
+        assert!(
+            error.contains("s.mrc is being written by another run"),
+            "{error}"
+        );
+    };
+    refused();
+    let outcomes = change(&first, UpdateAction::Insert, &[marc(&record("c", "Emma"))]);
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    refused();
+    drop(first);
+    let (second, _) = load().expect("nobody has it any more");
+    assert_eq!(titles(&second, "@or war emma"), ["War", "Emma"]);
+}
+
+#[test]
+fn audit_a8_a_hand_edit_is_not_overwritten() {
+    for is_there in [true, false] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, saved) = (folder.path().join("a.mrc"), folder.path().join("s.mrc"));
+        let octets = |id, title| iso2709::encode(&record(id, title)).expect("sound");
+        fs::write(&path, octets("a", "War")).expect("written");
+        if is_there {
+            fs::write(&saved, octets("a", "War")).expect("written");
+        }
+        let (backend, _) = MemoryBackend::builder()
+            .load([files(&path, Some(&saved))], &|_| {})
+            .expect("records");
+        fs::write(&saved, octets("b", "Peace by hand")).expect("written");
+        let insert = [marc(&record("c", "Emma"))];
+        let update = Update {
+            database: &DatabaseName::from("cat"),
+            action: UpdateAction::Insert,
+            records: &insert,
+        };
+        let refused = now(backend.update(update)).expect_err("the file has changed");
+        assert_eq!(refused.condition, 1);
+        let error = backend.save("cat", &saved).expect_err("it has changed");
+        assert!(error.to_string().contains("reload"), "{error}");
+        assert_eq!(
+            fs::read(&saved).expect("read"),
+            octets("b", "Peace by hand")
+        );
+        assert_eq!(titles(&backend, "@or war @or peace emma"), ["War"]);
+        // What was read again may be changed.
+        backend.reload(&|_| {}).expect("records");
+        let outcomes = change(&backend, UpdateAction::Insert, &insert);
+        assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+        assert_eq!(
+            titles(&backend, "@or war @or peace emma"),
+            ["Peace by hand", "Emma"]
+        );
+        backend.reload(&|_| {}).expect("records");
+        assert_eq!(
+            titles(&backend, "@or peace emma"),
+            ["Peace by hand", "Emma"]
+        );
     }
 }
 
