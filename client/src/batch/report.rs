@@ -334,6 +334,15 @@ mod tests {
     }
 
     #[test]
+    fn the_page_on_batches_describes_every_column() {
+        let page = include_str!("../../docs/batches.md");
+        for column in COLUMNS {
+            let row = format!("\n| `{column}` | ");
+            assert!(page.contains(&row), "{column}");
+        }
+    }
+
+    #[test]
     fn extensions_are_forms() {
         for (name, form) in [
             ("a.tsv", Some(ReportForm::Table)),
