@@ -319,12 +319,16 @@ impl Cli {
 
     /// By the definition of all commands.
     fn read_whole(arguments: &[OsString]) -> Result<Self, clap::Error> {
-        Self::try_parse_from(arguments).map_err(|error| match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-                help::answer(arguments).unwrap_or(error)
-            }
-            ErrorKind::InvalidSubcommand => target_alone(&error).unwrap_or(error),
-            _ => error,
+        Self::try_parse_from(arguments).map_err(|error| {
+            let answer = match error.kind() {
+                ErrorKind::DisplayHelp => help::answer(arguments, false),
+                ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                    help::answer(arguments, true)
+                }
+                ErrorKind::InvalidSubcommand => target_alone(&error),
+                _ => None,
+            };
+            answer.unwrap_or(error)
         })
     }
 

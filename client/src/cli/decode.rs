@@ -93,7 +93,7 @@ struct Captured<'a> {
 
 /// Where an APDU stands.
 enum Place {
-    /// Behind that many octets of a stream.
+    /// After that many octets of a stream.
     Octet(usize),
     /// On that line of a transcript.
     Line(usize, Said),

@@ -37,7 +37,7 @@ const KEYS: [&str; 11] = [
     "record",
 ];
 
-/// An answer that is no server's: an object with the keys of a command, behind the version.
+/// An answer that is not from a server: the version, then the keys of the command.
 pub(super) fn answer(keys: &[(&str, Value)]) -> Value {
     let version = ("v".to_owned(), VERSION.into());
     let keys = keys

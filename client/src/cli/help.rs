@@ -11,7 +11,7 @@ use super::args::{Cli, examples};
 
 /// The widest that help becomes, in columns; where the width of the terminal is not known, it is this wide.
 const WIDTH: usize = 100;
-/// The least room for words; on a narrower terminal lines are left to it.
+/// The least width for descriptions; a narrower terminal wraps them itself.
 const NARROWEST: usize = 20;
 /// The column where the words on an option begin.
 const COLUMN: usize = 30;
@@ -20,9 +20,9 @@ const NAMES: usize = 15;
 /// The heading of options that have none.
 const OPTIONS: &str = "Options";
 
-/// What clap answers to arguments that ask for help, with the pages of this module.
-pub(super) fn answer(arguments: &[OsString]) -> Option<clap::Error> {
-    let is_brief = arguments.iter().any(|argument| argument == "-h");
+/// What clap answers to arguments that ask for help, or that lack a command, with the pages of this module.
+pub(super) fn answer(arguments: &[OsString], is_missing: bool) -> Option<clap::Error> {
+    let is_brief = is_missing || arguments.iter().any(|argument| argument == "-h");
     let mut command = Cli::command();
     command.build();
     let command = with_pages(command, "", is_brief);
@@ -59,8 +59,8 @@ fn page(command: &mut Command, path: &str, is_brief: bool) -> String {
         page.paragraphs(&about);
     }
     let _ = writeln!(page.text, "\n{}", command.render_usage().ansi());
-    let mut lines = examples::lines(path).peekable();
-    if lines.peek().is_some() {
+    let lines = examples::lines(path);
+    if !lines.is_empty() {
         page.heading("Examples");
         for line in lines {
             let _ = writeln!(page.text, "  {line}");
@@ -196,7 +196,7 @@ impl Page {
         }
     }
 
-    /// What stands on the left, so many columns wide, and the words on it from a column on.
+    /// The left column, `length` columns wide, and its description from `column` on.
     fn row(&mut self, length: usize, left: &str, words: &str, column: usize) {
         let _ = write!(self.text, "  {left}");
         let mut at = 2 + length;

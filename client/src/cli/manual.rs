@@ -39,13 +39,25 @@ pub(super) fn page(output: &mut Output) -> Result<Exit, Failure> {
     }
     explain(TARGET, &mut page)?;
     explain(exit::HELP, &mut page)?;
-    output.octets(&page, true)?;
+    output.octets(ascii(&page).as_bytes(), true)?;
     Ok(Exit::Delivered)
 }
 
-/// A command and those below it, each a section. `path` are its words behind the program's name.
+/// The page with roff's escapes for other characters than those of ASCII, which not every roff reads.
+fn ascii(page: &[u8]) -> String {
+    let mut ascii = String::with_capacity(page.len());
+    for character in String::from_utf8_lossy(page).chars() {
+        match character.is_ascii() {
+            true => ascii.push(character),
+            false => ascii.push_str(&format!("\\[u{:04X}]", u32::from(character))),
+        }
+    }
+    ascii
+}
+
+/// A command and those below it, each a section. `path` is what follows the program's name.
 fn describe(path: &str, command: &Command, page: &mut Vec<u8>) -> Result<(), Failure> {
-    // Nobody reads the manual for the manual of the help.
+    // clap adds it to every command that has others.
     if command.get_name() == "help" {
         return Ok(());
     }

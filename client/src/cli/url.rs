@@ -149,7 +149,7 @@ fn refuse(
     Ok(Exit::Usage)
 }
 
-/// What all commands on URLs say where there is nothing wrong, behind their own keys.
+/// What follows the keys of a command on URLs where nothing is wrong.
 const NO_FAULT: [(&str, Value); 3] = [
     ("error", Value::Null),
     ("offset", Value::Null),

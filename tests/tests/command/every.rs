@@ -47,7 +47,7 @@ const JSON: [&str; 25] = [
 
 /// A command and its help.
 struct Page {
-    /// The words behind the program's name.
+    /// The words after the program's name.
     path: String,
     text: String,
 }
@@ -167,6 +167,32 @@ fn audit_d13_every_example_of_every_command_runs() {
             assert_eq!(ran.code, Some(code(example)), "{example}: {ran:?}");
             assert!(is_clean(&ran), "{example}: {ran:?}");
         }
+    }
+}
+
+#[test]
+fn audit_d13_the_help_of_every_command_and_the_manual_have_examples() {
+    let manual = z3950(["man"]);
+    assert!(manual.stdout.is_ascii() && is_clean(&manual), "{manual:?}");
+    for page in pages() {
+        assert!(!page.examples().is_empty(), "{}", page.text);
+        let brief = z3950(page.path.split_whitespace().chain(["-h"]));
+        assert_eq!(brief.code, Some(0), "{brief:?}");
+        assert!(
+            brief.stdout.lines().count() <= page.text.lines().count(),
+            "{brief:?}"
+        );
+        let heading = format!(".SH Z3950 {}\n", page.path.to_uppercase());
+        let Some((_, section)) = manual.stdout.split_once(&heading) else {
+            assert!(page.path.is_empty(), "the manual has {}", page.path);
+            continue;
+        };
+        let section = section.split("\n.SH ").next().unwrap_or_default();
+        let has_commands = page.subcommands().next().is_some();
+        assert!(
+            has_commands || section.contains(".SS EXAMPLES"),
+            "{section}"
+        );
     }
 }
 

@@ -4,7 +4,7 @@
 /// A command and its examples: what one is for, and what to type.
 type Examples = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// The examples of a command by the words behind the program's name, such as `targets add`.
+/// The examples of a command by the words after the program's name, such as `targets add`.
 pub(in crate::cli) fn of(command: &str) -> &'static [(&'static str, &'static str)] {
     let mut all = ALL.iter();
     all.find(|(name, _)| *name == command)
@@ -333,12 +333,20 @@ const ALL: &[Examples] = &[
     ("man", &[("", "z3950 man > z3950.1")]),
 ];
 
-/// The examples as part of a text: each under what it is for.
-pub(in crate::cli) fn lines(command: &str) -> impl Iterator<Item = String> {
-    of(command).iter().flat_map(|(purpose, line)| {
-        let purpose = (!purpose.is_empty()).then(|| format!("# {purpose}"));
-        purpose.into_iter().chain([(*line).to_owned()])
-    })
+/// The examples as part of a text: each under what it is for. A command that has others below it shows the first of each.
+pub(in crate::cli) fn lines(command: &str) -> Vec<String> {
+    let below = |(name, examples): &Examples| {
+        let is_below = name.strip_prefix(command)?.starts_with(' ');
+        examples.first().filter(|_| is_below).copied()
+    };
+    let own = of(command).iter().copied();
+    let shown = own.chain(ALL.iter().filter_map(below).filter(|_| !command.is_empty()));
+    shown
+        .flat_map(|(purpose, line)| {
+            let purpose = (!purpose.is_empty()).then(|| format!("# {purpose}"));
+            purpose.into_iter().chain([line.to_owned()])
+        })
+        .collect()
 }
 
 #[cfg(test)]

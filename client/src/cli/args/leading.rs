@@ -1,5 +1,5 @@
-//! Options in front of a command, as in `z3950 --demo search …`: they belong to the command and are moved to where it reads
-//! them. One that the command does not have is refused there.
+//! Options before a command, as in `z3950 --demo search …`: they belong to the command and are moved to after its name. One
+//! that the command does not have is refused there.
 
 use std::ffi::{OsStr, OsString};
 
@@ -7,7 +7,7 @@ use clap::{Args, Command as Definition, Subcommand};
 
 use super::{Command, Connection, Messages, Query, Targets, Url};
 
-/// Moves the options in front of a command behind its name. Arguments that begin in another way stay as they are.
+/// Moves the options before a command to after its name. Other arguments stay as they are.
 pub(super) fn settle(arguments: &mut Vec<OsString>) {
     let Some(path) = path(arguments) else {
         return;
