@@ -288,8 +288,12 @@ fn waits_are_bounded() {
             ran.stderr
         );
     }
-    drop(silent);
-    let ran = z3950(["get", &url]);
+    // Bound, so that nobody else gets the port, and not listening.
+    let unheard = tokio::net::TcpSocket::new_v4().expect("a socket");
+    let any = "127.0.0.1:0".parse().expect("an address");
+    unheard.bind(any).expect("a port");
+    let port = unheard.local_addr().expect("bound").port();
+    let ran = z3950(["get", &format!("z39.50r://127.0.0.1:{port}/books?x")]);
     assert!(
         ran.code == Some(6) && ran.stderr.contains("refused"),
         "{ran:?}"
