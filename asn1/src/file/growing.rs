@@ -1,7 +1,7 @@
 //! A file that is written in place, and continued by a later run.
 
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::place::Place;
@@ -101,6 +101,21 @@ impl Growing {
                 Ok(Some(file))
             }
         }
+    }
+
+    /// The octet before a position, counted from 0; `None` where the file does not reach so far, and for a stream. Writing
+    /// goes on elsewhere after this: [`Growing::cut`] says where.
+    ///
+    /// # Errors
+    /// What the system has against it.
+    pub fn octet_before(&self, position: u64) -> io::Result<Option<u8>> {
+        let file = self.file.as_ref().filter(|_| self.lock.is_some());
+        let (Some(mut file), Some(place)) = (file, position.checked_sub(1)) else {
+            return Ok(None);
+        };
+        file.seek(SeekFrom::Start(place))?;
+        let mut octet = [0];
+        Ok((file.read(&mut octet)? > 0).then_some(octet[0]))
     }
 
     /// Cuts the file to a length in octets, to be written on from there. A stream stays as it is, and a file that does

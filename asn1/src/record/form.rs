@@ -62,6 +62,14 @@ impl Form {
         }
     }
 
+    /// The last octet of every record: the record terminator of ISO 2709, else a line feed.
+    pub fn last_octet(self) -> u8 {
+        match self {
+            Self::Marc => 0x1d,
+            _ => b'\n',
+        }
+    }
+
     /// What a document begins with, in front of its first record.
     pub fn begin(self) -> &'static str {
         match self {

@@ -107,7 +107,31 @@ impl Destination {
     pub(super) fn has(&self, ask: &Ask, input: &str, length: u64) -> bool {
         match self {
             Self::Folder { sink, .. } => sink.has(ask, input, length),
-            _ => self.length().is_none_or(|(found, _)| length <= found),
+            // Octets that were never written are NUL.
+            Self::File { .. } => {
+                self.length().is_none_or(|(found, _)| length <= found)
+                    && self.octet_before(length) != Some(0)
+            }
+            Self::Standard { .. } => true,
+        }
+    }
+
+    /// Whether a record may end after that many octets of a file. Where none does, the file is not the one that the report
+    /// is about.
+    pub(super) fn may_end_record(&self, length: u64, format: Format) -> bool {
+        let (found, form) = (self.octet_before(length), format.form());
+        found
+            .zip(form)
+            .is_none_or(|(found, form)| found == form.last_octet())
+    }
+
+    fn octet_before(&self, position: u64) -> Option<u8> {
+        match self {
+            Self::File { sink, .. } => match sink.file() {
+                OutputFile::Growing(file) => file.octet_before(position).ok().flatten(),
+                OutputFile::Whole(_) => None,
+            },
+            _ => None,
         }
     }
 

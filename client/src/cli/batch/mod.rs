@@ -68,6 +68,16 @@ pub(super) async fn run_all<W: Work>(
     if let Some(path) = &arguments.report {
         let before = Before::read(path, arguments, &destination, &mut asks, &targets)?;
         resumed = before.resumed.clone();
+        if !destination.may_end_record(resumed.output_length, job.format)
+            && let Some(output) = arguments.file()
+        {
+            return Err(Failure::Usage(format!(
+                "cannot go on: no record of {} ends at octet {}, as {} says; was another --output meant?",
+                output.display(),
+                resumed.output_length,
+                path.display()
+            )));
+        }
         report = Some((before.go_on(path)?, path.clone()));
         if arguments.resume && destination.length().is_some_and(|(_, is_there)| is_there) {
             destination.go_on(resumed.output_length)?;

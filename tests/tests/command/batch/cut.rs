@@ -175,3 +175,34 @@ fn audit_a6_files_that_were_cut_back_or_lost_their_end_are_completed() {
         }
     }
 }
+
+#[test]
+fn audit_a6_another_file_is_not_cut() {
+    for output in ["all.mrc", "all.xml", "all.jsonl", "all.mrk"] {
+        let batch = Batch::new(20, output);
+        let report = "report.tsv";
+        assert_eq!(batch.run(report).code, Some(3));
+        let expected = batch.state(report);
+        // Long enough, and with nothing that this batch has written.
+        let precious = b"precious ".repeat(20_000);
+        fs::write(batch.path(output), &precious).expect("written");
+        let reported = fs::read(batch.path(report)).expect("read");
+        let ran = batch.run(report);
+        assert_eq!(ran.code, Some(2), "{output}: {ran:?}");
+        assert!(
+            ran.stderr.contains(output) && ran.stderr.contains("was another --output meant?"),
+            "{ran:?}"
+        );
+        assert!(fs::read(batch.path(output)).expect("read") == precious);
+        assert_eq!(fs::read(batch.path(report)).expect("read"), reported);
+        // A power cut leaves the length of a file, but not always what is in it: that is asked for again.
+        let (files, _) = &expected;
+        let mut zeros = files[0].1.clone();
+        let half = zeros.len() / 2;
+        zeros[half..].fill(0);
+        fs::write(batch.path(output), &zeros).expect("written");
+        let ran = batch.run(report);
+        assert_eq!(ran.code, Some(3), "{output}: {ran:?}");
+        assert!(batch.state(report) == expected, "{output}: {ran:?}");
+    }
+}
