@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tempfile::TempDir;
+use tokio::net::TcpSocket;
 
 /// The path of a program on `PATH`; says that the test is skipped where it is missing.
 ///
@@ -155,6 +156,25 @@ fn start(directory: TempDir, command: impl Fn(&Path, u16) -> Command) -> Server 
         let _ = child.wait();
     }
     panic!("the server does not listen");
+}
+
+/// An address where connections are refused. Nobody else gets the port, and no program started meanwhile listens on it.
+#[derive(Debug)]
+pub struct Unheard(TcpSocket);
+
+impl Unheard {
+    /// A port of the loopback that is bound and not listened on.
+    pub fn bind() -> Self {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        socket.bind(any).expect("a loopback port");
+        Self(socket)
+    }
+
+    /// Its address.
+    pub fn address(&self) -> SocketAddr {
+        self.0.local_addr().expect("it is bound")
+    }
 }
 
 fn free_port() -> u16 {

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -13,6 +12,7 @@ use z3950_asn1::record::stream::{InputForm, RecordReader};
 use z3950_server::diagnostic;
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, TestServerBuilder, record};
+use z3950_tests::peer::Unheard;
 use z3950_tests::program::{self, Ran, z3950, z3950_fed};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -32,18 +32,15 @@ fn catalogue(records: usize) -> TestServerBuilder {
     TestServer::builder().database("books", records)
 }
 
-/// A target where nobody listens.
-fn nobody() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    format!("{}/books", listener.local_addr().expect("an address"))
-}
-
 /// How many whole records a file has.
 fn records(path: &Path) -> usize {
     let file = fs::File::open(path).expect("it is there");
     let records = RecordReader::new(file, InputForm::Marc);
     records
-        .map(|found| found.expect("read").record.expect("a whole record"))
+        .inspect(|found| {
+            let found = found.as_ref().expect("read");
+            assert!(found.record.is_ok(), "a whole record");
+        })
         .count()
 }
 
@@ -61,7 +58,8 @@ fn audit_a1_what_is_there_stays_unless_it_is_replaced_by_something() {
     let server = catalogue(3).start();
     let (_guard, folder) = folder();
     let place = format!("{}/books", server.addr());
-    let down = nobody();
+    let unheard = Unheard::bind();
+    let down = format!("{}/books", unheard.address());
     let output = text(&folder.join("y.mrc"));
     let missing = text(&folder.join("nosuch"));
     let url = |place: &str, id: &str| format!("z39.50r://{place}?{id}");
@@ -318,7 +316,7 @@ fn audit_a3_two_batches_in_one_folder() {
     let first = waiting(&server, &records, None);
     let arguments = [
         "lookup",
-        &nobody(),
+        "127.0.0.1:65535/books",
         "x",
         "--force",
         "--output",
@@ -334,7 +332,13 @@ fn audit_a3_two_batches_in_one_folder() {
     assert_eq!(ended.status.code(), Some(0));
     assert_eq!(names(&records).len(), 3);
     // Records of another run are refused like a file.
-    let ran = z3950(["lookup", &nobody(), "x", "--output", &text(&records)]);
+    let ran = z3950([
+        "lookup",
+        "127.0.0.1:65535/books",
+        "x",
+        "--output",
+        &text(&records),
+    ]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(
         ran.stderr.contains("000001-local-id1.txt is there already"),
@@ -394,7 +398,8 @@ fn audit_a1_save_at_the_prompt_replaces_nothing_unasked() {
 fn audit_d7_no_match_is_an_empty_collection() {
     let server = catalogue(1).start();
     let place = format!("{}/books", server.addr());
-    let down = nobody();
+    let unheard = Unheard::bind();
+    let down = format!("{}/books", unheard.address());
     let url = format!("z39.50r://{place}?nosuch");
     for form in ["marcxml", "dc"] {
         let converted = z3950_fed(["convert", "--from", "marc", "--to", form], "");

@@ -9,6 +9,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::diagnostic;
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
+use z3950_tests::peer::Unheard;
 use z3950_tests::program::{Ran, path, run, z3950};
 
 fn demo(rest: &str, flags: &[&str]) -> Ran {
@@ -288,12 +289,9 @@ fn waits_are_bounded() {
             ran.stderr
         );
     }
-    // Bound, so that nobody else gets the port, and not listening.
-    let unheard = tokio::net::TcpSocket::new_v4().expect("a socket");
-    let any = "127.0.0.1:0".parse().expect("an address");
-    unheard.bind(any).expect("a port");
-    let port = unheard.local_addr().expect("bound").port();
-    let ran = z3950(["get", &format!("z39.50r://127.0.0.1:{port}/books?x")]);
+    let unheard = Unheard::bind();
+    let url = format!("z39.50r://{}/books?x", unheard.address());
+    let ran = z3950(["get", &url]);
     assert!(
         ran.code == Some(6) && ran.stderr.contains("refused"),
         "{ran:?}"

@@ -16,6 +16,9 @@ const MISSING: usize = 7;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Each file of the output and its octets; the columns of each line of the report.
+type State = (Vec<(String, Vec<u8>)>, Vec<[String; 6]>);
+
 struct Batch {
     server: TestServer,
     folder: tempfile::TempDir,
@@ -62,7 +65,7 @@ impl Batch {
     }
 
     /// What has to be the same however often a run was broken off: the output, and of the report all but times.
-    fn state(&self, report: &str) -> (Vec<(String, Vec<u8>)>, Vec<[String; 6]>) {
+    fn state(&self, report: &str) -> State {
         let path = self.path(self.output);
         let paths: Vec<PathBuf> = match path.is_dir() {
             true => {
