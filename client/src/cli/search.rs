@@ -338,12 +338,20 @@ impl Searcher {
         let count = usize::try_from(self.count).unwrap_or(usize::MAX);
         let mut slots = set.stream(self.start).take(count);
         let mut position = self.start;
+        let mut written = 0_u64;
         while let Some(slot) = slots.next().await {
             let envelope = envelope.clone().with("position", position);
             let (piece, one) = match slot {
                 Err(error) => self.writing.failed(envelope, &error.into(), subject),
                 Ok(ResultRecord::Record { external, .. }) => {
-                    self.writing.record(envelope, &external, charset)
+                    let (mut piece, one) = self.writing.record(envelope, &external, charset);
+                    for words in &mut piece.words {
+                        if let Words::Error(words) = words {
+                            *words = format!("{subject}: record {position}: {words}");
+                        }
+                    }
+                    written += u64::from(one.outcome == OutcomeName::Delivered);
+                    (piece, one)
                 }
                 Ok(ResultRecord::Diagnostic { diagnostic, .. }) => {
                     let words = format!("record {position}: {diagnostic}");
@@ -381,6 +389,12 @@ impl Searcher {
             let said = format!("{subject}: {words}");
             records.send(Words::Warning(said)).await;
             answer.message = Some(words);
+        }
+        // Some servers answer each Present in another syntax; what could be written stays.
+        if answer.outcome == OutcomeName::NotWritten && written > 0 {
+            let asked = position - self.start;
+            let reason = answer.message.unwrap_or_default();
+            answer.message = Some(format!("{written} of {asked} records written; {reason}"));
         }
         answer
     }

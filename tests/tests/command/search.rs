@@ -35,6 +35,83 @@ fn records_come_in_every_format() {
 }
 
 #[test]
+fn records_of_another_kind_from_each_present_cost_no_others() {
+    let daemon = Daemon::start([
+        "--demo",
+        "--fault",
+        "on present nth=1: syntax sutrs",
+        "--fault",
+        "on present nth=3: syntax xml",
+        "--fault",
+        "on present nth=4: syntax grs-1",
+    ]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| {
+        let path = folder.path().join(name);
+        path.to_str().expect("text").to_owned()
+    };
+    let port = daemon.address().port();
+    let profile = format!(
+        "[targets.odd]\nhost = \"127.0.0.1\"\nport = {port}\ndatabases = [\"books\"]\nchunk = 3\n"
+    );
+    std::fs::write(path("targets.toml"), profile).expect("written");
+    for name in ["out.mrc", "out.xml"] {
+        let (targets, output, report) = (path("targets.toml"), path(name), path("report.jsonl"));
+        let ran = z3950([
+            "search",
+            "--targets",
+            &targets,
+            "odd",
+            "war",
+            "--count",
+            "17",
+            "--output",
+            &output,
+            "--report",
+            &report,
+        ]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        let line = std::fs::read_to_string(&report).expect("the report");
+        let line: Value = serde_json::from_str(line.trim()).expect("JSON");
+        assert_eq!(line["outcome"], "not written", "{line}");
+        let message = line["message"].as_str().expect("words");
+        assert!(
+            message.starts_with("11 of 17 records written; record syntax SUTRS is no MARC record"),
+            "{message}"
+        );
+        let back = z3950(["convert", "--to", "json", &output]);
+        assert_eq!((back.code, back.stdout.lines().count()), (Some(0), 11));
+        for name in [name, "report.jsonl"] {
+            std::fs::remove_file(path(name)).expect("removed");
+        }
+    }
+    // Without a report, each of them is named.
+    let targets = path("targets.toml");
+    let ran = z3950([
+        "search",
+        "--targets",
+        &targets,
+        "odd",
+        "war",
+        "--count",
+        "17",
+        "--format",
+        "marcxml",
+    ]);
+    assert_eq!(
+        (ran.code, ran.stdout.matches("</record>").count()),
+        (Some(2), 11)
+    );
+    for words in [
+        "record 2: record syntax SUTRS is no MARC record",
+        "record 11: record syntax GRS-1 is no MARC record",
+    ] {
+        assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
+    }
+    assert_eq!(ran.stderr.matches("error: ").count(), 6, "{}", ran.stderr);
+}
+
+#[test]
 fn outcomes_are_exit_codes_and_plain_words() {
     for (arguments, code, words) in [
         (
