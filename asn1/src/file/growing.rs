@@ -156,6 +156,14 @@ impl Growing {
         &self.path
     }
 
+    /// Creates the file now rather than with its first octet, for those who follow it as it grows.
+    ///
+    /// # Errors
+    /// What the system has against it.
+    pub fn begin(&mut self) -> io::Result<()> {
+        self.file().map(drop)
+    }
+
     /// The file, which is there from now on.
     fn file(&mut self) -> io::Result<&mut File> {
         if std::mem::take(&mut self.is_replaced)

@@ -246,7 +246,8 @@ mod tests {
     fn audit_d5_the_right_check_digit_is_known() {
         for (text, isbn, issn) in [
             ("0-306-40615-3", Some('2'), None),
-            ("080442957X", Some('3'), None),
+            ("0804429573", Some('X'), None),
+            ("030640615X", Some('2'), None),
             ("9780306406158", Some('7'), None),
             ("978030640615X", None, None),
             ("9770306406158", None, None),

@@ -98,17 +98,25 @@ async fn bind(server: Server, listener: &ListenerConfig) -> Result<Server, Failu
 fn logs(config: &Config) -> Result<Vec<Arc<dyn Observer>>, Failure> {
     let mut logs: Vec<Arc<dyn Observer>> = Vec::new();
     if let Some(path) = &config.apdu_log {
-        let log = Growing::resume(path);
+        let log = begun(Growing::resume(path));
         let log = log.map_err(|error| unwritten("--apdu-log", error))?;
         logs.push(Arc::new(ApduLog::new(log)));
     }
     if let Some(path) = &config.transcript {
         // Its sessions are counted from 1 in each run, so that two runs in one file could not be told apart.
-        let log = Growing::create(path, Existing::Refuse);
+        let log = begun(Growing::create(path, Existing::Refuse));
         let log = log.map_err(|error| unwritten("--transcript", error))?;
         logs.push(Arc::new(JsonLog::new(log)));
     }
     Ok(logs)
+}
+
+/// A log that exists from now on, so that others can follow it.
+fn begun(log: Result<Growing, file::Error>) -> Result<Growing, file::Error> {
+    let mut log = log?;
+    let path = log.path().to_owned();
+    log.begin().map_err(file::Error::unwritable(&path))?;
+    Ok(log)
 }
 
 fn unwritten(option: &str, error: file::Error) -> Failure {

@@ -131,6 +131,28 @@ fn yaz_sends_the_same() {
     }
 }
 
+/// What a query means, in PQF: the order of attributes means nothing, and a distance below N is one of at most N - 1.
+fn meaning(query: &RpnQuery) -> Vec<String> {
+    let text = query.to_string();
+    let mut words: Vec<String> = text
+        .replace("@attr ", "@attr\u{a0}")
+        .split(' ')
+        .map(str::to_owned)
+        .collect();
+    let is_attribute = |word: &String| word.starts_with("@attr\u{a0}");
+    for attributes in words.chunk_by_mut(|one, next| is_attribute(one) && is_attribute(next)) {
+        attributes.sort();
+    }
+    for at in 0..words.len() {
+        if words[at] == "@prox" && words.get(at + 4).is_some_and(|relation| relation == "1") {
+            let distance: i64 = words[at + 2].parse().expect("a number");
+            words[at + 2] = (distance - 1).to_string();
+            words[at + 4] = "2".to_owned();
+        }
+    }
+    words
+}
+
 #[test]
 fn what_is_printed_reads_as_the_same_query() {
     let (mut said, mut unsaid) = (0, 0);
@@ -141,9 +163,9 @@ fn what_is_printed_reads_as_the_same_query() {
             };
             match ccl::print(&query, bib) {
                 Ok(text) => {
-                    let read = ccl::parse(&text, bib);
+                    let read = ccl::parse(&text, bib).expect("what was printed");
                     assert!(
-                        read.as_ref() == Ok(&query),
+                        meaning(&read) == meaning(&query),
                         "{} {}: {text}",
                         row.id,
                         row.query
@@ -198,10 +220,8 @@ fn mutated_queries_are_read_or_refused_where_the_fault_is() {
                 if random.below(16) == 0
                     && let Ok(printed) = ccl::print(&query, bib)
                 {
-                    assert!(
-                        ccl::parse(&printed, bib) == Ok(query),
-                        "{text:?}: {printed:?}"
-                    );
+                    let reread = ccl::parse(&printed, bib).expect("what was printed");
+                    assert!(meaning(&reread) == meaning(&query), "{text:?}: {printed:?}");
                 }
             }
             Err(error) => {
