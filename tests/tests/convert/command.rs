@@ -227,3 +227,21 @@ fn a_reader_that_goes_away_is_no_fault() {
     };
     assert_eq!(status(&file).code(), Some(0));
 }
+
+#[test]
+fn audit_a5_xml_without_marcxml_is_a_fault() {
+    let html = "<html><body>Not found</body></html>";
+    for (arguments, input) in [
+        (&[][..], html.to_owned()),
+        (&["--from", "marcxml"], marc(&["a"])),
+    ] {
+        let ran = convert(arguments, &input);
+        let words = "nothing in it can be read as a record in MARCXML; --from names another form";
+        assert_eq!(ran.code, Some(8), "{arguments:?}: {ran:?}");
+        assert!(ran.stderr.contains(words), "{arguments:?}: {ran:?}");
+        let ran = convert(&[arguments, &["--check"]].concat(), &input);
+        assert_eq!(ran.code, Some(8), "{arguments:?}: {ran:?}");
+    }
+    let ran = convert(&["--check"], "<collection/>");
+    assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (Some(0), "", ""));
+}

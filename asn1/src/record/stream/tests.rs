@@ -136,6 +136,12 @@ fn damage_costs_no_neighbour() {
         &["x", "x", "x", "x"],
     );
     xml("WHOLE<a b='WHOLE</record>WHOLE", &["x", "x", "x"]);
+    let first_tag = "!the record is not closed";
+    xml(
+        "WHOLE<rec\nWHOLE<m:record typeWHOLE",
+        &["x", first_tag, "x", first_tag, "x"],
+    );
+    xml("WHOLE<rec", &["x", first_tag]);
     xml("<!DOCTYPE r [<!ENTITY a '<record>'>]>WHOLE", &["x"]);
     xml("<!DOCTYPE r [ WHOLE WHOLE", &["x", "x"]);
     xml(
@@ -205,6 +211,29 @@ fn damage_costs_no_neighbour() {
             "x",
         ],
     );
+}
+
+#[test]
+fn audit_a5_xml_that_is_no_marcxml_is_damage() {
+    let no_marcxml = "!no MARCXML: neither a record nor a collection";
+    for (input, expected) in [
+        ("<html><p>x</p></html>", &[no_marcxml][..]),
+        ("00040nam a2200037   4500", &[no_marcxml]),
+        ("<?xml version='1.0'?><collection/>", &[]),
+        ("<m:collection xmlns:m='x'></m:collection>", &[]),
+        (
+            "<zs:searchRetrieveResponse><zs:numberOfRecords>0</zs:numberOfRecords></zs:searchRetrieveResponse>",
+            &[],
+        ),
+        ("\u{FEFF} \n", &[]),
+        ("", &[]),
+    ] {
+        assert_eq!(
+            found(InputForm::MarcXml, input.as_bytes()),
+            expected,
+            "{input}"
+        );
+    }
 }
 
 #[test]

@@ -12,6 +12,8 @@ use super::{GUESS_OCTETS, MAX_RECORD};
 #[derive(Debug, Default)]
 pub(super) struct Cutter {
     begun: bool,
+    /// Whether the input has nothing, or something that is a record or holds records; any other input is none in MARCXML.
+    known: bool,
 }
 
 impl Cutter {
@@ -21,6 +23,7 @@ impl Cutter {
             if let Some(encoding) = encoding(window.held()) {
                 window.decode_from(encoding);
             }
+            self.known = is_blank(window.held());
         }
         let mut from = 0;
         // Within a record, which begins at 0 of the window; and whether it has anything of MARC.
@@ -34,7 +37,10 @@ impl Cutter {
                         from = 0;
                         continue;
                     }
-                    return Ok(None);
+                    return Ok((!std::mem::replace(&mut self.known, true)).then(|| Piece {
+                        damage: Some("no MARCXML: neither a record nor a collection".to_owned()),
+                        ..Piece::default()
+                    }));
                 }
                 let damage = match end >= MAX_RECORD {
                     true => format!("no end of the record within {MAX_RECORD} octets"),
@@ -42,7 +48,13 @@ impl Cutter {
                 };
                 break (end, Some(damage));
             };
+            self.known |= !matches!(markup.kind, Kind::Other);
             match markup.kind {
+                Kind::Cut if !inside || !content => {
+                    window.pass(markup.start);
+                    let end = markup.end - markup.start;
+                    break (end, Some("the record is not closed".to_owned()));
+                }
                 Kind::Start("record") | Kind::Empty("record") if !inside || !content => {
                     // A record around this one was a wrapper.
                     window.pass(markup.start);
@@ -81,6 +93,12 @@ impl Cutter {
     }
 }
 
+/// Whether there is nothing but space, as in a file without records.
+fn is_blank(octets: &[u8]) -> bool {
+    let octets = octets.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(octets);
+    octets.trim_ascii().is_empty()
+}
+
 /// The encoding of a document that is not in UTF-8, by its byte order mark or declaration.
 fn encoding(octets: &[u8]) -> Option<&'static Encoding> {
     if let Some((encoding, _)) = Encoding::for_bom(octets) {
@@ -113,6 +131,8 @@ enum Kind {
     Start(&'static str),
     Empty(&'static str),
     End(&'static str),
+    /// What is left of the first tag of a record, such as `<rec`.
+    Cut,
     Other,
 }
 
@@ -165,6 +185,10 @@ impl Markup {
                 if index - start < MAX_RECORD && window.more()? {
                     continue;
                 }
+                if is_cut(window.from(start)) {
+                    let (kind, end) = (Kind::Cut, window.held().len());
+                    return Ok(Some(Self { start, end, kind }));
+                }
                 // A document type that never ends: as text, so that what follows is not lost.
                 let (kind, end) = (Kind::Other, start + DOCUMENT_TYPE.len());
                 return Ok(document_type.then_some(Self { start, end, kind }));
@@ -172,8 +196,12 @@ impl Markup {
             match (quote, octet) {
                 // No tag holds another: this one was not closed.
                 (_, b'<') if !document_type || window.from(index).starts_with(DOCUMENT_TYPE) => {
-                    let kind = Kind::Other;
                     let end = index;
+                    let tag = window.held().get(start..end).unwrap_or_default();
+                    let kind = match is_cut(tag) {
+                        true => Kind::Cut,
+                        false => Kind::Other,
+                    };
                     return Ok(Some(Self { start, end, kind }));
                 }
                 (Some(open), octet) if open == octet => quote = None,
@@ -228,22 +256,36 @@ fn end_of<R: Read>(
     }
 }
 
+/// Whether a tag that does not end may be the beginning of a record's.
+fn is_cut(tag: &[u8]) -> bool {
+    let local = local_name(tag.strip_prefix(b"<").unwrap_or(tag));
+    !local.is_empty() && b"record".starts_with(local)
+}
+
+/// What a tag, from its name on, calls its element, without a prefix.
+fn local_name(inside: &[u8]) -> &[u8] {
+    let is_end = |octet: &u8| octet.is_ascii_whitespace() || matches!(octet, b'/' | b'>');
+    let name = inside.split(is_end).next().unwrap_or_default();
+    name.rsplit(|octet| *octet == b':').next().unwrap_or(name)
+}
+
 fn kind(tag: &[u8]) -> Kind {
-    const NAMES: [&str; 5] = [
+    // The last two are answers of SRU and OAI-PMH, which may have no record.
+    const NAMES: [&str; 7] = [
         "record",
         "collection",
         "leader",
         "controlfield",
         "datafield",
+        "searchRetrieveResponse",
+        "OAI-PMH",
     ];
     let inside = tag.strip_prefix(b"<").unwrap_or(tag);
     let (closes, inside) = match inside.strip_prefix(b"/") {
         Some(inside) => (true, inside),
         None => (false, inside),
     };
-    let is_end = |octet: &u8| octet.is_ascii_whitespace() || matches!(octet, b'/' | b'>');
-    let name = inside.split(is_end).next().unwrap_or_default();
-    let local = name.rsplit(|octet| *octet == b':').next().unwrap_or(name);
+    let local = local_name(inside);
     let Some(name) = NAMES.into_iter().find(|known| known.as_bytes() == local) else {
         return Kind::Other;
     };
