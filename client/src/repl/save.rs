@@ -66,6 +66,11 @@ impl State {
                 return Err(stop);
             }
         };
+        if saving.records == 0 {
+            // The file in the making goes, and one that is there stays as it was.
+            output.note(&format!("no record: {} is not written", path.display()));
+            return Ok(exit);
+        }
         let finished = saving.file.finish().map_err(Failure::from);
         finished.map_err(|failure| refused(&failure))?;
         let word = if saving.records == 1 {

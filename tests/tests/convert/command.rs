@@ -229,6 +229,51 @@ fn a_reader_that_goes_away_is_no_fault() {
 }
 
 #[test]
+fn audit_a1_a_file_stays_where_nothing_is_converted() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let (sound, keep) = (at("a.mrc"), at("keep.mrc"));
+    std::fs::write(&sound, marc(&["a"])).expect("written");
+    for (name, text) in [
+        ("a.html", "<html/>"),
+        ("a.txt", "text"),
+        ("a.xml", "<collection/>"),
+    ] {
+        std::fs::write(at(name), text).expect("written");
+    }
+    for (arguments, code) in [
+        (vec!["--from", "marcxml", &sound], 8),
+        (vec![&at("a.html")], 8),
+        (vec![&at("a.txt")], 8),
+        (vec!["--offset", "999", &sound], 0),
+        (vec!["--limit", "0", &sound], 0),
+        (vec![&at("a.xml")], 0),
+    ] {
+        for there in [None, Some(marc(&["b"]))] {
+            if let Some(there) = &there {
+                std::fs::write(&keep, there).expect("written");
+            }
+            let run = |to| {
+                let options = ["--to", to, "-o", &keep, "--force"];
+                convert(&[&options[..], &arguments[..]].concat(), "")
+            };
+            for to in ["marc", "marcxml"] {
+                let ran = run(to);
+                assert_eq!(ran.code, Some(code), "{arguments:?}: {ran:?}");
+                assert_eq!(std::fs::read_to_string(&keep).ok(), there, "{arguments:?}");
+                assert!(ran.stderr.contains("keep.mrc is not written"), "{ran:?}");
+            }
+        }
+        std::fs::remove_file(&keep).expect("removed");
+    }
+    // What came out of a damaged file is written.
+    std::fs::write(at("half.mrc"), marc(&["a"]) + "junk\x1D").expect("written");
+    let ran = convert(&["--to", "marc", "-o", &keep, &at("half.mrc")], "");
+    assert_eq!(ran.code, Some(8), "{ran:?}");
+    assert_eq!(std::fs::read_to_string(&keep).expect("read"), marc(&["a"]));
+}
+
+#[test]
 fn audit_a5_xml_without_marcxml_is_a_fault() {
     let html = "<html><body>Not found</body></html>";
     for (arguments, input) in [

@@ -86,10 +86,16 @@ impl Sink {
         Ok(written)
     }
 
-    /// Ends the last document. One without records is written too, unless there are others.
+    /// Ends the last document. One without records is for standard output only: no file is written for it, and one that
+    /// is there stays as it was.
     pub(super) fn finish(&mut self, output: &mut Output) -> Result<(), Failure> {
-        if self.records > 0 || self.file.is_some() {
+        if self.records > 0 {
             return self.close(output);
+        }
+        if let Some((_, path)) = self.file.take() {
+            let words = format!("no record was converted: {} is not written", path.display());
+            output.note(&words);
+            return Ok(());
         }
         if self.files == 0 && self.path.is_none() {
             self.held.extend_from_slice(self.form.begin().as_bytes());
@@ -144,10 +150,7 @@ impl Sink {
                 let path = numbered(template, self.split.map(|_| number));
                 let file = Whole::create(&path, self.existing)
                     .map_err(|error| Failure::unopened(&error, "--force replaces it"))?;
-                let mut sink = FileSink::new(OutputFile::Whole(file), Some(self.form));
-                // A document without records is one too.
-                let begun = sink.go_on(0);
-                begun.map_err(|error| Failure::unwritten(&path, &error))?;
+                let sink = FileSink::new(OutputFile::Whole(file), Some(self.form));
                 self.files = number;
                 (sink, path)
             }
