@@ -107,7 +107,8 @@ pub enum Unencodable {
 }
 
 impl Unencodable {
-    fn replacement(self, character: char) -> String {
+    /// What is written for a character.
+    pub fn replacement(self, character: char) -> String {
         match self {
             Unencodable::QuestionMark => "?".to_owned(),
             Unencodable::Reference => format!("&#x{:04X};", u32::from(character)),

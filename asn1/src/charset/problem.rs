@@ -45,6 +45,14 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
+    /// Whether octets could not be decoded, so that U+FFFD stands for them.
+    pub fn is_undecoded(&self) -> bool {
+        matches!(
+            self,
+            Self::Unassigned { .. } | Self::Malformed { .. } | Self::UnknownEscape
+        )
+    }
+
     pub(super) fn at(self, offset: usize) -> Problem {
         Problem { offset, kind: self }
     }

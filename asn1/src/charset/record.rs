@@ -20,6 +20,14 @@ pub struct Converted {
     pub problems: Vec<FieldProblem>,
 }
 
+impl Converted {
+    /// Whether octets could not be decoded, so that their text is lost.
+    pub fn is_loss(&self) -> bool {
+        let mut problems = self.problems.iter();
+        problems.any(|problem| problem.problem.kind.is_undecoded())
+    }
+}
+
 /// What could not be converted in one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldProblem {

@@ -12,10 +12,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use z3950_asn1::charset::{Options, to_charset, to_utf8};
+use z3950_asn1::charset::{Charset, Options, ProblemKind, Unencodable, to_charset, to_utf8};
 use z3950_asn1::file::same;
 use z3950_asn1::record::stream::{Found, InputForm, RecordReader};
-use z3950_asn1::record::{Form, MarcRecord};
+use z3950_asn1::record::{Form, MarcRecord, is_unimarc};
 
 use self::progress::Progress;
 use self::sink::Sink;
@@ -161,7 +161,7 @@ impl Run<'_> {
             offset,
         };
         let mut notes = found.notes;
-        let incomplete = found.incomplete;
+        let mut is_loss = found.incomplete;
         let record = match found.record {
             Ok(record) => {
                 self.whole += 1;
@@ -174,6 +174,7 @@ impl Run<'_> {
         };
         let options = Options {
             charset: self.arguments.charset,
+            character_references: true,
             ..Options::default()
         };
         let converted = to_utf8(&record, &options);
@@ -185,14 +186,15 @@ impl Run<'_> {
             };
         }
         notes.extend(converted.problems.iter().map(ToString::to_string));
+        is_loss |= converted.is_loss();
         if self.arguments.strict && !notes.is_empty() {
             return self.left_out(&place, &notes);
         }
-        let record = self.in_output_charset(converted.record, &mut notes);
+        let record = self.in_output_charset(converted.record, &mut notes, &mut is_loss);
         match self.sink.write(&record, self.output)? {
             Ok(losses) => {
                 notes.extend(losses);
-                self.faulty += u64::from(incomplete);
+                self.faulty += u64::from(is_loss);
                 self.note(&place, &notes);
                 Ok(())
             }
@@ -203,12 +205,34 @@ impl Run<'_> {
         }
     }
 
-    fn in_output_charset(&self, record: MarcRecord, notes: &mut Vec<String>) -> MarcRecord {
+    fn in_output_charset(
+        &self,
+        record: MarcRecord,
+        notes: &mut Vec<String>,
+        is_loss: &mut bool,
+    ) -> MarcRecord {
         let Some(charset) = self.arguments.to_charset else {
             return record;
         };
-        let encoded = to_charset(&record, charset, &Options::default());
-        notes.extend(encoded.problems.iter().map(ToString::to_string));
+        // MARC 21 defines how its own set names what it does not have; in other sets that would only be text.
+        let unencodable = match charset == Charset::Marc8 && !is_unimarc(&record) {
+            true => Unencodable::Reference,
+            false => Unencodable::QuestionMark,
+        };
+        let options = Options {
+            unencodable,
+            ..Options::default()
+        };
+        let encoded = to_charset(&record, charset, &options);
+        for problem in &encoded.problems {
+            let ProblemKind::Unencodable { character, .. } = problem.problem.kind else {
+                notes.push(problem.to_string());
+                continue;
+            };
+            let written = unencodable.replacement(character);
+            notes.push(format!("{problem}; {written} is written"));
+            *is_loss |= unencodable != Unencodable::Reference;
+        }
         encoded.record
     }
 

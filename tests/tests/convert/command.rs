@@ -290,3 +290,39 @@ fn audit_a5_xml_without_marcxml_is_a_fault() {
     let ran = convert(&["--check"], "<collection/>");
     assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (Some(0), "", ""));
 }
+
+#[test]
+fn audit_a5_characters_that_are_lost_are_a_fault() {
+    let title = |text: &str| MarcRecord {
+        fields: vec![Field::data(b"245", "10", [("a", text.to_owned())])],
+        ..record("a")
+    };
+    let input = iso2709::encode(&title("Qur\u{2BE}an \u{2C7F}")).expect("short");
+    let input = String::from_utf8(input.to_vec()).expect("UTF-8");
+    let to = |charset| convert(&["--to", "marc", "--to-charset", charset], &input);
+    let latin = to("iso-8859-1");
+    assert_eq!(latin.code, Some(8), "{latin:?}");
+    assert!(latin.stdout.contains("Qur?an ?"), "{latin:?}");
+    let words = "; ? is written";
+    assert!(latin.stderr.contains(words), "{latin:?}");
+    assert!(latin.stderr.contains("no \u{2BE} (U+02BE) in"), "{latin:?}");
+    // MARC 21 has a reference for it, which is read again.
+    let marc8 = to("marc-8");
+    assert_eq!(marc8.code, Some(0), "{marc8:?}");
+    assert!(marc8.stderr.contains("; &#x2C7F; is written"), "{marc8:?}");
+    let back = convert(&["--to", "line"], &marc8.stdout);
+    assert!(back.stdout.contains("\u{2C7F}"), "{back:?}");
+
+    // Octets that are no text in the set that the record names.
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join("a.mrc");
+    let mut octets = marc(&["a"]).into_bytes();
+    let place = octets.windows(2).position(|two| two == "В".as_bytes());
+    octets[place.expect("the title")] = 0xFF;
+    std::fs::write(&path, octets).expect("written");
+    let path = path.to_string_lossy();
+    for arguments in [&["--check", &*path][..], &["--charset", "utf-8", &path]] {
+        let ran = convert(arguments, "");
+        assert_eq!(ran.code, Some(8), "{arguments:?}: {ran:?}");
+    }
+}
