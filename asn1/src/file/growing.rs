@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::place::Place;
 use super::whole::{cut, stream};
-use super::{Error, Existing, Lock, sync_folder};
+use super::{Draft, Error, Existing, Lock, sync_folder};
 
 /// A file that grows. It is created with its first octet.
 #[derive(Debug)]
@@ -101,6 +101,24 @@ impl Growing {
                 Ok(Some(file))
             }
         }
+    }
+
+    /// Copies what stands after a position, counted in octets from 0, to a file of its own, `NAME.part`, and gives its path;
+    /// `None` for a stream, and where there is no file. [`Growing::cut`] says where writing goes on after this.
+    ///
+    /// # Errors
+    /// What the system has against it.
+    pub fn keep_after(&self, position: u64) -> Result<Option<PathBuf>, Error> {
+        let (Some(mut file), Some(lock)) = (self.file.as_ref(), &self.lock) else {
+            return Ok(None);
+        };
+        let mut draft = Draft::visible(lock.target())?;
+        let copied = file
+            .seek(SeekFrom::Start(position))
+            .and_then(|_| io::copy(&mut file, draft.file()))
+            .and_then(|_| draft.file().sync_all());
+        copied.map_err(Error::unwritable(draft.path()))?;
+        draft.keep().map(Some)
     }
 
     /// The octet before a position, counted from 0; `None` where the file does not reach so far, and for a stream. Writing

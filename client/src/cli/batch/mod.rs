@@ -80,6 +80,16 @@ pub(super) async fn run_all<W: Work>(
         }
         report = Some((before.go_on(path)?, path.clone()));
         if arguments.resume && destination.length().is_some_and(|(_, is_there)| is_there) {
+            if let Some(part) = destination.keep_after(resumed.output_length)?
+                && let Some(path) = arguments.file()
+            {
+                output.note(&format!(
+                    "{} has more after octet {} than a run leaves that was broken off; that is in {} now",
+                    path.display(),
+                    resumed.output_length,
+                    part.display()
+                ));
+            }
             destination.go_on(resumed.output_length)?;
         }
     }
@@ -222,9 +232,11 @@ impl Before {
                     "cannot go on: {output} is not there, and line {line} of {name} speaks of {length} octets in it"
                 ));
             }
-        } else if let Some((1.., _)) = found {
+        } else if let Some((1.., _)) = found
+            && !file.exists()
+        {
             return usage(format!(
-                "cannot go on: {output} has records and the report is empty"
+                "cannot go on: {output} has records and there is no report {name}; name the one that was written with it"
             ));
         }
         Ok(Self {
@@ -238,7 +250,8 @@ impl Before {
     /// the output gets anything: an output without a report would be nobody's.
     fn go_on(mut self, path: &Path) -> Result<Report, Failure> {
         let end = self.resumed.report_length;
-        let report = self.file.cut(end).and_then(|()| match end {
+        let begun = self.file.cut(end).and_then(|()| self.file.begin());
+        let report = begun.and_then(|()| match end {
             0 => Report::begin(self.file, self.form),
             _ => Ok(Report::after(self.file, self.form)),
         });

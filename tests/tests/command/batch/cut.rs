@@ -64,8 +64,8 @@ impl Batch {
         program::run(&mut self.command(report), "")
     }
 
-    /// What has to be the same however often a run was broken off: the output, and of the report all but times.
-    fn state(&self, report: &str) -> State {
+    /// Each file of the output and its octets.
+    fn state_of_output(&self) -> Vec<(String, Vec<u8>)> {
         let path = self.path(self.output);
         let paths: Vec<PathBuf> = match path.is_dir() {
             true => {
@@ -79,6 +79,12 @@ impl Batch {
             .map(|path| (path.display().to_string(), fs::read(&path).expect("read")))
             .collect();
         files.sort();
+        files
+    }
+
+    /// What has to be the same however often a run was broken off: the output, and of the report all but times.
+    fn state(&self, report: &str) -> State {
+        let files = self.state_of_output();
         let text = fs::read_to_string(self.path(report)).expect("a report");
         let columns = ["position", "input", "outcome", "exit", "hits", "length"];
         let lines = match Path::new(report).extension().and_then(|end| end.to_str()) {
@@ -198,6 +204,19 @@ fn audit_a6_another_file_is_not_cut() {
         );
         assert!(fs::read(batch.path(output)).expect("read") == precious);
         assert_eq!(fs::read(batch.path(report)).expect("read"), reported);
+        // What somebody has added is kept elsewhere.
+        let added = b"added ".repeat(20_000);
+        let whole = [&expected.0[0].1[..], &added].concat();
+        fs::write(batch.path(output), &whole).expect("written");
+        let ran = batch.run(report);
+        assert_eq!(ran.code, Some(3), "{output}: {ran:?}");
+        let part = batch.path(&format!("{output}.part"));
+        assert!(
+            ran.stderr.contains(&*part.to_string_lossy()),
+            "{output}: {ran:?}"
+        );
+        assert!(fs::read(part).expect("kept").ends_with(&added), "{output}");
+        assert!(batch.state(report) == expected, "{output}: {ran:?}");
         // A power cut leaves the length of a file, but not always what is in it: that is asked for again.
         let (files, _) = &expected;
         let mut zeros = files[0].1.clone();
@@ -207,5 +226,25 @@ fn audit_a6_another_file_is_not_cut() {
         let ran = batch.run(report);
         assert_eq!(ran.code, Some(3), "{output}: {ran:?}");
         assert!(batch.state(report) == expected, "{output}: {ran:?}");
+    }
+}
+
+#[test]
+fn audit_a6_a_run_killed_before_the_first_line_of_its_report_is_continued() {
+    for report in ["report.tsv", "report.jsonl"] {
+        let batch = Batch::new(20, "all.mrc");
+        assert_eq!(batch.run(report).code, Some(3));
+        let expected = batch.state(report);
+        // The report exists before the output has anything.
+        fs::write(batch.path(report), "").expect("cut");
+        let ran = batch.run(report);
+        assert_eq!(ran.code, Some(3), "{ran:?}");
+        assert!(batch.state(report) == expected, "{ran:?}");
+        // A report that does not exist is another's name.
+        fs::remove_file(batch.path(report)).expect("removed");
+        let ran = batch.run(report);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains("there is no report"), "{ran:?}");
+        assert!(batch.state_of_output() == expected.0);
     }
 }

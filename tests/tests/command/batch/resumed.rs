@@ -110,12 +110,12 @@ fn what_cannot_be_is_refused_and_nothing_is_changed() {
         (
             resume("{}/out.mrc", "{}/other.tsv"),
             inputs,
-            "out.mrc has records and the report is empty",
+            "out.mrc has records and there is no report",
         ),
         (
             resume("{}/out.mrc", "{}/report.json"),
             inputs,
-            "out.mrc has records and the report is empty",
+            "out.mrc has records and there is no report",
         ),
         (
             resume("{}/records/", "{}/report.tsv"),
