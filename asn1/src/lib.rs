@@ -20,6 +20,7 @@ pub mod bib1;
 pub mod charset;
 pub mod codec;
 pub mod concurrency;
+pub mod decoded;
 pub mod error;
 pub mod es;
 #[cfg(feature = "file")]

@@ -5,9 +5,7 @@
 //! standard's name, or `malformed`), `octets` (hexadecimal) and `value` (what the APDU says, by the standard's names; where it
 //! is one). Lines with `event` (`opened`, `closed`) tell of connections. Secrets are `*` in octets and left out of values.
 
-mod decoded;
 mod log;
-mod parameters;
 mod player;
 mod redact;
 mod sameness;
@@ -21,6 +19,7 @@ use serde_json::{Map, Value};
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec;
 use z3950_asn1::codec::dump::dump;
+use z3950_asn1::decoded;
 
 pub use self::log::{ApduLog, JsonLog};
 pub(crate) use self::player::{Player, Replay};
@@ -78,7 +77,7 @@ impl Entry {
         let octets = hex::digits(&redacted(&self.octets));
         object.insert("octets".to_owned(), octets.into());
         if let Some(apdu) = &self.apdu {
-            object.insert("value".to_owned(), decoded::value(apdu));
+            object.insert("value".to_owned(), decoded::to_json(apdu));
         }
         Value::Object(object)
     }

@@ -311,7 +311,7 @@ fn said(output: &Output) -> Vec<String> {
     let answers = apdus(output).into_iter().map(|apdu| {
         let octets = codec::encode(&apdu).expect("encodes");
         let text = String::from_utf8_lossy(&octets).into_owned();
-        format!("{} {text}", decoded::value(&apdu))
+        format!("{} {text}", decoded::to_json(&apdu))
     });
     answers.collect()
 }

@@ -1,11 +1,11 @@
-//! What an APDU says, as JSON with the standard's names. Elements that a client seldom sends stay in the octets alone.
+//! What an APDU says, as JSON and as text with the standard's names. Elements that are seldom sent stay in the octets alone.
 
+mod parameters;
+
+use crate::apdu::*;
+use crate::charset::utf8_or_latin1;
+use crate::oid::Oid;
 use serde_json::{Map, Value, json};
-use z3950_asn1::apdu::*;
-use z3950_asn1::charset::utf8_or_latin1;
-use z3950_asn1::oid::Oid;
-
-use super::parameters;
 
 /// An object in the making, without the elements that are absent.
 #[derive(Default)]
@@ -31,8 +31,8 @@ impl From<Object> for Value {
     }
 }
 
-/// The elements of an APDU; secrets are left out.
-pub(super) fn value(apdu: &Apdu) -> Value {
+/// The elements of an APDU as an object of JSON, in the order of the standard; secrets are left out.
+pub fn to_json(apdu: &Apdu) -> Value {
     let reference_id = apdu.reference_id().map(|id| octets(&id.0));
     let object = Object::default().with_any("referenceId", reference_id);
     let object = match apdu {
@@ -313,19 +313,19 @@ pub(super) fn value(apdu: &Apdu) -> Value {
 /// What stands where a secret was.
 const REDACTED: &str = "<redacted>";
 
-fn text(string: &Option<z3950_asn1::types::InternationalString>) -> Option<String> {
+fn text(string: &Option<crate::types::InternationalString>) -> Option<String> {
     string
         .as_ref()
         .map(|text| text.to_string_lossy().into_owned())
 }
 
 /// Octets as text, read as ISO 8859-1 if they are not UTF-8.
-pub(super) fn octets(octets: &[u8]) -> String {
+fn octets(octets: &[u8]) -> String {
     utf8_or_latin1(octets).into_owned()
 }
 
 /// An identifier by its name, or in dotted form.
-pub(super) fn oid(oid: Oid) -> String {
+fn oid(oid: Oid) -> String {
     oid.name().map_or_else(|| oid.to_string(), str::to_owned)
 }
 
@@ -409,11 +409,11 @@ fn query(query: &Query) -> Option<String> {
         Query::Type104(External { encoding, .. }) => match encoding {
             ExternalEncoding::OctetAligned(text) => Some(octets(text)),
             // A string is the last thing in its encoding.
-            ExternalEncoding::SingleAsn1Type(value) => z3950_asn1::codec::decode_value::<
-                z3950_asn1::types::InternationalString,
-            >(value.as_bytes())
-            .ok()
-            .map(|text| text.to_string_lossy().into_owned()),
+            ExternalEncoding::SingleAsn1Type(value) => {
+                crate::codec::decode_value::<crate::types::InternationalString>(value.as_bytes())
+                    .ok()
+                    .map(|text| text.to_string_lossy().into_owned())
+            }
             ExternalEncoding::Arbitrary(_) => None,
         },
         Query::Type0(_) => None,
@@ -423,7 +423,7 @@ fn query(query: &Query) -> Option<String> {
 fn operand(operand: &AttributesPlusTerm) -> String {
     let rpn = RpnStructure::Op(Operand::AttributesPlusTerm(operand.clone()));
     let query = RpnQuery {
-        attribute_set: z3950_asn1::oid::BIB_1,
+        attribute_set: crate::oid::BIB_1,
         rpn,
     };
     query.to_string()
@@ -475,7 +475,10 @@ fn entry(entry: &Entry) -> Value {
                 Term::General(term) => octets(term),
                 Term::CharacterString(term) => term.to_string_lossy().into_owned(),
                 Term::Numeric(term) => term.to_string(),
-                other => format!("{other:?}"),
+                other => operand(&AttributesPlusTerm {
+                    attributes: Vec::new(),
+                    term: other.clone(),
+                }),
             };
             let display = text(&info.display_term);
             let object = Object::default()

@@ -1,16 +1,16 @@
 //! What a Sort and a task are about, as JSON with the standard's names: sort keys (Z39.50-2003 §3.2.7.1.4), parameters and
 //! packages of extended services (Appendix EXT).
 
-use serde_json::{Map, Value, json};
-use z3950_asn1::apdu::{
+use crate::apdu::{
     AttributeElement, AttributeValue, External, ExternalValue, MissingValueAction, SortElement,
     SortKey, SortKeySpec, StringOrNumeric,
 };
-use z3950_asn1::es::{TaskPackage, TaskParameters};
-use z3950_asn1::oid::Oid;
-use z3950_asn1::record::tree::Describe;
+use crate::es::{TaskPackage, TaskParameters};
+use crate::oid::Oid;
+use crate::record::tree::Describe;
+use serde_json::{Map, Value, json};
 
-use super::decoded::{octets, oid};
+use super::{octets, oid};
 
 /// A key with its order and what becomes of records without it.
 pub(super) fn sort_key(key: &SortKeySpec) -> Value {
