@@ -1,10 +1,13 @@
 //! What an APDU says, as JSON and as text with the standard's names. Elements that are seldom sent stay in the octets alone.
 
 mod parameters;
+mod text;
 
 use crate::apdu::*;
 use crate::charset::utf8_or_latin1;
 use crate::oid::Oid;
+
+pub use self::text::to_text;
 use serde_json::{Map, Value, json};
 
 /// An object in the making, without the elements that are absent.

@@ -8,6 +8,7 @@ use serde_json::json;
 use z3950_asn1::apdu::{Apdu, IdAuthentication, IdPass, SecurityChallengeResponse};
 use z3950_asn1::codec::frame::Scanner;
 use z3950_asn1::codec::{self, dump};
+use z3950_asn1::decoded;
 use z3950_asn1::types::InternationalString;
 
 use self::input::{Input, MAX_INPUT, Said};
@@ -119,12 +120,12 @@ impl fmt::Display for Place {
 
 impl Captured<'_> {
     fn show(&self, arguments: &Decode, output: &mut Output) -> Result<Exit, Failure> {
-        let decoded = codec::decode(self.octets);
-        let (name, value, fault) = match &decoded {
-            Ok(apdu) => (apdu.name(), Some(format!("{apdu:#?}")), None),
+        let result = codec::decode(self.octets);
+        let (name, apdu, fault) = match &result {
+            Ok(apdu) => (apdu.name(), Some(apdu), None),
             Err(error) => ("undecodable", None, Some(super::report::chain(error))),
         };
-        let secrets = match &decoded {
+        let secrets = match &result {
             Ok(apdu) if arguments.show_secrets => secrets(apdu),
             _ => None,
         };
@@ -150,7 +151,7 @@ impl Captured<'_> {
                 "direction": said.and_then(|said| said.direction.as_deref()),
                 "octets": octets.len(),
                 "apdu": name,
-                "value": value,
+                "value": apdu.map(decoded::to_json),
                 "secrets": secrets,
                 "listing": listing,
                 "message": fault,
@@ -159,7 +160,12 @@ impl Captured<'_> {
         } else {
             let length = octets.len();
             output.line(&format!("#{number} {place}: {name}, {length} octets"))?;
-            for text in value.iter().chain(&secrets).chain(&listing) {
+            if let Some(apdu) = apdu {
+                let text = decoded::to_text(apdu);
+                text.lines()
+                    .try_for_each(|line| output.line(&format!("  {line}")))?;
+            }
+            for text in secrets.iter().chain(&listing) {
                 output.line(text.trim_end())?;
             }
         }

@@ -14,6 +14,7 @@ use tracing::{Level, debug, trace};
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec;
 use z3950_asn1::codec::frame::{ApduCodec, StreamError};
+use z3950_asn1::decoded;
 use z3950_asn1::error::EncodeError;
 
 use crate::error::{Cause, Error, Phase};
@@ -142,6 +143,10 @@ fn is_gone(error: &std::io::Error) -> bool {
 /// The octets of an APDU for people, secrets left out; at trace level only.
 fn trace_body(octets: &[u8]) {
     if tracing::enabled!(Level::TRACE) {
-        trace!("\n{}", codec::dump::dump(octets));
+        let listing = codec::dump::dump(octets);
+        match codec::decode(octets) {
+            Ok(apdu) => trace!("\n{}{listing}", decoded::to_text(&apdu)),
+            Err(_) => trace!("\n{listing}"),
+        }
     }
 }

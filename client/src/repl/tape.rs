@@ -12,6 +12,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use z3950_asn1::apdu::{Apdu, Query};
 use z3950_asn1::codec::{self, dump, frame::Scanner};
+use z3950_asn1::decoded;
 use z3950_asn1::file::Growing;
 
 use super::command::{Answer, Stop};
@@ -190,7 +191,7 @@ impl Tape {
             // A log that cannot be written must not end the session.
             if let Some(file) = &mut kept.apdu_file {
                 let body = match codec::decode(&octets) {
-                    Ok(apdu) => format!("{head}{apdu:#?}\n"),
+                    Ok(apdu) => format!("{head}{}\n", decoded::to_text(&apdu)),
                     Err(error) => format!("{head}{error}\n"),
                 };
                 let _ = file.write_all(body.as_bytes());
@@ -299,7 +300,12 @@ impl State {
             };
             output.line(&format!("{head} ({length} octets)"))?;
             if is_full {
-                output.line(dump::dump(&noted.octets).trim_end())?;
+                let contents = match codec::decode(&noted.octets) {
+                    Ok(apdu) => decoded::to_text(&apdu),
+                    Err(_) => dump::dump(&noted.octets),
+                };
+                let mut lines = contents.lines();
+                lines.try_for_each(|line| output.line(&format!("  {line}")))?;
             }
         }
         Ok(Exit::Delivered)

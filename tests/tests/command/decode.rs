@@ -35,6 +35,14 @@ fn captured_octets_are_apdus_in_words() {
             "{ran:?}"
         );
         assert!(!ran.stdout.contains("sesame"), "{ran:?}");
+        for words in [
+            "\n  protocolVersion: 1, 2, 3\n",
+            "\n  options: search, present, ",
+            "\n  idAuthentication: <redacted>\n",
+            "\n  closeReason: finished\n",
+        ] {
+            assert!(ran.stdout.contains(words), "{words} in {}", ran.stdout);
+        }
     }
     let ran = z3950_fed(["decode", "-", "--show-secrets"], &digits);
     assert!(ran.stdout.contains("user me, password sesame"), "{ran:?}");
@@ -45,6 +53,10 @@ fn captured_octets_are_apdus_in_words() {
         (&line["apdu"], &line["offset"]),
         (&"initRequest".into(), &0.into())
     );
+    let value = &line["value"];
+    assert_eq!(value["protocolVersion"], serde_json::json!([1, 2, 3]));
+    let options = value["options"].as_array().expect("names of options");
+    assert!(options.contains(&"namedResultSets".into()), "{value}");
     for (octets, words) in [("b405", "ends 2 octets into"), ("3000", "octet 0")] {
         let ran = z3950_fed(["decode", "-"], octets);
         assert_eq!(ran.code, Some(8), "{ran:?}");
