@@ -119,6 +119,11 @@ pub enum QueryErrorKind {
     /// A word or sign that the grammar does not allow where it stands.
     #[error("{0:?} cannot stand here")]
     Unexpected(String),
+    /// A `-` in front of a word, with no operand before it.
+    #[error(
+        "an exclusion without something to exclude from; put a word before it, or the - between quotes"
+    )]
+    Exclusion,
     /// A backslash that ends the text.
     #[error("a backslash with nothing behind it")]
     LoneBackslash,

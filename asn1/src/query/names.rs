@@ -258,6 +258,18 @@ impl<'a> Reader<'a> {
                 scope.operator = Some((operator, at));
                 continue;
             }
+            if rest.starts_with('-') {
+                self.at += 1;
+                if scope.tree.is_none() || scope.operator.is_some() {
+                    return Err(refused(QueryErrorKind::Exclusion, at));
+                }
+                let after = self.rest();
+                if after.is_empty() || after.starts_with(|one: char| one.is_ascii_whitespace()) {
+                    let kind = QueryErrorKind::Missing("a word to exclude");
+                    return Err(refused(kind, self.at));
+                }
+                scope.operator = Some((Operator::AndNot, at));
+            }
             let attributes = match self.name()? {
                 Some(attributes) => attributes,
                 None => scope.attributes.clone(),
@@ -405,6 +417,37 @@ mod tests {
             ("\"ti:war\"", "@attr 1=1016 ti:war"),
             ("\"a\\\"b\\c\"", "@attr 1=1016 a\\\"b\\\\c"),
             ("ti:\"\"", "@attr 1=4 \"\""),
+            (
+                "ti:\"war and peace\" -au:x",
+                "@not @attr 1=4 \"war and peace\" @attr 1=1003 x",
+            ),
+            (
+                "a -\"b c\" d",
+                "@and @not @attr 1=1016 a @attr 1=1016 \"b c\" @attr 1=1016 d",
+            ),
+            (
+                "ti:(a -(b OR c))",
+                "@not @attr 1=4 a @or @attr 1=4 b @attr 1=4 c",
+            ),
+            ("well-known", "@attr 1=1016 well-known"),
+            ("a \"-b\"", "@and @attr 1=1016 a @attr 1=1016 -b"),
+            ("ti:-1", "@attr 1=4 -1"),
+            (
+                "-a",
+                "!an exclusion without something to exclude from; put a word before it, or the - between quotes at octet 0 of the query",
+            ),
+            (
+                "a OR -b",
+                "!an exclusion without something to exclude from; put a word before it, or the - between quotes at octet 5 of the query",
+            ),
+            (
+                "a - b",
+                "!a word to exclude is missing at octet 3 of the query",
+            ),
+            (
+                "a -",
+                "!a word to exclude is missing at octet 3 of the query",
+            ),
             ("ORwell", "@attr 1=1016 ORwell"),
             (
                 "",

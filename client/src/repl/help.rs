@@ -10,20 +10,21 @@ const TOPICS: &[(&str, &str)] = &[("queries", QUERIES), ("prox", PROXIMITY)];
 
 const QUERIES: &str = "\
 what find takes, unless querytype names one language:
-  war peace               words, each of which is to occur
+  war peace               words, all of which must occur
   \"war and peace\"         a phrase
-  ti:war au:tolstoy       words in an index; Tab behind find lists the indexes
+  ti:war au:tolstoy       words in an index; Tab after find lists the indexes
+  war -ti:peace           the same as war NOT ti:peace; AND and OR work too, in capitals
   @attr 1=4 war           PQF: an operand with attributes, here Use 4 (title)
-  @and A B, @or, @not     PQF: operators stand in front of their operands
-  @set 1                  PQF: a result set made before
+  @and A B, @or, @not     PQF: operators come before their operands
+  @set 1                  PQF: an earlier result set
   ccl: ti=war and au=x    CCL; set_cclfile names its qualifiers
   cql: title=war          CQL; set_cqlfile names its indexes
-help prox tells of words near each other";
+help prox explains proximity";
 
 const PROXIMITY: &str = "\
 @prox EXCLUSION DISTANCE ORDERED RELATION WHICH UNIT A B
-  EXCLUSION  1: not near each other; 0 or void: near
-  DISTANCE   how many units lie between the two, at RELATION
+  EXCLUSION  1: not near each other; 0 or void: near each other
+  DISTANCE   how many units apart the two are, compared by RELATION
   ORDERED    1: A comes before B; 0: in any order
   RELATION   1 <, 2 <=, 3 =, 4 >=, 5 >, 6 not equal
   WHICH      k: a unit of the standard; p: one of the server's own

@@ -239,3 +239,27 @@ fn the_prompt_refuses_what_is_no_query() {
         assert!(stderr.contains(words), "{commands}: {stderr}");
     }
 }
+
+#[test]
+fn a_minus_before_a_word_excludes_it_or_is_refused() {
+    let ran = z3950(["query", "to-pqf", "ti:\"war and peace\" -au:x"]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(0), "@not @attr 1=4 \"war and peace\" @attr 1=1003 x\n"),
+        "{ran:?}"
+    );
+    let ran = z3950(["--demo", "search", "localhost/books", "war - peace"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(
+        ran.stderr.contains("a word to exclude is missing"),
+        "{ran:?}"
+    );
+    let ran = z3950_fed(
+        ["--demo", "open", "z39.50s://localhost/books"],
+        "find -war\n",
+    );
+    assert!(
+        ran.stderr.contains("without something to exclude from"),
+        "{ran:?}"
+    );
+}
