@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn an_apdu_is_read_by_a_person() {
-        let close = Close::new(CloseReason::FINISHED, Some("bye\n".into()));
+        let close = Close::new(CloseReason::FINISHED, Some("bye\n"));
         assert_eq!(
             to_text(&close.into()),
             "closeReason: finished\ndiagnosticInformation: bye\\n\n"
