@@ -25,7 +25,7 @@ impl Place {
     /// A folder; a path whose folder does not exist; too many links.
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
         let mut at = path.to_owned();
-        for _ in 0..MAX_LINKS {
+        for _ in 0..=MAX_LINKS {
             if is_stream(&at) {
                 return Ok(Self::Stream(path.to_owned()));
             }

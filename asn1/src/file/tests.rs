@@ -358,3 +358,43 @@ fn locks_taken_and_given_up_by_many_at_once_are_held_by_one() {
     assert!(taken.into_inner() > 0);
     has(&folder, &[]);
 }
+
+#[test]
+fn what_stands_after_a_position_is_kept_to_the_octet() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("all.mrc");
+    fs::write(&path, "0123456789").expect("written");
+    let mut growing = Growing::resume(&path).expect("nobody else has it");
+    for (position, octet) in [(0, None), (1, Some(b'0')), (10, Some(b'9')), (11, None)] {
+        assert_eq!(
+            growing.octet_before(position).expect("read"),
+            octet,
+            "{position}"
+        );
+    }
+    let part = growing.keep_after(7).expect("kept").expect("a file");
+    assert_eq!(part, folder.path().join("all.mrc.part"));
+    assert_eq!(fs::read(&part).expect("there"), b"789");
+    assert_eq!(growing.len(), 10, "nothing is cut yet");
+    growing.cut(7).expect("cut");
+    growing.write_all(b"x").expect("written");
+    assert_eq!(fs::read(&path).expect("there"), b"0123456x");
+    let none = Growing::resume(&folder.path().join("none")).expect("nobody has it");
+    assert_eq!(none.octet_before(1).expect("no file"), None);
+    assert!(none.keep_after(0).expect("no file").is_none());
+}
+
+#[cfg(unix)]
+#[test]
+fn forty_links_are_followed_and_no_more() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |number: usize| folder.path().join(format!("link{number}"));
+    fs::write(at(0), "").expect("written");
+    for number in 1..=41 {
+        symlink(at(number - 1), at(number)).expect("linked");
+    }
+    assert_eq!(Lock::take(&at(40)).expect("led").target(), at(0));
+    let error = Lock::take(&at(41)).expect_err("too many").to_string();
+    assert!(error.contains("link41"), "{error}");
+}
