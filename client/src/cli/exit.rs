@@ -24,13 +24,19 @@ pub enum Exit {
     PortRefused = 7,
     /// A check found faults.
     FaultsFound = 8,
+    /// SIGHUP.
+    HungUp = 129,
     /// Ctrl-C.
     Interrupted = 130,
+    /// SIGTERM.
+    Terminated = 143,
 }
 
 /// Of several inputs, the first of these that occurred decides.
-const PRECEDENCE: [Exit; 9] = [
+const PRECEDENCE: [Exit; 11] = [
     Exit::Interrupted,
+    Exit::Terminated,
+    Exit::HungUp,
     Exit::Unexpected,
     Exit::Transport,
     Exit::Refused,
@@ -49,9 +55,12 @@ impl Exit {
             .find(|&exit| exit == self || exit == other)
             .unwrap_or(Self::Delivered)
     }
-}
 
-impl Exit {
+    /// Whether a signal ended it.
+    pub(crate) fn is_by_signal(self) -> bool {
+        matches!(self, Self::Interrupted | Self::Terminated | Self::HungUp)
+    }
+
     /// The exit with that code; what has none is unexpected.
     pub(super) fn of(code: u8) -> Self {
         let mut exits = PRECEDENCE.into_iter().chain([Self::Delivered]);
@@ -79,8 +88,10 @@ Exit codes:
   6    no connection, timeout, or protocol error
   7    reserved port refused (see --allow-reserved-port)
   8    damaged records, or faults found by a check
-  130  interrupted
-Several inputs: the first of 130, 1, 6, 5, 7, 2, 4, 3, 8 that occurred.";
+  129  ended by SIGHUP
+  130  interrupted (Ctrl-C)
+  143  ended by SIGTERM
+Several inputs: the first of 130, 143, 129, 1, 6, 5, 7, 2, 4, 3, 8 that occurred.";
 
 #[cfg(test)]
 mod tests {

@@ -48,7 +48,7 @@ pub(super) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
                 Interrupt
                     .or(fetched)
                     .await
-                    .unwrap_or(Ok(Exit::Interrupted))?
+                    .unwrap_or_else(|stopped| Ok(stopped.0))?
             }
             urls => {
                 let given = urls.iter().map(|url| url.as_encoded_bytes().to_vec());
@@ -67,12 +67,12 @@ pub(super) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
             }
         };
         exit = exit.and(one);
-        if one == Exit::Interrupted {
+        if one.is_by_signal() {
             break;
         }
     }
-    // Ctrl-C while the sessions are closed only ends them sooner.
-    let _ = Interrupt.or(client.close_all()).await;
+    // A signal while the sessions are closed only ends them sooner.
+    Interrupt.or_end(client.close_all()).await;
     Ok(exit)
 }
 

@@ -48,7 +48,7 @@ pub(super) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     };
     let exit = run_all(&arguments.batch, job, output).await;
     // Ctrl-C while the sessions are closed only ends them sooner.
-    let _ = Interrupt.or(reach.close()).await;
+    Interrupt.or_end(reach.close()).await;
     exit
 }
 

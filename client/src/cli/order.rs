@@ -18,7 +18,7 @@ use super::exit::Exit;
 use super::output::{Failure, Output};
 use super::target::{Place, Reach, Unanswered};
 use super::task::{self, Tasking};
-use super::{Interrupt, query, report};
+use super::{Interrupt, Stopped, query, report};
 use crate::error::{Diagnostics, Error, Phase};
 use crate::retrieve::OutcomeName;
 use crate::service::extended::{Order as Ordered, TaskResult, ill_request_for, ill_request_of};
@@ -147,9 +147,9 @@ pub(super) async fn run(arguments: &Order, output: &mut Output) -> Result<Exit, 
     let work = perform(arguments, &reach, &place, wanted.as_ref(), order);
     let found = match Interrupt.or(work).await {
         Ok(found) => found,
-        Err(_) => {
+        Err(Stopped(exit)) => {
             output.error("interrupted; the order may have been placed");
-            return Ok(Exit::Interrupted);
+            return Ok(exit);
         }
     };
     let Answer { hits, end } = match found {

@@ -11,12 +11,12 @@ use tokio::time::timeout;
 
 use self::perform::{Attempts, Untold};
 use self::trial::Trial;
-use super::Interrupt;
 use super::args::Probe;
 use super::envelope::Envelope;
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use super::target::{Reach, Unanswered};
+use super::{Interrupt, Stopped};
 use crate::error::{Error, ProtocolFault};
 use crate::render::shown;
 use crate::retrieve::OutcomeName;
@@ -34,7 +34,7 @@ pub(super) async fn run(arguments: &Probe, output: &mut Output) -> Result<Exit, 
     };
     match Interrupt.or(probing.all()).await {
         Ok(exit) => exit,
-        Err(_) => Ok(Exit::Interrupted),
+        Err(Stopped(exit)) => Ok(exit),
     }
 }
 

@@ -10,7 +10,7 @@ use super::envelope::Envelope;
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use super::target::{Place, Reach, Unanswered};
-use super::{Interrupt, query};
+use super::{Interrupt, Stopped, query};
 use crate::render::shown;
 use crate::retrieve::OutcomeName;
 use crate::service::scan::{ScanOptions, ScanResult};
@@ -52,7 +52,7 @@ pub(super) async fn run(arguments: &Scan, output: &mut Output) -> Result<Exit, F
         scan(&reach, &place, start, options, set).await
     };
     match Interrupt.or(work).await {
-        Err(_) => Ok(Exit::Interrupted),
+        Err(Stopped(exit)) => Ok(exit),
         Ok(Ok(result)) => show(arguments, &place, &envelope, &result, output),
         Ok(Err(failure)) => {
             let (exit, words) = failure.explain();

@@ -95,7 +95,7 @@ pub(super) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     };
     let ran = run_all(&arguments.batch, job, output).await;
     // Ctrl-C while the sessions are closed only ends them sooner.
-    let _ = Interrupt.or(reach.close()).await;
+    Interrupt.or_end(reach.close()).await;
     Ok(exit.and(ran?))
 }
 

@@ -12,7 +12,7 @@ use super::envelope::{Envelope, VERSION};
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use super::target::{Place, Reach, Unanswered, did_you_mean};
-use super::{Interrupt, connection};
+use super::{Interrupt, Stopped, connection};
 use crate::profile::{Attribute, Credentials, Entry, Origin, Profile, ProfileError, Profiles};
 use crate::render::syntax;
 use crate::retrieve::OutcomeName;
@@ -297,8 +297,9 @@ async fn check(arguments: &Check, output: &mut Output) -> Result<Exit, Failure> 
             exit = exit.and(Exit::Usage);
             continue;
         };
-        let Ok(session) = Interrupt.or(reach.session(&place)).await else {
-            return Ok(Exit::Interrupted);
+        let session = match Interrupt.or(reach.session(&place)).await {
+            Ok(session) => session,
+            Err(Stopped(exit)) => return Ok(exit),
         };
         exit = exit.and(answer(arguments, &place, &session, output)?);
         if let Ok(session) = session {

@@ -19,7 +19,7 @@ use super::envelope::Envelope;
 use super::exit::Exit;
 use super::output::{Failure, Output};
 use super::target::{Place, Reach, Unanswered};
-use super::{Interrupt, report, task};
+use super::{Interrupt, Stopped, report, task};
 use crate::error::{Diagnostics, Error, Phase};
 use crate::render::{Document, shown};
 use crate::retrieve::OutcomeName;
@@ -53,9 +53,9 @@ pub(super) async fn run(arguments: &Update, output: &mut Output) -> Result<Exit,
     }
     match ended {
         Ok(exit) => exit,
-        Err(_) => {
+        Err(Stopped(exit)) => {
             output.error("interrupted; what was under way may have been done");
-            Ok(Exit::Interrupted)
+            Ok(exit)
         }
     }
 }

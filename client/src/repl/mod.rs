@@ -101,7 +101,7 @@ impl Input {
         }
     }
 
-    /// Does work that a server has a part in, while what it asks is answered and Ctrl-C ends it.
+    /// Does work that a server has a part in, while what it asks is answered and a signal ends it.
     async fn attend<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Stopped> {
         let mut work = pin!(Interrupt.or(work));
         loop {
@@ -175,11 +175,14 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     let exit = match runtime.block_on(input.attend(begin(state, target, output))) {
         Ok(exit) => exit?,
-        Err(Stopped) => Exit::Interrupted,
+        Err(Stopped(exit)) => {
+            Interrupt.dealt_with();
+            exit
+        }
     };
     // A person goes on from what could not be opened; a script does not.
     let is_in_vain = target.is_some() && !state.has_session() && !input.is_terminal();
-    if !state.is_leaving() && (is_in_vain || state.stops_after(exit)) {
+    if !state.is_leaving() && (is_to_end(exit) || is_in_vain || state.stops_after(exit)) {
         if is_in_vain {
             output.note("no session is open, so that no command is carried out");
         }
@@ -192,6 +195,11 @@ pub(crate) fn run(
         true => of_commands?,
         false => exit.and(of_commands?),
     })
+}
+
+/// Whether a signal came that ends the whole program, not one request.
+fn is_to_end(exit: Exit) -> bool {
+    exit.is_by_signal() && exit != Exit::Interrupted
 }
 
 /// What comes before the first line: the user's own file, and the target of the command line.
@@ -223,14 +231,23 @@ fn read(
     }
     let mut of_all = Exit::Delivered;
     while !state.is_leaving() {
-        let exit = match input.next(state, output)? {
+        let line = match Interrupt.waiting(|| input.next(state, output)) {
+            Ok(line) => line?,
+            Err(Stopped(exit)) => return Ok(exit),
+        };
+        let exit = match line {
             Line::Text(line) => match runtime.block_on(input.attend(state.line(&line, output))) {
                 Ok(exit) => exit?,
-                Err(Stopped) => {
+                Err(Stopped(exit)) if is_to_end(exit) => {
+                    output.error("interrupted");
+                    return Ok(exit);
+                }
+                Err(Stopped(exit)) => {
+                    Interrupt.dealt_with();
                     input.give_up();
                     runtime.block_on(state.interrupted());
                     output.error("interrupted");
-                    Exit::Interrupted
+                    exit
                 }
             },
             Line::Malformed(at) => {

@@ -18,6 +18,7 @@ use super::questions::Person;
 use super::script::at_home;
 use super::settings;
 use super::state::State;
+use crate::cli::Interrupt;
 use crate::cli::output::{Failure, Output};
 use crate::render::{as_message, escape_controls};
 
@@ -51,6 +52,7 @@ impl Terminal {
         let mut editor = Editor::with_config(config)
             .map_err(|error| Failure::machine("read from the terminal", &error))?;
         editor.set_helper(Some(Assistant::default()));
+        put_in_order_at_the_end();
         if let Some(path) = at_home(".z3950_history") {
             // There is none the first time.
             let _ = editor.load_history(&path);
@@ -130,6 +132,21 @@ impl Terminal {
             Err(error) => Err(Failure::machine("read from the terminal", &error)),
         }
     }
+}
+
+/// A signal ends the program in the midst of editing: the terminal is as it was before, without bracketed paste.
+fn put_in_order_at_the_end() {
+    #[cfg(unix)]
+    if let Ok(before) = rustix::termios::tcgetattr(io::stdin()) {
+        Interrupt.at_prompt(move || {
+            use rustix::termios::{OptionalActions, tcsetattr};
+            // There is nothing to be done about a terminal that is gone.
+            let _ = writeln!(io::stderr(), "\x1b[?2004l");
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
+        });
+    }
+    #[cfg(not(unix))]
+    Interrupt.at_prompt(|| {});
 }
 
 impl Person for Terminal {

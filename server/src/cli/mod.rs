@@ -11,6 +11,7 @@ mod signals;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{ColorChoice, Parser};
 use tokio::runtime::{Builder, Runtime};
@@ -68,12 +69,16 @@ fn served(config: Config) -> Result<Exit, Failure> {
     let backend = own.then(|| load::databases(&config)).transpose()?;
     let runtime = runtime().map_err(Failure::unexpected)?;
     let summary = runtime.block_on(serve::serve(config, backend));
-    runtime.shutdown_background();
+    // Tasks hold the databases, and these the locks of the files that they are saved to.
+    runtime.shutdown_timeout(LAST_WORDS);
     Ok(match summary? {
         Summary { panics: 0, .. } => Exit::Stopped,
         _ => Exit::Unexpected,
     })
 }
+
+/// How long tasks in the background may take to end.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A thread for each processor; on one processor none but this, for it would have nobody to share the work with.
 fn runtime() -> io::Result<Runtime> {

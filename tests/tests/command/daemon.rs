@@ -224,6 +224,21 @@ fn a_second_signal_ends_it_at_once() {
 }
 
 #[test]
+fn a_clean_end_removes_the_lock_of_a_saved_file() {
+    for sessions in [0, 1] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let save = format!("books={}", folder.path().join("saved.mrc").display());
+        let mut daemon = Daemon::start(["--demo", "--save", &save]);
+        let _sessions: Vec<_> = (0..sessions).map(|_| idle_session(&daemon)).collect();
+        let lock = folder.path().join(".saved.mrc.lock");
+        assert!(lock.exists(), "it is locked while it may be saved");
+        daemon.signal("TERM");
+        assert_eq!(daemon.wait().code(), Some(0));
+        assert!(!lock.exists(), "{sessions} sessions");
+    }
+}
+
+#[test]
 fn words_go_to_standard_error() {
     let mut child = Command::new(path("z3950d"))
         .args(["--demo", "-v", "--listen", "127.0.0.1:0"])

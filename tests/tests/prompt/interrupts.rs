@@ -1,13 +1,14 @@
-//! Ctrl-C ends the request and not the session (Z39.50-2003 §3.2.6.2).
+//! Ctrl-C ends the request and not the session (Z39.50-2003 §3.2.6.2); other signals end the program.
 
 use std::time::{Duration, Instant};
 
 use expectrl::ControlCode;
+use expectrl::process::unix::{Signal, WaitStatus};
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::peer;
 
-use super::{PATIENCE, Person, home, wait_for_searches};
+use super::{PATIENCE, Person, catalogue, home, wait_for_searches};
 
 #[test]
 fn ctrl_c_cancels_the_request_and_not_the_session() {
@@ -53,4 +54,42 @@ fn ctrl_c_tells_a_server_that_can_be_told() {
     person.sees("z3950> ");
     person.enters("find 15");
     person.sees("15 hits");
+}
+
+/// The exit code of the program, once the signal has ended it.
+fn ended_by(person: &mut Person, signal: Signal) -> Option<i32> {
+    let process = person.session.get_process_mut();
+    process.signal(signal).expect("it can be sent");
+    let mut seen = Vec::new();
+    // The end of a terminal is an error to read on some systems.
+    let _ = std::io::Read::read_to_end(&mut person.session, &mut seen);
+    match person.session.get_process().wait().expect("it ends") {
+        WaitStatus::Exited(_, code) => Some(code),
+        _ => None,
+    }
+}
+
+#[test]
+fn signals_end_the_program_while_a_line_is_awaited() {
+    for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
+        let home = home();
+        let server = catalogue();
+        let mut person = Person::at(&server, home.path());
+        assert_eq!(ended_by(&mut person, signal), Some(code));
+    }
+}
+
+#[test]
+fn signals_end_the_program_while_a_request_is_under_way() {
+    for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
+        let home = home();
+        let server = TestServer::builder()
+            .database("cat", [record("id7", "Seven")])
+            .fault(When::search().nth(1), Fault::Delay(PATIENCE))
+            .start();
+        let mut person = Person::at(&server, home.path());
+        person.enters("find @attr 1=1032 id7");
+        wait_for_searches(&server, 1);
+        assert_eq!(ended_by(&mut person, signal), Some(code));
+    }
 }

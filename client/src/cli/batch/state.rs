@@ -176,7 +176,7 @@ impl State<'_> {
         let exit = match ran {
             Ok(Ok(())) => exit,
             Ok(Err(failure)) => return Err(failure),
-            Err(Stopped) => Exit::Interrupted,
+            Err(Stopped(exit)) => exit,
         };
         finished?;
         synced?;
@@ -208,7 +208,11 @@ pub(super) fn in_words(tally: &Tally) -> String {
             Exit::Refused => "refused",
             Exit::Transport => "without an answer",
             Exit::PortRefused => "with a reserved port",
-            Exit::Unexpected | Exit::FaultsFound | Exit::Interrupted => "failed",
+            Exit::Unexpected
+            | Exit::FaultsFound
+            | Exit::HungUp
+            | Exit::Interrupted
+            | Exit::Terminated => "failed",
         };
         format!("{count} {words}")
     });

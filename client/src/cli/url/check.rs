@@ -13,8 +13,8 @@ use crate::cli::args::{Network, Reading};
 use crate::cli::input::Lines;
 use crate::cli::output::{Failure, Output};
 use crate::cli::{
-    Exit, Interrupt, client, connection, end, explain_outcome, gopher as cli_gopher, runtime,
-    timeouts,
+    Exit, Interrupt, Stopped, client, connection, end, explain_outcome, gopher as cli_gopher,
+    runtime, timeouts,
 };
 use crate::client::{Client, ClientOptions};
 use crate::gopher::{self, GopherError, GopherOptions, GopherPlanError};
@@ -63,7 +63,7 @@ pub(in crate::cli) fn run(arguments: &Arguments, output: &mut Output) -> Result<
         let follower = Follower::new(&arguments.network).await?;
         match Interrupt.or(follow(arguments, &follower, output)).await {
             Ok(exit) => exit,
-            Err(_) => Ok(Exit::Interrupted),
+            Err(Stopped(exit)) => Ok(exit),
         }
     });
     end(runtime);

@@ -1,10 +1,11 @@
-//! Batches that lose their sessions, or are interrupted by Ctrl-C.
+//! Batches that lose their sessions, or are ended by a signal.
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use z3950_asn1::apdu::Apdu;
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, TestServerBuilder, record};
 use z3950_tests::program::{self, z3950};
@@ -79,10 +80,7 @@ fn an_interrupted_batch_says_how_to_go_on() {
         assert!(Instant::now() < deadline, "four inputs are answered");
         std::thread::yield_now();
     }
-    let sent = Command::new("sh")
-        .args(["-c", "kill -s INT \"$0\"", &child.id().to_string()])
-        .status();
-    assert!(sent.expect("sh starts").success(), "the signal is sent");
+    send("INT", &child);
     let ended = child.wait_with_output().expect("it ends");
     let words = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(130), "{words}");
@@ -94,6 +92,83 @@ fn an_interrupted_batch_says_how_to_go_on() {
     let ran = z3950(&arguments);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(answered(), 6);
+    assert_eq!(text(&folder, "out.xml").matches("</record>").count(), 6);
+}
+
+/// Sends a signal to a child.
+fn send(signal: &str, child: &Child) {
+    let sent = Command::new("kill")
+        .args(["-s", signal, &child.id().to_string()])
+        .status();
+    assert!(sent.expect("kill starts").success(), "the signal is sent");
+}
+
+fn wait_for_five_searches(server: &TestServer) {
+    server.wait_until(|entries| {
+        let searches = entries
+            .iter()
+            .filter(|entry| matches!(entry.apdu, Some(Apdu::SearchRequest(_))));
+        searches.count() >= 5
+    });
+}
+
+/// The batch without a report, once its draft has the records of four inputs and it waits for the fifth.
+fn waiting_with_a_draft(server: &TestServer, folder: &Path) -> Child {
+    let mut arguments = arguments(server, folder);
+    arguments.retain(|argument| argument != "--resume");
+    arguments.truncate(arguments.len() - 2);
+    arguments.push("--jobs=1".to_owned());
+    let child = Command::new(program::path("z3950"))
+        .args(&arguments)
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    wait_for_five_searches(server);
+    child
+}
+
+#[test]
+fn each_signal_to_end_names_the_draft_and_removes_the_lock() {
+    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let slow = Fault::Delay(Duration::from_secs(120));
+        let server = catalogue().fault(When::search().nth(5), slow).start();
+        let folder = folder();
+        let child = waiting_with_a_draft(&server, folder.path());
+        assert!(folder.path().join(".out.xml.lock").exists(), "it is locked");
+        send(signal, &child);
+        let ended = child.wait_with_output().expect("it ends");
+        let words = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(code), "{signal}: {words}");
+        assert!(
+            words.contains("broken off; what was written is in"),
+            "{signal}: {words}"
+        );
+        let draft = text(&folder, "out.xml.part");
+        assert_eq!(draft.matches("</record>").count(), 4, "{signal}");
+        assert!(draft.ends_with("</collection>\n"), "{signal}: {draft}");
+        assert!(!folder.path().join(".out.xml.lock").exists(), "{signal}");
+    }
+}
+
+#[test]
+fn nohup_keeps_a_batch_from_ending_with_its_terminal() {
+    let slow = Fault::Delay(Duration::from_secs(1));
+    let server = catalogue().fault(When::search().nth(5), slow).start();
+    let folder = folder();
+    let arguments = arguments(&server, folder.path());
+    let child = Command::new("nohup")
+        .arg(program::path("z3950"))
+        .args(&arguments)
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("nohup starts");
+    wait_for_five_searches(&server);
+    send("HUP", &child);
+    let ended = child.wait_with_output().expect("it ends");
+    let words = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(0), "{words}");
     assert_eq!(text(&folder, "out.xml").matches("</record>").count(), 6);
 }
 
