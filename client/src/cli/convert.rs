@@ -23,8 +23,8 @@ use super::envelope::answer;
 use super::exit::Exit;
 use super::output::{Failure, Output};
 
-/// Converts or checks every file. Records that had to be left out or are not whole, and faults found by a check, make
-/// exit code 8.
+/// Converts or checks every file. Records that had to be left out or of which something is lost, and faults found by a
+/// check, make exit code 8.
 pub(super) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Failure> {
     if let Some(path) = arguments
         .files

@@ -16,7 +16,7 @@ use super::output::{Failure, Output};
 use super::target::{Place, Unanswered};
 use crate::batch::Answer;
 use crate::error::{Error, Phase, ProtocolFault};
-use crate::render::{Format, render, syntax};
+use crate::render::{Format, Rendered, render, syntax};
 use crate::retrieve::{Outcome, OutcomeName};
 use crate::url::Host;
 
@@ -106,15 +106,25 @@ impl Envelope {
         }
     }
 
-    /// The same, with a record, read in a character set if one is given; and what a person should know of it.
-    pub(super) fn record(self, record: &External, charset: Option<Charset>) -> (Self, Vec<String>) {
+    /// The same, with a record, read in a character set if one is given, and with a message if something of it was lost;
+    /// and the record as it was rendered.
+    pub(super) fn record(self, record: &External, charset: Option<Charset>) -> (Self, Rendered) {
         let rendered = render(record, Format::Json, charset);
         let value: Option<Value> = serde_json::from_slice(&rendered.octets).ok();
         let this = self
             .with("outcome", OutcomeName::Delivered)
             .with("syntax", syntax(record.direct_reference))
-            .with("record", value.unwrap_or_default());
-        (this, rendered.notes)
+            .with("record", value.unwrap_or_default())
+            .lost(&rendered);
+        (this, rendered)
+    }
+
+    /// The same, with what was lost of a record as the message.
+    pub(super) fn lost(self, rendered: &Rendered) -> Self {
+        match rendered.is_loss {
+            true => self.with("message", rendered.notes.join("; ")),
+            false => self,
+        }
     }
 
     /// It as a line.

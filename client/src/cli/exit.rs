@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use crate::render::Rendered;
+
 /// How a command ended; the number is the process's exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -22,7 +24,7 @@ pub enum Exit {
     Transport = 6,
     /// A port below 1024 that is not Z39.50's, without `--allow-reserved-port`.
     PortRefused = 7,
-    /// A check found faults.
+    /// Something of a record was lost, or a check found faults.
     FaultsFound = 8,
     /// SIGHUP.
     HungUp = 129,
@@ -61,6 +63,15 @@ impl Exit {
         matches!(self, Self::Interrupted | Self::Terminated | Self::HungUp)
     }
 
+    /// That of a command which writes this record.
+    pub(crate) fn of_record(record: &Rendered) -> Self {
+        match (record.is_loss, &record.failure) {
+            (true, _) => Self::FaultsFound,
+            (false, Some(_)) => Self::Usage,
+            (false, None) => Self::Delivered,
+        }
+    }
+
     /// The exit with that code; what has none is unexpected.
     pub(super) fn of(code: u8) -> Self {
         let mut exits = PRECEDENCE.into_iter().chain([Self::Delivered]);
@@ -87,7 +98,7 @@ Exit codes:
   5    refused by the server (diagnostic, rejected Init, access control)
   6    no connection, timeout, or protocol error
   7    reserved port refused (see --allow-reserved-port)
-  8    damaged records, or faults found by a check
+  8    something of a record was lost, or a check found faults
   129  ended by SIGHUP
   130  interrupted (Ctrl-C)
   143  ended by SIGTERM

@@ -169,7 +169,9 @@ impl Retriever {
                 }
                 // Whatever the records say: the one given, else that of the profile.
                 let charset = self.writing.charset.or(plan.record_charset());
-                self.writing.record(envelope, &delivered.record, charset)
+                let subject = url.to_string();
+                self.writing
+                    .record(envelope, &delivered.record, charset, &subject)
             }
             outcome => {
                 let (exit, message) = explain_outcome(outcome);

@@ -252,7 +252,8 @@ impl Desk {
             }),
         );
         let charset = self.writing.charset;
-        let (mut piece, answer) = self.writing.record(envelope, &external, charset);
+        let subject = format!("{identifier}: record {position}");
+        let (mut piece, answer) = self.writing.record(envelope, &external, charset, &subject);
         if let Some(place) = place.filter(|_| !self.writing.json) {
             piece.words.insert(0, said(identifier, position, &place));
         }

@@ -115,34 +115,37 @@ impl Output {
 
     /// The next record of a document; raw octets are never changed. Notes go to standard error.
     ///
-    /// A record that the format cannot hold is wrong usage, and said to be.
+    /// A record that the format cannot hold is wrong usage, and said to be; `subject` is which one it is.
     pub(crate) fn record(
         &mut self,
         record: &External,
         document: &mut Document,
+        subject: &str,
     ) -> Result<Exit, Failure> {
-        let Rendered {
-            octets,
-            notes,
-            failure,
-        } = document.record(record);
+        let rendered = document.record(record);
         let is_kept = match document.format() {
             Format::Raw => true,
             // Its lengths count octets.
             Format::Marc => !self.data_is_terminal,
             _ => false,
         };
-        self.octets(&octets, is_kept)?;
-        for note in notes {
-            self.note(&note);
-        }
-        Ok(match failure {
-            None => Exit::Delivered,
-            Some(failure) => {
-                self.error(&failure);
-                Exit::Usage
+        self.octets(&rendered.octets, is_kept)?;
+        self.words_of(&rendered, subject);
+        Ok(Exit::of_record(&rendered))
+    }
+
+    /// What a person should know of a record that was rendered; `subject` is which one it is.
+    pub(crate) fn words_of(&self, rendered: &Rendered, subject: &str) {
+        for note in &rendered.notes {
+            let words = format!("{subject}: {note}");
+            match rendered.is_loss {
+                true => self.warning(&words),
+                false => self.note(&words),
             }
-        })
+        }
+        if let Some(failure) = &rendered.failure {
+            self.error(&format!("{subject}: {failure}"));
+        }
     }
 
     /// The end of a document.

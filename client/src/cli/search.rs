@@ -344,12 +344,9 @@ impl Searcher {
             let (piece, one) = match slot {
                 Err(error) => self.writing.failed(envelope, &error.into(), subject),
                 Ok(ResultRecord::Record { external, .. }) => {
-                    let (mut piece, one) = self.writing.record(envelope, &external, charset);
-                    for words in &mut piece.words {
-                        if let Words::Error(words) = words {
-                            *words = format!("{subject}: record {position}: {words}");
-                        }
-                    }
+                    let subject = format!("{subject}: record {position}");
+                    let written_one = self.writing.record(envelope, &external, charset, &subject);
+                    let (piece, one) = written_one;
                     written += u64::from(one.outcome == OutcomeName::Delivered);
                     (piece, one)
                 }
@@ -383,12 +380,15 @@ impl Searcher {
         if self.is_written
             && let Some(hits) = hits
             && wanted < hits
-            && answer.exit == Exit::Delivered as u8
+            && answer.outcome == OutcomeName::Delivered
         {
             let words = self.part_of(hits, wanted);
             let said = format!("{subject}: {words}");
             records.send(Words::Warning(said)).await;
-            answer.message = Some(words);
+            answer.message = Some(match answer.message {
+                Some(lost) => format!("{words}; {lost}"),
+                None => words,
+            });
         }
         // Some servers answer each Present in another syntax; what could be written stays.
         if answer.outcome == OutcomeName::NotWritten && written > 0 {

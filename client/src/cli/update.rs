@@ -291,7 +291,8 @@ impl Command<'_> {
         }
         if let Some(external) = &fate.record {
             self.output.note(&format!("{record}: {word}"));
-            return Ok(exit.and(self.output.record(external, &mut self.document)?));
+            let subject = record.to_string();
+            return Ok(exit.and(self.output.record(external, &mut self.document, &subject)?));
         }
         let Supplied { number, name, .. } = record;
         let name = name.as_deref().unwrap_or_default();

@@ -40,7 +40,10 @@ fn elements(syntax: Oid, record: Value) -> Value {
 
 /// Octets that could not be read, in an envelope without a syntax.
 pub(super) fn unread(octets: &[u8], note: String) -> Rendered {
-    line(&envelope(None, octets), vec![note])
+    Rendered {
+        is_loss: true,
+        ..line(&envelope(None, octets), vec![note])
+    }
 }
 
 fn line(value: &Value, notes: Vec<String>) -> Rendered {
@@ -49,7 +52,7 @@ fn line(value: &Value, notes: Vec<String>) -> Rendered {
     Rendered {
         octets,
         notes,
-        failure: None,
+        ..Rendered::default()
     }
 }
 

@@ -12,6 +12,7 @@ pub(super) fn render(octets: &Bytes, form: Form, charset: Option<Charset>) -> Re
     match iso2709::parse(octets) {
         Ok(parsed) => {
             let repairs = parsed.repairs.iter();
+            let is_cut = repairs.clone().any(|repair| repair.kind.is_loss());
             let mut notes: Vec<String> = repairs
                 .map(|repair| format!("record repaired: {repair}"))
                 .collect();
@@ -21,7 +22,12 @@ pub(super) fn render(octets: &Bytes, form: Form, charset: Option<Charset>) -> Re
             };
             let converted = to_utf8(&parsed.record, &options);
             notes.extend(converted.problems.iter().map(ToString::to_string));
-            written(&converted.record, form, notes)
+            written(
+                &converted.record,
+                form,
+                notes,
+                is_cut || converted.is_loss(),
+            )
         }
         Err(error) => {
             let note = format!("the record is given as it came: {error}");
@@ -30,6 +36,7 @@ pub(super) fn render(octets: &Bytes, form: Form, charset: Option<Charset>) -> Re
                 Form::Json => json::unread(octets, note),
                 _ => Rendered {
                     failure: Some(format!("the record cannot be read: {error}")),
+                    is_loss: true,
                     ..Rendered::default()
                 },
             }
@@ -48,10 +55,10 @@ pub(super) fn within_xml(record: &RetrievedRecord, form: Form) -> Option<Rendere
         .record
         .ok()
         .filter(|record| !record.fields.is_empty())?;
-    Some(written(&record, form, found.notes))
+    Some(written(&record, form, found.notes, found.incomplete))
 }
 
-fn written(record: &MarcRecord, form: Form, mut notes: Vec<String>) -> Rendered {
+fn written(record: &MarcRecord, form: Form, mut notes: Vec<String>, is_loss: bool) -> Rendered {
     let mut octets = Vec::new();
     let failure = match form.write(record, &mut octets) {
         Ok(losses) => {
@@ -64,5 +71,6 @@ fn written(record: &MarcRecord, form: Form, mut notes: Vec<String>) -> Rendered 
         octets,
         notes,
         failure,
+        is_loss,
     }
 }

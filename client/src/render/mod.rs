@@ -122,6 +122,9 @@ pub struct Rendered {
     pub notes: Vec<String>,
     /// Why there is nothing for standard output: the format cannot hold the record.
     pub failure: Option<String>,
+    /// Whether something of the record was lost before it came here: octets are missing or belong to no field, or cannot
+    /// be decoded. What could be repaired, such as a wrong length, is no loss.
+    pub is_loss: bool,
 }
 
 /// Renders a record by itself, without what makes several one document; [`Document`] does that.
@@ -131,9 +134,16 @@ pub struct Rendered {
 /// they are XML with a MARCXML record in it. Text and JSON end with a newline; raw octets are unchanged.
 pub fn render(record: &External, format: Format, charset: Option<Charset>) -> Rendered {
     let Some(form) = format.form() else {
+        let damage = match RetrievedRecord::of(record) {
+            RetrievedRecord::Marc(octets) => marc::render(&octets, Form::Line, charset),
+            _ => Rendered::default(),
+        };
+        let is_loss = damage.is_loss;
         return Rendered {
             octets: RetrievedRecord::octets_of(record).to_vec(),
-            ..Rendered::default()
+            notes: if is_loss { damage.notes } else { Vec::new() },
+            failure: None,
+            is_loss,
         };
     };
     let record = RetrievedRecord::of(record);

@@ -11,6 +11,7 @@ use super::Rendered;
 /// its BER values.
 pub(super) fn render(record: &RetrievedRecord, charset: Option<Charset>) -> Rendered {
     let mut notes = Vec::new();
+    let mut is_loss = false;
     let octets = match record {
         RetrievedRecord::Other(_) => {
             notes.push(format!(
@@ -27,6 +28,10 @@ pub(super) fn render(record: &RetrievedRecord, charset: Option<Charset>) -> Rend
             Some(charset) => {
                 let decoded = charset.decode(text.as_bytes());
                 notes.extend(decoded.problems.iter().map(ToString::to_string));
+                is_loss = decoded
+                    .problems
+                    .iter()
+                    .any(|problem| problem.kind.is_undecoded());
                 decoded.text.into_owned().into_bytes()
             }
             None => text.as_bytes().to_vec(),
@@ -37,6 +42,7 @@ pub(super) fn render(record: &RetrievedRecord, charset: Option<Charset>) -> Rend
         octets: with_newline(octets),
         notes,
         failure: None,
+        is_loss,
     }
 }
 
@@ -46,6 +52,7 @@ pub(super) fn unread(octets: &[u8], note: String) -> Rendered {
         octets: with_newline(octets.to_vec()),
         notes: vec![note],
         failure: None,
+        is_loss: true,
     }
 }
 

@@ -284,7 +284,7 @@ impl State {
             Some(Outcome::Delivered(delivered)) => {
                 self.passed(1);
                 let mut document = self.document();
-                let exit = self.write(delivered.record, &mut document, output)?;
+                let exit = self.write(delivered.record, &mut document, "the record", output)?;
                 output.end(&mut document)?;
                 Ok(exit)
             }

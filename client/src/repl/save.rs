@@ -101,23 +101,23 @@ impl State {
                 break;
             }
             for record in records {
-                let reason = match record {
+                exit = exit.and(match record {
                     ResultRecord::Record { external, .. } => {
                         let rendered = saving.document.record(&external);
                         saving.put(&rendered.octets)?;
-                        rendered.failure
+                        output.words_of(&rendered, &format!("record {position}"));
+                        saving.records += u64::from(rendered.failure.is_none());
+                        match Exit::of_record(&rendered) {
+                            Exit::Usage => Exit::Refused,
+                            exit => exit,
+                        }
                     }
                     ResultRecord::Diagnostic { diagnostic, .. } => {
-                        Some(Diagnostics(vec![diagnostic]).to_string())
+                        let diagnostics = Diagnostics(vec![diagnostic]);
+                        output.error(&format!("record {position}: {diagnostics}"));
+                        Exit::Refused
                     }
-                };
-                match reason {
-                    None => saving.records += 1,
-                    Some(reason) => {
-                        output.error(&format!("record {position}: {reason}"));
-                        exit = exit.and(Exit::Refused);
-                    }
-                }
+                });
                 position = position.saturating_add(1);
             }
         }

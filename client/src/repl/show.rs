@@ -198,7 +198,10 @@ impl State {
         let mut exit = Exit::Delivered;
         for (position, record) in (start..).zip(records) {
             exit = exit.and(match record {
-                ResultRecord::Record { external, .. } => self.write(external, document, output)?,
+                ResultRecord::Record { external, .. } => {
+                    let subject = format!("record {position}");
+                    self.write(external, document, &subject, output)?
+                }
                 ResultRecord::Diagnostic { diagnostic, .. } => {
                     let diagnostics = Diagnostics(vec![diagnostic]);
                     output.error(&format!("record {position}: {diagnostics}"));
@@ -215,9 +218,10 @@ impl State {
         &mut self,
         record: External,
         document: &mut Document,
+        subject: &str,
         output: &mut Output,
     ) -> Result<Exit, Failure> {
-        let mut exit = output.record(&record, document)?;
+        let mut exit = output.record(&record, document, subject)?;
         if let Some((path, file)) = &mut self.settings.marc_dump
             && let Err(error) = file.write_all(&RetrievedRecord::octets_of(&record))
         {

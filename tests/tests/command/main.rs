@@ -3,6 +3,7 @@
 mod audit_urls;
 mod batch;
 mod daemon;
+mod damaged;
 mod decode;
 mod every;
 mod fallback;

@@ -208,11 +208,8 @@ pub(super) fn in_words(tally: &Tally) -> String {
             Exit::Refused => "refused",
             Exit::Transport => "without an answer",
             Exit::PortRefused => "with a reserved port",
-            Exit::Unexpected
-            | Exit::FaultsFound
-            | Exit::HungUp
-            | Exit::Interrupted
-            | Exit::Terminated => "failed",
+            Exit::FaultsFound => "with damaged records",
+            Exit::Unexpected | Exit::HungUp | Exit::Interrupted | Exit::Terminated => "failed",
         };
         format!("{count} {words}")
     });

@@ -23,34 +23,43 @@ pub(in crate::cli) struct Writing {
 }
 
 impl Writing {
-    /// A record; of one that the format cannot hold only why, which is the answer to its input.
+    /// A record; of one that the format cannot hold only why, which is the answer to its input. `subject` is what the
+    /// words are about.
     pub(in crate::cli) fn record(
         self,
         envelope: Envelope,
         record: &External,
         charset: Option<Charset>,
+        subject: &str,
     ) -> (Piece, Answer) {
         if self.json {
-            let (envelope, notes) = envelope.record(record, charset);
-            let answer = envelope.answer(Exit::Delivered);
-            return (piece(notes, envelope.octets(), false), answer);
+            let (envelope, rendered) = envelope.record(record, charset);
+            let piece = Piece {
+                words: words(&rendered, subject),
+                octets: envelope.octets(),
+                is_record: false,
+            };
+            return (piece, envelope.answer(Exit::of_record(&rendered)));
         }
-        let Rendered {
-            octets,
-            notes,
-            failure,
-        } = render(record, self.format, charset);
-        let mut piece = piece(notes, octets, true);
-        let (envelope, exit) = match failure {
-            None => (
-                envelope.with("outcome", OutcomeName::Delivered),
-                Exit::Delivered,
-            ),
+        let rendered = render(record, self.format, charset);
+        let exit = Exit::of_record(&rendered);
+        let mut piece = Piece {
+            words: words(&rendered, subject),
+            octets: Vec::new(),
+            is_record: true,
+        };
+        let envelope = match &rendered.failure {
+            None => {
+                let envelope = envelope.with("outcome", OutcomeName::Delivered);
+                let envelope = envelope.lost(&rendered);
+                piece.octets = rendered.octets;
+                envelope
+            }
             Some(failure) => {
-                let envelope = envelope.outcome(OutcomeName::NotWritten, &failure);
-                piece.octets.clear();
-                piece.words.push(Words::Error(failure));
-                (envelope, Exit::Usage)
+                piece
+                    .words
+                    .push(Words::Error(format!("{subject}: {failure}")));
+                envelope.outcome(OutcomeName::NotWritten, failure)
             }
         };
         (piece, envelope.answer(exit))
@@ -90,7 +99,10 @@ impl Writing {
     ) -> (Piece, Answer) {
         let answer = envelope.answer(exit);
         let piece = match self.json {
-            true => piece(Vec::new(), envelope.octets(), false),
+            true => Piece {
+                octets: envelope.octets(),
+                ..Piece::default()
+            },
             false => Words::Error(said).into(),
         };
         (piece, answer)
@@ -117,10 +129,14 @@ pub(in crate::cli) fn refused(words: String) -> (Piece, Answer) {
     (Words::Error(words).into(), answer)
 }
 
-fn piece(notes: Vec<String>, octets: Vec<u8>, is_record: bool) -> Piece {
-    Piece {
-        words: notes.into_iter().map(Words::Note).collect(),
-        octets,
-        is_record,
-    }
+/// What a person should know of a record: of a loss also where notes are not wanted, as in a batch.
+fn words(record: &Rendered, subject: &str) -> Vec<Words> {
+    let kind = match record.is_loss {
+        true => Words::Warning,
+        false => Words::Note,
+    };
+    let notes = record.notes.iter();
+    notes
+        .map(|note| kind(format!("{subject}: {note}")))
+        .collect()
 }

@@ -10,7 +10,13 @@ use z3950_asn1::record::stream::InputForm;
 
 use crate::cli::args::charset;
 
+/// For the end of `convert --help`.
+const EXIT: &str = "\
+Exit code 8: something of a record was lost. Wrong lengths and directories that
+could be repaired are notes only.";
+
 #[derive(Debug, Args)]
+#[command(after_help = EXIT)]
 pub(in crate::cli) struct Convert {
     /// Files of records; - is standard input.
     #[arg(value_name = "FILE", default_value = "-")]
