@@ -194,7 +194,8 @@ Output:
 
 Signals:
   SIGINT, SIGTERM  stop once answers in progress are out; a second one stops at once
-  SIGHUP           read the databases again; if a file is damaged, all of them stay as they are
+  SIGHUP           read the databases again; if a file is damaged, or empty where there were records,
+                   all of them stay as they are
 
 Exit codes:
   0    stopped by a signal, or nothing wrong

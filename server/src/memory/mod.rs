@@ -132,13 +132,20 @@ impl MemoryBackend {
     /// time to time. Updates that have not been saved are lost. Blocks until it is done, while searches go on.
     ///
     /// # Errors
-    /// As for [`MemoryBackendBuilder::load`], and [`LoadError::Damaged`] for a file of which records would be left out, or that
-    /// has none that is whole. Then all stays as it was.
+    /// As for [`MemoryBackendBuilder::load`]; [`LoadError::Damaged`] for a file in which a record would be left out or is
+    /// incomplete, or none is whole; and [`LoadError::NoRecord`] for a file without a record, unless its database has none now
+    /// and is saved to it. Then all stays as it was.
     pub fn reload(&self, progress: &dyn Fn(&Progress)) -> Result<Vec<FileNotes>, LoadError> {
         let mut saved = self.changing();
         let stamps = saved.stamps();
         let sources = &self.0.sources;
-        let (index, notes) = load::load(sources, load::Demand::NoLoss, progress)?;
+        let served: Vec<usize> = self
+            .databases()
+            .iter()
+            .map(|database| database.records.unwrap_or_default())
+            .collect();
+        let demand = load::Demand::NoLoss { served: &served };
+        let (index, notes) = load::load(sources, demand, progress)?;
         saved.read(stamps);
         self.replace(Catalogue::new(Arc::clone(&sources.databases), index));
         Ok(notes)

@@ -105,8 +105,9 @@ fn of_piece(piece: Piece, checked: &mut Checked, note: &mut dyn FnMut(Note)) -> 
                 note(Note::Repaired {
                     number,
                     offset,
-                    repair,
+                    repair: repair.to_string(),
                     more: 0,
+                    is_loss: repair.kind.is_loss(),
                 });
             }
             is_repaired

@@ -69,7 +69,9 @@ pub const MAX_NOTES: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum Note {
     /// It is served as repaired.
-    #[error("record {number} at octet {offset} repaired: {repair}{}", further(*.more))]
+    #[error(
+        "record {number} at octet {offset} {}: {repair}{}", if *.is_loss { "is incomplete" } else { "repaired" }, further(*.more)
+    )]
     Repaired {
         /// Counted from 1.
         number: u64,
@@ -79,6 +81,8 @@ pub enum Note {
         repair: String,
         /// How many more repairs there were.
         more: usize,
+        /// Whether something of the record is missing.
+        is_loss: bool,
     },
     /// It is left out.
     #[error("record {number} at octet {offset} left out: {reason}")]
@@ -97,6 +101,14 @@ impl Note {
     pub fn number(&self) -> u64 {
         match self {
             Self::Repaired { number, .. } | Self::LeftOut { number, .. } => *number,
+        }
+    }
+
+    /// Whether the record, or something of it, is missing from what is served.
+    pub fn is_loss(&self) -> bool {
+        match self {
+            Self::Repaired { is_loss, .. } => *is_loss,
+            Self::LeftOut { .. } => true,
         }
     }
 }
@@ -130,14 +142,14 @@ pub enum LoadError {
         /// Why what is in it is none.
         notes: Vec<Note>,
     },
-    /// It is worse than what is served already: records in it are lost, or none is whole.
+    /// It is worse than what is served already: records in it are lost or incomplete, or none is whole.
     #[error(
         "{} is damaged, and does not replace what is served{}{}", path.display(), first(.notes), further(*.more + .notes.len().saturating_sub(1))
     )]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it; the first of many.
+        /// What is wrong with it, losses first; the first of many.
         notes: Vec<Note>,
         /// How many more there are.
         more: usize,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use bytes::{Bytes, BytesMut};
 use z3950_asn1::input;
 use z3950_asn1::record::MarcRecord;
-use z3950_asn1::record::iso2709::{self, RepairKind};
+use z3950_asn1::record::iso2709::{self, Repair, RepairKind};
 use z3950_asn1::record::stream::{GUESS_OCTETS, InputForm, RecordReader};
 
 use super::{LoadError, Note};
@@ -145,6 +145,7 @@ pub(super) fn read(
                     offset,
                     repair,
                     more,
+                    is_loss: found.incomplete,
                 };
                 found
                     .notes
@@ -169,8 +170,8 @@ pub(super) fn read(
 pub(super) struct Sound {
     pub(super) octets: Bytes,
     pub(super) record: MarcRecord,
-    /// What was repaired, in words.
-    pub(super) repairs: Vec<String>,
+    /// What was repaired, losses first.
+    pub(super) repairs: Vec<Repair>,
     /// Whether nothing but numbers was repaired, so that all of it is there.
     pub(super) is_whole: bool,
 }
@@ -190,12 +191,13 @@ pub(super) fn parsed(octets: Bytes, arena: &mut Arena) -> Result<Sound, String> 
         });
     }
     let octets = iso2709::encode(&parsed.record).map_err(|error| error.to_string())?;
-    let repairs = parsed.repairs.iter();
+    let mut repairs = parsed.repairs;
+    repairs.sort_by_key(|repair| !repair.kind.is_loss());
     Ok(Sound {
         octets: arena.keep(&octets),
         record: parsed.record,
-        is_whole: repairs.clone().all(|repair| is_of_a_number(repair.kind)),
-        repairs: repairs.map(ToString::to_string).collect(),
+        is_whole: repairs.iter().all(|repair| is_of_a_number(repair.kind)),
+        repairs,
     })
 }
 

@@ -217,8 +217,16 @@ fn audit_a7_only_what_is_whole_replaces_what_is_served() {
             [with_wrong_length(a.clone()), with_wrong_length(b.clone())].concat(),
             Ok(2),
         ),
-        // One has lost its end, and is repaired as at the start; the other is whole.
-        ([&*a, &b[..b.len() - 1]].concat(), Ok(2)),
+        // The last has lost its end, which starting repairs.
+        (
+            [&*a, &b[..b.len() - 1]].concat(),
+            Err("what is served: record 2 at octet 60 is incomplete: no record terminator"),
+        ),
+        // The record with the loss is the one that is named.
+        (
+            [&*with_wrong_length(a.clone()), &*b, &c[..c.len() - 9]].concat(),
+            Err("what is served: record 3 "),
+        ),
         (rubbish(5000), Err("")),
         (noise, Err("")),
         (Vec::new(), Err("no record in ")),
@@ -253,7 +261,7 @@ fn audit_a7_only_what_is_whole_replaces_what_is_served() {
 }
 
 #[test]
-fn audit_a7_a_saved_file_may_become_empty_but_not_rubbish() {
+fn audit_a7_a_saved_file_may_be_empty_only_where_the_database_is() {
     let folder = folder(&[("x.mrc", &octets("a"))]);
     let path = folder.path().join("x.mrc");
     let files = DatabaseFiles {
@@ -267,8 +275,27 @@ fn audit_a7_a_saved_file_may_become_empty_but_not_rubbish() {
     assert!(backend.reload(&|_| {}).is_err());
     assert_eq!(backend.databases()[0].records, Some(1));
     fs::write(&path, "").expect("written");
-    assert!(backend.reload(&|_| {}).is_ok());
+    let refused = backend.reload(&|_| {}).expect_err("a record is served");
+    assert!(
+        refused.to_string().starts_with("no record in "),
+        "{refused}"
+    );
+    assert_eq!(backend.databases()[0].records, Some(1));
+
+    let files = DatabaseFiles {
+        name: "x".to_owned(),
+        save: Some(path.clone()),
+        ..DatabaseFiles::default()
+    };
+    drop(backend);
+    let (backend, _) = MemoryBackend::builder()
+        .load([files], &|_| {})
+        .expect("an empty database");
     assert_eq!(backend.databases()[0].records, Some(0));
+    backend.reload(&|_| {}).expect("as empty as it was");
+    fs::write(&path, octets("a")).expect("written");
+    backend.reload(&|_| {}).expect("a record");
+    assert_eq!(backend.databases()[0].records, Some(1));
 }
 
 #[test]

@@ -7,6 +7,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use z3950_asn1::record::iso2709;
+
 use super::read::{Arena, Piece, Sound, files_of, parsed, read};
 use super::{FileNotes, LoadError, MAX_NOTES, Note, Progress, Sources};
 use crate::memory::hits::{Part, SEGMENT};
@@ -58,35 +60,44 @@ struct Input {
     path: PathBuf,
     octets: u64,
     taken: Taken,
-    left_out: u64,
+    /// The first record that is left out or incomplete.
+    loss: Option<Note>,
     may_be_empty: bool,
     notes: FileNotes,
 }
 
 impl Input {
     fn keep(&mut self, note: Note) {
-        self.left_out += u64::from(matches!(note, Note::LeftOut { .. }));
+        if note.is_loss()
+            && let first = self.loss.get_or_insert_with(|| note.clone())
+            && note.number() < first.number()
+        {
+            *first = note.clone();
+        }
         match self.notes.notes.len() {
             0..MAX_NOTES => self.notes.notes.push(note),
             _ => self.notes.more += 1,
         }
     }
 
-    /// Whether records that are served already are better: some of the file's are lost, or none is whole. An empty file is
-    /// no damage where it may be there.
+    /// Whether records that are served already are better: some of the file's are lost or incomplete, or none is whole. An
+    /// empty file is no damage where it may be there.
     fn is_damaged(&self) -> bool {
         let is_empty = self.taken.records == 0 && self.may_be_empty;
-        self.left_out > 0 || (self.taken.whole == 0 && !is_empty)
+        self.loss.is_some() || (self.taken.whole == 0 && !is_empty)
     }
 }
 
 /// What files have to be like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::memory) enum Demand {
-    /// There is something to serve: records that are damaged are left out.
+pub(in crate::memory) enum Demand<'a> {
+    /// There is something to serve: records that are damaged are repaired or left out.
     AnyRecord,
-    /// It is to replace what is served: no record is lost.
-    NoLoss,
+    /// It is to replace what is served: nothing of any record is lost.
+    NoLoss {
+        /// How many records each database has now; none of these becomes empty.
+        served: &'a [usize],
+    },
 }
 
 /// Reads all sources; `progress` is called from time to time on this thread.
@@ -95,7 +106,7 @@ pub(in crate::memory) enum Demand {
 /// See [`LoadError`]; a file in which some records are sound is read, with notes on the others, unless more is demanded.
 pub(in crate::memory) fn load(
     sources: &Sources,
-    demand: Demand,
+    demand: Demand<'_>,
     progress: &dyn Fn(&Progress),
 ) -> Result<(Index, Vec<FileNotes>), LoadError> {
     let mut inputs = Vec::new();
@@ -103,6 +114,10 @@ pub(in crate::memory) fn load(
     let databases = (0..=u16::MAX).zip(sources.databases.iter().zip(&sources.origins));
     for (number, (database, origins)) in databases {
         let saved = database.save.as_ref().filter(|path| path.exists());
+        let has_records = match demand {
+            Demand::NoLoss { served } => served.get(usize::from(number)).is_some_and(|n| *n > 0),
+            Demand::AnyRecord => false,
+        };
         let paths = match saved {
             Some(saved) => std::slice::from_ref(saved),
             None => {
@@ -116,9 +131,9 @@ pub(in crate::memory) fn load(
                 inputs.push(Input {
                     octets: fs::metadata(&path).map_or(0, |metadata| metadata.len()),
                     taken: Taken::default(),
-                    left_out: 0,
+                    loss: None,
                     // A database from which all records have been deleted is saved as an empty file.
-                    may_be_empty: saved.is_some(),
+                    may_be_empty: saved.is_some() && !has_records,
                     notes: FileNotes {
                         path: path.clone(),
                         ..FileNotes::default()
@@ -233,7 +248,11 @@ pub(in crate::memory) fn load(
                 notes: std::mem::take(told),
             });
         }
-        if demand == Demand::NoLoss && is_damaged {
+        if matches!(demand, Demand::NoLoss { .. }) && is_damaged {
+            if let Some(loss) = input.loss {
+                told.retain(|note| *note != loss);
+                told.insert(0, loss);
+            }
             return Err(LoadError::Damaged {
                 path: std::mem::take(path),
                 notes: std::mem::take(told),
@@ -370,11 +389,12 @@ fn indexed(batch: Batch, builder: &mut SegmentBuilder) -> Indexed {
                     _ => taken.push((file, Taken { records: 1, whole })),
                 }
                 let more = repairs.len().saturating_sub(1);
-                let repaired = |repair| Note::Repaired {
+                let repaired = |repair: iso2709::Repair| Note::Repaired {
                     number,
                     offset,
-                    repair,
+                    repair: repair.to_string(),
                     more,
+                    is_loss: repair.kind.is_loss(),
                 };
                 notes.extend(
                     repairs
