@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use z3950_asn1::apdu::DatabaseName;
 
-use crate::url::{self, DEFAULT_PORT, Host, Mode, UrlError, Z3950Url, host_and_port};
+use crate::url::{self, DEFAULT_PORT, Host, Mode, UrlError, Z3950Url, generic, host_and_port};
 
 /// A server, and the databases to search there if the target names any.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -199,7 +199,9 @@ fn malformed(text: &str, error: UrlError) -> TargetError {
     }
 }
 
-/// A text that is a target or was meant to be one, as messages show it: without user and password.
+/// A text that is a target or a URL, or was meant to be one, as messages show it: without user and password. It hides too much
+/// rather than too little: from the start or the scheme up to an `@` that follows a colon. Only behind a `?`, where docids
+/// stand, an `@` is left alone if what comes before is complete without it.
 pub(crate) fn redacted(text: &str) -> String {
     if let Some((proxy, target)) = text
         .strip_prefix("connect:")
@@ -207,37 +209,80 @@ pub(crate) fn redacted(text: &str) -> String {
     {
         return format!("connect:{},{}", redacted(proxy), redacted(target));
     }
-    let (scheme, rest) = match text.split_once(':') {
-        Some(("unix" | "mailto" | "news" | "mid" | "cid", _)) => return text.to_owned(),
-        _ => match text.find("//") {
-            Some(slashes) => text.split_at(slashes + 2),
-            None => SCHEMES
-                .iter()
-                .filter_map(|scheme| text.strip_prefix(scheme)?.strip_prefix(':'))
-                .map(|rest| text.split_at(text.len() - rest.len()))
-                .next()
-                .unwrap_or(("", text)),
-        },
-    };
+    let (scheme, rest) = text.split_at(secrets_begin(text));
+    let is_address = scheme
+        .split_once(':')
+        .is_some_and(|(name, behind)| behind.is_empty() && generic::names_addresses(name));
+    // A path may hold an `@`, as may the databases behind it.
+    if is_address || scheme == "unix:" && (rest.starts_with(['/', '.']) || !rest.contains(':')) {
+        return text.to_owned();
+    }
     let authority = rest.split('/').next().unwrap_or_default();
     let is_port = |text: &str| {
         text.bytes()
             .all(|octet| octet.is_ascii_digit() || octet == b']')
     };
-    let at = match authority.rfind('@') {
-        // A slash may be part of a password that is not escaped.
-        None if authority
-            .rsplit_once(':')
-            .is_some_and(|(_, port)| !is_port(port)) =>
-        {
-            rest.rfind('@')
+    let is_place = authority
+        .rsplit_once(':')
+        .is_none_or(|(_, port)| is_port(port));
+    let before_docid = match authority.contains('@') || is_place {
+        true => {
+            let behind = rest.get(authority.len()..).unwrap_or_default();
+            authority.len() + behind.find('?').unwrap_or(behind.len())
         }
-        at => at,
+        // A slash or a question mark may be part of a password that is not escaped.
+        false => rest.len(),
     };
+    let has_slashes = scheme.ends_with(['/', '\\']);
+    let at = rest.get(..before_docid).and_then(|rest| rest.rfind('@'));
+    let at = at.filter(|at| {
+        let before = rest.get(..*at).unwrap_or_default();
+        authority.contains('@') || before.contains(':') || !has_slashes
+    });
     // `@:2100` is this machine.
     match at.filter(|at| *at > 0).and_then(|at| rest.get(at..)) {
         Some(place) => format!("{scheme}<redacted>{place}"),
         None => text.to_owned(),
+    }
+}
+
+/// Where user and password may begin: behind the scheme and its slashes, however many and whichever they are. What has a
+/// colon and neither slashes nor the name of a scheme may be a user.
+fn secrets_begin(text: &str) -> usize {
+    let is_slash = ['/', '\\'];
+    let name = match text.split_once("://") {
+        // Such as `<URL:z39.50r`.
+        Some((before, _))
+            if !before.contains('@') && before.to_ascii_lowercase().contains("url:") =>
+        {
+            before
+        }
+        _ => text.split(':').next().unwrap_or_default(),
+    };
+    let Some(behind) = text
+        .get(name.len()..)
+        .and_then(|rest| rest.strip_prefix(':'))
+    else {
+        // The colon is missing: `z39.50r//`.
+        let slashes = text.find("//").map(|at| at + 2);
+        return slashes.unwrap_or_default();
+    };
+    let part = behind.trim_start_matches(is_slash);
+    let is_known = || {
+        let known = SCHEMES.iter().chain(&["z39.50r", "z39.50s", "gopher"]);
+        known
+            .into_iter()
+            .any(|known| name.eq_ignore_ascii_case(known))
+            || generic::names_addresses(name)
+    };
+    // The slash of a path is no part of the scheme `unix`.
+    if name == "unix" {
+        return "unix:".len();
+    }
+    match part.len() < behind.len() || is_known() {
+        true => text.len() - part.len(),
+        // `z39.50r//ann:pw@h`, without its colon.
+        false => name.find("//").map_or(0, |slashes| slashes + 2),
     }
 }
 
@@ -324,9 +369,27 @@ mod tests {
             ("connect:u:pw@p.example", "connect:<redacted>@p.example"),
             ("@:2100/db", "@:2100/db"),
             ("unix:/run/a@b", "unix:/run/a@b"),
-            ("h:210/db@x", "h:210/db@x"),
-            ("[::1]/db@x", "[::1]/db@x"),
+            // Such a database is hidden too: it may as well be part of a password.
+            ("h:210/db@x", "<redacted>@x"),
+            ("[::1]/db@x", "<redacted>@x"),
             ("h/db", "h/db"),
+            ("z39.50r:/u:pw@h:9/d?x", "z39.50r:/<redacted>@h:9/d?x"),
+            ("z39.50r:u:pw@h:9/d?x", "z39.50r:<redacted>@h:9/d?x"),
+            (r"z39.50r:\\u:pw@h/d", r"z39.50r:\\<redacted>@h/d"),
+            ("z39.50r:///u:pw@h/d", "z39.50r:///<redacted>@h/d"),
+            ("z39.50r//u:pw@h/d", "z39.50r//<redacted>@h/d"),
+            ("z39.50r://u:pw/@h/d?x", "z39.50r://<redacted>@h/d?x"),
+            ("z39.50r://u:1/w@h/d?x", "z39.50r://<redacted>@h/d?x"),
+            ("z39.50r://u:p@w/x@h/d?x@y", "z39.50r://<redacted>@h/d?x@y"),
+            ("z39.50r://u:p?w/x@h/d", "z39.50r://<redacted>@h/d"),
+            ("z39.50r://h:9/d?x@y", "z39.50r://h:9/d?x@y"),
+            ("<URL:z39.50r://u:pw@h/d>", "<URL:z39.50r://<redacted>@h/d>"),
+            ("//u:pw@h/d", "//<redacted>@h/d"),
+            ("u:pw//x@h/d", "<redacted>@h/d"),
+            ("unix:u:pw@/x", "unix:<redacted>@/x"),
+            ("unix:/run/a:b@c", "unix:/run/a:b@c"),
+            ("u/pw@h", "<redacted>@h"),
+            ("mailto:u@h", "mailto:u@h"),
         ] {
             assert_eq!(redacted(text), shown, "{text}");
         }

@@ -51,8 +51,11 @@ pub(crate) fn read(text: &[u8], mode: Mode, output: &Output) -> Option<Z3950Url>
 pub(super) fn named(text: &[u8]) -> String {
     let shown = shown(text.trim_ascii());
     let Some((scheme, rest)) = shown.split_once("//") else {
-        return shown;
+        return target::redacted(&shown);
     };
+    if !scheme.ends_with(':') || Locator::parse(text, Mode::Lenient).is_err() {
+        return target::redacted(&shown);
+    }
     let authority = rest.split('/').next().unwrap_or_default();
     match authority.rfind('@').and_then(|at| rest.get(at..)) {
         Some(behind) => format!("{scheme}//<redacted>{behind}"),

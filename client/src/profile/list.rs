@@ -129,7 +129,7 @@ impl Profiles {
         let text = input::read_text(path, MAX_FILE).map_err(read)?;
         let File { targets } = toml::from_str(&text).map_err(|error| ProfileError::Malformed {
             path: path.to_owned(),
-            error: error.to_string(),
+            error: fault(&text, &error),
         })?;
         let origin = Origin::File(path.to_owned());
         self.own.extend(entries(targets, &origin));
@@ -313,6 +313,25 @@ fn databases(profile: &Profile) -> Vec<DatabaseName> {
     names
         .map(|name| DatabaseName::from(name.as_str()))
         .collect()
+}
+
+/// What is wrong with a list, and where, without a word of its text: passwords stand there.
+fn fault(text: &str, error: &toml::de::Error) -> String {
+    let message = error.message();
+    let words = match message.rsplit_once(", expected ") {
+        Some((found, expected)) if found.starts_with("invalid ") => {
+            let kind = found.split(['"', '`']).next().unwrap_or_default();
+            format!("{}, expected {expected}", kind.trim_end())
+        }
+        _ => message.to_owned(),
+    };
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let Some(before) = before else {
+        return words;
+    };
+    let line = before.matches('\n').count() + 1;
+    let last = before.rsplit('\n').next().unwrap_or_default();
+    format!("line {line}, column {}: {words}", last.chars().count() + 1)
 }
 
 #[cfg(test)]

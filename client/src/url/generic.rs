@@ -158,6 +158,15 @@ pub fn redact(uri: &str) -> String {
     }
 }
 
+/// Whether an `@` behind this scheme is part of an address or a name, and no password can come before it.
+pub(crate) fn names_addresses(scheme: &str) -> bool {
+    [
+        "acct", "cid", "im", "mailto", "mid", "news", "pres", "sip", "sips", "tag", "urn", "xmpp",
+    ]
+    .into_iter()
+    .any(|name| scheme.eq_ignore_ascii_case(name))
+}
+
 /// Where the password stands in a URI, be it an empty one: after the first colon and before the last `@` of the authority.
 pub(crate) fn password(uri: &str) -> Option<Range<usize>> {
     let (scheme, rest) = uri.split_once("//")?;

@@ -160,6 +160,73 @@ fn audit_d18_passwords_in_targets_are_not_echoed() {
     }
 }
 
+#[test]
+fn audit_d18_credentials_of_mistyped_urls_are_not_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("report.tsv");
+    let report = report.to_str().expect("text");
+    let place = "127.0.0.1:1/cat?id1";
+    for text in [
+        format!("z39.50r:/ann:S3cr3tPw@{place}"),
+        format!("z39.50r:ann:S3cr3tPw@{place}"),
+        format!("z39.50r://ann:S3cr3tPw/@{place}"),
+        format!("z39.50r:///ann:S3cr3tPw@{place}"),
+        format!(r"z39.50r:\\ann:S3cr3tPw@{place}"),
+        format!("ann:S3cr3tPw@{place}"),
+        format!("ssl:ann:S3cr3tPw@{place}"),
+        format!("tcp:ann:S3cr3tPw@{place}"),
+        format!("connect:ann:S3cr3tPw@{place}"),
+        "unix:ann:S3cr3tPw@/x".to_owned(),
+    ] {
+        for arguments in [
+            &["get", &text][..],
+            &["get", &text, "--json"],
+            &["get", &text, "--report", report],
+            &["open", &text],
+            &["search", &text, "x"],
+            &["search", &text, "x", "--report", report],
+            &["lookup", &text, "isbn:0306406152"],
+            &["scan", &text, "x"],
+            &["probe", &text],
+            &["plan", &text],
+            &["plan", &text, "--json"],
+            &["url", "check", &text],
+            &["url", "check", &text, "--json"],
+            &["url", "parse", &text],
+            &["url", "parse", &text, "--json"],
+            &["url", "canon", "--redact", &text],
+        ] {
+            let ran = z3950(arguments);
+            let lines = fs::read_to_string(report).unwrap_or_default();
+            let said = format!("{}{}{lines}", ran.stdout, ran.stderr);
+            assert!(!said.contains("S3cr3tPw"), "{arguments:?}: {ran:?} {lines}");
+            let _ = fs::remove_file(report);
+        }
+    }
+}
+
+#[test]
+fn audit_d18_a_list_of_targets_with_an_error_is_not_quoted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("t.toml");
+    let list = path.to_str().expect("text");
+    let head = "[targets.x]\nhost = \"127.0.0.1\"\n";
+    for (line, place) in [
+        ("credentials = { password = \"S3cr3tPw }", "line 3, column "),
+        ("credentials = \"ann/S3cr3tPw\"", "line 3, column "),
+        (
+            "credentials = { user = \"ann\", password = [\"S3cr3tPw\"] }",
+            "",
+        ),
+    ] {
+        fs::write(&path, format!("{head}{line}\n")).expect("written");
+        let ran = z3950(["targets", "list", "--targets", list]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(place), "{ran:?}");
+        assert!(!ran.stderr.contains("S3cr3tPw"), "{ran:?}");
+    }
+}
+
 /// What a server says, on several lines.
 const LINES: &str = "first\r\nnote: second\rnote: third\nerror: fourth";
 

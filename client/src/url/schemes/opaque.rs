@@ -16,7 +16,8 @@ const RESERVED: [&str; 7] = ["afs", "cid", "mailserver", "mid", "nfs", "tn3270",
 ///
 /// Two are equal when they are the same at one encoding level (RFC 1630): `%2f` is `%2F` and `%2D` is `-`, but no escape
 /// of a reserved character is that character. `Display` and `Debug` show a password as `***` where one stands as in the
-/// common Internet scheme syntax.
+/// common Internet scheme syntax, and all before an `@` where no slash comes first, as in `ann:password@host`, unless the
+/// scheme is one of addresses.
 #[derive(Clone)]
 pub struct OpaqueUri {
     scheme: String,
@@ -120,7 +121,15 @@ impl Hash for OpaqueUri {
 
 impl fmt::Display for OpaqueUri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&generic::redact(&self.to_string_with_secrets()))
+        match self.part.rsplit_once('@') {
+            // Not a URL of the scheme `ann` but `ann:password@host`, most likely.
+            Some((_, place))
+                if !self.part.starts_with('/') && !generic::names_addresses(&self.scheme) =>
+            {
+                write!(f, "{}:***@{place}", self.scheme)
+            }
+            _ => f.write_str(&generic::redact(&self.to_string_with_secrets())),
+        }
     }
 }
 
