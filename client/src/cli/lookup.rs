@@ -145,8 +145,16 @@ impl Desk {
 
     async fn ask<'a>(&self, attempts: &'a [Attempt]) -> Result<Option<Found<'a>>, Unanswered> {
         let mut lease = self.reach.lease(&self.place).await?;
+        // Records that are broken off go on where they were.
+        let options = &LookupOptions {
+            records: ResultSetOptions {
+                reconnect: Some(lease.reconnect()),
+                ..self.options.records.clone()
+            },
+            ..self.options.clone()
+        };
         let found = lease.run(repeat(&lease), |session| async move {
-            lookup(&session, attempts, &self.options).await
+            lookup(&session, attempts, options).await
         });
         Ok(found.await?)
     }

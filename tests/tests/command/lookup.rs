@@ -1,7 +1,9 @@
 //! `z3950 lookup`: identifiers however they are written, and where they are found.
 
 use serde_json::Value;
-use z3950_asn1::record::{iso2709, mrk};
+use z3950_asn1::record::{Field, iso2709, mrk};
+use z3950_server::fault::{Fault, When};
+use z3950_server::testing::{TestServer, record};
 use z3950_tests::peer;
 use z3950_tests::program::z3950;
 
@@ -55,4 +57,38 @@ fn nothing_behind_a_prefix_is_wrong_usage() {
     let ran = z3950(["--demo", "lookup", "localhost/books", "docid:pg1342"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.contains("001 pg1342"), "{ran:?}");
+}
+
+#[test]
+fn audit_a1_an_answer_that_is_broken_off_goes_on_where_it_was() {
+    let six = (0..6).map(|number| {
+        let mut record = record(&format!("id{number}"), "Seven");
+        record
+            .fields
+            .insert(1, Field::data(b"020", "  ", [("a", "0306406152")]));
+        record
+    });
+    let server = TestServer::builder()
+        .database("cat", six)
+        .fault(When::search(), Fault::NeverPiggyback)
+        .fault(When::present().session(1).nth(2), Fault::ResetAfter(0))
+        .fault(When::present(), Fault::FewerRecords(1))
+        .start();
+    let target = format!("{}/cat", server.addr());
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = folder.path().join("l.mrc");
+    let output = output.to_str().expect("text");
+    let ran = z3950([
+        "lookup",
+        &target,
+        "isbn:0306406152",
+        "--count",
+        "6",
+        "--output",
+        output,
+    ]);
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    let written = std::fs::read(output).expect("it is there");
+    let ends = written.iter().filter(|octet| **octet == 0x1d).count();
+    assert_eq!(ends, 6, "{ran:?}");
 }
