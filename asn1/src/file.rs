@@ -1,5 +1,5 @@
-//! How programs write files: the one place that decides it, for the client and the server. Standard library and `tempfile`
-//! only; no sockets, no clock.
+//! How programs write files: the one place that decides it, for the client and the server. Standard library, `tempfile`
+//! and `signal-hook` only; no sockets, no clock.
 //!
 //! | way | for | how |
 //! |---|---|---|
@@ -12,6 +12,7 @@
 
 mod draft;
 mod growing;
+mod limit;
 mod lock;
 mod place;
 mod stamp;
@@ -23,6 +24,7 @@ use std::path::{Path, PathBuf};
 
 pub use draft::Draft;
 pub use growing::Growing;
+pub use limit::survive_size_limit;
 pub use lock::Lock;
 pub use place::same;
 pub use stamp::Stamp;

@@ -72,6 +72,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         }
     };
     logging::install(cli.messages.verbose, cli.messages.color);
+    // Without it a file that grows too large ends the program, and that only then.
+    let _ = z3950_asn1::file::survive_size_limit();
     let mut output = Output::new(cli.messages.color);
     match execute(&cli, &mut output) {
         Ok(exit) => exit,

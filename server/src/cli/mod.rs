@@ -33,6 +33,8 @@ pub(crate) fn run() -> ExitCode {
             .into();
     }
     trace(arguments.verbose, arguments.color);
+    // Without it a file that grows too large ends the program, and that only then.
+    let _ = z3950_asn1::file::survive_size_limit();
     let check = arguments.check;
     let outcome = settings::settings(arguments).and_then(|config| match check {
         true => checked(&config),
