@@ -21,10 +21,25 @@ pub fn escape_controls(text: &str) -> Cow<'_, str> {
 
 /// A message in which a server may have had its say: each line but the first is indented, so that none passes for a
 /// message of its own, and controls are escaped.
+///
+/// What is longer than a message may be is cut; JSON has all of it.
 pub(crate) fn as_message(text: &str) -> String {
+    let text = text.trim_end();
+    let (text, rest) = match text.char_indices().nth(MAX_MESSAGE) {
+        Some((end, _)) => text.split_at(end),
+        None => (text, ""),
+    };
     let text = text.replace("\r\n", "\n");
-    escape_controls(text.trim_end()).replace('\n', "\n  ")
+    let mut message = escape_controls(&text).replace('\n', "\n  ");
+    if !rest.is_empty() {
+        // Writing to a String cannot fail.
+        let _ = write!(message, "… ({} more characters)", rest.chars().count());
+    }
+    message
 }
+
+/// How many characters of a message are shown.
+const MAX_MESSAGE: usize = 4_096;
 
 /// Octets on one line: what is not UTF-8 as `\xNN`, and every control character too.
 pub fn shown(octets: &[u8]) -> String {
@@ -96,5 +111,15 @@ mod tests {
         ] {
             assert_eq!(as_message(text), message);
         }
+    }
+
+    #[test]
+    fn audit_d19_a_message_has_an_end() {
+        let whole = "ä".repeat(4_096);
+        assert_eq!(as_message(&whole), whole);
+        assert_eq!(
+            as_message(&format!("{whole}\u{1b}xyz")),
+            format!("{whole}… (4 more characters)")
+        );
     }
 }
