@@ -67,7 +67,7 @@ pub(super) struct Arguments {
     #[arg(long = "fault", value_name = "RULE", value_parser = rule, help_heading = "What to serve")]
     pub(super) faults: Vec<FaultArgument>,
 
-    /// Listen on an address: 127.0.0.1:2100, [::1]:2100, tls:0.0.0.0:2101 or unix:/run/z3950d; port 0 picks a free one. May be
+    /// Listen on an address: 127.0.0.1:2100, `[::1]:2100`, tls:0.0.0.0:2101 or unix:/run/z3950d; port 0 picks a free one. May be
     /// repeated [default: 127.0.0.1:2100]
     #[arg(long, value_name = "ADDR", help_heading = "Where to listen")]
     pub(super) listen: Vec<Listen>,
