@@ -76,7 +76,7 @@ pub enum Error {
 
 impl Error {
     /// A fault of the protocol in the given phase.
-    pub(crate) fn fault(phase: Phase, fault: impl Into<ProtocolFault>) -> Self {
+    pub fn fault(phase: Phase, fault: impl Into<ProtocolFault>) -> Self {
         Self::ProtocolError {
             phase,
             fault: fault.into(),

@@ -29,8 +29,8 @@ mod connection;
 pub mod error;
 pub mod gopher;
 pub mod lookup;
-mod open;
-mod pace;
+pub mod open;
+pub mod pace;
 pub mod plan;
 mod pool;
 #[cfg(feature = "profile")]
@@ -54,12 +54,3 @@ pub use pool::TargetLimits;
 pub use retrieve::{Outcome, Retrieval};
 pub use session::{Session, SessionOptions};
 pub use transport::Timeouts;
-
-#[cfg(feature = "cli")]
-pub mod batch;
-#[cfg(feature = "cli")]
-pub mod cli;
-#[cfg(feature = "cli")]
-pub mod render;
-#[cfg(feature = "cli")]
-mod repl;

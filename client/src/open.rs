@@ -57,7 +57,7 @@ pub enum OpenError {
 ///
 /// # Errors
 /// What came instead of an answer to the first request: the session may have been lost before.
-pub(crate) async fn process(
+pub async fn process(
     session: &Session,
     plan: &Plan,
 ) -> Result<Option<Result<Found, Error>>, Error> {

@@ -9,11 +9,11 @@ use tokio::time::{Instant, sleep_until};
 
 /// When a server may be asked again. Sessions with one server share it.
 #[derive(Debug, Default)]
-pub(crate) struct Clock(Mutex<Option<Instant>>);
+pub struct Clock(Mutex<Option<Instant>>);
 
 impl Clock {
     /// Whether a request may go out at once.
-    pub(crate) fn is_due(&self) -> bool {
+    pub fn is_due(&self) -> bool {
         // Who holds the lock waits for its turn.
         let next = self.0.try_lock();
         next.is_ok_and(|next| next.is_none_or(|next| next <= Instant::now()))
@@ -22,14 +22,14 @@ impl Clock {
 
 /// How fast the requests of a session may follow each other and those of its neighbours.
 #[derive(Debug, Clone)]
-pub(crate) struct Pace {
+pub struct Pace {
     clock: Arc<Clock>,
     pause: Duration,
 }
 
 impl Pace {
     /// A pause after each request; `None` without one, which then costs nothing.
-    pub(crate) fn new(clock: &Arc<Clock>, pause: Duration) -> Option<Self> {
+    pub fn new(clock: &Arc<Clock>, pause: Duration) -> Option<Self> {
         (!pause.is_zero()).then(|| Self {
             clock: Arc::clone(clock),
             pause,
@@ -37,7 +37,7 @@ impl Pace {
     }
 
     /// Waits for the turn of a request, first come, first served. Who goes away gives the turn to the next.
-    pub(crate) async fn wait(&self) {
+    pub async fn wait(&self) {
         let mut next = self.clock.0.lock().await;
         if let Some(at) = *next {
             sleep_until(at).await;

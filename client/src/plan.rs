@@ -68,7 +68,6 @@ impl Default for PlanOptions {
 
 /// Where the record is asked for. RFC 2056 §4 allows both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Strategy {
     /// With the search, for exactly one hit; by Present if it did not come.
     #[default]
@@ -81,7 +80,6 @@ pub enum Strategy {
 ///
 /// Without a docid the databases of a session URL are a hint too (RFC 2056 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Hints {
     /// Followed where this client can.
     #[default]

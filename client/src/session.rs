@@ -452,7 +452,7 @@ impl Session {
     }
 
     /// The same session, whose requests made by this handle keep their distance.
-    pub(crate) fn with_pace(self, pace: Option<Pace>) -> Self {
+    pub fn with_pace(self, pace: Option<Pace>) -> Self {
         Self { pace, ..self }
     }
 

@@ -202,7 +202,7 @@ fn malformed(text: &str, error: UrlError) -> TargetError {
 /// A text that is a target or a URL, or was meant to be one, as messages show it: without user and password. It hides too much
 /// rather than too little: from the start or the scheme up to an `@` that follows a colon. Only behind a `?`, where docids
 /// stand, an `@` is left alone if what comes before is complete without it.
-pub(crate) fn redacted(text: &str) -> String {
+pub fn redacted(text: &str) -> String {
     if let Some((proxy, target)) = text
         .strip_prefix("connect:")
         .and_then(|rest| rest.split_once(','))

@@ -36,7 +36,7 @@ pub enum Repeat {
 
 impl Repeat {
     /// Whether a request that failed so may be made again.
-    pub(crate) fn allows(self, error: &Error) -> bool {
+    pub fn allows(self, error: &Error) -> bool {
         let is_unsent = matches!(error, Error::Ended { .. });
         error.is_connection_lost() && (is_unsent || self == Self::IfLost)
     }

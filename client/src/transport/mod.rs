@@ -35,8 +35,8 @@ pub use self::route::{RouteError, Routes};
 pub use self::tcp::Tcp;
 #[cfg(feature = "tls")]
 pub use self::tls::{ClientCertificate, Tls, TlsError, TlsOptions};
-#[cfg(feature = "cli")]
-pub(crate) use self::tls::{Remedy, is_alert, remedy};
+#[cfg(feature = "tls")]
+pub use self::tls::{Remedy, is_alert, remedy};
 #[cfg(unix)]
 pub use self::unix::Unix;
 use crate::error::{Cause, Error, Phase};

@@ -17,8 +17,7 @@ use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
 use z3950_asn1::{input, pem as pem_file};
 
 pub(crate) use self::verify::Distrust;
-#[cfg(feature = "cli")]
-pub(crate) use self::verify::Remedy;
+pub use self::verify::Remedy;
 use self::verify::{AnyCertificate, Named};
 use super::{BoxFuture, BoxStream, Connect, Timeouts};
 use crate::error::{Cause, Error, Phase};
@@ -171,8 +170,7 @@ fn failed(error: io::Error) -> Error {
 }
 
 /// What may be done about a certificate that is not accepted.
-#[cfg(feature = "cli")]
-pub(crate) fn remedy(error: &io::Error) -> Option<Remedy> {
+pub fn remedy(error: &io::Error) -> Option<Remedy> {
     let distrust: &Distrust = error.get_ref()?.downcast_ref()?;
     Some(distrust.remedy())
 }
@@ -190,8 +188,7 @@ fn fault(error: &io::Error) -> Option<&rustls::Error> {
 
 /// Whether the server broke TLS off with an alert, in the handshake or behind it, which is what it does to a client
 /// whose certificate it misses.
-#[cfg(feature = "cli")]
-pub(crate) fn is_alert(error: &io::Error) -> bool {
+pub fn is_alert(error: &io::Error) -> bool {
     matches!(fault(error), Some(rustls::Error::AlertReceived(_)))
 }
 

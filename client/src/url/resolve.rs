@@ -11,15 +11,12 @@ use super::span::Span;
 
 /// How leading slashes of a partial form are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Profile {
     /// As in the examples of RFC 1630: one slash is the root, two are a host, more are looked for in the base.
     #[default]
-    #[cfg_attr(feature = "cli", value(name = "examples"))]
     Rfc1630Examples,
     /// As the text of RFC 1630 has it: any number is looked for in the base, and a query alone takes the place of the
     /// last segment.
-    #[cfg_attr(feature = "cli", value(name = "prose"))]
     Rfc1630Prose,
 }
 

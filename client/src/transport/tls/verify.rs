@@ -141,9 +141,8 @@ fn by_common_name(
 pub(crate) struct Distrust(pub(super) CertificateError);
 
 /// What may be done about it.
-#[cfg(feature = "cli")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Remedy {
+pub enum Remedy {
     /// Only the server can mend it, with a new certificate.
     Renew,
     /// A certificate for the name, or another name.
@@ -153,7 +152,6 @@ pub(crate) enum Remedy {
 }
 
 impl Distrust {
-    #[cfg(feature = "cli")]
     pub(crate) fn remedy(&self) -> Remedy {
         match &self.0 {
             error if is_final(error) => Remedy::Renew,

@@ -11,9 +11,9 @@
 //! | `wrap` | writes what `wrapper` reads |
 
 mod bare;
-#[cfg(feature = "cli")]
+#[cfg(feature = "html")]
 mod html;
-#[cfg(feature = "cli")]
+#[cfg(feature = "html")]
 mod link;
 mod marc;
 mod mend;
@@ -22,7 +22,7 @@ mod wrapper;
 
 use std::ops::Range;
 
-#[cfg(feature = "cli")]
+#[cfg(feature = "html")]
 pub use html::{HtmlUrl, HtmlUrls, in_html};
 pub use marc::{RecordUrl, in_record};
 pub use wrap::{MAX_WRAP_WIDTH, MIN_WRAP_WIDTH, wrap};

@@ -50,7 +50,6 @@ pub struct GopherUrl {
 
 /// How many tabs stand before a Gopher+ string when there is no search string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum PlusWire {
     /// Two, as the draft (§2.4) writes it; one before a filled form (§3.2).
     #[default]

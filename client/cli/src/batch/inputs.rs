@@ -1,0 +1,324 @@
+//! Inputs, one a line, from files and standard input: bounded in length, read no further ahead than they are asked for.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::{self, BufRead, Read};
+use std::sync::Arc;
+
+use crate::render::shown;
+
+/// The longest input, in octets; a longer line is an input that is answered without being asked for.
+pub(crate) const MAX_INPUT: usize = 65_536;
+
+/// What a file may begin with that is none of its text: the byte order mark in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// Why these octets, with which a file begins, are no inputs, one a line: what is binary is not meant to be.
+pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
+    let begin = begin.get(..PEEKED).unwrap_or(begin);
+    let has = |octets: &[u8]| begin.iter().any(|octet| octets.contains(octet));
+    if has(b"\x1D\x1E\x1F") {
+        return Some("it holds MARC records, not one input a line; z3950 convert shows them");
+    }
+    has(b"\0").then_some("it is binary, not text with one input a line")
+}
+
+/// How much of a file is looked at to see whether it is text.
+const PEEKED: usize = 4096;
+
+/// An input on its way to a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ask {
+    /// Which input it is, 1-based. The same text further down is another input.
+    pub(crate) position: u64,
+    /// Which of the targets is asked, 0-based.
+    pub(crate) target: usize,
+    /// The input, shared by all targets that are asked.
+    pub(crate) input: Arc<[u8]>,
+    /// Whether the line was longer than [`MAX_INPUT`]: what is here is only its beginning.
+    pub(crate) is_cut: bool,
+}
+
+impl fmt::Display for Ask {
+    /// The input, what is not text in it as `\xNN`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&shown(&self.input))
+    }
+}
+
+/// Inputs that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {name}")]
+pub(crate) struct InputError {
+    /// The file.
+    pub(crate) name: String,
+    /// Why not.
+    #[source]
+    pub(crate) error: io::Error,
+}
+
+/// Inputs from several sources, one after the other.
+///
+/// Lines are trimmed; blank ones and those that begin with `#` are passed over. What cannot be read ends all: were the
+/// next source gone on with, its inputs would have other positions another time.
+#[derive(Default)]
+pub(crate) struct Inputs {
+    given: VecDeque<Arc<[u8]>>,
+    sources: VecDeque<Source>,
+}
+
+struct Source {
+    name: String,
+    lines: Box<dyn BufRead + Send>,
+    is_new: bool,
+}
+
+impl Inputs {
+    /// Inputs that are there already, before all others, and taken as they are.
+    pub(crate) fn given(texts: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        Self {
+            given: texts.into_iter().map(Arc::from).collect(),
+            sources: VecDeque::new(),
+        }
+    }
+
+    /// Adds the lines of a file of that name, behind all others.
+    pub(crate) fn add(&mut self, name: impl Into<String>, lines: impl BufRead + Send + 'static) {
+        self.sources.push_back(Source {
+            name: name.into(),
+            lines: Box::new(lines),
+            is_new: true,
+        });
+    }
+}
+
+impl fmt::Debug for Inputs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sources = self.sources.iter().map(|source| &source.name);
+        f.debug_struct("Inputs")
+            .field("given", &self.given.len())
+            .field("sources", &sources.collect::<Vec<_>>())
+            .finish()
+    }
+}
+
+impl Iterator for Inputs {
+    /// The input, and whether it is only the beginning of its line.
+    type Item = Result<(Arc<[u8]>, bool), InputError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(given) = self.given.pop_front() {
+            return Some(Ok(cut(&given)));
+        }
+        loop {
+            let source = self.sources.front_mut()?;
+            match source.line() {
+                Ok(None) => drop(self.sources.pop_front()),
+                Ok(Some(line)) => match line.trim_ascii() {
+                    [] | [b'#', ..] => {}
+                    input => return Some(Ok(cut(input))),
+                },
+                Err(error) => {
+                    let name = std::mem::take(&mut source.name);
+                    self.sources.clear();
+                    return Some(Err(InputError { name, error }));
+                }
+            }
+        }
+    }
+}
+
+fn cut(input: &[u8]) -> (Arc<[u8]>, bool) {
+    match input.get(..MAX_INPUT) {
+        Some(beginning) if input.len() > MAX_INPUT => (beginning.into(), true),
+        _ => (input.into(), false),
+    }
+}
+
+impl Source {
+    /// The next line; of one that is too long, just enough to see that it is.
+    fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut line = Vec::new();
+        let limit = u64::try_from(MAX_INPUT).unwrap_or(u64::MAX) + 2;
+        let mut bounded = self.lines.as_mut().take(limit);
+        if bounded.read_until(b'\n', &mut line)? == 0 {
+            return Ok(None);
+        }
+        if self.is_new
+            && let Some(words) = refusal(&line)
+        {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, words));
+        }
+        if bounded.limit() == 0 && !line.ends_with(b"\n") {
+            self.lines.skip_until(b'\n')?;
+        }
+        if std::mem::take(&mut self.is_new) && line.starts_with(BYTE_ORDER_MARK) {
+            line.drain(..BYTE_ORDER_MARK.len());
+        }
+        Ok(Some(line))
+    }
+}
+
+/// Each input for each target, in this order.
+#[derive(Debug)]
+pub(crate) struct Asks {
+    inputs: Inputs,
+    targets: usize,
+    /// The one before the next.
+    last: Option<Ask>,
+    /// Whether that is to come again.
+    is_back: bool,
+}
+
+impl Asks {
+    /// What to ask of so many targets; one at least.
+    pub(crate) fn new(inputs: Inputs, targets: usize) -> Self {
+        Self {
+            inputs,
+            targets: targets.max(1),
+            last: None,
+            is_back: false,
+        }
+    }
+
+    /// Gives the last ask out again as the next one.
+    pub(crate) fn put_back(&mut self) {
+        self.is_back = true;
+    }
+
+    /// Whether some are still to be read from files, which may take any time.
+    pub(crate) fn are_read(&self) -> bool {
+        !self.inputs.sources.is_empty()
+    }
+}
+
+impl Iterator for Asks {
+    type Item = Result<Ask, InputError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if std::mem::take(&mut self.is_back)
+            && let Some(last) = &self.last
+        {
+            return Some(Ok(last.clone()));
+        }
+        let position = match &mut self.last {
+            Some(last) if last.target + 1 < self.targets => {
+                last.target += 1;
+                return Some(Ok(last.clone()));
+            }
+            Some(last) => last.position + 1,
+            None => 1,
+        };
+        Some(self.inputs.next()?.map(|(input, is_cut)| {
+            let ask = Ask {
+                position,
+                target: 0,
+                input,
+                is_cut,
+            };
+            self.last = Some(ask.clone());
+            ask
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binary_files_are_no_inputs() {
+        let marc = b"00123nam a2200061 a 4500001000400000\x1Eid1\x1E\x1D";
+        for (begin, words) in [
+            (&marc[..], "MARC records"),
+            (b"\x7FELF\x02\x00\x00", "binary"),
+            (b"isbn:0306406152\n", ""),
+            ("b\u{fc}cher\n\tx\r\n".as_bytes(), ""),
+            (b"\xFF\xFE", ""),
+        ] {
+            let found = refusal(begin).unwrap_or_default();
+            assert_eq!(found.is_empty(), words.is_empty(), "{found}");
+            assert!(found.contains(words), "{found}");
+            let mut inputs = Inputs::default();
+            inputs.add("it", io::Cursor::new(begin));
+            let first = inputs.next().expect("a line");
+            assert_eq!(first.is_err(), !words.is_empty());
+        }
+    }
+
+    fn texts(asks: Asks) -> Vec<String> {
+        asks.map(|ask| match ask {
+            Ok(ask) => format!("{} {} {ask}", ask.position, ask.target),
+            Err(error) => error.to_string(),
+        })
+        .collect()
+    }
+
+    #[test]
+    fn lines_are_inputs_by_position() {
+        for (given, files, targets, expected) in [
+            (&[][..], &[][..], 1, &[][..]),
+            (
+                &["# as it is", " b "],
+                &["\u{feff}c\r\n\r\n  # comment\n c\t\n", "last"],
+                1,
+                &["1 0 # as it is", "2 0  b ", "3 0 c", "4 0 c", "5 0 last"],
+            ),
+            (
+                &[],
+                &["\n\n", "#\n", "a\nb"],
+                2,
+                &["1 0 a", "1 1 a", "2 0 b", "2 1 b"],
+            ),
+        ] {
+            let given = given.iter().map(|text| text.as_bytes().to_vec());
+            let mut inputs = Inputs::given(given);
+            for (number, file) in files.iter().enumerate() {
+                inputs.add(format!("file {number}"), io::Cursor::new(*file));
+            }
+            assert_eq!(texts(Asks::new(inputs, targets)), expected);
+        }
+    }
+
+    #[test]
+    fn long_lines_are_cut_and_what_follows_is_found() {
+        for (length, is_cut) in [
+            (MAX_INPUT - 1, false),
+            (MAX_INPUT, false),
+            (MAX_INPUT + 1, true),
+            (MAX_INPUT + 2, true),
+            (3 * MAX_INPUT, true),
+        ] {
+            for end in ["\n", "\r\n"] {
+                let mut inputs = Inputs::default();
+                let text = format!("{}{end}next", "x".repeat(length));
+                inputs.add("file", io::Cursor::new(text));
+                let found: Vec<_> = inputs.map(|input| input.expect("in memory")).collect();
+                let shown: Vec<_> = found
+                    .iter()
+                    .map(|(input, cut)| (input.len(), *cut))
+                    .collect();
+                assert_eq!(
+                    shown,
+                    [(length.min(MAX_INPUT), is_cut), (4, false)],
+                    "{length}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_ends_all() {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("broken"))
+            }
+        }
+        let mut inputs = Inputs::default();
+        inputs.add("first", io::Cursor::new("a\n"));
+        inputs.add("second", io::BufReader::new(Broken));
+        inputs.add("third", io::Cursor::new("c\n"));
+        assert_eq!(texts(Asks::new(inputs, 1)), ["1 0 a", "cannot read second"]);
+    }
+}

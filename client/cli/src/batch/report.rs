@@ -1,0 +1,357 @@
+//! The report of a batch: a line for each answer, as a table (`.tsv`) or as JSON (`.json`, `.jsonl`), each written in
+//! one piece.
+//!
+//! | column | holds |
+//! |---|---|
+//! | `position`, `target`, `input` | which input it is, 1-based; what was asked; the input, what is not text in it as `\xNN` |
+//! | `outcome`, `exit` | what came of it, a word of [`OutcomeName`] such as `no match`; the exit code for this input alone |
+//! | `hits`, `step` | how many records match; which way found them |
+//! | `diagnostic`, `message` | what the server said; the outcome in plain words where there is no record |
+//! | `milliseconds` | how long it took |
+//! | `length` | octets of the output up to here, or of the file for this input |
+//!
+//! What is not known is empty in the table, and null in JSON, where `diagnostic` is an object with the keys `set`,
+//! `code`, `text` and `addinfo`.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use z3950_asn1::file::Growing;
+
+use crate::render::shown;
+use z3950_client::retrieve::OutcomeName;
+
+/// The columns, in the order of the table.
+const COLUMNS: [&str; 11] = [
+    "position",
+    "target",
+    "input",
+    "outcome",
+    "exit",
+    "hits",
+    "step",
+    "diagnostic",
+    "message",
+    "milliseconds",
+    "length",
+];
+
+/// The most characters of a server's words in a line.
+const MAX_WORDS: usize = 2_000;
+
+/// How a report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReportForm {
+    /// Columns with tabs between them, under a line with their names.
+    Table,
+    /// An object a line.
+    Json,
+}
+
+/// What came of an input.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Answer {
+    /// What came of it, in a word.
+    pub(crate) outcome: OutcomeName,
+    /// The exit code of a program that asks for this alone.
+    pub(crate) exit: u8,
+    /// How many records match.
+    pub(crate) hits: Option<u64>,
+    /// Which of several ways was successful.
+    pub(crate) step: Option<String>,
+    /// What the server said: an object with the keys `set`, `code`, `text` and `addinfo`.
+    pub(crate) diagnostic: Option<Value>,
+    /// The outcome in plain words.
+    pub(crate) message: Option<String>,
+}
+
+/// A line of a report.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Entry {
+    /// Which input it is, 1-based.
+    pub(crate) position: u64,
+    /// What was asked, on one line.
+    pub(crate) target: String,
+    /// The input, on one line.
+    pub(crate) input: String,
+    /// What came of it.
+    pub(crate) answer: Answer,
+    /// How long it took.
+    pub(crate) took: Duration,
+    /// Octets of the output when its records were complete.
+    pub(crate) length: u64,
+}
+
+/// What a line that was read tells of the state of a batch.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Kept {
+    pub(super) position: u64,
+    pub(super) target: String,
+    pub(super) input: String,
+    pub(super) outcome: String,
+    pub(super) exit: u8,
+    pub(super) length: u64,
+}
+
+impl ReportForm {
+    /// The form that the extension of a file stands for.
+    pub(crate) fn by_extension(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "tsv" => Some(Self::Table),
+            "json" | "jsonl" => Some(Self::Json),
+            _ => None,
+        }
+    }
+
+    /// What a report begins with.
+    pub(super) fn header(self) -> String {
+        match self {
+            Self::Table => COLUMNS.join("\t") + "\n",
+            Self::Json => String::new(),
+        }
+    }
+
+    /// Whether a line may begin so.
+    pub(super) fn may_begin(self, begin: &[u8]) -> bool {
+        match self {
+            Self::Table => begin
+                .iter()
+                .take_while(|octet| **octet != b'\t')
+                .all(u8::is_ascii_digit),
+            Self::Json => b"{".starts_with(begin) || begin.starts_with(b"{"),
+        }
+    }
+
+    fn line(self, entry: &Entry) -> String {
+        let answer = &entry.answer;
+        let milliseconds = u64::try_from(entry.took.as_millis()).unwrap_or(u64::MAX);
+        if self == Self::Json {
+            let line = json!({
+                "position": entry.position,
+                "target": entry.target,
+                "input": entry.input,
+                "outcome": answer.outcome.as_str(),
+                "exit": answer.exit,
+                "hits": answer.hits,
+                "step": answer.step,
+                "diagnostic": answer.diagnostic.as_ref().map(bounded_values),
+                "message": answer.message.as_deref().map(bounded),
+                "milliseconds": milliseconds,
+                "length": entry.length,
+            });
+            return format!("{line}\n");
+        }
+        let number = |number: Option<u64>| number.map_or_else(String::new, |n| n.to_string());
+        let words = |words: &str| shown(bounded(words).as_bytes());
+        let cells: [String; COLUMNS.len()] = [
+            entry.position.to_string(),
+            entry.target.clone(),
+            entry.input.clone(),
+            answer.outcome.to_string(),
+            answer.exit.to_string(),
+            number(answer.hits),
+            answer.step.as_deref().map_or_else(String::new, words),
+            answer
+                .diagnostic
+                .as_ref()
+                .map_or_else(String::new, |value| words(&in_words(value))),
+            answer.message.as_deref().map_or_else(String::new, words),
+            milliseconds.to_string(),
+            entry.length.to_string(),
+        ];
+        cells.join("\t") + "\n"
+    }
+
+    /// Reads a line without its end; `None` if it is none of a report.
+    pub(super) fn read(self, line: &str) -> Option<Kept> {
+        if self == Self::Json {
+            return serde_json::from_str(line).ok();
+        }
+        let cells: Vec<&str> = line.split('\t').collect();
+        let [
+            position,
+            target,
+            input,
+            outcome,
+            exit,
+            _,
+            _,
+            _,
+            _,
+            _,
+            length,
+        ] = cells.as_slice()
+        else {
+            return None;
+        };
+        Some(Kept {
+            position: position.parse().ok()?,
+            target: (*target).to_owned(),
+            input: (*input).to_owned(),
+            outcome: (*outcome).to_owned(),
+            exit: exit.parse().ok()?,
+            length: length.parse().ok()?,
+        })
+    }
+}
+
+/// `114 Unsupported Use attribute (1=9)`
+fn in_words(diagnostic: &Value) -> String {
+    let text = |key: &str| match diagnostic.get(key) {
+        Some(Value::String(text)) => text.clone(),
+        None | Some(Value::Null) => String::new(),
+        Some(other) => other.to_string(),
+    };
+    let said = format!("{} {}", text("code"), text("text"));
+    match text("addinfo") {
+        addinfo if addinfo.is_empty() => said.trim().to_owned(),
+        addinfo => format!("{} ({addinfo})", said.trim()),
+    }
+}
+
+/// The first of the words.
+fn bounded(words: &str) -> &str {
+    let end = words.char_indices().nth(MAX_WORDS);
+    end.and_then(|(end, _)| words.get(..end)).unwrap_or(words)
+}
+
+fn bounded_values(object: &Value) -> Value {
+    let Value::Object(object) = object else {
+        return object.clone();
+    };
+    let values = object.iter().map(|(key, value)| match value {
+        Value::String(text) => (key.clone(), bounded(text).into()),
+        other => (key.clone(), other.clone()),
+    });
+    Value::Object(values.collect())
+}
+
+/// A report under way.
+#[derive(Debug)]
+pub(crate) struct Report<W = Growing> {
+    to: W,
+    form: ReportForm,
+}
+
+impl<W: Write> Report<W> {
+    /// Goes on with a report that has its header, and whose last line is complete.
+    pub(crate) fn after(to: W, form: ReportForm) -> Self {
+        Self { to, form }
+    }
+
+    /// Begins a report.
+    ///
+    /// # Errors
+    /// What came in the way of writing.
+    pub(crate) fn begin(mut to: W, form: ReportForm) -> io::Result<Self> {
+        to.write_all(form.header().as_bytes())?;
+        Ok(Self { to, form })
+    }
+
+    /// What it is written to.
+    pub(crate) fn to(&mut self) -> &mut W {
+        &mut self.to
+    }
+
+    /// Adds a line.
+    ///
+    /// # Errors
+    /// What came in the way of writing.
+    pub(crate) fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        self.to.write_all(self.form.line(entry).as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry() -> Entry {
+        Entry {
+            position: 7,
+            target: "lib.example/books".to_owned(),
+            input: "isbn:0\\x09".to_owned(),
+            answer: Answer {
+                outcome: OutcomeName::SearchRefused,
+                exit: 5,
+                hits: None,
+                step: Some("1=7".to_owned()),
+                diagnostic: Some(json!({
+                    "set": "1.2.840.10003.4.1",
+                    "code": 114,
+                    "text": "Unsupported Use attribute",
+                    "addinfo": "1=\t9",
+                })),
+                message: Some("refused\nby the server".to_owned()),
+            },
+            took: Duration::from_micros(12_900),
+            length: 4_096,
+        }
+    }
+
+    #[test]
+    fn lines_say_all_and_read_back() {
+        for (form, expected) in [
+            (
+                ReportForm::Table,
+                "7\tlib.example/books\tisbn:0\\x09\tsearch refused\t5\t\t1=7\t114 Unsupported Use attribute (1=\\x099)\t\
+                 refused\\x0aby the server\t12\t4096\n",
+            ),
+            (
+                ReportForm::Json,
+                "{\"position\":7,\"target\":\"lib.example/books\",\"input\":\"isbn:0\\\\x09\",\"outcome\":\"search refused\",\
+                 \"exit\":5,\"hits\":null,\"step\":\"1=7\",\"diagnostic\":{\"set\":\"1.2.840.10003.4.1\",\"code\":114,\
+                 \"text\":\"Unsupported Use attribute\",\"addinfo\":\"1=\\t9\"},\"message\":\"refused\\nby the server\",\
+                 \"milliseconds\":12,\"length\":4096}\n",
+            ),
+        ] {
+            let line = form.line(&entry());
+            assert_eq!(line, expected);
+            let kept = form.read(line.trim_end_matches('\n')).expect("a line");
+            let found = (kept.position, kept.exit, kept.length);
+            assert_eq!(found, (7, 5, 4_096));
+            assert_eq!((kept.target, kept.input), (entry().target, entry().input));
+            assert_eq!(form.read(&line[1..line.len() / 2]), None);
+        }
+    }
+
+    #[test]
+    fn a_servers_words_are_bounded() {
+        let mut entry = entry();
+        let long = "é".repeat(MAX_WORDS * 3);
+        entry.answer.message = Some(long.clone());
+        entry.answer.diagnostic = Some(json!({ "code": 1, "text": long, "addinfo": long }));
+        for (form, most) in [
+            (ReportForm::Table, 4 * MAX_WORDS),
+            (ReportForm::Json, 6 * MAX_WORDS + 400),
+        ] {
+            let line = form.line(&entry);
+            assert!(line.len() <= most + 400, "{}", line.len());
+        }
+    }
+
+    #[test]
+    fn the_page_on_batches_describes_every_column() {
+        let page = include_str!("../../../docs/batches.md");
+        for column in COLUMNS {
+            let row = format!("\n| `{column}` | ");
+            assert!(page.contains(&row), "{column}");
+        }
+    }
+
+    #[test]
+    fn extensions_are_forms() {
+        for (name, form) in [
+            ("a.tsv", Some(ReportForm::Table)),
+            ("a.json", Some(ReportForm::Json)),
+            ("a.jsonl", Some(ReportForm::Json)),
+            ("a.txt", None),
+            ("tsv", None),
+        ] {
+            assert_eq!(ReportForm::by_extension(Path::new(name)), form, "{name}");
+        }
+    }
+}

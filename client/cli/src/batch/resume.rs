@@ -1,0 +1,367 @@
+//! How far a batch has come that was broken off: its report read beside its inputs, line by line, in constant memory.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Read};
+
+use super::inputs::{Ask, Asks, InputError};
+use super::report::ReportForm;
+use z3950_client::retrieve::{OutcomeName, UnknownOutcome};
+
+/// The longest line of a report, in octets: an input and its server's words are shorter in any form.
+const MAX_LINE: u64 = 1 << 20;
+
+/// The state of a batch that was broken off.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Resumed {
+    /// How many answers the report has.
+    pub(crate) answers: u64,
+    /// Octets of the report up to the end of its last complete line; 0 if not even its header is complete.
+    pub(crate) report_length: u64,
+    /// Octets of the output that the report speaks of.
+    pub(crate) output_length: u64,
+    /// How the answers ended.
+    pub(crate) tally: Tally,
+    /// The first line that speaks of more than the output has, if there is one, and what it says: what it and those
+    /// after it are about is asked for again.
+    pub(crate) ahead: Option<(u64, u64)>,
+}
+
+/// How many answers ended with which exit code.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Tally(BTreeMap<u8, u64>);
+
+impl Tally {
+    /// Counts an answer.
+    pub(crate) fn add(&mut self, exit: u8) {
+        *self.0.entry(exit).or_default() += 1;
+    }
+
+    /// Exit codes and how many answers ended with them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u8, u64)> {
+        self.0.iter().map(|(exit, count)| (*exit, *count))
+    }
+
+    /// How many answers there are.
+    pub(crate) fn total(&self) -> u64 {
+        self.0.values().sum()
+    }
+}
+
+/// Why a batch cannot be gone on with.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum ResumeError {
+    /// A complete line is none of a report.
+    #[error("line {line} is not one of a report in this form")]
+    Malformed {
+        /// The line, 1-based.
+        line: u64,
+    },
+    /// A line has an outcome that this version does not know.
+    #[error("line {line}: {error}; a report of another version cannot be continued")]
+    UnknownOutcome {
+        /// The line, 1-based.
+        line: u64,
+        /// The word.
+        error: UnknownOutcome,
+    },
+    /// The report is about other inputs.
+    #[error("line {line} is about {reported}, where the inputs now have {asked}")]
+    OtherInput {
+        /// The line, 1-based.
+        line: u64,
+        /// What the report has there.
+        reported: String,
+        /// What the inputs have there.
+        asked: String,
+    },
+    /// The report cannot be read.
+    #[error("cannot read it")]
+    Report(#[source] io::Error),
+    /// The inputs cannot be read.
+    #[error(transparent)]
+    Inputs(#[from] InputError),
+}
+
+/// Reads a report, and takes from `asks` what it has answers to. `shown` says which target and which input an ask is, as
+/// the report has them; `is_there`, whether the output has all that a line speaks of: the octets of the ask, whose input
+/// is shown so.
+///
+/// After a power cut the report may be ahead of the output, or end in octets that were never written (NUL): it goes as far
+/// as both agree.
+///
+/// # Errors
+/// A report of another form, or about other inputs; what cannot be read.
+pub(crate) fn resume(
+    mut report: impl BufRead,
+    form: ReportForm,
+    asks: &mut Asks,
+    shown: impl Fn(&Ask) -> (String, String),
+    is_there: impl Fn(&Ask, &str, u64) -> bool,
+) -> Result<Resumed, ResumeError> {
+    let mut resumed = Resumed::default();
+    let mut line = Vec::new();
+    let header = form.header();
+    let mut number = 0;
+    loop {
+        line.clear();
+        let bounded = report.by_ref().take(MAX_LINE).read_until(b'\n', &mut line);
+        let length = u64::try_from(bounded.map_err(ResumeError::Report)?).unwrap_or(MAX_LINE);
+        let is_header = number == 0 && !header.is_empty();
+        number += 1;
+        let malformed = || ResumeError::Malformed { line: number };
+        // Octets that were never written end a report like a line that was being written when the run was broken off. What
+        // stands before them has to be of a report all the same.
+        let (begin, is_unwritten) = match line.iter().position(|octet| *octet == 0) {
+            Some(end) => (line.get(..end).unwrap_or_default(), true),
+            None => (&*line, false),
+        };
+        let text = line.strip_suffix(b"\n");
+        let Some(text) = text.filter(|_| !is_unwritten) else {
+            let is_begun = match is_header {
+                true => header.as_bytes().starts_with(begin),
+                false => form.may_begin(begin),
+            };
+            let is_torn = is_begun && (is_unwritten || length < MAX_LINE);
+            return if is_torn {
+                Ok(resumed)
+            } else {
+                Err(malformed())
+            };
+        };
+        if is_header {
+            if line != header.as_bytes() {
+                return Err(malformed());
+            }
+            resumed.report_length += length;
+            continue;
+        }
+        let text = std::str::from_utf8(text).ok();
+        let kept = text
+            .and_then(|text| form.read(text))
+            .ok_or_else(malformed)?;
+        let outcome: Result<OutcomeName, _> = kept.outcome.parse();
+        outcome.map_err(|error| ResumeError::UnknownOutcome {
+            line: number,
+            error,
+        })?;
+        let ask = asks.next().transpose()?;
+        let (position, of_ask) = match &ask {
+            Some(ask) => (ask.position, shown(ask)),
+            None => (kept.position, (String::new(), String::new())),
+        };
+        let of_report = (kept.target, kept.input);
+        if ask.is_none() || position != kept.position || of_report != of_ask {
+            return Err(ResumeError::OtherInput {
+                line: number,
+                reported: named(kept.position, &of_report),
+                asked: ask.map_or_else(
+                    || "none left".to_owned(),
+                    |ask| named(ask.position, &of_ask),
+                ),
+            });
+        }
+        if let Some(ask) = &ask
+            && !is_there(ask, &of_ask.1, kept.length)
+        {
+            asks.put_back();
+            resumed.ahead = Some((number, kept.length));
+            return Ok(resumed);
+        }
+        resumed.report_length += length;
+        resumed.answers += 1;
+        resumed.output_length = kept.length;
+        resumed.tally.add(kept.exit);
+    }
+}
+
+/// `input 7, isbn:0306406152 at lib.example/books`
+fn named(position: u64, (target, input): &(String, String)) -> String {
+    match target.as_str() {
+        "" => format!("input {position}, {input}"),
+        target => format!("input {position}, {input} at {target}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+    use std::time::Duration;
+
+    use super::super::{Answer, Entry, Inputs, Report};
+    use super::*;
+
+    fn asks(inputs: &'static str) -> Asks {
+        let mut all = Inputs::default();
+        all.add("inputs", Cursor::new(inputs));
+        Asks::new(all, 1)
+    }
+
+    fn shown(ask: &Ask) -> (String, String) {
+        ("t".to_owned(), ask.to_string())
+    }
+
+    fn all(_: &Ask, _: &str, _: u64) -> bool {
+        true
+    }
+
+    #[test]
+    fn audit_a6_a_report_ahead_of_the_output_is_cut_to_what_both_have() {
+        for form in [ReportForm::Table, ReportForm::Json] {
+            let whole = report(form, "a\nb\na\n");
+            for has in 0..=30 {
+                let mut asks = asks("a\nb\na\n");
+                let enough = |_: &Ask, _: &str, length: u64| length <= has;
+                let resumed = resume(&whole[..], form, &mut asks, shown, enough);
+                let resumed = resumed.expect("of these inputs");
+                let answers = has / 10;
+                assert_eq!(
+                    (resumed.answers, resumed.output_length),
+                    (answers, 10 * answers)
+                );
+                let kept = &whole[..usize::try_from(resumed.report_length).expect("small")];
+                let lines = kept.iter().filter(|octet| **octet == b'\n').count() as u64;
+                assert_eq!(lines, answers + u64::from(form == ReportForm::Table));
+                let line = lines + 1;
+                let ahead = (answers < 3).then_some((line, 10 * (answers + 1)));
+                assert_eq!(resumed.ahead, ahead);
+                let next = asks.next().transpose().expect("in memory");
+                assert_eq!(
+                    next.map(|ask| ask.position),
+                    (answers < 3).then_some(answers + 1)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn audit_a6_octets_that_were_never_written_end_a_report() {
+        for form in [ReportForm::Table, ReportForm::Json] {
+            let whole = report(form, "a\nb\na\n");
+            for cut in 0..whole.len() {
+                for end in ["", "\n", "\t\n{}\n"] {
+                    let mut torn = whole.clone();
+                    torn[cut..].fill(0);
+                    torn.extend_from_slice(end.as_bytes());
+                    let mut of_torn = asks("a\nb\na\n");
+                    let found = resume(&torn[..], form, &mut of_torn, shown, all);
+                    let found = found.unwrap_or_else(|error| panic!("{form:?} {cut}: {error}"));
+                    let expected = resume(&whole[..cut], form, &mut asks("a\nb\na\n"), shown, all);
+                    assert_eq!(found, expected.expect("of these inputs"));
+                }
+            }
+        }
+    }
+
+    /// A report about the inputs, each of which adds 10 octets to the output.
+    fn report(form: ReportForm, inputs: &'static str) -> Vec<u8> {
+        let mut written = Vec::new();
+        let mut report = Report::begin(&mut written, form).expect("in memory");
+        for ask in asks(inputs) {
+            let ask = ask.expect("in memory");
+            let (target, input) = shown(&ask);
+            let entry = Entry {
+                position: ask.position,
+                target,
+                input,
+                answer: Answer::default(),
+                took: Duration::ZERO,
+                length: 10 * ask.position,
+            };
+            report.write(&entry).expect("in memory");
+        }
+        written
+    }
+
+    #[test]
+    fn every_cut_leaves_whole_lines() {
+        for form in [ReportForm::Table, ReportForm::Json] {
+            let whole = report(form, "a\nb\na\n");
+            for cut in 0..=whole.len() {
+                let kept = &whole[..cut];
+                let mut asks = asks("a\nb\na\nc\n");
+                let resumed = resume(kept, form, &mut asks, shown, all).expect("the same inputs");
+                let lines = kept.split_inclusive(|octet| *octet == b'\n');
+                let complete: Vec<_> = lines.filter(|line| line.ends_with(b"\n")).collect();
+                let header = u64::from(form == ReportForm::Table && !complete.is_empty());
+                let answers = complete.len() as u64 - header;
+                let expected = (answers, complete.concat().len() as u64, 10 * answers);
+                assert_eq!(
+                    (
+                        resumed.answers,
+                        resumed.report_length,
+                        resumed.output_length
+                    ),
+                    expected,
+                    "{form:?} {cut}"
+                );
+                assert_eq!(resumed.tally.total(), answers);
+                let next = asks.next().expect("one is left").expect("in memory");
+                assert_eq!(next.position, answers + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn other_inputs_are_refused() {
+        for (inputs, words) in [
+            ("a\nb\na\n", ""),
+            ("a\nb\na\nc\n", ""),
+            (
+                "a\na\nb\n",
+                "line 3 is about input 2, b at t, where the inputs now have input 2, a at t",
+            ),
+            (
+                "a\nb\n",
+                "line 4 is about input 3, a at t, where the inputs now have none left",
+            ),
+            (
+                "",
+                "line 2 is about input 1, a at t, where the inputs now have none left",
+            ),
+        ] {
+            let report = report(ReportForm::Table, "a\nb\na\n");
+            let found = resume(
+                &report[..],
+                ReportForm::Table,
+                &mut asks(inputs),
+                shown,
+                all,
+            );
+            let found = found.map_or_else(|error| error.to_string(), |_| String::new());
+            assert_eq!(found, words, "{inputs:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_report_is_refused() {
+        for (form, text, line) in [
+            (ReportForm::Table, "a book\n", 1),
+            (ReportForm::Table, "a book", 1),
+            (ReportForm::Json, "[]\n", 1),
+            (ReportForm::Json, "\u{fffd}\n", 1),
+        ] {
+            let error = resume(text.as_bytes(), form, &mut asks("a\n"), shown, all);
+            let error = error.expect_err(text).to_string();
+            assert_eq!(
+                error,
+                format!("line {line} is not one of a report in this form")
+            );
+        }
+        for form in [ReportForm::Table, ReportForm::Json] {
+            let old = String::from_utf8(report(form, "a\nb\n")).expect("text");
+            let old = old.replace("delivered", "Delivered");
+            let error = resume(old.as_bytes(), form, &mut asks("a\nb\n"), shown, all);
+            let line = if form == ReportForm::Table { 2 } else { 1 };
+            let words = format!(
+                "line {line}: \"Delivered\" names no outcome; a report of another version cannot be continued"
+            );
+            assert_eq!(error.expect_err("another version").to_string(), words);
+        }
+        let table = report(ReportForm::Table, "a\n");
+        assert!(resume(&table[..], ReportForm::Json, &mut asks("a\n"), shown, all).is_err());
+        let endless = io::repeat(b'x').take(10 * MAX_LINE);
+        let endless = io::BufReader::new(endless);
+        assert!(resume(endless, ReportForm::Json, &mut asks("a\n"), shown, all).is_err());
+    }
+}

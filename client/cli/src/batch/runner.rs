@@ -1,0 +1,276 @@
+//! Asks carried out side by side, and their pieces given out in the order of the asks: so many jobs at once, so many
+//! answers ahead of the one that is given out, and no more.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream::FuturesUnordered;
+use futures_util::{Stream, StreamExt};
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+use super::inputs::{Ask, InputError};
+use super::report::Answer;
+
+/// How many asks may be done ahead of the one whose pieces are given out, beside those under way.
+pub(crate) const AHEAD: usize = 64;
+
+/// How many records an ask may hold that is not the one whose pieces are given out.
+pub(crate) const HELD: u64 = 32;
+
+/// What an ask may hold: its records, some pieces before and after them, and the answer.
+const ROOM: usize = HELD as usize + 8;
+
+/// What a batch does with each ask.
+pub(crate) trait Work {
+    /// Carries out an ask: sends pieces and gives the answer. Who sends more than [`HELD`] records announces them
+    /// ([`Records::ready_for`]) while holding nothing that another ask may wait for.
+    fn answer(&self, ask: &Ask, records: &Records) -> impl Future<Output = Answer>;
+}
+
+/// What an ask gives, bit by bit.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Piece {
+    /// What a person should know.
+    pub(crate) words: Vec<Words>,
+    /// What the output gets; may be nothing.
+    pub(crate) octets: Vec<u8>,
+    /// Whether the octets are a record, and not a line of their own.
+    pub(crate) is_record: bool,
+}
+
+/// Something said to a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Words {
+    /// A remark.
+    Note(String),
+    /// What a person should know although it worked.
+    Warning(String),
+    /// What went wrong.
+    Error(String),
+}
+
+impl From<Words> for Piece {
+    fn from(words: Words) -> Self {
+        Self {
+            words: vec![words],
+            ..Self::default()
+        }
+    }
+}
+
+/// What comes of an ask.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// A piece of it.
+    Piece(Piece),
+    /// The end of it, and how long it took.
+    Answer(Box<Answer>, Duration),
+}
+
+/// Where an ask sends its pieces.
+#[derive(Debug)]
+pub(crate) struct Records {
+    events: mpsc::Sender<Event>,
+    number: u64,
+    /// The number of the ask whose pieces are given out.
+    turn: watch::Receiver<u64>,
+}
+
+impl Records {
+    /// Waits until so many records may be sent: at once for a few, which are kept, else when all asks before are done.
+    pub(crate) async fn ready_for(&self, records: u64) {
+        if records > HELD {
+            let mut turn = self.turn.clone();
+            // Without a runner there is nothing to wait for.
+            let _ = turn.wait_for(|turn| *turn >= self.number).await;
+        }
+    }
+
+    /// Sends a piece.
+    pub(crate) async fn send(&self, piece: impl Into<Piece>) {
+        // The runner that is gone wants nothing any more.
+        let _ = self.events.send(Event::Piece(piece.into())).await;
+    }
+}
+
+/// Carries out all asks, so many at once, and gives out what comes of each in their order.
+///
+/// # Errors
+/// The first that `take` has, at once; or inputs that cannot be read, after all asks before.
+pub(crate) async fn run<W: Work, E: From<InputError>>(
+    mut asks: impl Stream<Item = Result<Ask, InputError>> + Unpin,
+    jobs: usize,
+    work: &W,
+    mut take: impl FnMut(&Ask, Event) -> Result<(), E>,
+) -> Result<(), E> {
+    let jobs = jobs.max(1);
+    let mut at_work = FuturesUnordered::new();
+    let mut under_way: VecDeque<(Arc<Ask>, mpsc::Receiver<Event>)> = VecDeque::new();
+    let (done, turn) = watch::channel(0);
+    let mut number = 0;
+    let mut end = None;
+    loop {
+        let has_room = at_work.len() < jobs && under_way.len() < jobs.saturating_add(AHEAD);
+        let front = under_way.front_mut();
+        let is_waiting = front.is_some();
+        let (ask, event) = tokio::select! {
+            ask = asks.next(), if end.is_none() && has_room => {
+                match ask {
+                    None => end = Some(Ok(())),
+                    Some(Err(error)) => end = Some(Err(error)),
+                    Some(Ok(ask)) => {
+                        let ask = Arc::new(ask);
+                        let (events, pieces) = mpsc::channel(ROOM);
+                        let turn = turn.clone();
+                        let records = Records { events, number, turn };
+                        at_work.push(job(work, Arc::clone(&ask), records));
+                        under_way.push_back((ask, pieces));
+                        number += 1;
+                    }
+                }
+                continue;
+            }
+            Some(()) = at_work.next() => continue,
+            Some(event) = next(front), if is_waiting => event,
+            else => return end.unwrap_or(Ok(())).map_err(E::from),
+        };
+        let is_last = matches!(event, Event::Answer(..));
+        take(&ask, event)?;
+        if is_last {
+            under_way.pop_front();
+            done.send_modify(|done| *done += 1);
+        }
+    }
+}
+
+/// What comes next of the ask whose pieces are given out.
+async fn next(front: Option<&mut (Arc<Ask>, mpsc::Receiver<Event>)>) -> Option<(Arc<Ask>, Event)> {
+    let (ask, pieces) = front?;
+    Some((Arc::clone(ask), pieces.recv().await?))
+}
+
+/// Carries out one ask. There is always room for its answer.
+async fn job<W: Work>(work: &W, ask: Arc<Ask>, records: Records) {
+    let begin = Instant::now();
+    let answer = work.answer(&ask, &records).await;
+    let answer = Event::Answer(Box::new(answer), begin.elapsed());
+    // The runner that is gone wants nothing any more.
+    let _ = records.events.send(answer).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+
+    use super::super::{Asks, Inputs};
+    use super::*;
+
+    /// Waits as many seconds as an input says, then sends as many records; notes who is at work.
+    struct Sleeper {
+        busy: watch::Sender<(usize, usize)>,
+    }
+
+    impl Work for Sleeper {
+        async fn answer(&self, ask: &Ask, records: &Records) -> Answer {
+            let text = ask.to_string();
+            let (seconds, count) = text.split_once(' ').expect("two numbers");
+            let count: u64 = count.parse().expect("a number");
+            records.ready_for(count).await;
+            self.busy.send_modify(|(now, most)| {
+                *now += 1;
+                *most = (*most).max(*now);
+            });
+            tokio::time::sleep(Duration::from_secs(seconds.parse().expect("a number"))).await;
+            for _ in 0..count {
+                let octets = b"x".to_vec();
+                let is_record = true;
+                let words = Vec::new();
+                records
+                    .send(Piece {
+                        words,
+                        octets,
+                        is_record,
+                    })
+                    .await;
+            }
+            self.busy.send_modify(|(now, _)| *now -= 1);
+            Answer {
+                hits: Some(count),
+                ..Answer::default()
+            }
+        }
+    }
+
+    /// Carries out the inputs; tells hits of each, the most jobs at once, and the seconds that all took.
+    async fn check(inputs: &str, jobs: usize) -> (Vec<Option<u64>>, usize, u64) {
+        let mut lines = Inputs::default();
+        lines.add("inputs", std::io::Cursor::new(inputs.to_owned()));
+        let asks = stream::iter(Asks::new(lines, 1));
+        let (busy, seen) = watch::channel((0, 0));
+        let begin = Instant::now();
+        let (mut hits, mut pieces, mut position) = (Vec::new(), 0, 0);
+        let result: Result<(), InputError> = run(asks, jobs, &Sleeper { busy }, |ask, event| {
+            match event {
+                Event::Piece(_) => pieces += 1,
+                Event::Answer(answer, _) => {
+                    position += 1;
+                    assert_eq!(ask.position, position);
+                    assert!(
+                        answer.hits.is_none_or(|hits| hits == pieces),
+                        "{ask}: {answer:?}"
+                    );
+                    hits.push(answer.hits);
+                    pieces = 0;
+                }
+            }
+            Ok(())
+        })
+        .await;
+        result.expect("in memory");
+        let most = seen.borrow().1;
+        (hits, most, begin.elapsed().as_secs())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn so_many_jobs_at_once_and_all_in_order() {
+        for (inputs, jobs, hits, most, seconds) in [
+            ("", 3, &[][..], 0, 0),
+            ("1 1\n1 0\n1 2\n1 1\n", 1, &[1, 0, 2, 1], 1, 4),
+            ("1 1\n1 0\n1 2\n1 1\n", 2, &[1, 0, 2, 1], 2, 2),
+            // Those behind a slow one do not wait for it.
+            ("9 1\n1 1\n1 1\n1 1\n", 2, &[1, 1, 1, 1], 2, 9),
+            // Many records wait for their turn, and hold nobody up.
+            ("2 1\n1 100\n1 100\n", 3, &[1, 100, 100], 1, 4),
+            ("2 32\n1 32\n1 32\n", 3, &[32, 32, 32], 3, 2),
+        ] {
+            let hits: Vec<_> = hits.iter().map(|hits| Some(*hits)).collect();
+            assert_eq!(check(inputs, jobs).await, (hits, most, seconds), "{inputs}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_done_ahead_is_bounded() {
+        let many = format!("1000 1\n{}", "1 1\n".repeat(3 * AHEAD));
+        let (hits, _, seconds) = check(&many, 2).await;
+        let ahead = AHEAD + 1;
+        assert_eq!(hits.len(), 3 * AHEAD + 1);
+        let after = u64::try_from(3 * AHEAD - ahead).expect("small").div_ceil(2);
+        assert_eq!(seconds, 1000 + after);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_error_ends_all_at_once() {
+        let mut lines = Inputs::default();
+        lines.add("inputs", std::io::Cursor::new("1 1\n1 1\n"));
+        let asks = stream::iter(Asks::new(lines, 1));
+        let (busy, _) = watch::channel((0, 0));
+        let error = || InputError {
+            name: "all".to_owned(),
+            error: std::io::Error::other("full"),
+        };
+        let result = run(asks, 2, &Sleeper { busy }, |_, _| Err(error())).await;
+        assert_eq!(result.map_err(|error| error.name), Err("all".to_owned()));
+    }
+}

@@ -1,0 +1,160 @@
+//! What is written reaches the disk every second and at the end: the output first, then the report, so that after a power
+//! cut a report seldom speaks of records that are not there.
+
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often what is written is synced.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// A thread that syncs, so that a slow disk does not hold up the requests.
+#[derive(Debug)]
+pub(crate) struct Syncer {
+    written: Arc<Mutex<Written>>,
+    end: mpsc::Sender<()>,
+    thread: JoinHandle<io::Result<()>>,
+}
+
+/// What has been written since it was last synced.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    /// The output, if it is one file.
+    pub(crate) output: Option<Arc<File>>,
+    /// Files of the output, if it is a folder.
+    pub(crate) files: Vec<PathBuf>,
+    /// The report.
+    pub(crate) report: Option<Arc<File>>,
+}
+
+impl Syncer {
+    /// Begins to sync.
+    ///
+    /// # Errors
+    /// There is no thread for it.
+    pub(crate) fn start() -> io::Result<Self> {
+        let written = Arc::new(Mutex::new(Written::default()));
+        let (end, ended) = mpsc::channel();
+        let shared = Arc::clone(&written);
+        let thread = std::thread::Builder::new().spawn(move || {
+            loop {
+                let is_last = ended.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout);
+                let written = std::mem::take(&mut *lock(&shared));
+                written.sync()?;
+                if is_last {
+                    return Ok(());
+                }
+            }
+        })?;
+        Ok(Self {
+            written,
+            end,
+            thread,
+        })
+    }
+
+    /// More has been written.
+    pub(crate) fn note(&self, more: Written) {
+        let mut written = lock(&self.written);
+        written.output = more.output.or(written.output.take());
+        written.report = more.report.or(written.report.take());
+        written.files.extend(more.files);
+    }
+
+    /// Whether something could not be synced: then there is no use in going on.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// Syncs the rest.
+    ///
+    /// # Errors
+    /// What could not be written to the disk, now or earlier.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        // A thread that has failed does not listen.
+        let _ = self.end.send(());
+        let failed = |_| Err(io::Error::other("the thread that syncs has ended"));
+        self.thread.join().unwrap_or_else(failed)
+    }
+}
+
+impl Written {
+    fn sync(&self) -> io::Result<()> {
+        if let Some(output) = &self.output {
+            sync(output)?;
+        }
+        for path in &self.files {
+            match File::open(path) {
+                Ok(file) => sync(&file)?,
+                // It may be replaced or removed again by now.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if let Some(folder) = self.files.first().and_then(|path| path.parent())
+            && let Ok(folder) = File::open(folder)
+        {
+            sync(&folder)?;
+        }
+        match &self.report {
+            Some(report) => sync(report),
+            None => Ok(()),
+        }
+    }
+}
+
+fn sync(file: &File) -> io::Result<()> {
+    match file.sync_data() {
+        // What cannot be synced, such as a pipe, has nothing to lose.
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::InvalidInput | ErrorKind::Unsupported
+            ) =>
+        {
+            Ok(())
+        }
+        result => result,
+    }
+}
+
+fn lock(written: &Mutex<Written>) -> std::sync::MutexGuard<'_, Written> {
+    written.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn audit_a6_everything_is_synced_at_the_end_and_failures_are_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a");
+        let file = Arc::new(File::create(&path).expect("created"));
+        let syncer = Syncer::start().expect("a thread");
+        syncer.note(Written {
+            output: Some(Arc::clone(&file)),
+            ..Written::default()
+        });
+        syncer.note(Written {
+            report: Some(file),
+            files: vec![path.clone(), folder.path().join("gone")],
+            ..Written::default()
+        });
+        let waiting = lock(&syncer.written);
+        // Unless a second has passed, all of it waits.
+        assert!(waiting.files.len() == 2 || waiting.output.is_none());
+        drop(waiting);
+        syncer.finish().expect("synced");
+        let syncer = Syncer::start().expect("a thread");
+        syncer.note(Written {
+            files: vec![path.join("in-a-file")],
+            ..Written::default()
+        });
+        syncer.finish().expect_err("no folder");
+    }
+}

@@ -1,0 +1,151 @@
+//! A run killed at every octet it writes, and taken up again: output and report are those of a run that was not.
+
+use crate::batch::sinks::Cut;
+use std::io::{self, Cursor, Write};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use z3950_asn1::record::Form;
+
+use super::*;
+
+/// What was done to the two files, octet by octet.
+#[derive(Clone, Default)]
+struct Disk(Arc<Mutex<Vec<(usize, Change)>>>);
+
+#[derive(Clone, Copy)]
+enum Change {
+    Octet(u8),
+    Cut(u64),
+}
+
+const OUTPUT: usize = 0;
+const REPORT: usize = 1;
+
+impl Disk {
+    /// A disk on which the two files are.
+    fn with(files: &[Vec<u8>; 2]) -> Self {
+        let disk = Self::default();
+        for (which, octets) in files.iter().enumerate() {
+            disk.file(which).write_all(octets).expect("in memory");
+        }
+        disk
+    }
+
+    fn file(&self, which: usize) -> Written {
+        Written(self.clone(), which)
+    }
+
+    fn len(&self) -> usize {
+        self.0.lock().expect("no panic").len()
+    }
+
+    /// The files after so many changes.
+    fn after(&self, changes: usize) -> [Vec<u8>; 2] {
+        let mut files = [Vec::new(), Vec::new()];
+        for (which, change) in &self.0.lock().expect("no panic")[..changes] {
+            match change {
+                Change::Octet(octet) => files[*which].push(*octet),
+                Change::Cut(length) => {
+                    files[*which].truncate(usize::try_from(*length).expect("small"))
+                }
+            }
+        }
+        files
+    }
+}
+
+struct Written(Disk, usize);
+
+impl Write for Written {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        let mut log = self.0.0.lock().expect("no panic");
+        log.extend(octets.iter().map(|octet| (self.1, Change::Octet(*octet))));
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Cut for Written {
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        let mut log = self.0.0.lock().expect("no panic");
+        log.push((self.1, Change::Cut(length)));
+        Ok(())
+    }
+}
+
+fn asks() -> Asks {
+    let mut inputs = Inputs::default();
+    inputs.add("inputs", Cursor::new("a\nnone\nb\na\nnone\n"));
+    Asks::new(inputs, 1)
+}
+
+/// Runs what is left to do, one ask after the other; each but `none` has two records.
+fn go_on(disk: &Disk, form: Option<Form>, report_form: ReportForm) {
+    let [_, report] = disk.after(disk.len());
+    let mut asks = asks();
+    let shown = |ask: &Ask| (String::new(), ask.to_string());
+    let resumed = resume(&report[..], report_form, &mut asks, shown, |_, _, _| true)
+        .expect("of these inputs");
+    let mut file = disk.file(REPORT);
+    file.cut(resumed.report_length).expect("in memory");
+    let mut report = match resumed.report_length {
+        0 => Report::begin(file, report_form).expect("in memory"),
+        _ => Report::after(file, report_form),
+    };
+    let mut sink = FileSink::new(disk.file(OUTPUT), form);
+    sink.go_on(resumed.output_length).expect("in memory");
+    for ask in asks {
+        let ask = ask.expect("in memory");
+        if ask.to_string() != "none" {
+            for record in [1, 2] {
+                let record = format!("<{} {record} {ask}>", ask.position);
+                sink.record(record.as_bytes()).expect("in memory");
+            }
+        }
+        let entry = Entry {
+            position: ask.position,
+            target: String::new(),
+            input: ask.to_string(),
+            answer: Answer::default(),
+            took: Duration::ZERO,
+            length: sink.complete().expect("in memory"),
+        };
+        report.write(&entry).expect("in memory");
+    }
+    sink.finish(Remains::Answers).expect("in memory");
+}
+
+#[test]
+fn a_run_killed_at_any_octet_ends_like_one_that_was_not() {
+    for (form, report_form) in [
+        (Some(Form::Marc), ReportForm::Table),
+        (Some(Form::MarcXml), ReportForm::Json),
+        (Some(Form::MarcXml), ReportForm::Table),
+        (Some(Form::Mrk), ReportForm::Json),
+        (None, ReportForm::Table),
+    ] {
+        let whole = Disk::default();
+        go_on(&whole, form, report_form);
+        let expected = whole.after(whole.len());
+        assert!(expected.iter().all(|file| !file.is_empty()));
+        for changes in 0..=whole.len() {
+            let disk = Disk::with(&whole.after(changes));
+            let before = disk.len();
+            go_on(&disk, form, report_form);
+            assert!(disk.after(disk.len()) == expected, "{form:?} {changes}");
+            // And killed again while it was taken up.
+            for again in (before..disk.len()).step_by(101) {
+                let disk = Disk::with(&disk.after(again));
+                go_on(&disk, form, report_form);
+                assert!(
+                    disk.after(disk.len()) == expected,
+                    "{form:?} {changes} {again}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Several records as one document: a collection in XML, blank lines between texts, a JSON object a line.
+
+use z3950_asn1::apdu::External;
+use z3950_asn1::charset::Charset;
+use z3950_asn1::record::Form;
+
+use super::indent::indent;
+use super::{Format, Rendered, render};
+
+/// The records of one answer on their way to standard output.
+#[derive(Debug, Clone)]
+pub(crate) struct Document {
+    format: Format,
+    charset: Option<Charset>,
+    is_indented: bool,
+    records: u64,
+}
+
+impl Document {
+    /// A document without records; their text is in that character set, whatever they say, if one is given.
+    pub(crate) fn new(format: Format, charset: Option<Charset>) -> Self {
+        Self {
+            format,
+            charset,
+            is_indented: false,
+            records: 0,
+        }
+    }
+
+    /// The same document, whose records in XML are set out for people, an element a line.
+    #[must_use]
+    pub(crate) fn indented(self, is_indented: bool) -> Self {
+        Self {
+            is_indented,
+            ..self
+        }
+    }
+
+    /// How its records are written.
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The next record, with what stands in front of it. A record that the format cannot hold leaves the document as it is.
+    pub(crate) fn record(&mut self, record: &External) -> Rendered {
+        let mut rendered = render(record, self.format, self.charset);
+        if self.is_indented && rendered.octets.trim_ascii_start().starts_with(b"<") {
+            let indented = str::from_utf8(&rendered.octets).map(indent);
+            rendered.octets = indented.map_or(rendered.octets, String::into_bytes);
+        }
+        if rendered.failure.is_none() {
+            let in_front = match (self.format.form(), self.records) {
+                (Some(form), 0) => form.begin(),
+                (Some(form), _) => form.between(),
+                (None, _) => "",
+            };
+            rendered.octets.splice(..0, in_front.bytes());
+            self.records += 1;
+        }
+        rendered
+    }
+
+    /// What stands behind the last record; nothing if there was none.
+    pub(crate) fn end(&mut self) -> &'static str {
+        match std::mem::take(&mut self.records) {
+            0 => "",
+            _ => self.format.form().map_or("", Form::end),
+        }
+    }
+}

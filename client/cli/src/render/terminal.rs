@@ -1,0 +1,125 @@
+//! Text from a server on its way to a terminal: nothing in it may move the cursor, change colours or lie
+//! about what stands where (RFC 2056 §6, RFC 1738 §6).
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use z3950_asn1::record::text_lossless;
+
+/// The text with every control character but newline and tab as `\xNN` or `\u{NNNN}`. CR LF is a line end, as in all texts of
+/// the Internet, and becomes a newline; a CR by itself would go back over the line, and is escaped.
+///
+/// Controls are those of ASCII, of Latin-1 (U+0080 to U+009F), the separators of lines and paragraphs (U+2028, U+2029), and
+/// the marks that change the direction of writing (U+202A to U+202E, U+2066 to U+2069).
+pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
+    let keep = |character| matches!(character, '\n' | '\t');
+    match text.contains("\r\n") {
+        true => Cow::Owned(escape(&text.replace("\r\n", "\n"), keep).into_owned()),
+        false => escape(text, keep),
+    }
+}
+
+/// A message in which a server may have had its say: each line but the first is indented, so that none passes for a
+/// message of its own, and controls are escaped.
+///
+/// What is longer than a message may be is cut; JSON has all of it.
+pub(crate) fn as_message(text: &str) -> String {
+    let text = text.trim_end();
+    let (text, rest) = match text.char_indices().nth(MAX_MESSAGE) {
+        Some((end, _)) => text.split_at(end),
+        None => (text, ""),
+    };
+    let text = text.replace("\r\n", "\n");
+    let mut message = escape_controls(&text).replace('\n', "\n  ");
+    if !rest.is_empty() {
+        // Writing to a String cannot fail.
+        let _ = write!(message, "… ({} more characters)", rest.chars().count());
+    }
+    message
+}
+
+/// How many characters of a message are shown.
+const MAX_MESSAGE: usize = 4_096;
+
+/// Octets on one line: what is not UTF-8 as `\xNN`, and every control character too.
+pub(crate) fn shown(octets: &[u8]) -> String {
+    escape(&text_lossless(octets), |_| false).into_owned()
+}
+
+fn escape(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let harmless = |character: char| !is_control(character) || keep(character);
+    if text.chars().all(harmless) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        let code = u32::from(character);
+        // Writing to a String cannot fail.
+        let _ = match character {
+            _ if harmless(character) => write!(escaped, "{character}"),
+            _ if code < 0x80 => write!(escaped, "\\x{code:02x}"),
+            _ => write!(escaped, "\\u{{{code:04x}}}"),
+        };
+    }
+    Cow::Owned(escaped)
+}
+
+fn is_control(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 1436 and SUTRS end lines with CR LF.
+    #[test]
+    fn audit_b2_cr_lf_ends_a_line() {
+        for (text, escaped) in [
+            ("one\r\ntwo\r\n", "one\ntwo\n"),
+            ("one\rtwo\r\n\r", "one\\x0dtwo\n\\x0d"),
+            ("a\r\r\nb\n\rc", "a\\x0d\nb\n\\x0dc"),
+        ] {
+            assert_eq!(escape_controls(text), escaped);
+        }
+        assert_eq!(shown(b"one\r\n"), "one\\x0d\\x0a");
+    }
+
+    #[test]
+    fn controls_are_shown_not_sent() {
+        for (text, escaped) in [
+            ("plain\n\ttext é 紅", "plain\n\ttext é 紅"),
+            ("\x1b[2J", "\\x1b[2J"),
+            ("a\rb\0", "a\\x0db\\x00"),
+            ("\u{9b}31m", "\\u{009b}31m"),
+            ("\u{202e}evil", "\\u{202e}evil"),
+        ] {
+            assert_eq!(escape_controls(text), escaped);
+        }
+        assert_eq!(shown(b"M\xfcller\n"), "M\\xFCller\\x0a");
+    }
+
+    #[test]
+    fn audit_d19_no_line_of_a_server_passes_for_a_message() {
+        for (text, message) in [
+            ("plain", "plain"),
+            ("a\r\nnote: b", "a\n  note: b"),
+            ("a\nnote: b\n\n", "a\n  note: b"),
+            ("a\rnote: b", "a\\x0dnote: b"),
+            ("a\u{2028}note: b", "a\\u{2028}note: b"),
+            ("a\u{85}\u{b}b", "a\\u{0085}\\x0bb"),
+        ] {
+            assert_eq!(as_message(text), message);
+        }
+    }
+
+    #[test]
+    fn audit_d19_a_message_has_an_end() {
+        let whole = "ä".repeat(4_096);
+        assert_eq!(as_message(&whole), whole);
+        assert_eq!(
+            as_message(&format!("{whole}\u{1b}xyz")),
+            format!("{whole}… (4 more characters)")
+        );
+    }
+}
