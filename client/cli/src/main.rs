@@ -1,13 +1,84 @@
 #![forbid(unsafe_code)]
-//! The program z3950.
+//! The program z3950: arguments in, exit code out. Data goes to standard output, words to standard error.
 
+mod args;
 mod batch;
-mod cli;
+mod commands;
+mod console;
+mod prompt;
 mod render;
-mod repl;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
+use args::{Cli, Command};
+use commands::{
+    convert, decode, get, lookup, manual, open, order, plan, probe, query, register, scan, search,
+    targets, update, url,
+};
+use console::exit::Exit;
+use console::output::{Failure, Output};
+use console::runtime::{connecting, end, threads};
+
 fn main() -> ExitCode {
-    cli::run(std::env::args_os()).into()
+    run(std::env::args_os()).into()
+}
+
+/// Runs the program with the arguments of the process, its own name first.
+fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
+    let cli = match Cli::read(arguments) {
+        Ok(cli) => cli,
+        Err(message) => {
+            // Help and version are asked for; anything else is wrong usage. A closed pipe is no fault.
+            let _ = message.print();
+            return if message.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Delivered
+            };
+        }
+    };
+    console::logging::install(cli.messages.verbose, cli.messages.color);
+    // Without it a file that grows too large ends the program, and that only then.
+    let _ = z3950_asn1::file::survive_size_limit();
+    let mut output = Output::new(cli.messages.color);
+    match execute(&cli, &mut output) {
+        Ok(exit) => exit,
+        Err(Failure::BrokenPipe) => Exit::Delivered,
+        Err(failure) => {
+            output.error(&failure.to_string());
+            match failure {
+                Failure::Input { .. } | Failure::Usage(_) => Exit::Usage,
+                _ => Exit::Unexpected,
+            }
+        }
+    }
+}
+
+fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
+    match &cli.command {
+        Command::Url(command) => url::run(command, output),
+        Command::Register(arguments) => register::run(arguments, output),
+        Command::Unregister => register::undo(output),
+        Command::Convert(arguments) => convert::run(arguments, output),
+        Command::Plan(arguments) => plan::run(arguments, output),
+        Command::Query(command) => query::run(command, output),
+        Command::Get(arguments) => connecting(|| get::run(arguments, output)),
+        Command::Decode(arguments) => decode::run(arguments, output),
+        Command::Completions(shell) => manual::completions(shell, output),
+        Command::Man => manual::page(output),
+        Command::Search(arguments) => connecting(|| search::run(arguments, output)),
+        Command::Scan(arguments) => connecting(|| scan::run(arguments, output)),
+        Command::Lookup(arguments) => connecting(|| lookup::run(arguments, output)),
+        Command::Update(arguments) => connecting(|| update::run(arguments, output)),
+        Command::Order(arguments) => connecting(|| order::run(arguments, output)),
+        Command::Probe(arguments) => connecting(|| probe::run(arguments, output)),
+        Command::Targets(command) => connecting(|| targets::run(command, output)),
+        Command::Open(arguments) => {
+            let runtime = threads()?;
+            let exit = open::run(arguments, &runtime, output);
+            end(runtime);
+            exit
+        }
+    }
 }

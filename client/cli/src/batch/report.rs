@@ -20,9 +20,9 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use z3950_asn1::file::Growing;
+use z3950_client::retrieve::OutcomeName;
 
 use crate::render::shown;
-use z3950_client::retrieve::OutcomeName;
 
 /// The columns, in the order of the table.
 const COLUMNS: [&str; 11] = [

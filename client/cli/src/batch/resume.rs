@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read};
 
+use z3950_client::retrieve::{OutcomeName, UnknownOutcome};
+
 use super::inputs::{Ask, Asks, InputError};
 use super::report::ReportForm;
-use z3950_client::retrieve::{OutcomeName, UnknownOutcome};
 
 /// The longest line of a report, in octets: an input and its server's words are shorter in any form.
 const MAX_LINE: u64 = 1 << 20;

@@ -1,6 +1,5 @@
 //! A run killed at every octet it writes, and taken up again: output and report are those of a run that was not.
 
-use crate::batch::sinks::Cut;
 use std::io::{self, Cursor, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,6 +7,7 @@ use std::time::Duration;
 use z3950_asn1::record::Form;
 
 use super::*;
+use crate::batch::sinks::Cut;
 
 /// What was done to the two files, octet by octet.
 #[derive(Clone, Default)]

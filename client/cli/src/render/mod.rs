@@ -7,16 +7,15 @@ mod marc;
 mod terminal;
 mod text;
 
-pub(crate) use document::Document;
-pub(crate) use json::syntax;
-pub(crate) use terminal::as_message;
-pub(crate) use terminal::{escape_controls, shown};
-
 use std::path::Path;
 
 use z3950_asn1::apdu::External;
 use z3950_asn1::charset::Charset;
 use z3950_asn1::record::{Form, RetrievedRecord};
+
+pub(crate) use document::Document;
+pub(crate) use json::syntax;
+pub(crate) use terminal::{as_message, escape_controls, shown};
 
 /// How a record is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]

@@ -1,0 +1,386 @@
+//! Examples for the help of each command and for the manual page. A test runs every one of them, with `--demo` where a
+//! command connects; the files they name are made there.
+
+/// A command and its examples: what one is for, and what to type.
+type Examples = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// The examples of a command by the words after the program's name, such as `targets add`.
+pub(crate) fn of(command: &str) -> &'static [(&'static str, &'static str)] {
+    let mut all = ALL.iter();
+    all.find(|(name, _)| *name == command)
+        .map_or(&[], |(_, examples)| examples)
+}
+
+const ALL: &[Examples] = &[
+    (
+        "",
+        &[
+            (
+                "Search; --demo answers from a catalogue in the program itself",
+                "z3950 --demo search localhost/books 'ti:pride au:austen'",
+            ),
+            (
+                "Find a record by its number, or by its URL",
+                "z3950 --demo lookup localhost/books isbn:0-14-143951-3",
+            ),
+            (
+                "",
+                "z3950 --demo get 'z39.50r://localhost/books?pg1342;esn=f;rs=marc'",
+            ),
+            (
+                "Open a session with a prompt, which reads a pipe as well",
+                "echo 'find @attr 1=4 war' | z3950 --demo open z39.50s://localhost/books",
+            ),
+            (
+                "Without a connection: what a URL would send, a file in another form",
+                "z3950 plan 'z39.50r://lib.example/cat?id7'",
+            ),
+            ("", "z3950 convert --to marcxml records.mrc > records.xml"),
+        ],
+    ),
+    (
+        "get",
+        &[
+            (
+                "A record as lines of text, or as JSON",
+                "z3950 --demo get 'z39.50r://localhost/books?pg1342;esn=f;rs=marc'",
+            ),
+            (
+                "",
+                "z3950 get --format json 'z39.50r://lib.example:2100/books?pg1342' > record.json",
+            ),
+            (
+                "Records of many URLs in a file, with a line of the report for each",
+                "z3950 get --input urls.txt --output found.mrc --report found.tsv",
+            ),
+            (
+                "Search in other ways where the server refuses the one of RFC 2056",
+                "z3950 get --fallback 'z39.50r://lib.example/books?pg1342'",
+            ),
+        ],
+    ),
+    (
+        "open",
+        &[
+            (
+                "A prompt; `help` lists its commands",
+                "z3950 --demo open localhost/books",
+            ),
+            (
+                "Commands from a pipe",
+                "echo 'find @attr 1=4 war' | z3950 open z39.50s://lib.example/books",
+            ),
+        ],
+    ),
+    (
+        "search",
+        &[
+            (
+                "Words, with names of indexes in front",
+                "z3950 --demo search localhost/books 'ti:pride au:austen'",
+            ),
+            (
+                "PQF and CQL; records as MARCXML",
+                "z3950 search lib.example/books --format marcxml '@and @attr 1=4 war @attr 1=1003 tolstoy' > war.xml",
+            ),
+            (
+                "",
+                "z3950 search lib.example/books --lang cql 'dc.title = war' --count 1",
+            ),
+            (
+                "How many records, and their most frequent authors",
+                "z3950 search lib.example/books --count 0 --facets author:5 ti:war",
+            ),
+            (
+                "Two targets side by side, answers as JSON",
+                "z3950 search lib.example/books lib.example/serials --json ti:american",
+            ),
+        ],
+    ),
+    (
+        "scan",
+        &[
+            (
+                "Titles around a word",
+                "z3950 --demo scan localhost/books ti:war",
+            ),
+            (
+                "Five authors from there on",
+                "z3950 scan lib.example/books --size 5 '@attr 1=1003 austen'",
+            ),
+        ],
+    ),
+    (
+        "lookup",
+        &[
+            (
+                "By ISBN, or whatever number it is",
+                "z3950 --demo lookup localhost/books isbn:0-14-143951-3",
+            ),
+            (
+                "",
+                "z3950 lookup lib.example/books 0141439513 --format brief",
+            ),
+            (
+                "A file of numbers; --resume goes on with a run that was broken off",
+                "z3950 lookup lib.example/books --input ids.txt --jobs 4 --output found.mrc --report found.tsv",
+            ),
+        ],
+    ),
+    (
+        "update",
+        &[
+            (
+                "Add the records of a file",
+                "z3950 --demo update localhost/books insert new.mrc",
+            ),
+            (
+                "Replace records, which their control numbers name",
+                "z3950 update lib.example/books replace --id-from-001 held.mrc",
+            ),
+            (
+                "Delete one",
+                "z3950 update lib.example/books delete --id pg1342",
+            ),
+        ],
+    ),
+    (
+        "order",
+        &[
+            (
+                "The one record that a search finds",
+                "z3950 --demo order localhost/books '@attr 1=12 pg1342'",
+            ),
+            (
+                "A loan of the second of several, by an ILL-Request",
+                "z3950 order lib.example/books --ill --item 2 --contact-email me@lib.example ti:war",
+            ),
+        ],
+    ),
+    (
+        "probe",
+        &[(
+            "Everything in a row, without pauses",
+            "z3950 --demo probe --pause 0 localhost/books",
+        )],
+    ),
+    ("targets list", &[("All names", "z3950 targets list")]),
+    (
+        "targets show",
+        &[
+            ("", "z3950 targets show loc"),
+            ("", "z3950 targets show --json loc"),
+        ],
+    ),
+    (
+        "targets add",
+        &[(
+            "",
+            "z3950 targets add mylib lib.example:2100/books --syntax marc21 --title 'My library'",
+        )],
+    ),
+    (
+        "targets check",
+        &[(
+            "",
+            "z3950 targets check lib.example/books lib.example/serials",
+        )],
+    ),
+    ("targets path", &[("", "z3950 targets path")]),
+    (
+        "plan",
+        &[
+            (
+                "",
+                "z3950 plan 'z39.50r://lib.example/cat?id7;esn=f;rs=marc'",
+            ),
+            (
+                "Also the octets of each request",
+                "z3950 plan --octets 'z39.50r://lib.example/cat?id7'",
+            ),
+        ],
+    ),
+    (
+        "decode",
+        &[
+            (
+                "Octets, raw or as hexadecimal digits",
+                "z3950 decode capture.hex",
+            ),
+            ("What z3950d --transcript wrote", "z3950 decode said.jsonl"),
+            (
+                "Packets, by way of tshark",
+                "tshark -r said.pcap -Y 'tcp.port == 210 && tcp.len > 0' -T fields -e tcp.payload | z3950 decode -",
+            ),
+        ],
+    ),
+    (
+        "convert",
+        &[
+            ("", "z3950 convert --to marcxml records.mrc > records.xml"),
+            (
+                "MARC-8 as another program wants it, 100 records a file",
+                "z3950 convert --to marc --to-charset marc-8 --split 100 --output part-{}.mrc records.mrc",
+            ),
+            (
+                "What is wrong, record by record; exit code 8 if anything is",
+                "z3950 convert --check records.mrc",
+            ),
+        ],
+    ),
+    (
+        "url parse",
+        &[
+            (
+                "",
+                "z3950 url parse 'z39.50r://lib.example/cat?id7;esn=f;rs=marc'",
+            ),
+            (
+                "",
+                "z3950 url parse --json ftp://lib.example/pub/records.mrc",
+            ),
+        ],
+    ),
+    (
+        "url canon",
+        &[(
+            "",
+            "z3950 url canon 'URL:Z39.50R://LIB.example:210/cat?id%37'",
+        )],
+    ),
+    (
+        "url build",
+        &[(
+            "",
+            "z3950 url build --kind retrieval --host lib.example --database cat --docid 'id 7' --record-syntax marc",
+        )],
+    ),
+    (
+        "url resolve",
+        &[("", "z3950 url resolve http://lib.example/a/b ../c")],
+    ),
+    (
+        "url check",
+        &[
+            ("", "z3950 url check --input urls.txt"),
+            (
+                "Also whether there is a record",
+                "z3950 url check --follow 'z39.50r://lib.example/books?pg1342'",
+            ),
+        ],
+    ),
+    (
+        "url extract",
+        &[
+            ("", "z3950 url extract page.html"),
+            ("The links of records", "z3950 url extract records.mrc"),
+        ],
+    ),
+    (
+        "url wrap",
+        &[("", "z3950 url wrap 'z39.50r://lib.example/cat?id7'")],
+    ),
+    (
+        "query parse",
+        &[(
+            "",
+            "z3950 query parse '@and @attr 1=4 war @attr 1=1003 tolstoy'",
+        )],
+    ),
+    (
+        "query to-pqf",
+        &[(
+            "",
+            "z3950 query to-pqf --lang cql 'dc.title = war and dc.creator = tolstoy'",
+        )],
+    ),
+    (
+        "query to-cql",
+        &[(
+            "",
+            "z3950 query to-cql '@and @attr 1=4 war @attr 1=1003 tolstoy'",
+        )],
+    ),
+    (
+        "query to-ccl",
+        &[(
+            "",
+            "z3950 query to-ccl '@and @attr 1=4 war @attr 1=1003 tolstoy'",
+        )],
+    ),
+    (
+        "query explain",
+        &[
+            (
+                "",
+                "z3950 query explain '@and @attr 1=4 war @attr 1=1003 tolstoy'",
+            ),
+            ("", "z3950 query explain --lang ccl 'ti=war and au=tolstoy'"),
+        ],
+    ),
+    (
+        "register",
+        &[
+            ("What would be written", "z3950 register --print"),
+            ("", "z3950 register"),
+        ],
+    ),
+    ("unregister", &[("", "z3950 unregister")]),
+    (
+        "completions",
+        &[("", "z3950 completions bash > z3950.bash")],
+    ),
+    ("man", &[("", "z3950 man > z3950.1")]),
+];
+
+/// The examples as part of a text: each under what it is for. A command that has others below it shows the first of each.
+pub(crate) fn lines(command: &str) -> Vec<String> {
+    let below = |(name, examples): &Examples| {
+        let is_below = name.strip_prefix(command)?.starts_with(' ');
+        examples.first().filter(|_| is_below).copied()
+    };
+    let own = of(command).iter().copied();
+    let shown = own.chain(ALL.iter().filter_map(below).filter(|_| !command.is_empty()));
+    shown
+        .flat_map(|(purpose, line)| {
+            let purpose = (!purpose.is_empty()).then(|| format!("# {purpose}"));
+            purpose.into_iter().chain([line.to_owned()])
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::args::Cli;
+
+    /// The commands that do something, by their words.
+    fn commands(command: &clap::Command, path: &str, all: &mut Vec<String>) {
+        for subcommand in command.get_subcommands() {
+            let name = subcommand.get_name();
+            let path = format!("{path} {name}").trim().to_owned();
+            match subcommand.has_subcommands() {
+                true => commands(subcommand, &path, all),
+                false => all.push(path),
+            }
+        }
+    }
+
+    #[test]
+    fn audit_d13_every_command_has_examples_and_no_other() {
+        let mut all = vec![String::new()];
+        commands(&Cli::command(), "", &mut all);
+        for name in &all {
+            assert!(!of(name).is_empty(), "{name} has an example");
+            for (_, line) in of(name) {
+                let is_named = name.split(' ').all(|word| line.contains(word));
+                assert!(is_named && line.contains("z3950"), "{line}");
+            }
+        }
+        for (name, _) in ALL {
+            assert!(all.iter().any(|known| known == name), "{name} is a command");
+        }
+    }
+}

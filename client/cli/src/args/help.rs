@@ -1,0 +1,285 @@
+//! The help of each command: what it does and examples first, then its arguments and options in two columns. `-h` leaves out
+//! the options that are marked as seldom needed, `--help` and `help` show all.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+
+use clap::builder::{PossibleValue, StyledStr};
+use clap::{Arg, Command, CommandFactory};
+
+use crate::args::{Cli, examples};
+
+/// The widest that help becomes, in columns; where the width of the terminal is not known, it is this wide.
+const WIDTH: usize = 100;
+/// The least width for descriptions; a narrower terminal wraps them itself.
+const NARROWEST: usize = 20;
+/// The column where the words on an option begin.
+const COLUMN: usize = 30;
+/// The column where the words on a command begin.
+const NAMES: usize = 15;
+/// The heading of options that have none.
+const OPTIONS: &str = "Options";
+
+/// What clap answers to arguments that ask for help, or that lack a command, with the pages of this module.
+pub(crate) fn answer(arguments: &[OsString], is_missing: bool) -> Option<clap::Error> {
+    let is_brief = is_missing || arguments.iter().any(|argument| argument == "-h");
+    let mut command = Cli::command();
+    command.build();
+    let command = with_pages(command, "", is_brief);
+    command.try_get_matches_from(arguments).err()
+}
+
+/// The command and those below it with their pages.
+fn with_pages(command: Command, path: &str, is_brief: bool) -> Command {
+    let page = page(&mut command.clone(), path, is_brief);
+    let below = |subcommand: Command| {
+        let path = format!("{path} {}", subcommand.get_name());
+        with_pages(subcommand, path.trim_start(), is_brief)
+    };
+    command
+        .mut_subcommands(below)
+        .override_help(StyledStr::from(page))
+}
+
+/// The page of a command that has been built.
+fn page(command: &mut Command, path: &str, is_brief: bool) -> String {
+    let mut page = Page {
+        text: String::new(),
+        is_brief,
+        header: *command.get_styles().get_header(),
+        literal: *command.get_styles().get_literal(),
+        width: width(),
+    };
+    let about = match is_brief {
+        true => command.get_about(),
+        false => command.get_long_about().or(command.get_about()),
+    };
+    if let Some(about) = about {
+        let about = about.to_string();
+        page.paragraphs(&about);
+    }
+    let _ = writeln!(page.text, "\n{}", command.render_usage().ansi());
+    let lines = examples::lines(path);
+    if !lines.is_empty() {
+        page.heading("Examples");
+        for line in lines {
+            let _ = writeln!(page.text, "  {line}");
+        }
+    }
+    page.arguments(command);
+    let is_whole = command.get_arguments().all(|arg| !is_left_out(arg, true));
+    let after = command.get_after_help().map(ToString::to_string);
+    match after.filter(|_| !is_brief || is_whole) {
+        Some(after) => {
+            page.text.push('\n');
+            for line in after.lines() {
+                match line.strip_suffix(':').filter(|_| !line.starts_with(' ')) {
+                    Some(title) => page.title(title),
+                    None => {
+                        let _ = writeln!(page.text, "{line}");
+                    }
+                }
+            }
+        }
+        None if !is_whole => {
+            let name = format!("z3950 {path}");
+            let _ = writeln!(page.text, "\nAll options: {} --help", name.trim_end());
+        }
+        None => {}
+    }
+    page.text
+}
+
+struct Page {
+    text: String,
+    is_brief: bool,
+    header: clap::builder::styling::Style,
+    literal: clap::builder::styling::Style,
+    width: usize,
+}
+
+impl Page {
+    fn arguments(&mut self, command: &Command) {
+        let is_brief = self.is_brief;
+        let shown = |arg: &&Arg| !is_left_out(arg, is_brief);
+        let mut positionals = command.get_positionals().filter(shown).peekable();
+        if positionals.peek().is_some() {
+            self.heading("Arguments");
+            positionals.for_each(|arg| self.argument(arg, &arg.to_string(), &arg.to_string()));
+        }
+        let mut subcommands = command.get_subcommands().peekable();
+        if subcommands.peek().is_some() {
+            self.heading("Commands");
+            for subcommand in subcommands {
+                let about = subcommand.get_about().map(ToString::to_string);
+                let name = subcommand.get_name();
+                let Self { literal, .. } = *self;
+                let styled = format!("{literal}{name}{literal:#}");
+                self.row(name.len(), &styled, &about.unwrap_or_default(), NAMES);
+            }
+        }
+        let options = command.get_arguments().filter(|arg| !arg.is_positional());
+        let options: Vec<&Arg> = options.filter(shown).collect();
+        let mut headings = vec![OPTIONS];
+        for option in &options {
+            let heading = option.get_help_heading().unwrap_or(OPTIONS);
+            if !headings.contains(&heading) {
+                headings.push(heading);
+            }
+        }
+        for heading in headings {
+            let of_heading =
+                |option: &&&Arg| option.get_help_heading().unwrap_or(OPTIONS) == heading;
+            let mut options = options.iter().filter(of_heading).peekable();
+            if options.peek().is_some() {
+                self.heading(heading);
+                options.for_each(|option| self.option(option));
+            }
+        }
+    }
+
+    fn option(&mut self, option: &Arg) {
+        let Self { literal, .. } = *self;
+        let spec = option.to_string();
+        let name = spec.split([' ', '[', '.']).next().unwrap_or_default();
+        let rest = spec.get(name.len()..).unwrap_or_default();
+        let (short, plain) = match (option.get_short(), option.get_long()) {
+            (Some(short), Some(_)) => (format!("{literal}-{short}{literal:#}, "), "-s, "),
+            (Some(_), None) => (String::new(), ""),
+            _ => ("    ".to_owned(), "    "),
+        };
+        let styled = format!("{short}{literal}{name}{literal:#}{rest}");
+        self.argument(option, &styled, &format!("{plain}{spec}"));
+    }
+
+    /// A row for an argument, whose specification is given with styles and without.
+    fn argument(&mut self, arg: &Arg, styled: &str, plain: &str) {
+        let mut help = match arg.get_id().as_str() {
+            "help" => "Print help; -h leaves out what is seldom needed".to_owned(),
+            _ => arg.get_help().map(ToString::to_string).unwrap_or_default(),
+        };
+        let values = arg.get_possible_values();
+        let values: Vec<&PossibleValue> = match arg.is_hide_possible_values_set() {
+            true => Vec::new(),
+            false => values.iter().filter(|value| !value.is_hide_set()).collect(),
+        };
+        let takes_values = arg.get_action().takes_values();
+        let are_explained = !self.is_brief && values.iter().any(|value| value.get_help().is_some());
+        let defaults = arg.get_default_values().iter();
+        let defaults: Vec<_> = defaults.map(|value| value.to_string_lossy()).collect();
+        if takes_values && !arg.is_hide_default_value_set() && !defaults.is_empty() {
+            let _ = write!(help, " [default: {}]", defaults.join(" "));
+        }
+        if takes_values && !are_explained && !values.is_empty() {
+            let names: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
+            let _ = write!(help, " [{}]", names.join(", "));
+        }
+        if let Some(aliases) = arg
+            .get_visible_aliases()
+            .filter(|aliases| !aliases.is_empty())
+        {
+            let _ = write!(help, " [also: --{}]", aliases.join(", --"));
+        }
+        self.row(plain.chars().count(), styled, help.trim_start(), COLUMN);
+        if takes_values && are_explained {
+            for value in values {
+                let help = value
+                    .get_help()
+                    .map(ToString::to_string)
+                    .unwrap_or_default();
+                let help = format!("{}: {help}", value.get_name());
+                let indented = " ".repeat(COLUMN + 2);
+                for line in wrapped(&help, self.width.saturating_sub(COLUMN + 4)) {
+                    let _ = writeln!(self.text, "{indented}{line}");
+                }
+            }
+        }
+    }
+
+    /// The left column, `length` columns wide, and its description from `column` on.
+    fn row(&mut self, length: usize, left: &str, words: &str, column: usize) {
+        let _ = write!(self.text, "  {left}");
+        let mut at = 2 + length;
+        for line in wrapped(words, self.width.saturating_sub(column)) {
+            if at + 2 > column {
+                self.text.push('\n');
+                at = 0;
+            }
+            let _ = write!(self.text, "{}{line}", " ".repeat(column - at));
+            at = column;
+        }
+        self.text.push('\n');
+    }
+
+    fn paragraphs(&mut self, words: &str) {
+        for line in words.lines() {
+            let lines = wrapped(line, self.width);
+            if lines.is_empty() {
+                self.text.push('\n');
+            }
+            for line in lines {
+                let _ = writeln!(self.text, "{line}");
+            }
+        }
+    }
+
+    fn heading(&mut self, title: &str) {
+        self.text.push('\n');
+        self.title(title);
+    }
+
+    fn title(&mut self, title: &str) {
+        let Self { header, .. } = *self;
+        let _ = writeln!(self.text, "{header}{title}:{header:#}");
+    }
+}
+
+fn is_left_out(arg: &Arg, is_brief: bool) -> bool {
+    arg.is_hide_set() || (is_brief && arg.is_hide_short_help_set())
+}
+
+fn width() -> usize {
+    match terminal_size::terminal_size() {
+        Some((terminal_size::Width(columns), _)) => usize::from(columns).min(WIDTH),
+        None => WIDTH,
+    }
+}
+
+/// Words in lines of that many columns; a word that is longer has a line of its own.
+fn wrapped(words: &str, width: usize) -> Vec<String> {
+    let width = width.max(NARROWEST);
+    let mut lines: Vec<String> = Vec::new();
+    let mut columns = 0;
+    for word in words.split_whitespace() {
+        let length = word.chars().count();
+        match lines.last_mut() {
+            Some(line) if columns + 1 + length <= width => {
+                line.push(' ');
+                line.push_str(word);
+                columns += 1 + length;
+            }
+            _ => {
+                lines.push(word.to_owned());
+                columns = length;
+            }
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_wrapped_between_words() {
+        let words = "one two three four five six seven eight";
+        assert_eq!(
+            wrapped(words, 20),
+            ["one two three four", "five six seven eight"]
+        );
+        let word = "a".repeat(30);
+        assert_eq!(wrapped(&format!("{word} b"), 20), [word.as_str(), "b"]);
+        assert!(wrapped(" ", 20).is_empty());
+    }
+}

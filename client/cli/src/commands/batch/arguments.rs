@@ -1,0 +1,129 @@
+//! The options for many inputs, and whether they go together.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use z3950_asn1::file::{Existing, same};
+
+use super::destination::is_folder;
+use crate::batch::{Inputs, refusal};
+use crate::console::output::Failure;
+use crate::render::Format;
+
+/// The name that stands for standard input or output.
+pub(super) const STANDARD: &str = "-";
+
+/// The most jobs at once.
+const MAX_JOBS: i64 = 256;
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options for many inputs")]
+pub(crate) struct Batch {
+    /// Read more inputs from a file, one a line, behind those given; - is standard input. Blank lines and lines that
+    /// begin with # are passed over.
+    #[arg(long = "input", value_name = "FILE")]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    /// How many inputs to ask for at once. A profile may say how many sessions its server bears.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=MAX_JOBS), hide_short_help = true)]
+    pub(super) jobs: Option<u16>,
+
+    /// Write records to this file, in the form that its name ends in (.mrc, .xml, .jsonl, .mrk or .txt) unless --format
+    /// says another; or into this folder, if its name ends in a slash, a file for each input. A file that is there is not
+    /// touched without --force or --resume, nor where nothing is delivered.
+    #[arg(long, value_name = "FILE|FOLDER/", conflicts_with = "json")]
+    pub(super) output: Option<PathBuf>,
+
+    /// Write a line for each input to this file, in the form that its name ends in (.tsv or .json): what came of it, hits,
+    /// the step that answered, diagnostic, milliseconds, and the length of the output.
+    #[arg(long, value_name = "FILE")]
+    pub(super) report: Option<PathBuf>,
+
+    /// Go on with a run that was broken off, by its report and output; the inputs must be the same.
+    #[arg(long, requires = "report", requires = "output", hide_short_help = true)]
+    pub(super) resume: bool,
+
+    /// Replace an output or report that is there already.
+    #[arg(long, conflicts_with = "resume")]
+    pub(super) force: bool,
+}
+
+impl Batch {
+    /// Whether this is more than inputs on a command line and answers on a terminal.
+    pub(crate) fn is_wanted(&self) -> bool {
+        !self.inputs.is_empty() || self.output.is_some() || self.report.is_some()
+    }
+
+    /// The file or folder for records, if they do not go to standard output.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        let output = self.output.as_deref();
+        output.filter(|path| *path != Path::new(STANDARD))
+    }
+
+    /// How records are written: as the option says, if it says anything but text, else as the output is called.
+    pub(crate) fn format(&self, asked: Format) -> Result<Format, Failure> {
+        let Some(path) = self.file().filter(|path| !is_folder(path)) else {
+            return Ok(asked);
+        };
+        Format::for_file(path, asked).map_err(|words| {
+            Failure::Usage(format!(
+                "--output {words}, or in / for a folder, or give --format"
+            ))
+        })
+    }
+
+    /// What to do with an output or report that is there.
+    pub(super) fn existing(&self) -> Existing {
+        Existing::forced(self.force)
+    }
+
+    /// What can be done about one.
+    pub(super) fn hint(&self) -> &'static str {
+        match self.report {
+            Some(_) => "--resume goes on where it ends, --force replaces it",
+            None => "--force replaces it",
+        }
+    }
+
+    /// The inputs given, and those of the files, which are all opened now: a name that is wrong is known at once.
+    pub(super) fn inputs(&self, given: Vec<Vec<u8>>) -> Result<Inputs, Failure> {
+        let mut inputs = Inputs::given(given);
+        for path in &self.inputs {
+            if path == Path::new(STANDARD) {
+                inputs.add("standard input", BufReader::new(io::stdin()));
+                continue;
+            }
+            let name = path.display().to_string();
+            let unread = |error| Failure::input(&name, &error);
+            let file = File::open(path).map_err(unread)?;
+            let is_file = file.metadata().is_ok_and(|data| data.is_file());
+            let mut lines = BufReader::new(file);
+            // Before anything is written; a pipe may keep one waiting.
+            if is_file && let Some(words) = refusal(lines.fill_buf().map_err(unread)?) {
+                return Err(unread(io::Error::other(words)));
+            }
+            inputs.add(name, lines);
+        }
+        Ok(inputs)
+    }
+
+    /// Refuses a file that is written and is another one too.
+    pub(super) fn check_files(&self) -> Result<(), Failure> {
+        let written = [self.file(), self.report.as_deref()];
+        let written: Vec<&Path> = written.into_iter().flatten().collect();
+        let mut read = self.inputs.iter().map(PathBuf::as_path);
+        let twice = match written.as_slice() {
+            [output, report] if same(output, report) => Some(*output),
+            written => read.find(|read| written.iter().any(|written| same(read, written))),
+        };
+        match twice {
+            None => Ok(()),
+            Some(path) => Err(Failure::Usage(format!(
+                "{} cannot be two of input, output and report",
+                path.display()
+            ))),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! A run under way: pieces to their destination, words to people, answers to the report; and how it ended.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use z3950_client::retrieve::OutcomeName;
+
+use super::arguments::Batch;
+use super::destination::{Destination, Ending};
+use super::names;
+use super::progress::Progress;
+use crate::batch::{Answer, Ask, Entry, Event, InputError, Report, Syncer, Tally, Words};
+use crate::console::exit::Exit;
+use crate::console::interrupt::Stopped;
+use crate::console::output::{Failure, Output};
+
+/// What a run writes to, and what came of it so far.
+pub(super) struct State<'a> {
+    /// Whether there may be many inputs, of which people want to be told the sum.
+    pub(super) is_batch: bool,
+    /// What is asked, as the report has it.
+    pub(super) targets: Vec<String>,
+    pub(super) destination: Destination,
+    /// The report and its path.
+    pub(super) report: Option<(Report, PathBuf)>,
+    /// Whether the syncing thread knows the report.
+    pub(super) report_is_noted: bool,
+    pub(super) syncer: Option<Syncer>,
+    /// Records of the ask whose pieces come.
+    pub(super) written: u64,
+    /// Whether an answer broke off after some of its records.
+    pub(super) is_torn: bool,
+    /// How many answers there are from earlier runs.
+    pub(super) before: u64,
+    /// All answers.
+    pub(super) tally: Tally,
+    pub(super) progress: Progress,
+    pub(super) output: &'a mut Output,
+}
+
+impl State<'_> {
+    /// Says what is there already.
+    pub(super) fn begin(&self) {
+        if self.before > 0 {
+            let words = format!("{} inputs were answered before", self.before);
+            self.output.note(&words);
+        }
+        self.progress.begin(self.before);
+    }
+
+    /// Takes what comes of an ask. What a report says is not said again, only to those who want to know all.
+    pub(super) fn take(&mut self, ask: &Ask, event: Event) -> Result<(), Failure> {
+        match event {
+            Event::Piece(piece) => {
+                for words in &piece.words {
+                    self.say(words);
+                }
+                self.written += u64::from(piece.is_record && !piece.octets.is_empty());
+                self.destination.write(&piece, self.output)
+            }
+            Event::Answer(answer, took) => self.answered(ask, *answer, took),
+        }
+    }
+
+    fn answered(&mut self, ask: &Ask, answer: Answer, took: Duration) -> Result<(), Failure> {
+        let (target, input) = names(&self.targets, ask);
+        let length = self.destination.complete(ask, &input)?;
+        self.tally.add(answer.exit);
+        let written = std::mem::take(&mut self.written);
+        self.is_torn |= written > 0 && breaks_off(answer.outcome);
+        if let Some((report, path)) = &mut self.report {
+            let entry = Entry {
+                position: ask.position,
+                target,
+                input,
+                answer,
+                took,
+                length,
+            };
+            report
+                .write(&entry)
+                .map_err(|error| Failure::unwritten(path, &error))?;
+        }
+        self.sync()?;
+        self.progress.answered(&self.tally);
+        Ok(())
+    }
+
+    /// Tells the syncing thread what has been written.
+    fn sync(&mut self) -> Result<(), Failure> {
+        let Some(syncer) = &self.syncer else {
+            return Ok(());
+        };
+        let mut written = self.destination.written()?;
+        if let Some((report, path)) = &mut self.report
+            && !self.report_is_noted
+        {
+            let handle = report.to().handle();
+            let handle = handle.map_err(|error| Failure::unwritten(path, &error))?;
+            written.report = handle.map(Arc::new);
+            self.report_is_noted = true;
+        }
+        syncer.note(written);
+        match syncer.has_failed() {
+            false => Ok(()),
+            true => self.synced(),
+        }
+    }
+
+    /// Waits until all that was written is on the disk.
+    fn synced(&mut self) -> Result<(), Failure> {
+        match self.syncer.take().map(Syncer::finish) {
+            None | Some(Ok(())) => Ok(()),
+            Some(Err(error)) => Err(Failure::Unwritten(format!(
+                "the output cannot be written to the disk: {error}"
+            ))),
+        }
+    }
+
+    fn say(&self, words: &Words) {
+        let output = &self.output;
+        match words {
+            Words::Note(words) | Words::Warning(words) | Words::Error(words)
+                if self.report.is_some() =>
+            {
+                tracing::info!("{words}");
+            }
+            Words::Note(words) if self.is_batch => tracing::info!("{words}"),
+            Words::Note(words) => self.progress.aside(|| output.note(words)),
+            Words::Warning(words) => self.progress.aside(|| output.warning(words)),
+            Words::Error(words) => self.progress.aside(|| output.error(words)),
+        }
+    }
+
+    /// Ends the run: whatever came in the way, output and report agree.
+    pub(super) fn end(
+        mut self,
+        ran: Result<Result<(), Failure>, Stopped>,
+        arguments: &Batch,
+    ) -> Result<Exit, Failure> {
+        self.progress.clear();
+        let ending = match (&ran, self.is_torn) {
+            (Ok(Ok(())), false) => Ending::Complete,
+            _ => Ending::BrokenOff,
+        };
+        let has_exit = |wanted| self.tally.iter().any(|(exit, _)| Exit::of(exit) == wanted);
+        let is_empty = ending == Ending::Complete && has_exit(Exit::NoMatch);
+        // Nobody reads standard output any more, or nobody can.
+        let is_deaf = matches!(&ran, Ok(Err(Failure::BrokenPipe | Failure::Write(_))));
+        let is_standard = matches!(self.destination, Destination::Standard { .. });
+        let synced = self.synced();
+        let finished = match is_deaf && is_standard {
+            true => Ok(None),
+            false => self.destination.finish(ending, is_empty, self.output),
+        };
+        if self.is_batch {
+            let total = self.tally.total();
+            let inputs = if total == 1 { "input" } else { "inputs" };
+            let words = in_words(&self.tally);
+            self.output.note(&match total {
+                0 => "no input was answered".to_owned(),
+                _ => format!("{total} {inputs} answered: {words}"),
+            });
+        }
+        let exits = self.tally.iter().map(|(exit, _)| Exit::of(exit));
+        let exit = exits.fold(Exit::Delivered, Exit::and);
+        let may_go_on = self.report.is_some() && arguments.file().is_some();
+        if may_go_on && !matches!(ran, Ok(Ok(()))) {
+            let words = "broken off; the same command with --resume goes on from here";
+            self.output.note(words);
+        }
+        if let Ok(Some(part)) = &finished {
+            let words = format!("broken off; what was written is in {}", part.display());
+            self.output.note(&words);
+        }
+        let exit = match ran {
+            Ok(Ok(())) => exit,
+            Ok(Err(failure)) => return Err(failure),
+            Err(Stopped(exit)) => exit,
+        };
+        finished?;
+        synced?;
+        if let Some((report, path)) = &mut self.report {
+            let synced = report.to().sync();
+            synced.map_err(|error| Failure::unwritten(path, &error))?;
+        }
+        Ok(exit)
+    }
+}
+
+/// Whether an outcome is the end of a conversation: records that were to come did not.
+fn breaks_off(outcome: OutcomeName) -> bool {
+    use OutcomeName::{AccessRefused, Closed, PresentRefused, ProtocolError, Unavailable};
+    matches!(
+        outcome,
+        AccessRefused | Closed | PresentRefused | ProtocolError | Unavailable
+    )
+}
+
+/// `4990 delivered, 10 without a match`
+pub(super) fn in_words(tally: &Tally) -> String {
+    let parts = tally.iter().map(|(exit, count)| {
+        let words = match Exit::of(exit) {
+            Exit::Delivered => "delivered",
+            Exit::Usage => "not carried out",
+            Exit::NoMatch => "without a match",
+            Exit::Ambiguous => "with several matches",
+            Exit::Refused => "refused",
+            Exit::Transport => "without an answer",
+            Exit::PortRefused => "with a reserved port",
+            Exit::FaultsFound => "with damaged records",
+            Exit::Unexpected | Exit::HungUp | Exit::Interrupted | Exit::Terminated => "failed",
+        };
+        format!("{count} {words}")
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+impl From<InputError> for Failure {
+    fn from(InputError { name, error }: InputError) -> Self {
+        Self::input(&name, &error)
+    }
+}

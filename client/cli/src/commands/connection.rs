@@ -1,0 +1,114 @@
+//! What the options of every command that connects mean: the way to servers, who to be there, and which targets are
+//! known by name.
+
+use std::env;
+
+use z3950_client::profile::{Credentials, Profiles};
+use z3950_client::service::init::InitOptions;
+use z3950_client::transport::{ClientCertificate, NoProxy, Proxy, Routes, TlsError, TlsOptions};
+
+use crate::args::{Identity, Known, Network};
+use crate::console::output::Failure;
+
+/// The ways to servers. Files of certificates are read now, so that a bad one is known before anything is sent.
+pub(crate) fn routes(options: &Network) -> Result<Routes, Failure> {
+    let tls = TlsOptions {
+        roots: options.ca_file.clone(),
+        insecure: options.insecure,
+        certificate: certificate(options)?,
+    };
+    let names_files = tls.roots.is_some() || tls.certificate.is_some();
+    let routes = Routes::default().tls(tls);
+    if names_files {
+        routes
+            .read_certificates()
+            .map_err(|error| unusable(options, &error))?;
+    }
+    Ok(match proxy(options)? {
+        (Some(proxy), exempt) => routes.proxy(proxy, exempt),
+        (None, _) => routes,
+    })
+}
+
+/// What is wrong with the files that the options name, and which option mends it.
+fn unusable(options: &Network, error: &TlsError) -> Failure {
+    let words = crate::console::report::chain(error);
+    Failure::Usage(match error {
+        TlsError::Missing { what, .. } if *what == "private key" && options.key.is_none() => {
+            format!("{words}; --key names the file of the key")
+        }
+        _ => words,
+    })
+}
+
+fn certificate(options: &Network) -> Result<Option<ClientCertificate>, Failure> {
+    match (&options.cert, &options.key) {
+        (Some(chain), key) => Ok(Some(ClientCertificate {
+            chain: chain.clone(),
+            key: key.as_ref().unwrap_or(chain).clone(),
+        })),
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err(Failure::Usage("--key needs --cert".into())),
+    }
+}
+
+/// The proxy that the option names, for every server; else that of the environment, which also says for which servers there
+/// is none.
+fn proxy(options: &Network) -> Result<(Option<Proxy>, NoProxy), Failure> {
+    let variable = |name: &str| env::var(name).ok();
+    match options.proxy.as_deref() {
+        None => Proxy::from_environment(variable).map_err(|error| usage(&error)),
+        Some("none" | "") => Ok((None, NoProxy::none())),
+        Some(text) => {
+            let named = text.parse().map_err(|error| usage(&error))?;
+            Ok((Some(named), NoProxy::none()))
+        }
+    }
+}
+
+/// What to say at Init: who one is, if the options tell. Runs the command that gives the password, if there is one.
+pub(crate) fn init(options: &Identity) -> Result<InitOptions, Failure> {
+    let mut init = InitOptions::default();
+    if let Some(credentials) = credentials(options)? {
+        let authentication = credentials.authentication();
+        init.authentication = Some(authentication.map_err(|error| usage(&error))?);
+    }
+    Ok(init)
+}
+
+/// Who one is, and where the password comes from; `None` if the options tell nothing.
+pub(crate) fn credentials(options: &Identity) -> Result<Option<Credentials>, Failure> {
+    let credentials = Credentials {
+        user: options.user.clone(),
+        group: options.group.clone(),
+        password_env: options.password_env.clone(),
+        password_command: options.password_command.clone(),
+        open: options.open_auth,
+        anonymous: options.anonymous,
+    };
+    let has_password = credentials.password_env.is_some() || credentials.password_command.is_some();
+    let is_somebody = credentials.user.is_some() || credentials.group.is_some() || has_password;
+    if credentials.anonymous && is_somebody {
+        let words = "--anonymous cannot be with --user, --group or a password";
+        return Err(Failure::Usage(words.into()));
+    }
+    if credentials.open && !is_somebody {
+        return Err(Failure::Usage("--open-auth needs --user".into()));
+    }
+    Ok((is_somebody || credentials.anonymous).then_some(credentials))
+}
+
+/// The targets that come with the program, and over them those of `--targets` or of the user's own file.
+pub(crate) fn profiles(options: &Known) -> Result<Profiles, Failure> {
+    let built_in = Profiles::built_in();
+    let own = || Profiles::user_file().filter(|path| path.exists());
+    match options.targets_file.clone().or_else(own) {
+        Some(path) => built_in.with_file(&path).map_err(|error| usage(&error)),
+        None => Ok(built_in),
+    }
+}
+
+/// An option that cannot be followed, with all that is behind it.
+pub(crate) fn usage(error: &dyn std::error::Error) -> Failure {
+    Failure::Usage(crate::console::report::chain(error))
+}

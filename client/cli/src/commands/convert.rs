@@ -1,0 +1,312 @@
+//! `z3950 convert`: files of records from one form into another, or checked, in constant memory.
+
+mod arguments;
+mod check;
+mod progress;
+mod sink;
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use z3950_asn1::charset::{Charset, Options, ProblemKind, Unencodable, to_charset, to_utf8};
+use z3950_asn1::file::same;
+use z3950_asn1::record::stream::{Found, InputForm, RecordReader};
+use z3950_asn1::record::{Form, MarcRecord, is_unimarc};
+
+pub(crate) use self::arguments::Convert;
+use self::progress::Progress;
+use self::sink::Sink;
+use crate::console::envelope::answer;
+use crate::console::exit::Exit;
+use crate::console::output::{Failure, Output};
+
+/// Converts or checks every file. Records that had to be left out or of which something is lost, and faults found by a
+/// check, make exit code 8.
+pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Failure> {
+    if let Some(path) = arguments
+        .files
+        .iter()
+        .find(|path| is_output(path, arguments))
+    {
+        output.error(&format!("{} is both input and output", path.display()));
+        return Ok(Exit::Usage);
+    }
+    if arguments.to_charset.is_some() && !matches!(arguments.to, Form::Marc | Form::Line) {
+        output.error("--to-charset is for --to marc and --to line; other forms are in UTF-8");
+        return Ok(Exit::Usage);
+    }
+    let mut run = Run {
+        arguments,
+        output,
+        sink: Sink::new(arguments),
+        progress: Progress::new(),
+        read: 0,
+        whole: 0,
+        faulty: 0,
+    };
+    let mut result = match arguments.files.as_slice() {
+        // What cannot be read is told before anything is begun.
+        [first, ..] if !arguments.check => Source::open(first).and_then(|_| run.sink.begin()),
+        _ => Ok(()),
+    };
+    for path in &arguments.files {
+        if result.is_err() || run.is_done() {
+            break;
+        }
+        result = run.file(path);
+    }
+    run.progress.clear();
+    let Run {
+        mut sink,
+        output,
+        faulty,
+        ..
+    } = run;
+    if result.is_ok() && !arguments.check {
+        result = sink.finish(output);
+    }
+    match &result {
+        Ok(()) | Err(Failure::BrokenPipe | Failure::Write(_)) => {}
+        // What was converted before a file could not be read is a whole document all the same.
+        Err(_) => {
+            if let Some(part) = sink.keep(output)? {
+                let words = format!("broken off; what was written is in {}", part.display());
+                output.note(&words);
+            }
+        }
+    }
+    result?;
+    Ok(match faulty {
+        0 => Exit::Delivered,
+        _ => Exit::FaultsFound,
+    })
+}
+
+/// Whether a file that is read is the one that would be written.
+fn is_output(path: &Path, arguments: &Convert) -> bool {
+    let output = arguments.output.as_deref();
+    output.is_some_and(|output| same(path, output))
+}
+
+struct Run<'a> {
+    arguments: &'a Convert,
+    output: &'a mut Output,
+    sink: Sink,
+    progress: Progress,
+    /// Records read from all files.
+    read: u64,
+    /// Those of them that could be read.
+    whole: u64,
+    /// Records that were left out or are not whole, or that a check found wrong.
+    faulty: u64,
+}
+
+impl Run<'_> {
+    fn file(&mut self, path: &Path) -> Result<(), Failure> {
+        let source = Source::open(path)?;
+        let unread = |error: io::Error| Failure::input(&source.name, &error);
+        let mut reader = match self.arguments.from {
+            Some(form) => RecordReader::new(source.input, form),
+            None => {
+                let extension = path.extension().and_then(|extension| extension.to_str());
+                let fallback = extension.and_then(InputForm::by_extension);
+                RecordReader::guessing(source.input, fallback.unwrap_or(InputForm::Marc))
+                    .map_err(unread)?
+            }
+        };
+        let before = (self.read, self.whole);
+        while !self.is_done() {
+            let Some(found) = reader.next() else {
+                break;
+            };
+            let found = found.map_err(unread)?;
+            self.read += 1;
+            self.progress.at(self.read, reader.offset(), source.size);
+            if self.read > self.arguments.offset {
+                self.record(&source.name, found)?;
+            }
+        }
+        if self.read > before.0.max(self.arguments.offset) && self.whole == before.1 {
+            let form = match reader.form() {
+                InputForm::Marc => "ISO 2709",
+                InputForm::MarcXml => "MARCXML",
+                InputForm::Json => "MARC-in-JSON",
+                InputForm::Mrk => "mrk",
+                InputForm::Line => "lines",
+                _ => "this form",
+            };
+            self.progress.clear();
+            self.output.error(&format!(
+                "{}: nothing in it can be read as a record in {form}; --from names another form",
+                source.name
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether the range that was asked for has been read.
+    fn is_done(&self) -> bool {
+        let limit = self.arguments.limit;
+        limit.is_some_and(|limit| self.read >= self.arguments.offset.saturating_add(limit))
+    }
+
+    fn record(&mut self, name: &str, found: Found) -> Result<(), Failure> {
+        let (number, offset) = (found.number, found.offset);
+        let place = Place {
+            name,
+            number,
+            offset,
+        };
+        let mut notes = found.notes;
+        let mut is_loss = found.incomplete;
+        let record = match found.record {
+            Ok(record) => {
+                self.whole += 1;
+                record
+            }
+            Err(damage) => {
+                notes.push(damage);
+                return self.left_out(&place, &notes);
+            }
+        };
+        let options = Options {
+            charset: self.arguments.charset,
+            character_references: true,
+            ..Options::default()
+        };
+        let converted = to_utf8(&record, &options);
+        if self.arguments.check {
+            notes.extend(check::faults(&record, &converted));
+            return match notes.is_empty() {
+                true => Ok(()),
+                false => self.left_out(&place, &notes),
+            };
+        }
+        notes.extend(converted.problems.iter().map(ToString::to_string));
+        is_loss |= converted.is_loss();
+        if self.arguments.strict && !notes.is_empty() {
+            return self.left_out(&place, &notes);
+        }
+        let record = self.in_output_charset(converted.record, &mut notes, &mut is_loss);
+        match self.sink.write(&record, self.output)? {
+            Ok(losses) => {
+                notes.extend(losses);
+                self.faulty += u64::from(is_loss);
+                self.note(&place, &notes);
+                Ok(())
+            }
+            Err(error) => {
+                notes.push(error.to_string());
+                self.left_out(&place, &notes)
+            }
+        }
+    }
+
+    fn in_output_charset(
+        &self,
+        record: MarcRecord,
+        notes: &mut Vec<String>,
+        is_loss: &mut bool,
+    ) -> MarcRecord {
+        let Some(charset) = self.arguments.to_charset else {
+            return record;
+        };
+        // MARC 21 defines how its own set names what it does not have; in other sets that would only be text.
+        let unencodable = match charset == Charset::Marc8 && !is_unimarc(&record) {
+            true => Unencodable::Reference,
+            false => Unencodable::QuestionMark,
+        };
+        let options = Options {
+            unencodable,
+            ..Options::default()
+        };
+        let encoded = to_charset(&record, charset, &options);
+        for problem in &encoded.problems {
+            let ProblemKind::Unencodable { character, .. } = problem.problem.kind else {
+                notes.push(problem.to_string());
+                continue;
+            };
+            let written = unencodable.replacement(character);
+            notes.push(format!("{problem}; {written} is written"));
+            *is_loss |= unencodable != Unencodable::Reference;
+        }
+        encoded.record
+    }
+
+    /// Says why a record is not in the output; of a check, that is the output.
+    fn left_out(&mut self, place: &Place<'_>, faults: &[String]) -> Result<(), Failure> {
+        self.faulty += 1;
+        self.progress.clear();
+        if self.arguments.json {
+            let answer = answer(&[
+                ("file", place.name.into()),
+                ("record", place.number.into()),
+                ("offset", place.offset.into()),
+                ("faults", faults.into()),
+            ]);
+            return self.output.line(&answer.to_string());
+        }
+        if self.arguments.check {
+            return faults
+                .iter()
+                .try_for_each(|fault| self.output.line(&format!("{place}: {fault}")));
+        }
+        self.output
+            .error(&format!("{place} left out: {}", faults.join("; ")));
+        Ok(())
+    }
+
+    fn note(&mut self, place: &Place<'_>, notes: &[String]) {
+        if !notes.is_empty() {
+            self.progress.clear();
+            self.output.note(&format!("{place}: {}", notes.join("; ")));
+        }
+    }
+}
+
+/// Where a record stands, for messages.
+struct Place<'a> {
+    name: &'a str,
+    number: u64,
+    offset: u64,
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            name,
+            number,
+            offset,
+        } = self;
+        write!(f, "{name}: record {number} (octet {offset})")
+    }
+}
+
+/// A file or standard input.
+struct Source {
+    name: String,
+    size: Option<u64>,
+    input: Box<dyn Read>,
+}
+
+impl Source {
+    fn open(path: &Path) -> Result<Self, Failure> {
+        if path == Path::new("-") {
+            return Ok(Self {
+                name: "standard input".to_owned(),
+                size: None,
+                input: Box::new(io::stdin().lock()),
+            });
+        }
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| Failure::input(&name, &error))?;
+        let size = file.metadata().ok().filter(|data| data.is_file());
+        Ok(Self {
+            name,
+            size: size.map(|data| data.len()),
+            input: Box::new(file),
+        })
+    }
+}

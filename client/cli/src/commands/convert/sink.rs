@@ -1,0 +1,192 @@
+//! Where converted records go: standard output, a file, or a row of files.
+
+use std::path::{Path, PathBuf};
+
+use z3950_asn1::file::{Existing, Whole};
+use z3950_asn1::record::{Form, MarcRecord, WriteError};
+
+use super::Convert;
+use crate::batch::{FileSink, OutputFile, Remains};
+use crate::console::output::{Failure, Output};
+
+/// How many octets are collected before they go to standard output.
+const BUFFER: usize = 64 * 1024;
+/// Digits of the number of a file, at least.
+const DIGITS: usize = 4;
+
+/// A document, or several in a row, under way to where it is written.
+pub(super) struct Sink {
+    form: Form,
+    /// The file, or the pattern of their names; `None` for standard output.
+    path: Option<PathBuf>,
+    /// Records of one file.
+    split: Option<u64>,
+    existing: Existing,
+    file: Option<(FileSink, PathBuf)>,
+    /// Files begun.
+    files: u64,
+    /// What goes to standard output next; of a file, the record that is added.
+    held: Vec<u8>,
+    /// Records in the document that is open.
+    records: u64,
+}
+
+impl Sink {
+    pub(super) fn new(arguments: &Convert) -> Self {
+        Self {
+            form: arguments.to,
+            path: arguments.output.clone(),
+            split: arguments.split.map(u64::from),
+            existing: Existing::forced(arguments.force),
+            file: None,
+            files: 0,
+            held: Vec::new(),
+            records: 0,
+        }
+    }
+
+    /// Begins the first file, so that one that cannot be written is known at once.
+    pub(super) fn begin(&mut self) -> Result<(), Failure> {
+        match self.path {
+            Some(_) => self.file().map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds a record; the inner result is what the form could not hold, or why it cannot hold the record at all.
+    pub(super) fn write(
+        &mut self,
+        record: &MarcRecord,
+        output: &mut Output,
+    ) -> Result<Result<Vec<String>, WriteError>, Failure> {
+        if self.split == Some(self.records) {
+            self.close(output)?;
+        }
+        let before = self.held.len();
+        if self.path.is_none() {
+            let in_front = match self.records {
+                0 => self.form.begin(),
+                _ => self.form.between(),
+            };
+            self.held.extend_from_slice(in_front.as_bytes());
+        }
+        let written = self.form.write(record, &mut self.held);
+        match &written {
+            Ok(_) => self.records += 1,
+            Err(_) => self.held.truncate(before),
+        }
+        if written.is_ok() && self.path.is_some() {
+            let held = std::mem::take(&mut self.held);
+            let (file, path) = self.file()?;
+            let added = file.record(&held);
+            added.map_err(|error| Failure::unwritten(path, &error))?;
+        } else if self.held.len() >= BUFFER {
+            output.octets(&std::mem::take(&mut self.held), false)?;
+        }
+        Ok(written)
+    }
+
+    /// Ends the last document. One without records is for standard output only: no file is written for it, and one that
+    /// is there stays as it was.
+    pub(super) fn finish(&mut self, output: &mut Output) -> Result<(), Failure> {
+        if self.records > 0 {
+            return self.close(output);
+        }
+        if let Some((_, path)) = self.file.take() {
+            let words = format!("no record was converted: {} is not written", path.display());
+            output.note(&words);
+            return Ok(());
+        }
+        if self.files == 0 && self.path.is_none() {
+            self.held.extend_from_slice(self.form.begin().as_bytes());
+            self.close(output)?;
+        }
+        Ok(())
+    }
+
+    /// Ends a run that was broken off, and says where what was converted is, if it is in a file.
+    pub(super) fn keep(mut self, output: &mut Output) -> Result<Option<PathBuf>, Failure> {
+        if self.path.is_none() && self.records > 0 {
+            self.close(output)?;
+        }
+        let Some((mut file, _)) = self.file.take() else {
+            return Ok(None);
+        };
+        // On a full disk there may be no room for the end of the document; the records are kept all the same.
+        let has_records = file.finish(Remains::Records).unwrap_or(true);
+        match file.into_file() {
+            OutputFile::Whole(file) if has_records => Ok(file.keep()?),
+            _ => Ok(None),
+        }
+    }
+
+    fn close(&mut self, output: &mut Output) -> Result<(), Failure> {
+        if self.path.is_none() {
+            self.held.extend_from_slice(self.form.end().as_bytes());
+            output.octets(&std::mem::take(&mut self.held), false)?;
+        } else {
+            let (file, path) = self.file()?;
+            let ended = file
+                .complete()
+                .and_then(|_| file.finish(Remains::Answers).map(drop));
+            ended.map_err(|error| Failure::unwritten(path, &error))?;
+            if let Some((file, _)) = self.file.take()
+                && let OutputFile::Whole(file) = file.into_file()
+            {
+                file.finish()?;
+            }
+        }
+        self.records = 0;
+        Ok(())
+    }
+
+    /// The file that is being written, and its path.
+    fn file(&mut self) -> Result<&mut (FileSink, PathBuf), Failure> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => {
+                let number = self.files + 1;
+                let template = self.path.as_deref().unwrap_or(Path::new(""));
+                let path = numbered(template, self.split.map(|_| number));
+                let file = Whole::create(&path, self.existing)
+                    .map_err(|error| Failure::unopened(&error, "--force replaces it"))?;
+                let sink = FileSink::new(OutputFile::Whole(file), Some(self.form));
+                self.files = number;
+                (sink, path)
+            }
+        };
+        Ok(self.file.insert(file))
+    }
+}
+
+/// The name of a file, with its number if it has one: `{}` becomes the number, which stands in front of the extension
+/// otherwise.
+fn numbered(template: &Path, number: Option<u64>) -> PathBuf {
+    let Some(number) = number else {
+        return template.to_owned();
+    };
+    let name = template.file_name().unwrap_or_default().to_string_lossy();
+    let number = format!("{number:0DIGITS$}");
+    let name = match (name.split_once("{}"), name.rsplit_once('.')) {
+        (Some((before, after)), _) => format!("{before}{number}{after}"),
+        (None, Some((stem, extension))) => format!("{stem}-{number}.{extension}"),
+        (None, None) => format!("{name}-{number}"),
+    };
+    template.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files() {
+        for (template, name) in [
+            ("a/part-{}.mrc", "a/part-0012.mrc"),
+            ("part.mrc", "part-0012.mrc"),
+            ("part", "part-0012"),
+        ] {
+            assert_eq!(numbered(Path::new(template), Some(12)), Path::new(name));
+        }
+    }
+}

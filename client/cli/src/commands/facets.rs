@@ -1,0 +1,249 @@
+//! What a search tells beside its hits: facets, which are asked for, and what the parts of the query found
+//! (facets of Index Data; SearchResult-1, Z39.50-2003 Appendix USR.1).
+
+use clap::Args;
+use serde_json::{Value, json};
+use z3950_asn1::apdu::{AttributeElement, AttributeList, Query, StringOrNumeric, Term};
+use z3950_asn1::error::EncodeError;
+use z3950_asn1::format::facets::{FacetField, FacetList};
+use z3950_asn1::format::search_result1::{QueryExpression, SubqueryReport};
+use z3950_client::retrieve::OutcomeName;
+use z3950_client::service::search::{SearchOptions, SearchResult};
+
+use crate::batch::{Piece, Words};
+use crate::commands::target::Place;
+use crate::console::envelope::Envelope;
+use crate::render::shown;
+
+/// How many terms of a field are asked for where nothing is said.
+const TERMS: i64 = 10;
+/// Attribute type of the field, here the number of a Use attribute.
+const FIELD: i64 = 1;
+/// Attribute type of the most terms wanted.
+const LIMIT: i64 = 3;
+
+/// The keys that the envelope of `search` has beside those of every command.
+pub(crate) const KEYS: [&str; 5] = ["query", "position", "is_estimate", "facets", "parts"];
+
+/// What is wanted beside the hits.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Arguments {
+    /// Ask for the most frequent terms of a field (author, subject, date …, or the number of a Use attribute) in the
+    /// records found; may be given several times.
+    #[arg(long, value_name = "FIELD[:NUMBER]", value_parser = field)]
+    facets: Vec<FacetField>,
+
+    /// Tell how many records each part of the query finds, where the server says so.
+    #[arg(long, hide_short_help = true)]
+    parts: bool,
+}
+
+impl Arguments {
+    /// The search that asks for it.
+    pub(crate) fn asked(&self, search: SearchOptions) -> Result<SearchOptions, EncodeError> {
+        match self.facets.is_empty() {
+            true => Ok(search),
+            false => search.with_facets(&FacetList(self.facets.clone())),
+        }
+    }
+
+    /// What the server told: lines of data if no records come (`alone`), else notes; with `json` an object of its own.
+    /// Where nothing was found, the parts are told unasked.
+    pub(crate) fn shown(
+        &self,
+        place: &Place,
+        query: &str,
+        found: &SearchResult,
+        (json, alone): (bool, bool),
+    ) -> Piece {
+        let parts = found.report().map(|report| report.0).unwrap_or_default();
+        let facets = found.facets().map(|list| list.0).unwrap_or_default();
+        let wants_facets = !self.facets.is_empty();
+        if json {
+            if !wants_facets && !self.parts {
+                return Piece::default();
+            }
+            let envelope = Envelope::of(place, &KEYS)
+                .with("outcome", OutcomeName::Found.as_str())
+                .with("query", query)
+                .with("hits", found.count())
+                .with("is_estimate", found.is_estimate())
+                .with("facets", facets.iter().map(facet_json).collect::<Value>())
+                .with("parts", parts.iter().map(part_json).collect::<Value>());
+            return Piece {
+                octets: envelope.octets(),
+                ..Piece::default()
+            };
+        }
+        let mut lines = Vec::new();
+        if self.parts || (found.count() == Some(0) && parts.len() > 1) {
+            lines.extend(parts.iter().map(part_line));
+        }
+        if wants_facets {
+            lines.extend(facets.iter().flat_map(facet_lines));
+        }
+        let mut piece = Piece::default();
+        for (holds, words) in [
+            (found.is_estimate(), "the number of records is an estimate"),
+            (
+                wants_facets && facets.is_empty(),
+                "the server gives no facets",
+            ),
+            (
+                self.parts && parts.is_empty(),
+                "the server tells nothing of the parts",
+            ),
+        ] {
+            if holds {
+                piece.words.push(Words::Note(format!("{place}: {words}")));
+            }
+        }
+        match alone && found.count() != Some(0) {
+            true => {
+                piece.octets = lines
+                    .iter()
+                    .flat_map(|line| [line, "\n"].concat().into_bytes())
+                    .collect()
+            }
+            false => piece.words.extend(lines.into_iter().map(Words::Note)),
+        }
+        piece
+    }
+}
+
+/// A field such as `author`, `subject:5` or `1003`.
+fn field(text: &str) -> Result<FacetField, String> {
+    let (name, limit) = match text.rsplit_once(':') {
+        Some((name, limit)) => {
+            let limit = limit.parse::<i64>().ok().filter(|limit| *limit > 0);
+            (
+                name,
+                limit.ok_or("the number of terms is a number from 1 on")?,
+            )
+        }
+        None => (text, TERMS),
+    };
+    Ok(match (name, name.parse::<i64>()) {
+        ("", _) => return Err("the field has no name".into()),
+        (_, Ok(number)) => FacetField {
+            attributes: AttributeList(vec![
+                AttributeElement::numeric(FIELD, number),
+                AttributeElement::numeric(LIMIT, limit),
+            ]),
+            terms: None,
+        },
+        (name, Err(_)) => FacetField::request(name, limit),
+    })
+}
+
+fn field_name(facet: &FacetField) -> String {
+    match facet.field() {
+        Some(StringOrNumeric::String(name)) => shown(name.as_bytes()),
+        Some(StringOrNumeric::Numeric(number)) => number.to_string(),
+        None => "a field without a name".into(),
+    }
+}
+
+fn facet_lines(facet: &FacetField) -> Vec<String> {
+    let terms = facet.terms.iter().flatten();
+    let terms = terms.map(|found| format!("{:>9}  {}", found.count, term_text(&found.term)));
+    std::iter::once(format!("{}:", field_name(facet)))
+        .chain(terms)
+        .collect()
+}
+
+fn facet_json(facet: &FacetField) -> Value {
+    let terms = facet.terms.iter().flatten();
+    let terms = terms.map(|found| json!({"term": term_text(&found.term), "count": found.count}));
+    json!({"field": field_name(facet), "terms": terms.collect::<Value>()})
+}
+
+fn part_line(part: &SubqueryReport) -> String {
+    let count = part
+        .subquery_count
+        .map_or_else(|| "-".to_owned(), |count| count.to_string());
+    format!("{count:>9}  {}", part_text(part))
+}
+
+fn part_json(part: &SubqueryReport) -> Value {
+    json!({
+        "part": part_text(part),
+        "is_whole": part.full_query,
+        "count": part.subquery_count,
+    })
+}
+
+/// The part as it was asked for, else as the server understood it.
+fn part_text(part: &SubqueryReport) -> String {
+    let expressions = [&part.subquery_expression, &part.subquery_interpretation];
+    match expressions.into_iter().flatten().next() {
+        Some(QueryExpression::Term(term)) => term_text(&term.query_term),
+        Some(QueryExpression::Query(query)) => match &**query {
+            Query::Type1(query) | Query::Type101(query) => query.to_string(),
+            other => shown(format!("{other:?}").as_bytes()),
+        },
+        None if part.full_query => "the whole query".into(),
+        None => match &part.subquery_id {
+            Some(id) => shown(id.as_bytes()),
+            None => "a part".into(),
+        },
+    }
+}
+
+/// A term as people read it.
+fn term_text(term: &Term) -> String {
+    match term {
+        Term::General(octets) => shown(octets.as_bytes()),
+        Term::CharacterString(text) => shown(text.as_bytes()),
+        Term::Numeric(number) => number.to_string(),
+        other => shown(format!("{other:?}").as_bytes()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use z3950_asn1::format::facets::FacetTerm;
+
+    #[test]
+    fn fields_are_names_or_numbers() {
+        for (text, name, limit) in [
+            ("author", "author", TERMS),
+            ("subject:5", "subject", 5),
+            ("1003:2", "1003", 2),
+            ("dc:title:3", "dc:title", 3),
+        ] {
+            let field = field(text).expect(text);
+            assert_eq!(
+                (field_name(&field).as_str(), field.limit()),
+                (name, Some(limit))
+            );
+        }
+        for text in ["", ":3", "author:0", "author:x", "author:-1"] {
+            assert!(field(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_the_server_tells_is_put_in_words() {
+        let facet = FacetField {
+            terms: Some(vec![FacetTerm {
+                term: Term::General("Austen\u{1b}".into()),
+                count: 3,
+            }]),
+            ..FacetField::request("author", 1)
+        };
+        assert_eq!(facet_lines(&facet), ["author:", "        3  Austen\\x1b"]);
+        let part = SubqueryReport::of_term(Term::General("war".into()), 7);
+        assert_eq!(part_line(&part), "        7  war");
+        let whole = SubqueryReport {
+            full_query: true,
+            ..SubqueryReport::default()
+        };
+        assert_eq!(part_line(&whole), "        -  the whole query");
+        assert_eq!(
+            part_json(&part),
+            json!({"part": "war", "is_whole": false, "count": 7})
+        );
+    }
+}

@@ -1,0 +1,149 @@
+//! `--fallback`: what to try after a refusal, where RFC 2056 §4 knows one search and one record syntax only; and how the
+//! program tells what was tried.
+
+use std::ffi::OsString;
+
+use clap::{Args, ValueEnum};
+use z3950_client::plan::Fallback;
+use z3950_client::retrieve::{Asked, Step};
+
+#[derive(Debug, Args)]
+pub(crate) struct Fallbacks {
+    /// Ask again in another way when the server refuses or has no such record. Without WHAT, in all of them. Each way is
+    /// told; more than one record is never an answer.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT",
+        value_delimiter = ',',
+        num_args = 0..=1,
+        default_missing_value = "all"
+    )]
+    fallback: Vec<What>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// All of these.
+    All,
+    /// Searches by other attributes: those of the target's profile, Use 1032 with and without Structure, 12, 1007, and the
+    /// number that the docid looks like; on a diagnostic about attributes (such as 114), or when nothing is found.
+    Attributes,
+    /// On diagnostic 118, Use 1032 without the Structure attribute.
+    Structure,
+    /// On diagnostics 23 and 111, the databases one by one, until one has the record.
+    Databases,
+    /// On diagnostics 227, 238 and 239, the next record syntax of `rs=`, then that of the target's profile, then none.
+    Syntax,
+    /// On diagnostics 25 and 26, no element set.
+    ElementSet,
+}
+
+impl Fallbacks {
+    /// What may be tried.
+    pub(crate) fn allowed(&self) -> Fallback {
+        let has = |what| self.fallback.contains(&What::All) || self.fallback.contains(&what);
+        Fallback {
+            attributes: has(What::Attributes),
+            structure: has(What::Structure),
+            databases: has(What::Databases),
+            syntax: has(What::Syntax),
+            element_set: has(What::ElementSet),
+        }
+    }
+}
+
+/// Says in arguments that `--fallback` has no value where what follows is none, for it may be a URL.
+pub(crate) fn complete(arguments: &mut [OsString]) {
+    let options = arguments.iter().take_while(|argument| *argument != "--");
+    let options = options.count();
+    for index in 0..options {
+        if arguments
+            .get(index)
+            .is_none_or(|argument| argument != "--fallback")
+        {
+            continue;
+        }
+        let next = arguments.get(index + 1).and_then(|next| next.to_str());
+        let has_value = next.is_some_and(|next| {
+            let mut names = next.split(',');
+            names.all(|name| What::from_str(name, false).is_ok())
+        });
+        if let Some(argument) = arguments.get_mut(index)
+            && !has_value
+        {
+            *argument = "--fallback=all".into();
+        }
+    }
+}
+
+/// What was tried in vain, and what was tried then, a line for each; and the step that found something, if it was not the
+/// search prescribed.
+pub(crate) fn told(steps: &[Step], step: Option<&str>, conforming: bool) -> Vec<String> {
+    let pairs = steps.iter().zip(steps.iter().skip(1));
+    let again = pairs.filter_map(|(vain, next)| again(vain, next));
+    let found = step
+        .filter(|_| !conforming)
+        .map(|step| format!("found by {step}, which is not the search of RFC 2056"));
+    again.chain(found).collect()
+}
+
+fn again(vain: &Step, next: &Step) -> Option<String> {
+    // A Present that follows its search as usual.
+    if vain.form == next.form {
+        return None;
+    }
+    let reason = match (&vain.request, vain.hits) {
+        (Asked::Search, Some(0)) => "no record matches".to_owned(),
+        _ => vain.diagnostics.to_string(),
+    };
+    Some(format!(
+        "{}: {reason}; asked again: {}",
+        vain.form, next.form
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        fallbacks: Fallbacks,
+        urls: Vec<String>,
+    }
+
+    #[test]
+    fn a_fallback_may_be_named_or_not() {
+        let none = Fallback::default();
+        let syntax = Fallback {
+            syntax: true,
+            ..none
+        };
+        let two = Fallback {
+            element_set: true,
+            ..syntax
+        };
+        for (line, allowed, urls) in [
+            ("u", none, 1),
+            ("--fallback u", Fallback::ALL, 1),
+            ("u --fallback", Fallback::ALL, 1),
+            ("--fallback --fallback syntax u", Fallback::ALL, 1),
+            ("--fallback all u v", Fallback::ALL, 2),
+            ("--fallback syntax u", syntax, 1),
+            ("--fallback=syntax u", syntax, 1),
+            ("--fallback syntax,element-set u", two, 1),
+            ("--fallback syntax u --fallback element-set", two, 1),
+            ("-- --fallback u", none, 2),
+        ] {
+            let words = std::iter::once("z3950").chain(line.split(' '));
+            let mut arguments: Vec<OsString> = words.map(OsString::from).collect();
+            complete(&mut arguments);
+            let line_read = Line::try_parse_from(arguments).expect(line);
+            assert_eq!(line_read.fallbacks.allowed(), allowed, "{line}");
+            assert_eq!(line_read.urls.len(), urls, "{line}");
+        }
+    }
+}

@@ -1,0 +1,414 @@
+//! `z3950 get gopher://…`: what a Gopher server holds, read by the type of the item (RFC 1436, Gopher URL draft).
+
+use std::error::Error as _;
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use z3950_client::gopher::{
+    self, Attributes, Body, GopherError, GopherOptions, GopherPlanError, MAX_REPLY, MenuItem,
+    Question, QuestionKind, Reply,
+};
+use z3950_client::retrieve::{Outcome, OutcomeName};
+use z3950_client::target::Endpoint;
+use z3950_client::transport::{Connect, Routes};
+use z3950_client::url::{Caution, GopherBuildError, GopherUrl, Locator, PlusWire, Url};
+
+use crate::args::{Get, choices};
+use crate::commands::url::{mode, redacted};
+use crate::commands::{connection, timeouts};
+use crate::console::envelope::Envelope;
+use crate::console::exit::Exit;
+use crate::console::input::Lines;
+use crate::console::output::{Failure, Output};
+use crate::console::report::explain;
+use crate::render::Format;
+
+/// Options of `get` for Gopher URLs.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Options for gopher URLs")]
+pub(crate) struct Arguments {
+    /// What to search for, where the URL is for a search and has no term.
+    #[arg(long, value_name = "TERM", hide_short_help = true)]
+    query: Option<OsString>,
+
+    /// Answer to the form of an item; once for each question, in their order.
+    #[arg(
+        long = "answer",
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
+    answers: Vec<OsString>,
+
+    /// How many tabs stand before a Gopher+ string without a search term: two, as the draft of the URL has it,
+    /// or one, as older servers want it.
+    #[arg(
+        long,
+        value_parser = choices(&[("draft", PlusWire::Draft, "Two, as the draft (§2.4) writes it; one before a filled form (§3.2)"), ("protocol", PlusWire::Protocol, "One, as servers of 1993 know it")]),
+        default_value = "draft",
+        value_name = "HOW",
+        hide_short_help = true
+    )]
+    gopherplus_wire: PlusWire,
+
+    /// The largest reply taken.
+    #[arg(long, default_value_t = MAX_REPLY, value_name = "OCTETS", hide_short_help = true)]
+    max_size: usize,
+}
+
+/// Fetches one URL and writes it.
+pub(crate) async fn get(
+    text: &OsStr,
+    arguments: &Get,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let url = match GopherUrl::parse(text.as_encoded_bytes(), mode(arguments.execution.strict)) {
+        Ok(url) => url,
+        Err(error) => {
+            output.error(&format!("{}: {error}", redacted(text.as_encoded_bytes())));
+            return Ok(Exit::Usage);
+        }
+    };
+    let write = match arguments.records.format {
+        _ if arguments.json => write_envelope,
+        Format::Text => write_text,
+        Format::Json => write_json,
+        Format::Raw => write_raw,
+        other => {
+            let name = other.name();
+            output.error(&format!(
+                "{url} leads to no MARC record, which --format {name} needs; try --format text, json or raw"
+            ));
+            return Ok(Exit::Usage);
+        }
+    };
+    let network = &arguments.connection.network;
+    if network.demo {
+        let words = "the built-in catalogue speaks no Gopher";
+        match arguments.json {
+            true => envelope(&url)
+                .outcome(OutcomeName::NotSent, words)
+                .write(output)?,
+            false => output.error(&format!("{url}: {words}")),
+        }
+        return Ok(Exit::Usage);
+    }
+    let cautions = Locator::from(Url::Gopher(url.clone())).cautions();
+    if cautions.contains(&Caution::EscapedControl) {
+        output.warning(&format!("{}: {url}", Caution::EscapedControl));
+    }
+    let options = options(arguments);
+    let way = way(&connection::routes(network)?, &url)?;
+    match completed(&url, &arguments.gopher, &options, &way, output).await? {
+        Err(error) => refuse(arguments, &url, &error, output),
+        // Messages name the URL as it was given: what people added may be a password.
+        Ok(complete) => match gopher::retrieve(&complete, &options, &way).await {
+            Err(error) => refuse(arguments, &url, &error, output),
+            Ok(reply) => {
+                for note in &reply.notes {
+                    output.note(&note.to_string());
+                }
+                write(&url, &reply, output)?;
+                Ok(Exit::Delivered)
+            }
+        },
+    }
+}
+
+/// The way to the server of a URL.
+pub(crate) fn way(routes: &Routes, url: &GopherUrl) -> Result<Arc<dyn Connect>, Failure> {
+    let endpoint = Endpoint::Tcp(url.host().clone(), url.port());
+    routes
+        .to(&endpoint, None)
+        .map_err(|error| connection::usage(&error))
+}
+
+fn options(arguments: &Get) -> GopherOptions {
+    GopherOptions {
+        timeouts: timeouts(&arguments.connection.network),
+        wire: arguments.gopher.gopherplus_wire,
+        max_octets: arguments.gopher.max_size,
+        allow_reserved_port: arguments.execution.allow_reserved_port,
+    }
+}
+
+/// An error in words with all its causes, and its exit code.
+pub(crate) fn explained(error: &GopherError) -> (Exit, String) {
+    let exit = match error {
+        GopherError::Plan(GopherPlanError::PortRefused(_)) => Exit::PortRefused,
+        GopherError::Plan(_) => Exit::Usage,
+        GopherError::Connect(error) => return explain(error),
+        GopherError::Server(error) if error.is_gone() => Exit::NoMatch,
+        GopherError::Server(_) => Exit::Refused,
+        _ => Exit::Transport,
+    };
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let _ = write!(message, ": {error}");
+        cause = error.source();
+    }
+    message.push_str(match error {
+        GopherError::Plan(GopherPlanError::NeedsSearchTerm) => "; give one with --query",
+        GopherError::Plan(GopherPlanError::NeedsAnswers) => "; give an --answer for each question",
+        GopherError::TooLarge(_) => "; --max-size raises it",
+        _ => "",
+    });
+    (exit, message)
+}
+
+fn refuse(
+    arguments: &Get,
+    url: &GopherUrl,
+    error: &GopherError,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let (exit, message) = explained(error);
+    match arguments.json {
+        true => envelope(url)
+            .outcome(outcome(error), &message)
+            .write(output)?,
+        false => output.error(&format!("{message} ({url})")),
+    }
+    Ok(exit)
+}
+
+/// What `--json` says of a URL, but for its outcome.
+fn envelope(url: &GopherUrl) -> Envelope {
+    Envelope::new(
+        url.host(),
+        url.port(),
+        Vec::new(),
+        &crate::commands::get::KEYS,
+    )
+    .with("url", url.to_string())
+}
+
+fn outcome(error: &GopherError) -> OutcomeName {
+    match error {
+        GopherError::Plan(GopherPlanError::PortRefused(_)) => OutcomeName::PortRefused,
+        GopherError::Plan(_) => OutcomeName::NotSent,
+        GopherError::Connect(error) => Outcome::from(error.clone()).name(),
+        GopherError::Interrupted { .. } => OutcomeName::Unavailable,
+        GopherError::Server(error) if error.is_gone() => OutcomeName::NoMatch,
+        GopherError::Server(_) => OutcomeName::RecordRefused,
+        _ => OutcomeName::ProtocolError,
+    }
+}
+
+/// The URL with what people have to say first: the term of a search, the answers to a form.
+async fn completed(
+    url: &GopherUrl,
+    arguments: &Arguments,
+    options: &GopherOptions,
+    way: &dyn Connect,
+    output: &mut Output,
+) -> Result<Result<GopherUrl, GopherError>, Failure> {
+    match gopher::plan(url, options) {
+        Err(GopherPlanError::NeedsSearchTerm) => {
+            let term = match &arguments.query {
+                Some(term) => Some(term.as_encoded_bytes().to_vec()),
+                None => ask("search for", output).await?,
+            };
+            let Some(term) = term else {
+                return Ok(Err(GopherPlanError::NeedsSearchTerm.into()));
+            };
+            Ok(url.to_builder().search(term).build().map_err(unsendable))
+        }
+        Err(GopherPlanError::NeedsAnswers) => {
+            let answers = match arguments.answers.is_empty() {
+                false => arguments
+                    .answers
+                    .iter()
+                    .map(|answer| answer.as_encoded_bytes().to_vec())
+                    .collect(),
+                true => match gopher::form(url, options, way).await {
+                    Err(error) => return Ok(Err(error)),
+                    Ok(questions) => match answered(&questions, output).await? {
+                        Some(answers) => answers,
+                        None => return Ok(Err(GopherPlanError::NeedsAnswers.into())),
+                    },
+                },
+            };
+            let builder = url.to_builder().ask_forms(true).answers(&answers);
+            Ok(builder
+                .and_then(|builder| builder.build())
+                .map_err(unsendable))
+        }
+        _ => Ok(Ok(url.clone())),
+    }
+}
+
+/// What people type holds a tab, a line end or a lone dot.
+fn unsendable(error: GopherBuildError) -> GopherError {
+    GopherPlanError::from(error).into()
+}
+
+/// The answers of a person at a terminal; elsewhere the questions are shown and there are none.
+async fn answered(
+    questions: &[Question],
+    output: &mut Output,
+) -> Result<Option<Vec<Vec<u8>>>, Failure> {
+    let mut answers = Vec::new();
+    for question in questions {
+        let prompt = match (question.kind, question.options.is_empty()) {
+            (QuestionKind::Password, _) => format!("{} (shown as it is typed)", question.prompt),
+            (_, true) => question.prompt.clone(),
+            (_, false) => format!("{} [{}]", question.prompt, question.options.join("|")),
+        };
+        if !is_attended() || question.kind == QuestionKind::Note {
+            output.note(&prompt);
+        } else if let Some(answer) = ask(&prompt, output).await? {
+            answers.push(answer);
+        }
+    }
+    Ok(is_attended().then_some(answers))
+}
+
+/// A line from the terminal; `None` if nobody is there to type it.
+async fn ask(prompt: &str, output: &mut Output) -> Result<Option<Vec<u8>>, Failure> {
+    if !is_attended() {
+        return Ok(None);
+    }
+    output.note(&format!("{prompt}?"));
+    // In a thread of its own, so that Ctrl-C ends the program all the same.
+    tokio::task::spawn_blocking(|| Lines::stdin().next())
+        .await
+        .map_err(|error| Failure::machine("read from the terminal", &error))?
+}
+
+fn is_attended() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+fn write_raw(_: &GopherUrl, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
+    output.octets(&reply.octets, true)
+}
+
+fn write_text(_: &GopherUrl, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
+    match &reply.body {
+        Body::Text(octets) | Body::Binary(octets) => output.octets(octets, false),
+        Body::Menu(items) => write_menu(items, output),
+        Body::Attributes(items) => {
+            items
+                .iter()
+                .flat_map(|item| &item.blocks)
+                .try_for_each(|block| {
+                    output.line(&format!("{}:", block.name))?;
+                    let mut lines = block.lines.iter();
+                    lines.try_for_each(|line| output.line(&format!(" {line}")))
+                })
+        }
+    }
+}
+
+/// The widest that what people read of an item makes the column of a menu, in characters.
+const WIDEST: usize = 60;
+
+fn write_menu(items: &[MenuItem], output: &mut Output) -> Result<(), Failure> {
+    let located = items.iter().filter(|item| item.url.is_some());
+    let width = located
+        .map(|item| item.display.chars().count())
+        .max()
+        .unwrap_or(0)
+        .min(WIDEST);
+    for item in items {
+        let display = &item.display;
+        output.line(&match &item.url {
+            _ if item.is_information() => format!("  {display}"),
+            None => format!("{} {display}", item.item_type),
+            Some(url) => format!("{} {display:width$}  {url}", item.item_type),
+        })?;
+    }
+    Ok(())
+}
+
+/// The envelope, with the reply as its record.
+fn write_envelope(url: &GopherUrl, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
+    envelope(url)
+        .with("outcome", OutcomeName::Delivered.as_str())
+        .with("record", object(url, reply))
+        .write(output)
+}
+
+fn write_json(url: &GopherUrl, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
+    output.line(&object(url, reply).to_string())
+}
+
+/// What an item is and holds.
+fn object(url: &GopherUrl, reply: &Reply) -> Value {
+    let (kind, content, value) = match &reply.body {
+        Body::Text(octets) => octets_value("text", octets),
+        Body::Binary(octets) => octets_value("binary", octets),
+        Body::Menu(items) => ("menu", "items", items.iter().map(item_value).collect()),
+        Body::Attributes(items) => (
+            "attributes",
+            "items",
+            items.iter().map(attributes_value).collect(),
+        ),
+    };
+    json!({
+        "url": url.canonical(),
+        "type": url.item_type().to_string(),
+        "kind": kind,
+        content: value,
+    })
+}
+
+/// Text where the octets are UTF-8, else base64.
+fn octets_value(kind: &'static str, octets: &[u8]) -> (&'static str, &'static str, Value) {
+    match std::str::from_utf8(octets) {
+        Ok(text) => (kind, "text", text.into()),
+        Err(_) => (kind, "base64", STANDARD.encode(octets).into()),
+    }
+}
+
+fn item_value(item: &MenuItem) -> Value {
+    json!({
+        "type": item.item_type.to_string(),
+        "display": item.display,
+        "selector": item.selector.to_string(),
+        "host": item.host,
+        "port": item.port,
+        "plus": item.plus.map(String::from),
+        "url": item.url,
+    })
+}
+
+fn attributes_value(item: &Attributes) -> Value {
+    let views: Vec<Value> = item
+        .views()
+        .iter()
+        .map(|view| json!({ "format": view.format, "language": view.language, "size": view.size }))
+        .collect();
+    let questions: Vec<Value> = item
+        .questions()
+        .iter()
+        .map(|question| {
+            let kind = format!("{:?}", question.kind).to_lowercase();
+            json!({ "kind": kind, "prompt": question.prompt, "options": question.options })
+        })
+        .collect();
+    let blocks: serde_json::Map<String, Value> = item
+        .blocks
+        .iter()
+        .map(|block| (block.name.clone(), json!(block.lines)))
+        .collect();
+    json!({
+        "item": item.item().as_ref().map(item_value),
+        "abstract": item.abstract_text(),
+        "views": views,
+        "questions": questions,
+        "blocks": blocks,
+    })
+}
+
+/// Whether a text is a Gopher URL by its scheme, however broken it may be behind it.
+pub(crate) fn is_gopher(text: &OsStr) -> bool {
+    GopherUrl::has_scheme(text.as_encoded_bytes())
+}

@@ -1,0 +1,280 @@
+//! `z3950 lookup`: records by the numbers people have for them; says which form of the number was found, and where.
+
+use serde_json::json;
+use z3950_client::lookup::{
+    Attempt, Found, Identifier, Kind, LookupOptions, Match, attempts, lookup, matched,
+};
+use z3950_client::result_set::ResultSetOptions;
+use z3950_client::retrieve::OutcomeName;
+use z3950_client::service::records::ResultRecord;
+
+use crate::args::Lookup;
+use crate::batch::{Answer, Ask, Piece, Records, Words, Work};
+use crate::commands::batch::{Job, Writing, graver, refused, repeat, run_all};
+use crate::commands::target::{Place, Reach, Unanswered};
+use crate::console::envelope::Envelope;
+use crate::console::exit::Exit;
+use crate::console::interrupt::Interrupt;
+use crate::console::output::{Failure, Output};
+use crate::render::shown;
+
+/// The keys that the envelope has beside those of every command.
+const KEYS: [&str; 4] = ["identifier", "position", "terms", "matched"];
+
+pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit, Failure> {
+    let reach = Reach::new(&arguments.connection).await?;
+    let Some(place) = reach.place(&arguments.target, &arguments.asked.databases, output) else {
+        return Ok(Exit::Usage);
+    };
+    let records = &arguments.asked.records;
+    let writing = Writing {
+        json: arguments.asked.json,
+        format: arguments.batch.format(records.format)?,
+        charset: place.charset(records.charset),
+    };
+    let given = arguments.identifiers.iter();
+    let job = Job {
+        given: given.map(|text| text.clone().into_bytes()).collect(),
+        targets: vec![place.text.clone()],
+        format: writing.format,
+        jobs: 1,
+        work: Desk {
+            options: options(arguments, &place),
+            place,
+            reach: reach.clone(),
+            is_written: arguments.batch.file().is_some(),
+            writing,
+        },
+    };
+    let exit = run_all(&arguments.batch, job, output).await;
+    // Ctrl-C while the sessions are closed only ends them sooner.
+    Interrupt.or_end(reach.close()).await;
+    exit
+}
+
+fn options(arguments: &Lookup, place: &Place) -> LookupOptions {
+    let (search, present) = place.options(&arguments.asked);
+    LookupOptions {
+        search,
+        records: ResultSetOptions {
+            present,
+            alternatives: place.alternatives(arguments.asked.syntax),
+            ..ResultSetOptions::default()
+        },
+        count: arguments.count,
+    }
+}
+
+/// Looks identifiers up at one target.
+struct Desk {
+    reach: Reach,
+    place: Place,
+    options: LookupOptions,
+    /// Whether records go to a file, where one does not see how many they are.
+    is_written: bool,
+    writing: Writing,
+}
+
+impl Work for Desk {
+    async fn answer(&self, ask: &Ask, records: &Records) -> Answer {
+        let identifier: Identifier = match shown(&ask.input).parse() {
+            Ok(identifier) => identifier,
+            Err(error) => {
+                let (piece, answer) = refused(error.to_string());
+                records.send(piece).await;
+                return answer;
+            }
+        };
+        let doubt = identifier.doubt();
+        let syntax = self.options.search.record_syntax;
+        let envelope = Envelope::of(&self.place, &KEYS)
+            .with("identifier", identifier.to_string())
+            .requested(syntax);
+        let subject = format!("{}: {identifier}", self.place);
+        let (piece, answer) = match self.attempts(&identifier) {
+            Err(failure) => self.writing.failed(envelope, &failure, &subject),
+            Ok(attempts) => {
+                records.ready_for(self.options.count).await;
+                let asked = self.ask(&attempts).await;
+                if let (Some(words), false) = (&doubt, matches!(asked, Ok(None))) {
+                    records.send(Words::Warning(words.clone())).await;
+                }
+                match asked {
+                    Err(failure) => self.writing.failed(envelope, &failure, &subject),
+                    Ok(None) => {
+                        let words = match doubt {
+                            Some(doubt) => format!("no record matches; {doubt}"),
+                            None => "no record matches".to_owned(),
+                        };
+                        let envelope = envelope.with("hits", 0);
+                        self.writing.end(
+                            envelope,
+                            Exit::NoMatch,
+                            OutcomeName::NoMatch,
+                            &words,
+                            &subject,
+                        )
+                    }
+                    Ok(Some(found)) => {
+                        return self.show(&identifier, envelope, found, records).await;
+                    }
+                }
+            }
+        };
+        records.send(piece).await;
+        answer
+    }
+}
+
+impl Desk {
+    /// The searches for an identifier, as this target wants them.
+    fn attempts(&self, identifier: &Identifier) -> Result<Vec<Attempt>, Unanswered> {
+        let habits = &self.place.resolved.profile.docid;
+        let of_profile = habits.iter().filter(|_| identifier.kind == Kind::Docid);
+        let of_profile = of_profile.map(|habit| {
+            let elements = habit.0.iter().map(|attribute| attribute.0.clone());
+            Attempt::by(elements.collect(), &habit.to_string(), identifier)
+        });
+        let mut all: Vec<Attempt> = of_profile.collect();
+        all.extend(attempts(identifier));
+        for attempt in &mut all {
+            attempt.query = self.place.adapted(&attempt.query)?;
+        }
+        Ok(all)
+    }
+
+    async fn ask<'a>(&self, attempts: &'a [Attempt]) -> Result<Option<Found<'a>>, Unanswered> {
+        let mut lease = self.reach.lease(&self.place).await?;
+        // Records that are broken off go on where they were.
+        let options = &LookupOptions {
+            records: ResultSetOptions {
+                reconnect: Some(lease.reconnect()),
+                ..self.options.records.clone()
+            },
+            ..self.options.clone()
+        };
+        let found = lease.run(repeat(&lease), |session| async move {
+            lookup(&session, attempts, options).await
+        });
+        Ok(found.await?)
+    }
+
+    async fn show(
+        &self,
+        identifier: &Identifier,
+        envelope: Envelope,
+        found: Found<'_>,
+        records: &Records,
+    ) -> Answer {
+        let Found {
+            attempt,
+            hits,
+            records: slots,
+        } = found;
+        let envelope = envelope
+            .with("hits", hits)
+            .with("step", attempt.attributes.as_str())
+            .with("terms", attempt.terms.clone());
+        let mut answer = match hits {
+            1 => envelope
+                .clone()
+                .with("outcome", OutcomeName::Delivered.as_str())
+                .answer(Exit::Delivered),
+            _ => {
+                let words = format!("{hits} records match");
+                envelope
+                    .clone()
+                    .outcome(OutcomeName::Ambiguous, &words)
+                    .answer(Exit::Ambiguous)
+            }
+        };
+        if !self.writing.json {
+            let verb = if hits == 1 {
+                "record matches"
+            } else {
+                "records match"
+            };
+            let words = format!(
+                "{}: {identifier}: {hits} {verb} {} {}",
+                self.place,
+                attempt.attributes,
+                attempt.terms.join(" or ")
+            );
+            records.send(Words::Note(words)).await;
+        } else if slots.is_empty() {
+            let octets = envelope
+                .clone()
+                .with("outcome", OutcomeName::Found.as_str())
+                .octets();
+            let piece = Piece {
+                octets,
+                ..Piece::default()
+            };
+            records.send(piece).await;
+        }
+        for (position, slot) in (1_u64..).zip(slots) {
+            let envelope = envelope.clone().with("position", position);
+            let (piece, one) = self.record(identifier, envelope, position, slot);
+            records.send(piece).await;
+            answer = graver(answer, one);
+        }
+        let count = self.options.count;
+        if self.is_written && count < hits {
+            let words = format!("{count} of {hits} written (--count {count})");
+            let said = format!("{}: {identifier}: {words}", self.place);
+            records.send(Words::Warning(said)).await;
+            answer.message = Some(words);
+        }
+        answer
+    }
+
+    fn record(
+        &self,
+        identifier: &Identifier,
+        envelope: Envelope,
+        position: u64,
+        slot: ResultRecord,
+    ) -> (Piece, Answer) {
+        let external = match slot {
+            ResultRecord::Record { external, .. } => external,
+            ResultRecord::Diagnostic { diagnostic, .. } => {
+                let words = format!("{identifier}: record {position}: {diagnostic}");
+                let envelope = envelope.diagnosed(std::slice::from_ref(&diagnostic));
+                let subject = self.place.to_string();
+                let name = OutcomeName::RecordRefused;
+                return self
+                    .writing
+                    .end(envelope, Exit::Refused, name, &words, &subject);
+            }
+        };
+        let place = matched(identifier, &external);
+        let envelope = envelope.with(
+            "matched",
+            place.as_ref().map(|place| {
+                json!({
+                    "field": place.tag,
+                    "subfield": place.code,
+                    "text": place.text,
+                    "cancelled": place.is_cancelled,
+                })
+            }),
+        );
+        let charset = self.writing.charset;
+        let subject = format!("{identifier}: record {position}");
+        let (mut piece, answer) = self.writing.record(envelope, &external, charset, &subject);
+        if let Some(place) = place.filter(|_| !self.writing.json) {
+            piece.words.insert(0, said(identifier, position, &place));
+        }
+        (piece, answer)
+    }
+}
+
+/// Where the identifier stands; a place for cancelled numbers is worth a warning.
+fn said(identifier: &Identifier, position: u64, place: &Match) -> Words {
+    let text = place.text.trim();
+    let words = format!("{identifier}: record {position} has {text} in {place}");
+    match place.is_cancelled {
+        true => Words::Warning(format!("{words}, where cancelled and wrong numbers stand")),
+        false => Words::Note(words),
+    }
+}

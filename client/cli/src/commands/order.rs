@@ -1,0 +1,448 @@
+//! `z3950 order`: a document ordered by its place in a result set, by a request of one's own, or both
+//! (Z39.50-2003 Appendix EXT.4).
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use clap::{Args, ValueEnum};
+use z3950_asn1::apdu::{External, OperationStatus, Query, RpnQuery};
+use z3950_asn1::es::item_order::{Billing, Contact, PaymentMethod};
+use z3950_asn1::input;
+use z3950_asn1::oid::XML;
+use z3950_asn1::record::{RetrievedRecord, sutrs_external};
+use z3950_client::error::{Diagnostics, Error, Phase};
+use z3950_client::retrieve::OutcomeName;
+use z3950_client::service::extended::{
+    Order as Ordered, TaskResult, ill_request_for, ill_request_of,
+};
+use z3950_client::service::present::PresentOptions;
+use z3950_client::service::records::ResultRecord;
+use z3950_client::service::search::{DEFAULT_RESULT_SET, SearchOptions};
+use z3950_client::session::Session;
+
+use crate::args::{Connection, Language, TARGET};
+use crate::commands::query;
+use crate::commands::target::{Place, Reach, Unanswered};
+use crate::commands::task::{self, Tasking};
+use crate::console::envelope::Envelope;
+use crate::console::exit::Exit;
+use crate::console::interrupt::{Interrupt, Stopped};
+use crate::console::output::{Failure, Output};
+use crate::console::report;
+
+/// The longest request or description read, in octets.
+const MAX_FILE: u64 = 16 << 20;
+
+#[derive(Debug, Args)]
+#[command(after_help = TARGET)]
+pub(crate) struct Order {
+    /// Where to order.
+    #[arg(value_name = "TARGET")]
+    target: OsString,
+
+    /// What to order: a search that finds it. A --request may do without.
+    #[arg(
+        value_name = "QUERY",
+        allow_hyphen_values = true,
+        required_unless_present = "request"
+    )]
+    query: Option<OsString>,
+
+    #[command(flatten)]
+    language: Language,
+
+    /// A database to search, in the place of those of the target; may be given several times.
+    #[arg(long = "database", value_name = "NAME")]
+    databases: Vec<String>,
+
+    /// The position of the record to order, where the search finds several.
+    #[arg(long, value_name = "POSITION", requires = "query", value_parser = clap::value_parser!(i64).range(1..))]
+    item: Option<i64>,
+
+    /// A request in a file: an XML document, or the octets of an ILL-Request of ISO 10161; - is standard input.
+    #[arg(long, value_name = "FILE")]
+    request: Option<PathBuf>,
+
+    /// Request a loan of the record: its author, title and numbers as an ILL-Request of ISO 10161.
+    #[arg(long, requires = "query", conflicts_with = "request")]
+    ill: bool,
+
+    /// A supplemental description in a file: an XML document, or text; - is standard input.
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    description: Option<PathBuf>,
+
+    /// Whom to ask about the order.
+    #[arg(long, value_name = "NAME")]
+    contact_name: Option<String>,
+
+    /// Their telephone number.
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    contact_phone: Option<String>,
+
+    /// Their e-mail address.
+    #[arg(long, value_name = "ADDRESS")]
+    contact_email: Option<String>,
+
+    /// How it is paid.
+    #[arg(long, value_enum, value_name = "HOW", hide_short_help = true)]
+    payment: Option<Payment>,
+
+    /// What the payer calls the order.
+    #[arg(
+        long,
+        value_name = "TEXT",
+        requires = "payment",
+        hide_short_help = true
+    )]
+    customer_reference: Option<String>,
+
+    /// The payer's purchase order number.
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        requires = "payment",
+        hide_short_help = true
+    )]
+    purchase_order: Option<String>,
+
+    /// Answer with a JSON object.
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    task: Tasking,
+
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// How an order is paid. Numbers of credit cards have no place on a command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Payment {
+    /// By invoice.
+    Invoice,
+    /// In advance.
+    Prepay,
+    /// From a deposit account.
+    Deposit,
+    /// By the card that the server knows already.
+    Card,
+    /// As agreed between the two.
+    Private,
+}
+
+pub(crate) async fn run(arguments: &Order, output: &mut Output) -> Result<Exit, Failure> {
+    let wanted = match &arguments.query {
+        None => None,
+        Some(text) => match query::asked(text, &arguments.language, output)? {
+            Some(query) => Some(query),
+            None => return Ok(Exit::Usage),
+        },
+    };
+    let order = ordered(arguments)?;
+    let reach = Reach::new(&arguments.connection).await?;
+    let Some(place) = reach.place(&arguments.target, &arguments.databases, output) else {
+        return Ok(Exit::Usage);
+    };
+    let envelope = Envelope::of(&place, &["query", "position", "task"])
+        .with("query", wanted.as_ref().map(ToString::to_string))
+        .with("position", arguments.item);
+    let work = perform(arguments, &reach, &place, wanted.as_ref(), order);
+    let found = match Interrupt.or(work).await {
+        Ok(found) => found,
+        Err(Stopped(exit)) => {
+            output.error("interrupted; the order may have been placed");
+            return Ok(exit);
+        }
+    };
+    let Answer { hits, end } = match found {
+        Ok(answer) => answer,
+        Err(failure) => {
+            let (exit, words) = failure.explain();
+            match arguments.json {
+                true => envelope.failed(&failure).write(output)?,
+                false => output.error(&format!("{place}: {words}")),
+            }
+            return Ok(exit);
+        }
+    };
+    let envelope = envelope.with("hits", hits);
+    match end {
+        End::Answered(result) => show(arguments, &place, envelope, &result, output),
+        End::NotOrdered(exit, name, words) => {
+            match arguments.json {
+                true => envelope.outcome(name, &words).write(output)?,
+                false => output.error(&format!("{place}: {words}")),
+            }
+            Ok(exit)
+        }
+    }
+}
+
+/// What came of the search and of the order.
+struct Answer {
+    /// How many records were found; `None` without a search.
+    hits: Option<u64>,
+    end: End,
+}
+
+enum End {
+    Answered(Box<TaskResult>),
+    NotOrdered(Exit, OutcomeName, String),
+}
+
+/// Searches for the item, and orders it.
+async fn perform(
+    arguments: &Order,
+    reach: &Reach,
+    place: &Place,
+    wanted: Option<&RpnQuery>,
+    mut order: Ordered,
+) -> Result<Answer, Unanswered> {
+    let wanted = wanted.map(|query| place.adapted(query)).transpose()?;
+    let session = reach.session(place).await?;
+    let hits = match wanted {
+        None => None,
+        Some(query) => Some(search(&session, place, query).await?),
+    };
+    let position = match (hits, arguments.item) {
+        (None, _) => None,
+        (Some(0), _) => {
+            let words = "no record matches, so nothing was ordered".to_owned();
+            return Ok(not_ordered(
+                hits,
+                Exit::NoMatch,
+                OutcomeName::NoMatch,
+                words,
+            ));
+        }
+        (Some(hits @ 2..), None) => {
+            let words = format!("{hits} records match, so nothing was ordered; --item says which");
+            return Ok(not_ordered(
+                Some(hits),
+                Exit::Ambiguous,
+                OutcomeName::Ambiguous,
+                words,
+            ));
+        }
+        (Some(found), Some(item)) if u64::try_from(item).is_ok_and(|item| item > found) => {
+            let words = format!("{found} records match, fewer than --item says");
+            return Ok(not_ordered(
+                hits,
+                Exit::Usage,
+                OutcomeName::OutOfRange,
+                words,
+            ));
+        }
+        (Some(_), item) => Some(item.unwrap_or(1)),
+    };
+    order.item = position.map(|position| (DEFAULT_RESULT_SET.into(), position));
+    if let Some(position) = position.filter(|_| arguments.ill) {
+        match loan(&session, place, position).await? {
+            Ok(request) => order.request = request,
+            Err(words) => {
+                let words = format!("{words}, so nothing was ordered");
+                return Ok(not_ordered(
+                    hits,
+                    Exit::Refused,
+                    OutcomeName::NoRequest,
+                    words,
+                ));
+            }
+        }
+    }
+    let task = order.task();
+    let task = task.map_err(|error| Error::fault(Phase::ExtendedServices, error))?;
+    let result = session
+        .task_outcome(task, &arguments.task.options())
+        .await?;
+    // What ended otherwise need not be closed.
+    let _ = session.close().await;
+    Ok(Answer {
+        hits,
+        end: End::Answered(Box::new(result)),
+    })
+}
+
+fn not_ordered(hits: Option<u64>, exit: Exit, name: OutcomeName, words: String) -> Answer {
+    Answer {
+        hits,
+        end: End::NotOrdered(exit, name, words),
+    }
+}
+
+async fn search(session: &Session, place: &Place, query: RpnQuery) -> Result<u64, Error> {
+    let options = SearchOptions {
+        databases: place.resolved.databases.clone(),
+        ..SearchOptions::default()
+    };
+    let found = session.search(Query::Type1(query), &options).await?;
+    Ok(found.hits)
+}
+
+/// The request for a loan of the record at a position, or why there is none.
+async fn loan(
+    session: &Session,
+    place: &Place,
+    position: i64,
+) -> Result<Result<Option<External>, String>, Error> {
+    let options = PresentOptions {
+        record_syntax: Some(place.syntax(None)),
+        ..PresentOptions::default()
+    };
+    let position = u64::try_from(position).unwrap_or(1);
+    let presented = session.present(position, 1, &options).await?;
+    let record = match presented.records.into_iter().next() {
+        Some(ResultRecord::Record { external, .. }) => RetrievedRecord::of(&external),
+        Some(ResultRecord::Diagnostic { diagnostic, .. }) => {
+            return Ok(Err(Diagnostics(vec![diagnostic]).to_string()));
+        }
+        None => return Ok(Err("the server sent no record".to_owned())),
+    };
+    let RetrievedRecord::Marc(octets) = record else {
+        return Ok(Err("the record is no MARC record".to_owned()));
+    };
+    let request = ill_request_for(&octets, place.charset(None), SystemTime::now());
+    Ok(request.map_err(|error| report::chain(&error)))
+}
+
+/// What became of the order, with the package of its task.
+fn show(
+    arguments: &Order,
+    place: &Place,
+    envelope: Envelope,
+    result: &TaskResult,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let (exit, name, words) = match result.status {
+        OperationStatus::DONE => (Exit::Delivered, OutcomeName::Done, None),
+        OperationStatus::FAILURE => {
+            let refused = Error::Refused {
+                phase: Phase::ExtendedServices,
+                diagnostics: result.diagnostics.clone(),
+            };
+            let (exit, words) = report::explain(&refused);
+            (exit, OutcomeName::TaskFailed, Some(words))
+        }
+        _ => (Exit::Delivered, OutcomeName::Accepted, None),
+    };
+    if arguments.json {
+        envelope
+            .with("outcome", name.as_str())
+            .with("message", words)
+            .with("task", task::json(result))
+            .diagnosed(&result.diagnostics.0)
+            .write(output)?;
+        return Ok(exit);
+    }
+    match words {
+        Some(words) => output.error(&format!("{place}: {words}")),
+        None if !result.diagnostics.is_empty() => {
+            output.note(&format!("{place}: {}", result.diagnostics));
+        }
+        None => {}
+    }
+    for line in task::lines(result) {
+        output.line(&line)?;
+    }
+    Ok(exit)
+}
+
+/// The order that the arguments describe, but for its item.
+fn ordered(arguments: &Order) -> Result<Ordered, Failure> {
+    let text = |text: &Option<String>| text.as_deref().map(Into::into);
+    let contact = Contact {
+        name: text(&arguments.contact_name),
+        phone: text(&arguments.contact_phone),
+        email: text(&arguments.contact_email),
+    };
+    let billing = arguments.payment.map(|payment| Billing {
+        payment_method: match payment {
+            Payment::Invoice => PaymentMethod::BillInvoice,
+            Payment::Prepay => PaymentMethod::Prepay,
+            Payment::Deposit => PaymentMethod::DepositAccount,
+            Payment::Card => PaymentMethod::CardInfoPreviouslySupplied,
+            Payment::Private => PaymentMethod::PrivateKnown,
+        },
+        customer_reference: text(&arguments.customer_reference),
+        customer_po_number: text(&arguments.purchase_order),
+    });
+    let file = |path: &Option<PathBuf>, read: fn(Vec<u8>) -> Option<External>| match path {
+        None => Ok(None),
+        Some(path) => {
+            let octets = read_file(path)?;
+            let unusable = || Failure::Input {
+                path: path.display().to_string(),
+                error: "neither an XML document nor what else may stand there".into(),
+            };
+            read(octets).map(Some).ok_or_else(unusable)
+        }
+    };
+    Ok(Ordered {
+        item: None,
+        request: file(&arguments.request, request)?,
+        contact: Some(contact).filter(|contact| *contact != Contact::default()),
+        billing,
+        description: file(&arguments.description, description)?,
+    })
+}
+
+/// An XML document, or one BER value as an ILL-Request.
+fn request(octets: Vec<u8>) -> Option<External> {
+    if is_xml(&octets) {
+        return Some(External::octet_aligned(XML, octets));
+    }
+    ill_request_of(octets)
+}
+
+/// An XML document, or text.
+fn description(octets: Vec<u8>) -> Option<External> {
+    match is_xml(&octets) {
+        true => Some(External::octet_aligned(XML, octets)),
+        false => sutrs_external(std::str::from_utf8(&octets).ok()?),
+    }
+}
+
+fn is_xml(octets: &[u8]) -> bool {
+    octets.trim_ascii_start().starts_with(b"<")
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
+    let name = path.display().to_string();
+    let octets = match path == Path::new("-") {
+        true => input::read_all(std::io::stdin(), MAX_FILE),
+        false => input::read(path, MAX_FILE),
+    };
+    octets.map_err(|error| Failure::input(&name, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use z3950_asn1::oid::{ILL, SUTRS};
+
+    #[test]
+    fn requests_are_documents_or_ber_values() {
+        for (octets, syntax) in [
+            (&b"<ill/>"[..], Some(XML)),
+            (b"\x61\x03\x80\x01\x01", Some(ILL)),
+            (b"\x61\x80\x80\x01\x01\x00\x00", Some(ILL)),
+            (b"\x61\x03\x80\x01\x01\x00", None),
+            (b"\x61\x04\x80\x01\x01", None),
+            (b"words", None),
+            (b"", None),
+        ] {
+            let found = request(octets.to_vec()).and_then(|external| external.direct_reference);
+            assert_eq!(found, syntax, "{octets:?}");
+        }
+        for (octets, syntax) in [
+            (&b" <a/>"[..], Some(XML)),
+            (b"words", Some(SUTRS)),
+            (b"\xff", None),
+        ] {
+            let found = description(octets.to_vec()).and_then(|external| external.direct_reference);
+            assert_eq!(found, syntax, "{octets:?}");
+        }
+    }
+}

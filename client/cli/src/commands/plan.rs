@@ -1,0 +1,219 @@
+//! `z3950 plan`: what a URL would send, without a connection (RFC 2056 §3, §4).
+
+mod identity;
+mod json;
+
+use std::sync::Arc;
+
+use z3950_asn1::apdu::{Apdu, ElementSetNames, Query, RecordComposition, SearchRequest};
+use z3950_asn1::codec::{dump, encode};
+use z3950_asn1::oid::Oid;
+use z3950_client::client::{Client, ClientOptions};
+use z3950_client::plan::{Plan, Strategy};
+use z3950_client::url::{Kind, Z3950Url};
+
+use self::identity::PlannedIdentity;
+use crate::args::Plan as Arguments;
+use crate::commands::url::{mode, redacted};
+use crate::commands::{connection, plan_options};
+use crate::console::exit::Exit;
+use crate::console::output::{Failure, Output};
+use crate::render::shown;
+
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+    let text = arguments.url.as_encoded_bytes();
+    let url = match Z3950Url::parse(text, mode(arguments.execution.strict)) {
+        Ok(url) => url,
+        Err(error) => {
+            return refuse(
+                arguments,
+                &redacted(text),
+                Some(error.offset()),
+                &error,
+                output,
+            );
+        }
+    };
+    let options = ClientOptions {
+        plan: plan_options(&arguments.execution, connection::init(&arguments.identity)?),
+        ..ClientOptions::default()
+    };
+    let profiles = Arc::new(connection::profiles(&arguments.known)?);
+    let client = Client::new(options).with_profiles(Arc::clone(&profiles));
+    let plan = match client.plan(&url) {
+        Ok(plan) => plan,
+        Err(error) => return refuse(arguments, &url.to_string(), None, &error, output),
+    };
+    let exit = match plan.refused_port() {
+        Some(_) => Exit::PortRefused,
+        None => Exit::Delivered,
+    };
+    let identity = PlannedIdentity::of(&plan, &url, &arguments.identity, &profiles)?;
+    if arguments.json {
+        output.line(&json::object(&url, &plan, identity.as_ref())?.to_string())?;
+        return Ok(exit);
+    }
+    plan.warnings()
+        .iter()
+        .for_each(|warning| output.warning(&warning.to_string()));
+    plan.cautions()
+        .iter()
+        .for_each(|caution| output.warning(&caution.to_string()));
+    let mut listing = Listing {
+        octets: arguments.octets,
+        output,
+    };
+    listing.step("connect", &[plan.endpoint().to_string()])?;
+    if let Some(identity) = identity {
+        listing.step("identify", &identity.words())?;
+    }
+    listing.plan(&plan)?;
+    Ok(exit)
+}
+
+/// A URL that is none, or that cannot be carried out: an object if JSON is wanted, else a message.
+fn refuse(
+    arguments: &Arguments,
+    url: &str,
+    offset: Option<usize>,
+    error: &dyn std::error::Error,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    match arguments.json {
+        true => output.line(&json::refusal(url, offset, &error.to_string()).to_string())?,
+        false => output.error(&format!("{url}: {error}")),
+    }
+    Ok(Exit::Usage)
+}
+
+struct Listing<'a> {
+    octets: bool,
+    output: &'a mut Output,
+}
+
+impl Listing<'_> {
+    fn plan(&mut self, plan: &Plan) -> Result<(), Failure> {
+        let init = plan.init_request();
+        let versions = init.protocol_version.highest().unwrap_or_default();
+        let options: Vec<&str> = init.options.names().collect();
+        self.step(
+            "Init",
+            &[
+                format!("versions 1 to {versions}"),
+                format!("options {}", options.join(" ")),
+            ],
+        )?;
+        self.apdu(init.into())?;
+        if let Some(search) = plan.search_request() {
+            self.step("Search", &described(&search))?;
+            self.apdu(search.into())?;
+            let others = plan.searches();
+            if others.len() > 1 {
+                let others = others.iter().skip(1).map(String::as_str);
+                let words = others.collect::<Vec<_>>().join(", then ");
+                let words = format!("if it is refused or finds nothing: {words}");
+                self.step("(or)", &[words])?;
+            }
+            if plan.kind() == Kind::Retrieval || plan.auto_present() {
+                self.present(plan)?;
+            }
+        }
+        match plan.kind() {
+            Kind::Retrieval => self.step("Close", &["if the server speaks version 3".into()]),
+            Kind::Session => self.step("(open)", &[defaults(plan)]),
+        }
+    }
+
+    fn present(&mut self, plan: &Plan) -> Result<(), Failure> {
+        let present = plan.present_request(1);
+        let mut words = vec!["record 1".to_owned()];
+        if let Some(RecordComposition::Simple(names)) = &*present.record_composition {
+            words.push(element_set(names));
+        }
+        words.extend(present.preferred_record_syntax.map(syntax));
+        words.push(match plan.strategy() {
+            Strategy::Piggyback => {
+                "if there is one hit and its record did not come with the search".into()
+            }
+            Strategy::PresentOnly => "if there is one hit".into(),
+        });
+        self.step("Present", &words)?;
+        self.apdu(present.into())
+    }
+
+    fn step(&mut self, name: &str, words: &[String]) -> Result<(), Failure> {
+        self.output.line(&format!("{name:<8} {}", words.join(", ")))
+    }
+
+    /// The octets and their values, if they are wanted.
+    fn apdu(&mut self, apdu: Apdu) -> Result<(), Failure> {
+        if !self.octets {
+            return Ok(());
+        }
+        let octets =
+            encode(&apdu).map_err(|error| Failure::machine("encode the request", &error))?;
+        for line in dump::dump(&octets).lines() {
+            self.output.line(&format!("  {line}"))?;
+        }
+        Ok(())
+    }
+}
+
+fn described(search: &SearchRequest) -> Vec<String> {
+    let databases: Vec<String> = search
+        .database_names
+        .iter()
+        .map(|name| shown(name.0.as_bytes()))
+        .collect();
+    let mut words = vec![listed(&databases)];
+    if let Query::Type1(query) = &search.query {
+        words.push(format!("query {query}"));
+    }
+    words.extend(search.small_set_element_set_names.as_ref().map(element_set));
+    words.extend(search.preferred_record_syntax.map(syntax));
+    words.push(match search.small_set_upper_bound {
+        0 => "no record with the answer".into(),
+        _ => "the record with the answer if there is one hit".into(),
+    });
+    words
+}
+
+/// `database cat`, or `databases "a+b", "c"`: a name may hold whatever stands between them.
+pub(crate) fn listed(databases: &[String]) -> String {
+    match databases {
+        [name] => format!("database {name}"),
+        names => {
+            let quoted = names.iter().map(|name| {
+                let name = name.replace('\\', r"\\").replace('"', r#"\""#);
+                format!("\"{name}\"")
+            });
+            format!("databases {}", quoted.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+fn element_set(names: &ElementSetNames) -> String {
+    match names {
+        ElementSetNames::GenericElementSetName(name) => {
+            format!("element set {}", shown(name.as_bytes()))
+        }
+        ElementSetNames::DatabaseSpecific(_) => "an element set for each database".into(),
+    }
+}
+
+fn syntax(syntax: Oid) -> String {
+    format!("record syntax {syntax:?}")
+}
+
+fn defaults(plan: &Plan) -> String {
+    let defaults = plan.defaults();
+    let databases: Vec<String> = defaults
+        .databases
+        .iter()
+        .map(|name| shown(name.as_bytes()))
+        .collect();
+    match databases.is_empty() {
+        true => "the session stays open".into(),
+        false => format!("the session stays open with {}", listed(&databases)),
+    }
+}

@@ -1,0 +1,188 @@
+//! Whom a URL would be followed as: which identity goes to which server, and where it comes from, never the password
+//! (RFC 1736 §5, Z39.50-2003 §3.2.1.1.6).
+
+use serde_json::{Value, json};
+use z3950_client::plan::{IdentitySource, Plan};
+use z3950_client::profile::{Credentials, Origin, Profiles};
+use z3950_client::url::{Userinfo, Z3950Url};
+
+use crate::args::Identity;
+use crate::commands::connection::credentials;
+use crate::console::output::Failure;
+use crate::render::shown;
+
+/// What Init would tell a server of its user.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct PlannedIdentity {
+    /// The user name.
+    pub(super) user: Option<String>,
+    /// The group.
+    pub(super) group: Option<String>,
+    /// How it is sent.
+    pub(super) form: Form,
+    /// Where the password comes from, if one is sent.
+    pub(super) password: Option<Password>,
+    /// Where the identity comes from.
+    pub(super) source: Source,
+    /// Who is told: `host:port`.
+    pub(super) server: String,
+}
+
+/// The three forms of idAuthentication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Anonymous,
+    IdPass,
+    /// User and password as one text.
+    Open,
+}
+
+/// Where a password comes from.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Password {
+    Url,
+    /// The environment variable of this name.
+    Variable(String),
+    Command,
+}
+
+/// Where an identity comes from.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    Url,
+    /// Options such as --user.
+    Options,
+    /// The profile of this name, and the file it stands in.
+    Profile {
+        name: String,
+        file: Option<String>,
+    },
+}
+
+impl PlannedIdentity {
+    /// The identity that a plan would send; `None` if it would send none.
+    pub(super) fn of(
+        plan: &Plan,
+        url: &Z3950Url,
+        options: &Identity,
+        profiles: &Profiles,
+    ) -> Result<Option<Self>, Failure> {
+        let server = format!("{}:{}", plan.host(), plan.port());
+        let Some(source) = plan.identity_source() else {
+            return Ok(None);
+        };
+        Ok(match source {
+            IdentitySource::Url => url
+                .userinfo()
+                .map(|userinfo| Self::of_url(userinfo, server)),
+            IdentitySource::Options => credentials(options)?
+                .map(|credentials| Self::of_credentials(&credentials, Source::Options, server)),
+            IdentitySource::Profile => profiles.of_url(url).and_then(|(name, entry)| {
+                let credentials = entry.profile.credentials.as_ref()?;
+                let file = match &entry.origin {
+                    Origin::BuiltIn => None,
+                    Origin::File(path) => Some(path.display().to_string()),
+                };
+                let name = name.to_owned();
+                let source = Source::Profile { name, file };
+                Some(Self::of_credentials(credentials, source, server))
+            }),
+        })
+    }
+
+    fn of_url(userinfo: &Userinfo, server: String) -> Self {
+        Self {
+            user: Some(shown(userinfo.user().as_bytes())),
+            group: None,
+            form: Form::IdPass,
+            password: userinfo.password().map(|_| Password::Url),
+            source: Source::Url,
+            server,
+        }
+    }
+
+    fn of_credentials(credentials: &Credentials, source: Source, server: String) -> Self {
+        let text = |text: &Option<String>| text.as_ref().map(|text| shown(text.as_bytes()));
+        let form = match (credentials.anonymous, credentials.open) {
+            (true, _) => Form::Anonymous,
+            (false, true) => Form::Open,
+            (false, false) => Form::IdPass,
+        };
+        let command = credentials
+            .password_command
+            .as_ref()
+            .map(|_| Password::Command);
+        let variable = text(&credentials.password_env).map(Password::Variable);
+        Self {
+            user: text(&credentials.user),
+            // One text has no place for it.
+            group: text(&credentials.group).filter(|_| form == Form::IdPass),
+            form,
+            password: variable.or(command).filter(|_| form != Form::Anonymous),
+            source,
+            server,
+        }
+    }
+
+    /// As an object: every key is always there, and none holds the password.
+    pub(super) fn object(&self) -> Value {
+        let (name, file) = match &self.source {
+            Source::Profile { name, file } => (Some(name), file.as_ref()),
+            Source::Url | Source::Options => (None, None),
+        };
+        json!({
+            "form": match self.form {
+                Form::Anonymous => "anonymous",
+                Form::IdPass => "id-pass",
+                Form::Open => "open",
+            },
+            "user": self.user,
+            "group": self.group,
+            "password_from": self.password.as_ref().map(|password| match password {
+                Password::Url => "url",
+                Password::Variable(_) => "environment",
+                Password::Command => "command",
+            }),
+            "password_variable": match &self.password {
+                Some(Password::Variable(name)) => Some(name),
+                _ => None,
+            },
+            "source": match self.source {
+                Source::Url => "url",
+                Source::Options => "options",
+                Source::Profile { .. } => "profile",
+            },
+            "profile": name,
+            "file": file,
+        })
+    }
+
+    /// In words, for a line of the plan.
+    pub(super) fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        words.push(match (&self.user, self.form) {
+            (_, Form::Anonymous) => "as anonymous".to_owned(),
+            (Some(user), _) => format!("as user {user}"),
+            (None, _) => "without a user name".to_owned(),
+        });
+        words.extend(self.group.as_ref().map(|group| format!("group {group}")));
+        words.extend(self.password.as_ref().map(|password| match password {
+            Password::Url => "with the password of the URL".to_owned(),
+            Password::Variable(name) => {
+                format!("with the password in the environment variable {name}")
+            }
+            Password::Command => "with the password that a command prints".to_owned(),
+        }));
+        words.push(format!("to {}", self.server));
+        words.push(match &self.source {
+            Source::Url => "given in the URL".to_owned(),
+            Source::Options => "given by options".to_owned(),
+            Source::Profile { name, file: None } => format!("given by the profile {name}"),
+            Source::Profile {
+                name,
+                file: Some(file),
+            } => format!("given by the profile {name} in {file}"),
+        });
+        words
+    }
+}

@@ -1,0 +1,256 @@
+//! One use of each option of Init, by which it shows whether what was granted works (Z39.50-2003 §3.2.1.1.6).
+
+use std::sync::atomic::Ordering;
+
+use z3950_asn1::apdu::{
+    CompSpec, ExtendedServicesFunction, External, Options, Query, RequestedAction, Schema,
+    Specification,
+};
+use z3950_asn1::codec::encode_value;
+use z3950_asn1::format::charset_negotiation::OriginProposal;
+use z3950_asn1::oid::{CQL, PERSISTENT_QUERY, XML};
+use z3950_asn1::types::{Any, InternationalString};
+use z3950_client::error::{Error, Phase};
+use z3950_client::service::delete::Delete;
+use z3950_client::service::duplicate::DuplicateDetectionOptions;
+use z3950_client::service::extended::{Task, TaskOptions};
+use z3950_client::service::present::PresentOptions;
+use z3950_client::service::records::ResultRecord;
+use z3950_client::service::resource::{ResourceReportOptions, TriggerOptions};
+use z3950_client::session::Session;
+
+use super::perform::{Attempts, NO_RECORD, OTHER_SET, Told, Untold, deleted, said};
+
+/// How many records are asked for in segments.
+const SEVERAL: u64 = 5;
+/// What a message may hold beside the records that fit in it, in octets.
+const ROOM: u32 = 300;
+/// The schema of MARCXML, by its name.
+const MARCXML: &str = "http://www.loc.gov/MARC21/slim";
+
+impl Attempts<'_> {
+    /// One use of what an option stands for.
+    pub(super) async fn use_once(&mut self, session: &Session, option: Options) -> Told {
+        let name = option.names().next().unwrap_or_default();
+        match option {
+            Options::NEGOTIATION_MODEL => return self.negotiation().await,
+            Options::ENCAPSULATION | Options::PQES_CORRECTION => {
+                return match session.server_info().granted.contains(option) {
+                    true => Err(Untold::NotTried("granted, though it was not asked for")),
+                    false => Err(Untold::NotGranted(name)),
+                };
+            }
+            _ if !session.server_info().options.contains(option) => {
+                return Err(Untold::NotGranted(name));
+            }
+            _ => {}
+        }
+        match option {
+            Options::SEARCH => {
+                let hits = self.search(session, &self.good(), None).await?;
+                Ok(said(hits, "hit"))
+            }
+            Options::PRESENT => {
+                let options = PresentOptions::default();
+                self.first_record(session, &options).await
+            }
+            Options::DELETE => deleted(session, Delete::All).await,
+            Options::RESOURCE_REPORT => {
+                let options = ResourceReportOptions::default();
+                let report = session.resource_report(&options).await?;
+                Ok(format!("status {}", report.status))
+            }
+            Options::TRIGGER_RESOURCE_CONTROL => {
+                self.trigger(session, RequestedAction::RESOURCE_REPORT)
+                    .await
+            }
+            Options::RESOURCE_CONTROL => self.resource_control(session).await,
+            Options::ACCESS_CONTROL => {
+                self.search(session, &self.good(), None).await?;
+                let challenges = self.noticed.challenges.load(Ordering::Relaxed);
+                Ok(format!("{} so far", said(challenges, "challenge")))
+            }
+            Options::SCAN => self.scan(session, 1).await,
+            Options::SORT => Ok(self.sort(session).await?.status.to_string()),
+            Options::EXTENDED_SERVICES => unknown_task(session).await,
+            Options::SEGMENTATION_1 => self.segments(SEVERAL).await,
+            Options::SEGMENTATION_2 => self.segments(1).await,
+            Options::CONCURRENT_OPERATIONS => {
+                let query = self.good();
+                let one = self.search(session, &query, None);
+                let two = self.search(session, &query, Some(OTHER_SET));
+                let (one, two) = futures_util::future::join(one, two).await;
+                Ok(format!("{} and {}", said(one?, "hit"), said(two?, "hit")))
+            }
+            Options::NAMED_RESULT_SETS => {
+                let hits = self.search(session, &self.good(), Some(OTHER_SET)).await?;
+                Ok(said(hits, "hit"))
+            }
+            Options::RESULT_COUNT => match self.sort(session).await?.hits {
+                Some(hits) => Ok(format!("the sorted set has {hits} records")),
+                None => Ok("granted, but a sort tells no number".to_owned()),
+            },
+            Options::DUPLICATE_DETECTION => {
+                self.search(session, &self.good(), None).await?;
+                self.pause().await;
+                let options = DuplicateDetectionOptions::default();
+                let result = session.detect_duplicates(&options).await?;
+                Ok(match result.hits {
+                    Some(hits) => format!("{hits} records are left"),
+                    None => "done".to_owned(),
+                })
+            }
+            Options::QUERY_TYPE_104 => {
+                let query = cql(&self.arguments.term);
+                let hits = session.search(query, &self.search_options(None)).await?;
+                Ok(format!("{} by CQL", said(hits.hits, "hit")))
+            }
+            Options::STRING_SCHEMA => {
+                let specification = Specification {
+                    schema: Some(Schema::Uri(MARCXML.into())).into(),
+                    element_spec: None,
+                };
+                let options = PresentOptions {
+                    composition: Some(CompSpec {
+                        select_alternative_syntax: false,
+                        generic: Some(specification),
+                        db_specific: None,
+                        record_syntax: Some(vec![XML]),
+                    }),
+                    record_syntax: Some(XML),
+                    ..PresentOptions::default()
+                };
+                self.first_record(session, &options).await
+            }
+            _ => Err(Untold::NotTried("unknown here")),
+        }
+    }
+
+    /// A search that is asked about on its way. It may be over before: then its answer is all there is.
+    async fn trigger(&self, session: &Session, action: RequestedAction) -> Told {
+        let before = self.noticed.reports.load(Ordering::Relaxed);
+        let options = TriggerOptions {
+            action,
+            result_set_wanted: None,
+            ..TriggerOptions::default()
+        };
+        let query = self.good();
+        let search = self.search(session, &query, None);
+        let trigger = session.trigger_resource_control(&options);
+        let (hits, asked) = futures_util::future::join(search, trigger).await;
+        let (hits, asked) = (hits?, asked?);
+        let after = self.noticed.reports.load(Ordering::Relaxed);
+        let came = said(after.saturating_sub(before), "report");
+        Ok(match asked {
+            0 => format!("{} before it could be asked about", said(hits, "hit")),
+            _ => format!("{}, {came}", said(hits, "hit")),
+        })
+    }
+
+    async fn resource_control(&self, session: &Session) -> Told {
+        let is_triggered = session
+            .server_info()
+            .options
+            .contains(Options::TRIGGER_RESOURCE_CONTROL);
+        match is_triggered {
+            true => {
+                self.trigger(session, RequestedAction::RESOURCE_CONTROL)
+                    .await
+            }
+            false => {
+                self.search(session, &self.good(), None).await?;
+                let reports = self.noticed.reports.load(Ordering::Relaxed);
+                Ok(format!("{} so far", said(reports, "report")))
+            }
+        }
+    }
+
+    /// Records through messages that are too small for them, on a session of its own: several records, each of which
+    /// fits into one, or one that does not.
+    async fn segments(&self, records: u64) -> Told {
+        let Some((query, hits)) = &self.found else {
+            return Err(Untold::NotTried(NO_RECORD));
+        };
+        let records = records.min(*hits);
+        let size = u32::try_from(self.record_size).unwrap_or(u32::MAX);
+        let size = match records {
+            1 => (size / 3).max(64),
+            _ => size.saturating_add(ROOM),
+        };
+        let session = self
+            .reach
+            .session_with(self.place, |options| {
+                options.init.preferred_message_size = size;
+            })
+            .await?;
+        let result = async {
+            self.search(&session, query, None).await?;
+            self.pause().await;
+            let options = PresentOptions::default();
+            session.present(1, records, &options).await
+        };
+        let result = result.await;
+        // What ended otherwise need not be closed.
+        let _ = session.close().await;
+        let result = result?;
+        let came = result.records.iter();
+        let came = came.filter(|one| matches!(one, ResultRecord::Record { .. }));
+        Ok(format!(
+            "{} of {records} records in messages of {size} octets, {}",
+            came.count(),
+            result.status
+        ))
+    }
+
+    /// Another session, for which a character set is proposed.
+    async fn negotiation(&self) -> Told {
+        let proposal = OriginProposal::named(&["utf-8"], &[], true);
+        let init = self.reach.init().clone().negotiating(proposal);
+        let init = init.map_err(|error| Error::fault(Phase::Init, error))?;
+        let session = self
+            .reach
+            .session_with(self.place, |options| {
+                options.init.other_info = init.other_info;
+                options.init.options = init.options;
+            })
+            .await?;
+        let server = session.server_info().clone();
+        // What ended otherwise need not be closed.
+        let _ = session.close().await;
+        let selected = server.negotiated();
+        let selected = selected.and_then(|response| response.selected_char_sets);
+        match (selected, server.options) {
+            (Some(_), _) => Ok("the server takes the character set proposed".to_owned()),
+            (None, options) if options.contains(Options::NEGOTIATION_MODEL) => {
+                Ok("granted, but no character set is taken".to_owned())
+            }
+            _ => Err(Untold::NotGranted("negotiationModel")),
+        }
+    }
+}
+
+/// Has a task deleted that there is not: the server must say so, and nothing is changed by it.
+async fn unknown_task(session: &Session) -> Told {
+    let options = TaskOptions {
+        function: ExtendedServicesFunction::DELETE,
+        package_name: Some("z3950-probe".into()),
+        ..TaskOptions::default()
+    };
+    let result = session
+        .task_outcome(Task::named(PERSISTENT_QUERY), &options)
+        .await?;
+    Ok(match result.diagnostics.is_empty() {
+        true => format!("a task that is not there: {}", result.status),
+        false => format!("a task that is not there: {}", result.diagnostics),
+    })
+}
+
+/// The word as a query of type 104.
+fn cql(word: &str) -> Query {
+    let quoted = format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\""));
+    let value = encode_value(&InternationalString::from(quoted.as_str())).ok();
+    Query::Type104(match value.and_then(Any::new) {
+        Some(value) => External::single_asn1_type(CQL, value),
+        None => External::octet_aligned(CQL, quoted.into_bytes()),
+    })
+}

@@ -1,0 +1,219 @@
+//! `z3950 register`: a desktop entry, so that following a `z39.50r` or `z39.50s` link opens this program (RFC 2056 §3:
+//! the user is switched to a client). Source: the Desktop Entry Specification, the XDG Base Directory Specification.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use etcetera::base_strategy::{BaseStrategy, Xdg};
+use z3950_asn1::file::{Draft, Existing, Lock};
+
+use crate::console::exit::Exit;
+use crate::console::output::{Failure, Output};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Print the desktop entry and write nothing.
+    #[arg(long)]
+    print: bool,
+}
+
+/// The file name of the entry, by which the desktop knows it.
+const NAME: &str = "z3950.desktop";
+/// What the entry opens.
+const TYPES: [&str; 2] = ["x-scheme-handler/z39.50r", "x-scheme-handler/z39.50s"];
+
+/// Writes the entry and makes it the default; programs that would tell the desktop sooner are run if they are there.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::machine("find the program's own file", &error))?;
+    let Some(entry) = program.to_str().and_then(entry) else {
+        output.error(
+            "the program's own path cannot be written in a desktop entry: move it to a plainer one",
+        );
+        return Ok(Exit::Unexpected);
+    };
+    if arguments.print {
+        output.octets(entry.as_bytes(), false)?;
+        return Ok(Exit::Delivered);
+    }
+    let places = Places::of_user()?;
+    write(&places.entry(), &entry)?;
+    output.note(&format!("wrote {}", places.entry().display()));
+    places.refresh(output);
+    tell(
+        Command::new("xdg-mime").args(["default", NAME]).args(TYPES),
+        output,
+    );
+    Ok(Exit::Delivered)
+}
+
+/// Removes the entry, and its name from the user's list of defaults.
+pub(crate) fn undo(output: &mut Output) -> Result<Exit, Failure> {
+    let places = Places::of_user()?;
+    let entry = places.entry();
+    match fs::remove_file(&entry) {
+        Ok(()) => output.note(&format!("removed {}", entry.display())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            output.note("nothing was registered");
+        }
+        Err(error) => return Err(Failure::machine("remove the desktop entry", &error)),
+    }
+    if let Ok(list) = fs::read_to_string(&places.defaults) {
+        let kept = without_entry(&list);
+        if kept != list {
+            write(&places.defaults, &kept)?;
+        }
+    }
+    places.refresh(output);
+    Ok(Exit::Delivered)
+}
+
+/// Where the desktop looks for what belongs to this user.
+struct Places {
+    applications: PathBuf,
+    defaults: PathBuf,
+}
+
+impl Places {
+    fn of_user() -> Result<Self, Failure> {
+        let base =
+            Xdg::new().map_err(|error| Failure::machine("find the home directory", &error))?;
+        Ok(Self {
+            applications: base.data_dir().join("applications"),
+            defaults: base.config_dir().join("mimeapps.list"),
+        })
+    }
+
+    fn entry(&self) -> PathBuf {
+        self.applications.join(NAME)
+    }
+
+    fn refresh(&self, output: &Output) {
+        tell(
+            Command::new("update-desktop-database").arg(&self.applications),
+            output,
+        );
+    }
+}
+
+/// Runs a program of the desktop, if it is there; that it fails is worth a remark only.
+fn tell(command: &mut Command, output: &Output) {
+    let ran = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    let name = command.get_program().to_string_lossy().into_owned();
+    match ran {
+        Ok(status) if !status.success() => output.warning(&format!("{name} failed ({status})")),
+        Ok(_) => {}
+        Err(error) => tracing::info!(%error, name, "not run"),
+    }
+}
+
+/// Writes a file whole or not at all.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(|error| Failure::unwritten(folder, &error))?;
+    let lock = Lock::take(path)?;
+    let mut draft = Draft::hidden(lock.target())?;
+    let written = draft.write_all(text.as_bytes());
+    written.map_err(|error| Failure::unwritten(path, &error))?;
+    draft.persist(Existing::Replace, true)?;
+    Ok(())
+}
+
+/// The desktop entry; `None` if the path of the program holds control characters.
+///
+/// Both schemes open a session in a terminal: of a retrieval URL it shows the record first, and then there is a
+/// prompt instead of a window that is gone at once.
+fn entry(program: &str) -> Option<String> {
+    let program = quoted(program)?;
+    let types = TYPES.map(|each| format!("{each};")).concat();
+    Some(format!(
+        "[Desktop Entry]\nType=Application\nVersion=1.0\nName=Z39.50\nGenericName=Library catalogue client\n\
+         Comment=Retrieve records from library catalogues\nExec={program} open %u\nTerminal=true\n\
+         NoDisplay=true\nCategories=Network;\nMimeType={types}\n"
+    ))
+}
+
+/// An argument of `Exec`: in double quotes if it needs them, `\` before what is special within them, and all of that as a
+/// string of the file, in which a backslash is written twice; a percent sign is written twice too.
+fn quoted(argument: &str) -> Option<String> {
+    if argument.chars().any(char::is_control) {
+        return None;
+    }
+    let is_plain = |each: char| each.is_alphanumeric() || "/._-+,:@".contains(each);
+    let argument = argument.replace('%', "%%");
+    if argument.chars().all(|each| is_plain(each) || each == '%') {
+        return Some(argument);
+    }
+    let mut quoted = String::from("\"");
+    for each in argument.chars() {
+        if "\"`$\\".contains(each) {
+            quoted.push_str(r"\\");
+        }
+        match each {
+            '\\' => quoted.push_str(r"\\"),
+            each => quoted.push(each),
+        }
+    }
+    quoted.push('"');
+    Some(quoted)
+}
+
+/// A `mimeapps.list` in which this program opens nothing any more.
+fn without_entry(list: &str) -> String {
+    let mut kept = String::with_capacity(list.len());
+    for line in list.split_inclusive('\n') {
+        let text = line.trim_end();
+        match text.split_once('=') {
+            Some((name, entries)) if TYPES.contains(&name.trim()) => {
+                let others: Vec<&str> = entries
+                    .split(';')
+                    .filter(|each| !each.is_empty() && each.trim() != NAME)
+                    .collect();
+                if !others.is_empty() {
+                    kept.push_str(&format!("{name}={};\n", others.join(";")));
+                }
+            }
+            _ => kept.push_str(line),
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_quoted_twice_where_they_must_be() {
+        for (path, expected) in [
+            ("/usr/bin/z3950", Some("/usr/bin/z3950")),
+            ("/opt/100%/z3950", Some("/opt/100%%/z3950")),
+            (
+                "/home/me/my programs/z3950",
+                Some("\"/home/me/my programs/z3950\""),
+            ),
+            (r#"/a"b/z"#, Some(r#""/a\\"b/z""#)),
+            ("/a$b`c/z", Some(r#""/a\\$b\\`c/z""#)),
+            (r"/a\b/z", Some(r#""/a\\\\b/z""#)),
+            ("/a\nb/z", None),
+        ] {
+            assert_eq!(quoted(path).as_deref(), expected, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn the_list_of_defaults_keeps_what_others_wrote() {
+        let list = "[Default Applications]\nx-scheme-handler/z39.50r=z3950.desktop\n\
+                    x-scheme-handler/z39.50s=other.desktop;z3950.desktop;\ntext/html=b.desktop\n";
+        assert_eq!(
+            without_entry(list),
+            "[Default Applications]\nx-scheme-handler/z39.50s=other.desktop;\ntext/html=b.desktop\n"
+        );
+    }
+}

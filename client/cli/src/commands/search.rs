@@ -1,0 +1,502 @@
+//! `z3950 search`: queries at one or several targets at once, each isolated from what becomes of the others
+//! (Z39.50-2003 §3.2.2, §3.2.3, §3.2.7).
+
+use std::ffi::OsString;
+
+use futures_util::StreamExt;
+use z3950_asn1::apdu::{Query, RpnQuery, SortKeySpec, SortRelation};
+use z3950_asn1::query::names::Names;
+use z3950_client::client::Lease;
+use z3950_client::error::{Error, Phase};
+use z3950_client::profile::Attributes;
+use z3950_client::result_set::{ResultSet, ResultSetOptions};
+use z3950_client::retrieve::OutcomeName;
+use z3950_client::service::records::ResultRecord;
+use z3950_client::service::search::SearchOptions;
+use z3950_client::service::sort::key_by_attributes;
+use z3950_client::target::redacted;
+
+use crate::args::Search;
+use crate::batch::{Answer, Ask, HELD, Piece, Records, Words, Work};
+use crate::commands::batch::{Job, Writing, graver, refused, repeat, run_all};
+use crate::commands::facets;
+use crate::commands::query::Reader;
+use crate::commands::target::{Place, Reach, Unanswered};
+use crate::console::envelope::Envelope;
+use crate::console::exit::Exit;
+use crate::console::interrupt::Interrupt;
+use crate::console::output::{Failure, Output};
+
+/// How many records to ask for at once where the profile does not say.
+const CHUNK: u64 = 20;
+
+/// How many records to show where nothing says how many.
+const SHOWN: u64 = 10;
+
+pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit, Failure> {
+    let keys: Result<Vec<_>, _> = arguments.sort.iter().map(|text| sort_key(text)).collect();
+    let keys = keys.map_err(Failure::Usage)?;
+    let has_files = !arguments.batch.inputs.is_empty();
+    let (targets, query) = match arguments.words.as_slice() {
+        targets if has_files => (targets, None),
+        [targets @ .., query] if !targets.is_empty() => (targets, Some(query)),
+        _ => {
+            let words = "what to search for is missing: z3950 search TARGET... QUERY";
+            return Err(Failure::Usage(words.into()));
+        }
+    };
+    let reader = Reader::new(&arguments.language)?;
+    let query = query.map(|query| query.as_encoded_bytes().to_vec());
+    // One that is wrong is wrong at every target.
+    if let Some(query) = &query
+        && let Err(words) = reader.read(query)
+    {
+        output.error(&words);
+        return Ok(Exit::Usage);
+    }
+    let reach = Reach::new(&arguments.connection).await?;
+    let mut exit = Exit::Delivered;
+    let mut places = Vec::new();
+    for (index, text) in targets.iter().enumerate() {
+        match reach.place(text, &arguments.asked.databases, output) {
+            Some(mut place) => {
+                place.hint = hint(&reach, &arguments.words, index);
+                places.push(Spot::new(arguments, place));
+            }
+            None => exit = exit.and(Exit::Usage),
+        }
+    }
+    if places.is_empty() {
+        return Ok(exit);
+    }
+    let records = &arguments.asked.records;
+    let writing = Writing {
+        json: arguments.asked.json,
+        format: arguments.batch.format(records.format)?,
+        charset: records.charset,
+    };
+    let job = Job {
+        given: query.into_iter().collect(),
+        targets: places.iter().map(|spot| spot.place.text.clone()).collect(),
+        format: writing.format,
+        jobs: places.len(),
+        work: Searcher {
+            reach: reach.clone(),
+            places,
+            reader,
+            keys,
+            facets: arguments.facets.clone(),
+            start: arguments.start,
+            count: count(arguments),
+            is_written: arguments.batch.file().is_some(),
+            names_queries: has_files,
+            writing,
+        },
+    };
+    let ran = run_all(&arguments.batch, job, output).await;
+    // Ctrl-C while the sessions are closed only ends them sooner.
+    Interrupt.or_end(reach.close()).await;
+    Ok(exit.and(ran?))
+}
+
+/// What may have been meant where the word at `index` turns out to be no target: the query was not quoted, or stands before
+/// the target.
+fn hint(reach: &Reach, words: &[OsString], index: usize) -> Option<String> {
+    let words: Option<Vec<&str>> = words.iter().map(|word| word.to_str()).collect();
+    let words = words?;
+    let word = *words.get(index)?;
+    if reach.is_target(word) {
+        return None;
+    }
+    let mut later = words.iter().skip(index + 1);
+    if let Some(target) = later.find(|word| reach.is_target(word)) {
+        let target = redacted(target);
+        return Some(format!(
+            "targets come before the query: z3950 search {target} '{word}'"
+        ));
+    }
+    let first = index.checked_sub(1).and_then(|_| words.first())?;
+    let query = words.get(index..)?.join(" ");
+    Some(format!(
+        "a query of several words is quoted: z3950 search {} '{query}'",
+        redacted(first)
+    ))
+}
+
+/// How many records are wanted of each target.
+fn count(arguments: &Search) -> u64 {
+    arguments.count.unwrap_or(match arguments.batch.file() {
+        Some(_) => u64::MAX,
+        None => SHOWN,
+    })
+}
+
+/// A target, and how to search there.
+struct Spot {
+    place: Place,
+    search: SearchOptions,
+    options: ResultSetOptions,
+}
+
+impl Spot {
+    fn new(arguments: &Search, place: Place) -> Self {
+        let (search, present) = place.options(&arguments.asked);
+        let chunk = place.resolved.profile.chunk.map_or(CHUNK, u64::from);
+        Self {
+            search: SearchOptions {
+                takes_unknown_count: true,
+                ..search
+            },
+            options: ResultSetOptions {
+                present,
+                alternatives: place.alternatives(arguments.asked.syntax),
+                chunk_size: chunk.clamp(1, count(arguments).max(1)),
+                ..ResultSetOptions::default()
+            },
+            place,
+        }
+    }
+}
+
+/// Searches targets, and shows what each has.
+struct Searcher {
+    reach: Reach,
+    places: Vec<Spot>,
+    reader: Reader,
+    keys: Vec<SortKeySpec>,
+    facets: facets::Arguments,
+    start: u64,
+    count: u64,
+    /// Whether records go to a file, where one does not see how many they are.
+    is_written: bool,
+    /// Whether words name the query: there may be several.
+    names_queries: bool,
+    writing: Writing,
+}
+
+impl Work for Searcher {
+    async fn answer(&self, ask: &Ask, records: &Records) -> Answer {
+        let Some(spot) = self.places.get(ask.target) else {
+            return Answer::default();
+        };
+        let subject = match self.names_queries {
+            true => format!("{}: {ask}", spot.place),
+            false => spot.place.to_string(),
+        };
+        let query = match self.reader.read(&ask.input) {
+            Ok((query, remark)) => {
+                if let Some(words) = remark.filter(|_| ask.target == 0) {
+                    records.send(Words::Note(words)).await;
+                }
+                query
+            }
+            Err(words) => {
+                let (piece, answer) = refused(words);
+                records.send(piece).await;
+                return answer;
+            }
+        };
+        let envelope = Envelope::of(&spot.place, &facets::KEYS)
+            .with("query", query.to_string())
+            .requested(spot.search.record_syntax);
+        let mut announced = HELD;
+        loop {
+            let envelope = envelope.clone();
+            let shown = self.found(spot, &query, envelope.clone(), &subject, records, announced);
+            match shown.await {
+                Ok(Shown::Answer(answer)) => return *answer,
+                // Another ask may wait for the session, so it is given back, and the search made again.
+                Ok(Shown::TooMany(hits)) => {
+                    records.ready_for(hits).await;
+                    announced = u64::MAX;
+                }
+                Err(failure) => {
+                    let (piece, answer) = self.writing.failed(envelope, &failure, &subject);
+                    records.send(piece).await;
+                    return answer;
+                }
+            }
+        }
+    }
+}
+
+/// What a search came to.
+enum Shown {
+    /// The answer, whose records have been sent.
+    Answer(Box<Answer>),
+    /// This many records are to be sent, more than were announced; none has been.
+    TooMany(u64),
+}
+
+impl Searcher {
+    /// Searches and shows what is found, unless more records are to be sent than that.
+    async fn found(
+        &self,
+        spot: &Spot,
+        query: &RpnQuery,
+        envelope: Envelope,
+        subject: &str,
+        records: &Records,
+        announced: u64,
+    ) -> Result<Shown, Unanswered> {
+        let adapted = spot.place.adapted(query)?;
+        let mut lease = self.reach.lease(&spot.place).await?;
+        let mut set = self.search(&mut lease, spot, adapted).await?;
+        let hits = set.found().count();
+        let wanted = self.wanted(hits);
+        if wanted > announced {
+            return Ok(Shown::TooMany(wanted));
+        }
+        let envelope = envelope.with("hits", hits);
+        let way = (self.writing.json, self.count == 0);
+        let pqf = query.to_string();
+        records
+            .send(self.facets.shown(&spot.place, &pqf, set.found(), way))
+            .await;
+        let (piece, answer) = match hits {
+            Some(0) => self.no_match(envelope, subject),
+            _ if self.count == 0 => self.counted(&envelope, hits, subject),
+            Some(hits) if self.start > hits => {
+                let words = format!("{hits} records match, fewer than --start says");
+                self.writing.end(
+                    envelope,
+                    Exit::Usage,
+                    OutcomeName::OutOfRange,
+                    &words,
+                    subject,
+                )
+            }
+            _ => {
+                let shown = self.records(spot, envelope, &mut set, subject, records);
+                return Ok(Shown::Answer(shown.await.into()));
+            }
+        };
+        records.send(piece).await;
+        Ok(Shown::Answer(answer.into()))
+    }
+
+    /// How many of the records that match are to be sent.
+    fn wanted(&self, hits: Option<u64>) -> u64 {
+        let hits = hits.unwrap_or(u64::MAX);
+        hits.saturating_sub(self.start - 1).min(self.count)
+    }
+
+    /// Searches and sorts.
+    async fn search(
+        &self,
+        lease: &mut Lease,
+        spot: &Spot,
+        query: RpnQuery,
+    ) -> Result<ResultSet, Error> {
+        let search = self.facets.asked(spot.search.clone());
+        let search = search.map_err(|error| Error::fault(Phase::Search, error))?;
+        let (query, search) = (&Query::Type1(query), &search);
+        // A list of records that is broken off goes on where it was.
+        let options = &ResultSetOptions {
+            reconnect: Some(lease.reconnect()),
+            ..spot.options.clone()
+        };
+        lease
+            .run(repeat(lease), |session| async move {
+                let mut set = session
+                    .result_set(query.clone(), search, options.clone())
+                    .await?;
+                if !self.keys.is_empty() && set.found().count().is_none_or(|hits| hits > 1) {
+                    set.sort(self.keys.clone()).await?;
+                }
+                Ok(set)
+            })
+            .await
+    }
+
+    /// The records wanted, each as it comes.
+    async fn records(
+        &self,
+        spot: &Spot,
+        envelope: Envelope,
+        set: &mut ResultSet,
+        subject: &str,
+        records: &Records,
+    ) -> Answer {
+        let hits = set.found().count();
+        if !self.writing.json {
+            let words = match hits {
+                None => "the server gave a number of hits below 0, which is none; its records are asked for all the same".into(),
+                Some(1) => "1 record matches".to_owned(),
+                Some(hits) => format!("{hits} records match"),
+            };
+            records
+                .send(Words::Note(format!("{subject}: {words}")))
+                .await;
+        }
+        let charset = spot.place.charset(self.writing.charset);
+        let mut answer = envelope
+            .clone()
+            .with("outcome", OutcomeName::Delivered.as_str())
+            .answer(Exit::Delivered);
+        let wanted = self.wanted(hits);
+        let count = usize::try_from(self.count).unwrap_or(usize::MAX);
+        let mut slots = set.stream(self.start).take(count);
+        let mut position = self.start;
+        let mut written = 0_u64;
+        while let Some(slot) = slots.next().await {
+            let envelope = envelope.clone().with("position", position);
+            let (piece, one) = match slot {
+                Err(error) => self.writing.failed(envelope, &error.into(), subject),
+                Ok(ResultRecord::Record { external, .. }) => {
+                    let subject = format!("{subject}: record {position}");
+                    let written_one = self.writing.record(envelope, &external, charset, &subject);
+                    let (piece, one) = written_one;
+                    written += u64::from(one.outcome == OutcomeName::Delivered);
+                    (piece, one)
+                }
+                Ok(ResultRecord::Diagnostic { diagnostic, .. }) => {
+                    let words = format!("record {position}: {diagnostic}");
+                    let envelope = envelope.diagnosed(std::slice::from_ref(&diagnostic));
+                    let name = OutcomeName::RecordRefused;
+                    self.writing
+                        .end(envelope, Exit::Refused, name, &words, subject)
+                }
+            };
+            records.send(piece).await;
+            answer = graver(answer, one);
+            position += 1;
+        }
+        drop(slots);
+        if hits.is_none() && position == self.start {
+            let (piece, answer) = self.no_match(envelope, subject);
+            records.send(piece).await;
+            return answer;
+        }
+        let (asked, had) = (spot.options.present.record_syntax, set.record_syntax());
+        if let Some(asked) = asked.filter(|_| asked != had) {
+            let had = had.map_or_else(
+                || "the server's own choice".to_owned(),
+                |had| format!("{had:?}"),
+            );
+            let words = format!("{subject}: no records in {asked:?}; asked for them in {had}");
+            records.send(Words::Note(words)).await;
+        }
+        if self.is_written
+            && let Some(hits) = hits
+            && wanted < hits
+            && answer.outcome == OutcomeName::Delivered
+        {
+            let words = self.part_of(hits, wanted);
+            let said = format!("{subject}: {words}");
+            records.send(Words::Warning(said)).await;
+            answer.message = Some(match answer.message {
+                Some(lost) => format!("{words}; {lost}"),
+                None => words,
+            });
+        }
+        // Some servers answer each Present in another syntax; what could be written stays.
+        if answer.outcome == OutcomeName::NotWritten && written > 0 {
+            let asked = position - self.start;
+            let reason = answer.message.unwrap_or_default();
+            answer.message = Some(format!("{written} of {asked} records written; {reason}"));
+        }
+        answer
+    }
+
+    fn no_match(&self, envelope: Envelope, subject: &str) -> (Piece, Answer) {
+        let words = "no record matches";
+        self.writing.end(
+            envelope,
+            Exit::NoMatch,
+            OutcomeName::NoMatch,
+            words,
+            subject,
+        )
+    }
+
+    /// `10 of 17 written (--count 10)`
+    fn part_of(&self, hits: u64, wanted: u64) -> String {
+        let mut options = Vec::new();
+        if self.start > 1 {
+            options.push(format!("--start {}", self.start));
+        }
+        if self.count < hits.saturating_sub(self.start - 1) {
+            options.push(format!("--count {}", self.count));
+        }
+        format!("{wanted} of {hits} written ({})", options.join(", "))
+    }
+
+    /// How many records match, where nothing else is wanted.
+    fn counted(&self, envelope: &Envelope, hits: Option<u64>, subject: &str) -> (Piece, Answer) {
+        let envelope = envelope
+            .clone()
+            .with("outcome", OutcomeName::Found.as_str());
+        let octets = match self.writing.json {
+            true => envelope.octets(),
+            false => {
+                let hits = hits.map_or_else(|| "unknown".to_owned(), |hits| hits.to_string());
+                format!("{hits} {subject}\n").into_bytes()
+            }
+        };
+        let piece = Piece {
+            octets,
+            ..Piece::default()
+        };
+        (piece, envelope.answer(Exit::Delivered))
+    }
+}
+
+/// A key such as `title`, `date:desc` or `1=31:desc`.
+fn sort_key(text: &str) -> Result<SortKeySpec, String> {
+    let (key, relation) = match text.rsplit_once(':') {
+        Some((key, "asc")) => (key, SortRelation::ASCENDING),
+        Some((key, "desc")) => (key, SortRelation::DESCENDING),
+        Some((_, order)) => return Err(format!("--sort: {order} is no order; write asc or desc")),
+        None => (text, SortRelation::ASCENDING),
+    };
+    let attributes = match key.contains('=') {
+        true => key
+            .parse::<Attributes>()
+            .map(|attributes| {
+                attributes
+                    .0
+                    .into_iter()
+                    .map(|attribute| attribute.0)
+                    .collect()
+            })
+            .map_err(|error| format!("--sort: {error}")),
+        false => Names::default().attributes(key).map_err(|nearest| {
+            let hint = nearest.map_or_else(String::new, |name| format!("; did you mean {name}?"));
+            format!("--sort: no index is called {key}{hint}")
+        }),
+    };
+    Ok(key_by_attributes(attributes?, relation))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use z3950_asn1::apdu::{SortElement, SortKey};
+
+    #[test]
+    fn sort_keys_are_names_or_attributes() {
+        for (text, attributes, relation) in [
+            ("title", 1, SortRelation::ASCENDING),
+            ("date:desc", 1, SortRelation::DESCENDING),
+            ("1=31,4=4:asc", 2, SortRelation::ASCENDING),
+        ] {
+            let key = sort_key(text).expect(text);
+            let SortElement::Generic(SortKey::SortAttributes(found)) = &key.sort_element else {
+                panic!("{key:?}");
+            };
+            assert_eq!(
+                (found.list.0.len(), key.sort_relation),
+                (attributes, relation)
+            );
+        }
+        for (text, words) in [
+            ("titel", "no index is called titel; did you mean title?"),
+            ("title:up", "up is no order"),
+            ("1=", "no attribute"),
+        ] {
+            let error = sort_key(text).expect_err(text);
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}

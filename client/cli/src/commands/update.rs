@@ -1,0 +1,435 @@
+//! `z3950 update`: records put into a database, replaced or taken out (Z39.50-2003 Appendix EXT.5). Nothing is ever sent
+//! twice: where an answer does not come, it is said that nobody knows what became of the records.
+
+mod arguments;
+mod supply;
+
+use std::fmt::Write as _;
+
+use z3950_asn1::apdu::{DatabaseName, DiagRec, External, OperationStatus};
+use z3950_asn1::es::TaskParameters;
+use z3950_asn1::es::update::{
+    self as es, RecordOrSurDiag, RecordStatus, TaskPackageRecordStructure, UpdateStatus,
+};
+use z3950_client::error::{Diagnostics, Error, Phase};
+use z3950_client::retrieve::OutcomeName;
+use z3950_client::service::extended::{DatabaseUpdate, Task, TaskResult, UpdateVersion};
+use z3950_client::session::Session;
+
+use self::arguments::Service;
+pub(crate) use self::arguments::Update;
+use self::supply::{Piece, Supplied, Supply};
+use crate::commands::target::{Place, Reach, Unanswered};
+use crate::commands::task;
+use crate::console::envelope::Envelope;
+use crate::console::exit::Exit;
+use crate::console::interrupt::{Interrupt, Stopped};
+use crate::console::output::{Failure, Output};
+use crate::console::report;
+use crate::render::{Document, shown};
+
+pub(crate) async fn run(arguments: &Update, output: &mut Output) -> Result<Exit, Failure> {
+    let supply = Supply::new(arguments)?;
+    let reach = Reach::new(&arguments.connection).await?;
+    let Some(place) = reach.place(&arguments.target, &arguments.databases, output) else {
+        return Ok(Exit::Usage);
+    };
+    let [database] = place.resolved.databases.as_slice() else {
+        output.error("an update changes one database; choose it with --database");
+        return Ok(Exit::Usage);
+    };
+    let records = &arguments.records;
+    let charset = place.charset(records.charset);
+    let mut command = Command {
+        arguments,
+        place: &place,
+        database,
+        document: Document::new(records.format, charset),
+        tally: Tally::default(),
+        output,
+    };
+    let ended = Interrupt.or(command.all(&reach, supply)).await;
+    command.output.end(&mut command.document)?;
+    if !arguments.json && !command.tally.is_empty() {
+        command.output.note(&format!("{place}: {}", command.tally));
+    }
+    match ended {
+        Ok(exit) => exit,
+        Err(Stopped(exit)) => {
+            output.error("interrupted; what was under way may have been done");
+            Ok(exit)
+        }
+    }
+}
+
+struct Command<'a> {
+    arguments: &'a Update,
+    place: &'a Place,
+    database: &'a DatabaseName,
+    /// The records as they are afterwards.
+    document: Document,
+    tally: Tally,
+    output: &'a mut Output,
+}
+
+/// How many records became what.
+#[derive(Default, PartialEq, Eq)]
+struct Tally {
+    done: u64,
+    accepted: u64,
+    refused: u64,
+    damaged: u64,
+    /// Sent, with no answer.
+    unknown: u64,
+}
+
+/// What became of one record.
+struct Fate {
+    status: RecordStatus,
+    diagnostics: Diagnostics,
+    /// The record as it is now, where it was asked for.
+    record: Option<External>,
+}
+
+/// Whether to go on behind a request.
+enum Next {
+    GoOn(Exit),
+    Stop(Exit),
+}
+
+impl Command<'_> {
+    async fn all(&mut self, reach: &Reach, mut supply: Supply<'_>) -> Result<Exit, Failure> {
+        let session = match reach.session(self.place).await {
+            Ok(session) => session,
+            Err(failure) => return self.unreachable(&failure),
+        };
+        let mut exit = Exit::Delivered;
+        let mut waiting = Vec::new();
+        loop {
+            let piece = supply.next()?;
+            let is_last = piece.is_none();
+            match piece {
+                Some(Piece::Record(record)) => waiting.push(*record),
+                Some(Piece::Damaged(words)) => {
+                    self.tally.damaged += 1;
+                    self.output.error(&words);
+                    exit = exit.and(Exit::FaultsFound);
+                    if self.arguments.stop_on_error {
+                        break;
+                    }
+                }
+                None => {}
+            }
+            let is_full = waiting.len() >= usize::from(self.arguments.per_request);
+            if (is_full || is_last) && !waiting.is_empty() {
+                match self.send(&session, &std::mem::take(&mut waiting)).await? {
+                    Next::GoOn(one) => exit = exit.and(one),
+                    Next::Stop(one) => {
+                        exit = exit.and(one);
+                        break;
+                    }
+                }
+            }
+            if is_last {
+                break;
+            }
+        }
+        // What ended otherwise need not be closed.
+        let _ = session.close().await;
+        Ok(exit)
+    }
+
+    /// Nothing was sent.
+    fn unreachable(&mut self, failure: &Unanswered) -> Result<Exit, Failure> {
+        let (exit, words) = failure.explain();
+        match self.arguments.json {
+            true => self.envelope().failed(failure).write(self.output)?,
+            false => self.output.error(&format!("{}: {words}", self.place)),
+        }
+        Ok(exit)
+    }
+
+    /// Sends records in one request, and tells what became of each.
+    async fn send(&mut self, session: &Session, records: &[Supplied]) -> Result<Next, Failure> {
+        let task = match self.task(records) {
+            Ok(task) => task,
+            Err(error) => {
+                self.tally.damaged += count(records);
+                self.output.error(&report::chain(&error));
+                return Ok(Next::GoOn(Exit::FaultsFound));
+            }
+        };
+        let options = self.arguments.task.options();
+        let result = match session.task_outcome(task, &options).await {
+            Ok(result) => result,
+            Err(error) => return self.unanswered(records, error),
+        };
+        let mut exit = Exit::Delivered;
+        for (record, fate) in records.iter().zip(fates(&result, records.len())) {
+            exit = exit.and(self.tell(record, &result, fate)?);
+        }
+        Ok(match exit {
+            Exit::Delivered => Next::GoOn(exit),
+            _ if self.arguments.stop_on_error => Next::Stop(exit),
+            _ => Next::GoOn(exit),
+        })
+    }
+
+    fn task(&self, records: &[Supplied]) -> Result<Task, z3950_asn1::error::EncodeError> {
+        let version = match (self.arguments.service, records) {
+            (Service::Xml, [document, ..]) => {
+                let octets = z3950_asn1::record::RetrievedRecord::octets_of(&document.record);
+                return Ok(Task::xml(&octets));
+            }
+            (Service::First, _) => UpdateVersion::First,
+            _ => UpdateVersion::Third,
+        };
+        let supplied = (0_i64..).zip(records).map(|(number, supplied)| {
+            let id = supplied.id.clone();
+            DatabaseUpdate::record(supplied.record.clone(), id, Some(number))
+        });
+        let action = self.arguments.action.action();
+        DatabaseUpdate {
+            schema: self.arguments.schema,
+            element_set: self.arguments.element_set.as_deref().map(Into::into),
+            version,
+            ..DatabaseUpdate::new(action, self.database.0.clone(), supplied.collect())
+        }
+        .task()
+    }
+
+    /// The session has ended, or the server has no such service.
+    fn unanswered(&mut self, records: &[Supplied], error: Error) -> Result<Next, Failure> {
+        let is_unsent = matches!(
+            &error,
+            Error::Ended { .. }
+                | Error::ProtocolError {
+                    fault: z3950_client::error::ProtocolFault::NotGranted(_),
+                    ..
+                }
+        );
+        let failure = Unanswered::from(error);
+        let (exit, mut words) = failure.explain();
+        match is_unsent {
+            true => words.push_str("; nothing of it was sent"),
+            false => {
+                self.tally.unknown += count(records);
+                words.push_str("; look whether it was done before it is sent again");
+            }
+        }
+        for record in records {
+            match self.arguments.json {
+                true => self
+                    .of(record)
+                    .failed(&failure)
+                    .with("message", words.as_str())
+                    .write(self.output)?,
+                false => self
+                    .output
+                    .error(&format!("{}: {record}: {words}", self.place)),
+            }
+        }
+        Ok(Next::Stop(exit))
+    }
+
+    /// What became of a record.
+    fn tell(
+        &mut self,
+        record: &Supplied,
+        result: &TaskResult,
+        fate: Fate,
+    ) -> Result<Exit, Failure> {
+        let (outcome, word) = match fate.status {
+            RecordStatus::SUCCESS => (OutcomeName::Done, "done"),
+            RecordStatus::FAILURE => (OutcomeName::TaskFailed, "refused"),
+            _ => (OutcomeName::Accepted, "accepted"),
+        };
+        let exit = match outcome {
+            OutcomeName::Done => {
+                self.tally.done += 1;
+                Exit::Delivered
+            }
+            OutcomeName::Accepted => {
+                self.tally.accepted += 1;
+                Exit::Delivered
+            }
+            _ => {
+                self.tally.refused += 1;
+                Exit::Refused
+            }
+        };
+        let refusal = (exit == Exit::Refused).then(|| Error::Refused {
+            phase: Phase::ExtendedServices,
+            diagnostics: fate.diagnostics.clone(),
+        });
+        let words = refusal.as_ref().map(|error| report::explain(error).1);
+        if self.arguments.json {
+            let envelope = self
+                .of(record)
+                .with("status", fate.status.to_string())
+                .with("task", task::json(result));
+            let envelope = match &fate.record {
+                Some(external) => {
+                    let charset = self.place.charset(self.arguments.records.charset);
+                    envelope.record(external, charset).0
+                }
+                None => envelope,
+            };
+            envelope
+                .with("outcome", outcome.as_str())
+                .with("message", words)
+                .diagnosed(&fate.diagnostics.0)
+                .write(self.output)?;
+            return Ok(exit);
+        }
+        if let Some(words) = words {
+            self.output
+                .error(&format!("{}: {record}: {words}", self.place));
+            return Ok(exit);
+        }
+        if !fate.diagnostics.is_empty() {
+            self.output
+                .note(&format!("{}: {record}: {}", self.place, fate.diagnostics));
+        }
+        if let Some(external) = &fate.record {
+            self.output.note(&format!("{record}: {word}"));
+            let subject = record.to_string();
+            return Ok(exit.and(self.output.record(external, &mut self.document, &subject)?));
+        }
+        let Supplied { number, name, .. } = record;
+        let name = name.as_deref().unwrap_or_default();
+        let line = format!("{number:>8}  {word:<9} {name}");
+        self.output.line(line.trim_end())?;
+        if let Some(TaskParameters::Xml(document)) = result.parameters() {
+            self.output.line(&shown(document.as_bytes()))?;
+        }
+        Ok(exit)
+    }
+
+    fn of(&self, record: &Supplied) -> Envelope {
+        self.envelope()
+            .with("position", record.number)
+            .with("input", record.origin.as_str())
+            .with("identifier", record.name.as_deref())
+            .requested(record.record.direct_reference)
+    }
+
+    fn envelope(&self) -> Envelope {
+        let own = [
+            "action",
+            "input",
+            "position",
+            "identifier",
+            "status",
+            "task",
+        ];
+        Envelope::of(self.place, &own).with("action", self.arguments.action.action().to_string())
+    }
+}
+
+/// What became of each of so many records: as the package tells, by the numbers they were sent with or in their order; else
+/// as the task went.
+fn fates(result: &TaskResult, count: usize) -> Vec<Fate> {
+    let part = match result.parameters() {
+        Some(TaskParameters::Update(update)) => match *update {
+            es::Update::TaskPackage(package) => Some(package.target_part),
+            es::Update::EsRequest(_) => None,
+        },
+        _ => None,
+    };
+    let of_all = match (result.status, part.as_ref().map(|part| part.update_status)) {
+        (OperationStatus::FAILURE, _) | (_, Some(UpdateStatus::FAILURE)) => RecordStatus::FAILURE,
+        (OperationStatus::DONE, _) => RecordStatus::SUCCESS,
+        _ => RecordStatus::QUEUED,
+    };
+    let (global, structures) = part.map_or_else(Default::default, |part| {
+        let global = part.global_diagnostics.unwrap_or_default();
+        (global, part.task_package_records.unwrap_or_default())
+    });
+    let general: Vec<DiagRec> = result.diagnostics.0.iter().cloned().chain(global).collect();
+    (0..count)
+        .map(|index| match structure(&structures, index) {
+            Some(structure) => fate(structure, &general),
+            None => Fate {
+                status: of_all,
+                diagnostics: Diagnostics(general.clone()),
+                record: None,
+            },
+        })
+        .collect()
+}
+
+fn structure(
+    structures: &[TaskPackageRecordStructure],
+    index: usize,
+) -> Option<&TaskPackageRecordStructure> {
+    let number = |structure: &TaskPackageRecordStructure| {
+        structure.correlation_info.as_ref().and_then(|info| info.id)
+    };
+    let labelled = structures
+        .iter()
+        .find(|structure| number(structure) == i64::try_from(index).ok());
+    // Servers that leave out the numbers tell of the records in their order.
+    labelled.or_else(|| structures.get(index).filter(|one| number(one).is_none()))
+}
+
+fn fate(structure: &TaskPackageRecordStructure, general: &[DiagRec]) -> Fate {
+    let mut diagnostics = Vec::new();
+    let mut record = None;
+    match &structure.record_or_sur_diag {
+        Some(RecordOrSurDiag::Record(external)) => record = Some((**external).clone()),
+        Some(RecordOrSurDiag::SurrogateDiagnostics(own)) => diagnostics.extend(own.iter().cloned()),
+        None => {}
+    }
+    let supplemental = structure.supplemental_diagnostics.iter().flatten();
+    diagnostics.extend(supplemental.cloned());
+    if diagnostics.is_empty() {
+        diagnostics.extend(general.iter().cloned());
+    }
+    Fate {
+        status: structure.record_status,
+        diagnostics: Diagnostics(diagnostics),
+        record,
+    }
+}
+
+fn count(records: &[Supplied]) -> u64 {
+    u64::try_from(records.len()).unwrap_or(u64::MAX)
+}
+
+impl std::fmt::Display for Supplied {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.origin)?;
+        match &self.name {
+            Some(name) => write!(f, " ({name})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Tally {
+    /// Whether no record was met.
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut words = format!("{} done", self.done);
+        for (count, word) in [
+            (self.accepted, "accepted"),
+            (self.refused, "refused"),
+            (self.damaged, "unreadable"),
+            (self.unknown, "without an answer"),
+        ] {
+            if count > 0 {
+                let _ = write!(words, ", {count} {word}");
+            }
+        }
+        f.write_str(&words)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,266 @@
+//! The records of an update, one by one from files of any form, each as the octets that are sent.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use z3950_asn1::apdu::External;
+use z3950_asn1::charset::{Options, to_utf8};
+use z3950_asn1::es::update::RecordId;
+use z3950_asn1::oid::{APPLICATION_XML, Oid, SUTRS, XML};
+use z3950_asn1::record::stream::{Found, InputForm, MAX_RECORD, RecordReader};
+use z3950_asn1::record::{Form, MarcRecord, is_marc, marc_syntax, marcxml, sutrs_external};
+
+use super::arguments::{Change, IdType, Service, Update};
+use crate::console::output::Failure;
+use crate::render::shown;
+
+/// A record to be sent.
+pub(super) struct Supplied {
+    /// Where it comes from: a file and its number there, or `--id`.
+    pub(super) origin: String,
+    /// Its number among all, from 1.
+    pub(super) number: u64,
+    /// What it is called; `None` where the server is to know.
+    pub(super) name: Option<String>,
+    /// The same as it travels, where it is said beside the record.
+    pub(super) id: Option<RecordId>,
+    pub(super) record: External,
+}
+
+/// What the input has next.
+pub(super) enum Piece {
+    Record(Box<Supplied>),
+    /// Where there is no record, and why.
+    Damaged(String),
+}
+
+/// All records of the arguments.
+pub(super) struct Supply<'a> {
+    arguments: &'a Update,
+    files: std::slice::Iter<'a, PathBuf>,
+    ids: VecDeque<RecordId>,
+    open: Option<(String, RecordReader<Box<dyn Read>>)>,
+    count: u64,
+}
+
+impl<'a> Supply<'a> {
+    /// The records that the arguments name.
+    ///
+    /// # Errors
+    /// Arguments that do not go together.
+    pub(super) fn new(arguments: &'a Update) -> Result<Self, Failure> {
+        let usage = |words: &str| Err(Failure::Usage(words.to_owned()));
+        let is_delete = arguments.action == Change::Delete;
+        match (arguments.files.is_empty(), arguments.ids.is_empty()) {
+            (true, true) => return usage("name a file of records, or - for standard input"),
+            (true, false) if !is_delete => return usage("an --id alone is enough only to delete"),
+            _ => {}
+        }
+        if arguments.service == Service::Xml {
+            let is_plain = arguments.ids.is_empty()
+                && !arguments.id_from_001
+                && arguments.syntax.is_none()
+                && arguments.schema.is_none()
+                && arguments.element_set.is_none()
+                && arguments.per_request == 1;
+            if arguments.action != Change::Special || !is_plain {
+                return usage(
+                    "documents of --version xml say themselves what is done: the action is special, and no options for records go with it",
+                );
+            }
+        }
+        if let Some(syntax) = arguments.syntax
+            && !arguments.whole
+            && !is_xml(&syntax)
+            && !is_marc(&syntax)
+        {
+            return usage("records are put into XML and MARC only; --whole sends a file as it is");
+        }
+        if arguments.service == Service::First && arguments.action == Change::Special {
+            return usage("version 1 has no special update; insert or replace");
+        }
+        let ids = arguments
+            .ids
+            .iter()
+            .map(|id| record_id(id, arguments.id_type));
+        Ok(Self {
+            arguments,
+            files: arguments.files.iter(),
+            ids: ids.collect::<Result<_, _>>()?,
+            open: None,
+            count: 0,
+        })
+    }
+
+    /// What comes next; `None` behind the last.
+    pub(super) fn next(&mut self) -> Result<Option<Piece>, Failure> {
+        if self.arguments.files.is_empty() {
+            let id = self.ids.pop_front();
+            return Ok(id.map(|id| self.named(id)));
+        }
+        loop {
+            if let Some((name, reader)) = &mut self.open {
+                match reader.next() {
+                    Some(Ok(found)) => {
+                        let origin = format!("{name} record {}", found.number);
+                        let form = reader.form();
+                        return self.found(origin, form, found).map(Some);
+                    }
+                    Some(Err(error)) => return Err(Failure::input(name, &error)),
+                    None => self.open = None,
+                }
+            }
+            let Some(path) = self.files.next() else {
+                return self.all_ids_used().map(|()| None);
+            };
+            let name = path.display().to_string();
+            let input = open(path).map_err(|error| Failure::input(&name, &error))?;
+            if self.arguments.whole || self.arguments.service == Service::Xml {
+                return self.whole(name, input).map(Some);
+            }
+            let reader = RecordReader::guessing(input, InputForm::Marc);
+            let reader = reader.map_err(|error| Failure::input(&name, &error))?;
+            self.open = Some((name, reader));
+        }
+    }
+
+    /// A record to be deleted that is known by its name alone. What stands in its place is of no meaning.
+    fn named(&mut self, id: RecordId) -> Piece {
+        let record = External::octet_aligned(XML, &b"<record/>"[..]);
+        self.piece("--id".to_owned(), Some(id), None, record)
+    }
+
+    fn found(&mut self, origin: String, form: InputForm, found: Found) -> Result<Piece, Failure> {
+        let record = match found.record {
+            // What is left of a record must not replace the whole one.
+            Ok(_) if found.incomplete => Err(found.notes.join("; ")),
+            other => other,
+        };
+        let record = match record {
+            Ok(record) => record,
+            Err(reason) => return Ok(Piece::Damaged(format!("{origin}: {reason}"))),
+        };
+        let control_number = record.control_number().map(shown);
+        let id = match self.arguments.id_from_001 {
+            false => self.next_id()?,
+            true => match &control_number {
+                Some(number) => Some(record_id(number, self.arguments.id_type)?),
+                None => return Ok(Piece::Damaged(format!("{origin}: no control number"))),
+            },
+        };
+        Ok(match self.external(form, &record) {
+            Ok(external) => self.piece(origin, id, control_number, external),
+            Err(reason) => Piece::Damaged(format!("{origin}: {reason}")),
+        })
+    }
+
+    /// The record in the syntax asked for, else in that of its form.
+    fn external(&self, form: InputForm, record: &MarcRecord) -> Result<External, String> {
+        let syntax = self.arguments.syntax.unwrap_or_else(|| match form {
+            InputForm::MarcXml => XML,
+            _ => marc_syntax(record),
+        });
+        if is_xml(&syntax) {
+            let record = to_utf8(record, &Options::default()).record;
+            let text = marcxml::to_xml(&record).text;
+            return Ok(External::octet_aligned(syntax, text.into_bytes()));
+        }
+        let mut octets = Vec::new();
+        let written = Form::Marc.write(record, &mut octets);
+        written.map_err(|error| error.to_string())?;
+        Ok(External::octet_aligned(syntax, octets))
+    }
+
+    fn whole(&mut self, name: String, input: Box<dyn Read>) -> Result<Piece, Failure> {
+        let mut octets = Vec::new();
+        let most = u64::try_from(MAX_RECORD).unwrap_or(u64::MAX);
+        input
+            .take(most.saturating_add(1))
+            .read_to_end(&mut octets)
+            .map_err(|error| Failure::input(&name, &error))?;
+        if octets.len() > MAX_RECORD {
+            let words = format!("{name}: more than {MAX_RECORD} octets");
+            return Ok(Piece::Damaged(words));
+        }
+        let looks_like_xml = octets.trim_ascii_start().starts_with(b"<");
+        let syntax = match self.arguments.syntax {
+            Some(syntax) => syntax,
+            None if looks_like_xml => XML,
+            None => return Err(Failure::Usage(format!("--whole needs --syntax for {name}"))),
+        };
+        let record = match syntax {
+            // SUTRS is a text of ASN.1, where XML and MARC are octets.
+            SUTRS => sutrs_external(&String::from_utf8_lossy(&octets)),
+            _ => Some(External::octet_aligned(syntax, octets)),
+        };
+        let id = self.next_id()?;
+        Ok(match record {
+            Some(record) => self.piece(name, id, None, record),
+            None => Piece::Damaged(format!("{name}: cannot be sent")),
+        })
+    }
+
+    fn piece(
+        &mut self,
+        origin: String,
+        id: Option<RecordId>,
+        control_number: Option<String>,
+        record: External,
+    ) -> Piece {
+        self.count += 1;
+        let name = match &id {
+            Some(RecordId::Number(number)) => Some(number.to_string()),
+            Some(RecordId::String(text)) => Some(shown(text.as_bytes())),
+            Some(RecordId::Opaque(octets)) => Some(shown(octets.as_bytes())),
+            None => control_number,
+        };
+        Piece::Record(Box::new(Supplied {
+            origin,
+            number: self.count,
+            name,
+            id,
+            record,
+        }))
+    }
+
+    /// The name of the next record, if names were given at all.
+    fn next_id(&mut self) -> Result<Option<RecordId>, Failure> {
+        if self.arguments.ids.is_empty() {
+            return Ok(None);
+        }
+        let id = self.ids.pop_front();
+        let too_few = || Failure::Usage("there are more records than --id".to_owned());
+        id.map(Some).ok_or_else(too_few)
+    }
+
+    fn all_ids_used(&self) -> Result<(), Failure> {
+        match self.ids.len() {
+            0 => Ok(()),
+            left => Err(Failure::Usage(format!("{left} of the --id have no record"))),
+        }
+    }
+}
+
+fn is_xml(syntax: &Oid) -> bool {
+    matches!(*syntax, XML | APPLICATION_XML)
+}
+
+fn record_id(text: &str, kind: IdType) -> Result<RecordId, Failure> {
+    Ok(match kind {
+        IdType::Opaque => RecordId::Opaque(text.into()),
+        IdType::String => RecordId::String(text.into()),
+        IdType::Number => RecordId::Number(
+            text.parse()
+                .map_err(|_| Failure::Usage(format!("--id {text} is no number")))?,
+        ),
+    })
+}
+
+fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    Ok(match path == Path::new("-") {
+        true => Box::new(io::stdin()),
+        false => Box::new(File::open(path)?),
+    })
+}

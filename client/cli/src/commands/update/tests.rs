@@ -1,0 +1,123 @@
+//! What becomes of each record of an update, whatever the server tells of it.
+
+use z3950_asn1::apdu::{DefaultDiagFormat, ExternalValue};
+use z3950_asn1::es::update::{
+    Action, CorrelationInfo, OriginPartToKeep, TargetPart, TaskPackage as UpdatePackage,
+};
+use z3950_asn1::es::{TaskPackage, TaskStatus};
+use z3950_asn1::oid::{DATABASE_UPDATE, SUTRS};
+
+use super::*;
+
+fn diagnostic(condition: i64) -> DiagRec {
+    DiagRec::DefaultFormat(DefaultDiagFormat::bib1(condition, ""))
+}
+
+fn of_record(id: Option<i64>, status: RecordStatus, condition: i64) -> TaskPackageRecordStructure {
+    let diagnostics = vec![diagnostic(condition)];
+    TaskPackageRecordStructure {
+        record_or_sur_diag: (condition > 0)
+            .then_some(RecordOrSurDiag::SurrogateDiagnostics(diagnostics)),
+        correlation_info: id.map(|id| CorrelationInfo {
+            note: None,
+            id: Some(id),
+        }),
+        record_status: status,
+        supplemental_diagnostics: None,
+    }
+}
+
+/// A result whose package tells this of the records.
+fn result(status: OperationStatus, records: Option<Vec<TaskPackageRecordStructure>>) -> TaskResult {
+    let package = es::Update::TaskPackage(Box::new(UpdatePackage {
+        origin_part: OriginPartToKeep {
+            action: Action::RECORD_INSERT,
+            database_name: "cat".into(),
+            schema: None,
+            element_set_name: None,
+            action_qualifier: None,
+        },
+        target_part: TargetPart {
+            update_status: UpdateStatus::PARTIAL,
+            global_diagnostics: None,
+            task_package_records: records,
+        },
+    }));
+    let package = TaskPackage {
+        package_type: DATABASE_UPDATE,
+        package_name: None,
+        user_id: None,
+        retention_time: None,
+        permissions: None,
+        description: None,
+        target_reference: None,
+        creation_date_time: None,
+        task_status: TaskStatus::COMPLETE,
+        package_diagnostics: None,
+        task_specific_parameters: package.to_external().expect("encodes"),
+    };
+    TaskResult {
+        status,
+        diagnostics: Diagnostics(vec![diagnostic(224)]),
+        task_package: Some(package.to_external().expect("encodes")),
+        other_info: None,
+    }
+}
+
+#[test]
+fn each_record_has_its_own_fate() {
+    use OperationStatus as Op;
+    use RecordStatus as Of;
+    for (status, records, expected) in [
+        // In another order than they were sent.
+        (
+            Op::DONE,
+            Some(vec![
+                of_record(Some(1), Of::FAILURE, 13),
+                of_record(Some(0), Of::SUCCESS, 0),
+            ]),
+            [(Of::SUCCESS, 224), (Of::FAILURE, 13)],
+        ),
+        (
+            Op::ACCEPTED,
+            Some(vec![
+                of_record(None, Of::QUEUED, 0),
+                of_record(None, Of::IN_PROCESS, 7),
+            ]),
+            [(Of::QUEUED, 224), (Of::IN_PROCESS, 7)],
+        ),
+        // The package tells of none, or of fewer than there are.
+        (Op::FAILURE, None, [(Of::FAILURE, 224), (Of::FAILURE, 224)]),
+        (
+            Op::DONE,
+            Some(vec![of_record(None, Of::SUCCESS, 0)]),
+            [(Of::SUCCESS, 224), (Of::SUCCESS, 224)],
+        ),
+    ] {
+        let fates = fates(&result(status, records), 2);
+        let found: Vec<_> = fates
+            .iter()
+            .map(|fate| (fate.status, fate.diagnostics.condition().unwrap_or(0)))
+            .collect();
+        assert_eq!(found, expected);
+    }
+    let plain = TaskResult {
+        task_package: Some(External::octet_aligned(SUTRS, "?")),
+        ..result(Op::ACCEPTED, None)
+    };
+    assert_eq!(
+        fates(&plain, 1).first().map(|fate| fate.status),
+        Some(Of::QUEUED)
+    );
+}
+
+#[test]
+fn tallies_say_what_there_is_to_say() {
+    let tally = Tally {
+        done: 3,
+        refused: 1,
+        ..Tally::default()
+    };
+    assert_eq!(tally.to_string(), "3 done, 1 refused");
+    assert_eq!(Tally::default().to_string(), "0 done");
+}

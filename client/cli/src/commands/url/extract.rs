@@ -1,0 +1,331 @@
+//! `z3950 url extract`: the URLs of a text, of MARC records or of an HTML page (RFC 1738 Appendix).
+
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use z3950_asn1::record::stream::{GUESS_OCTETS, InputForm, RecordReader};
+use z3950_client::url::extract::{self, Extraction, Fault, Found, HtmlUrls, in_html, in_record};
+use z3950_client::url::{Profile, generic, resolve};
+
+use crate::args::Showing;
+use crate::console::envelope::VERSION;
+use crate::console::exit::Exit;
+use crate::console::output::{Failure, Output};
+use crate::render;
+
+/// The largest text or page that is read, in octets; records have no limit.
+const MAX_TEXT: u64 = 256 * 1024 * 1024;
+
+/// The keys for where a URL stands in a page or in a record; null elsewhere.
+const PLACES: [&str; 7] = [
+    "element",
+    "attribute",
+    "record",
+    "record_offset",
+    "field",
+    "occurrence",
+    "subfield",
+];
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// What to read; without it, or as -, standard input.
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// What the file is; by default its name and its first octets tell.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    from: Option<Source>,
+
+    /// Find only what stands between <URL: and >; without it, URLs are also guessed in running text, and marked.
+    #[arg(long)]
+    wrapped: bool,
+
+    /// Where the page is from, for links in it that are relative; what the page itself says in <base> comes first.
+    #[arg(long, value_name = "URL", value_parser = base)]
+    base: Option<String>,
+
+    /// Answer with a JSON object a line.
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    showing: Showing,
+}
+
+/// A whole URL.
+fn base(text: &str) -> Result<String, String> {
+    match resolve(text, "", Profile::default()) {
+        Ok(base) => Ok(base),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// What URLs are read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Source {
+    /// Text of any kind, mail for instance.
+    Text,
+    /// Records in any form: 856 $u, and 024 and 035 where they hold URLs.
+    Marc,
+    /// A page: attributes such as href and src, and its text.
+    Html,
+}
+
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+    let path = arguments
+        .file
+        .as_deref()
+        .filter(|path| *path != Path::new("-"));
+    let name = path.map_or_else(
+        || "standard input".into(),
+        |path| path.display().to_string(),
+    );
+    let fault = |error: io::Error| Failure::input(&name, &error);
+    let mut input: Box<dyn Read> = match path {
+        Some(path) => Box::new(File::open(path).map_err(fault)?),
+        None => Box::new(io::stdin()),
+    };
+    let mut head = Vec::new();
+    let limit = u64::try_from(GUESS_OCTETS).unwrap_or(u64::MAX);
+    input
+        .by_ref()
+        .take(limit)
+        .read_to_end(&mut head)
+        .map_err(fault)?;
+    let source = arguments.from.unwrap_or_else(|| guess(path, &head));
+    let input = Cursor::new(head).chain(input);
+    let mut listing = Listing {
+        json: arguments.json,
+        redact: arguments.showing.redact,
+        passwords: 0,
+        output,
+    };
+    if source == Source::Marc {
+        listing.records(input, path).map_err(|error| match error {
+            Broken::Input(error) => fault(error),
+            Broken::Output(failure) => failure,
+        })?;
+        return Ok(listing.end());
+    }
+    let mut text = Vec::new();
+    input
+        .take(MAX_TEXT + 1)
+        .read_to_end(&mut text)
+        .map_err(fault)?;
+    if u64::try_from(text.len()).is_ok_and(|length| length > MAX_TEXT) {
+        return Err(fault(io::Error::other(format!(
+            "more than {MAX_TEXT} octets"
+        ))));
+    }
+    match source {
+        Source::Html => listing.page(&text, arguments.base.as_deref())?,
+        _ if arguments.wrapped => listing.text(extract::extract(&text))?,
+        _ => listing.text(extract::scan(&text))?,
+    }
+    Ok(listing.end())
+}
+
+/// What an input is, by its name, or by how it begins. Text may begin in any way, so records have to look it.
+fn guess(path: Option<&Path>, head: &[u8]) -> Source {
+    let extension = path
+        .and_then(Path::extension)
+        .unwrap_or_default()
+        .to_string_lossy();
+    match extension.to_ascii_lowercase().as_str() {
+        "html" | "htm" | "xhtml" => return Source::Html,
+        "txt" | "eml" | "text" => return Source::Text,
+        extension if InputForm::by_extension(extension).is_some() => return Source::Marc,
+        _ => {}
+    }
+    let begin = head.trim_ascii_start().to_ascii_lowercase();
+    let has = |word: &[u8]| begin.windows(word.len()).any(|window| window == word);
+    match InputForm::guess(head) {
+        _ if begin.starts_with(b"<!doctype html") || begin.starts_with(b"<html") => Source::Html,
+        Some(InputForm::Marc | InputForm::Line) => Source::Marc,
+        Some(InputForm::MarcXml) if has(b"<record") || has(b"<collection") => Source::Marc,
+        Some(InputForm::Json) if has(b"\"leader\"") => Source::Marc,
+        Some(InputForm::Mrk) if begin.starts_with(b"=ldr") => Source::Marc,
+        _ => Source::Text,
+    }
+}
+
+/// What ends a listing of records too early.
+enum Broken {
+    Input(io::Error),
+    Output(Failure),
+}
+
+impl From<Failure> for Broken {
+    fn from(failure: Failure) -> Self {
+        Self::Output(failure)
+    }
+}
+
+struct Listing<'a> {
+    json: bool,
+    redact: bool,
+    /// How many URLs with passwords were written.
+    passwords: usize,
+    output: &'a mut Output,
+}
+
+impl Listing<'_> {
+    fn text(&mut self, extraction: Extraction) -> Result<(), Failure> {
+        self.faults(&extraction.faults);
+        let mut urls = extraction.urls.iter();
+        urls.try_for_each(|found| self.found(found, "", json!({})))
+    }
+
+    fn faults(&self, faults: &[Fault]) {
+        for Fault { kind, offset } in faults {
+            self.output.warning(&format!("offset {offset}: {kind}"));
+        }
+    }
+
+    /// What there is to say after the last URL.
+    fn end(self) -> Exit {
+        match self.passwords {
+            0 => {}
+            1 => self
+                .output
+                .warning("1 URL contains a password; --redact writes it for showing to others"),
+            count => self.output.warning(&format!(
+                "{count} URLs contain passwords; --redact writes them for showing to others"
+            )),
+        }
+        Exit::Delivered
+    }
+
+    fn page(&mut self, page: &[u8], base: Option<&str>) -> Result<(), Failure> {
+        let HtmlUrls {
+            urls,
+            unresolved,
+            faults,
+        } = in_html(page, base);
+        self.faults(&faults);
+        if unresolved > 0 {
+            let plural = if unresolved == 1 {
+                "link is"
+            } else {
+                "links are"
+            };
+            self.output.warning(&format!(
+                "{unresolved} relative {plural} left out: the page does not say where it is from; --base URL does"
+            ));
+        }
+        urls.iter().try_for_each(|url| match &url.attribute {
+            Some((element, attribute)) => {
+                let place = json!({ "element": element, "attribute": attribute });
+                self.found(&url.found, &format!("{element} {attribute}"), place)
+            }
+            None => self.found(
+                &url.found,
+                "",
+                json!({ "element": null, "attribute": null }),
+            ),
+        })
+    }
+
+    fn records(&mut self, input: impl Read, path: Option<&Path>) -> Result<(), Broken> {
+        let extension = path
+            .and_then(Path::extension)
+            .unwrap_or_default()
+            .to_string_lossy();
+        let fallback = InputForm::by_extension(&extension).unwrap_or(InputForm::Marc);
+        for record in RecordReader::guessing(input, fallback).map_err(Broken::Input)? {
+            let record = record.map_err(Broken::Input)?;
+            let number = record.number;
+            let marc = match record.record {
+                Ok(marc) => marc,
+                Err(damage) => {
+                    self.output.warning(&format!("record {number}: {damage}"));
+                    continue;
+                }
+            };
+            for url in in_record(&marc) {
+                let place = json!({
+                    "record": number,
+                    "record_offset": record.offset,
+                    "field": url.tag,
+                    "occurrence": url.occurrence,
+                    "subfield": url.code.to_string(),
+                });
+                let words = format!("record {number}, {} ${}", url.tag, url.code);
+                self.found(&url.found, &words, place)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A line for a URL: first octet, octet behind the last one, URL, remarks, parted by tabs; or an object.
+    fn found(&mut self, found: &Found, place: &str, more: Value) -> Result<(), Failure> {
+        let Found {
+            url,
+            range,
+            heuristic,
+            alternates,
+            written,
+            may_continue,
+        } = found;
+        let has_password = generic::redact(url) != *url;
+        self.passwords += usize::from(has_password && !self.redact);
+        let shown = |url: &String| match self.redact {
+            true => generic::redact(url),
+            false => url.clone(),
+        };
+        // What is before a blank, rather than what is without a hyphen.
+        let at_blank = alternates
+            .first()
+            .and_then(|alternate| url.strip_prefix(alternate.as_str()))
+            .is_some_and(|rest| rest.starts_with('%'));
+        let url = &shown(url);
+        let alternates = &alternates.iter().map(shown).collect::<Vec<_>>();
+        let written = &written
+            .as_ref()
+            .map(|written| match (self.redact, has_password) {
+                (true, true) => url.clone(),
+                _ => written.clone(),
+            });
+        if self.json {
+            // Where it stands: in a page, or in a record.
+            let place = |key: &str| (key.to_owned(), more.get(key).cloned().unwrap_or_default());
+            let found = json!({
+                "v": VERSION,
+                "url": url,
+                "start": range.start,
+                "end": range.end,
+                "heuristic": heuristic,
+                "hyphen_break": !alternates.is_empty() && !at_blank,
+                "alternates": alternates,
+                "mended": written.is_some(),
+                "written": written,
+                "may_continue": may_continue,
+            });
+            let found = found.as_object().cloned().unwrap_or_default();
+            let value: Map<String, Value> = found.into_iter().chain(PLACES.map(place)).collect();
+            let value = Value::Object(value);
+            return self.output.line(&value.to_string());
+        }
+        let mut remarks: Vec<String> = Vec::new();
+        remarks.extend((!place.is_empty()).then(|| place.to_owned()));
+        remarks.extend(heuristic.then(|| "heuristic".to_owned()));
+        if !alternates.is_empty() {
+            let what = if at_blank { "blanks" } else { "hyphen break" };
+            remarks.push(format!("{what}, or {}", alternates.join(" or ")));
+        }
+        if let Some(written) = written {
+            remarks.push(format!(
+                "mended from: {}",
+                render::shown(written.as_bytes())
+            ));
+        }
+        remarks
+            .extend(may_continue.then(|| "may continue after a mark that ends it here".to_owned()));
+        let (start, end) = (range.start, range.end);
+        let line = format!("{start}\t{end}\t{url}\t{}", remarks.join("; "));
+        self.output.line(line.trim_end_matches('\t'))
+    }
+}

@@ -1,0 +1,91 @@
+//! `z3950 url resolve`: what a partial form means beside a base (RFC 1630).
+
+use std::ffi::{OsStr, OsString};
+
+use serde_json::Value;
+use z3950_client::url::{
+    Locator, Mode, Profile, ResolveError, UrlError, UrlErrorKind, classify, generic, resolve,
+};
+
+use super::{answered, refusal};
+use crate::args::{Showing, choices};
+use crate::console::exit::Exit;
+use crate::console::output::{Failure, Output};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The URL that the partial form was found in; its user and password, if any, stay in the answer.
+    #[arg(value_name = "BASE")]
+    base: OsString,
+
+    /// A partial form such as ../b, or a URL, which stands for itself.
+    #[arg(value_name = "REFERENCE", allow_hyphen_values = true)]
+    reference: OsString,
+
+    /// How leading slashes are read: as in the examples of RFC 1630, or as its text has it.
+    #[arg(long, default_value = "examples", value_parser = choices(&[
+        ("examples", Profile::Rfc1630Examples, "As in the examples of RFC 1630: one slash is the root, two are a host, more are looked for in the base"),
+        ("prose", Profile::Rfc1630Prose, "As the text of RFC 1630 has it: any number is looked for in the base, and a query alone takes the place of the last segment"),
+    ]))]
+    profile: Profile,
+
+    /// Answer with a JSON object.
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    showing: Showing,
+}
+
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+    let resolved = (|| {
+        let base = text(&arguments.base).map_err(ResolveError::Base)?;
+        let reference = text(&arguments.reference).map_err(ResolveError::Reference)?;
+        resolve(base, reference, arguments.profile)
+    })();
+    match resolved {
+        Ok(uri) => {
+            remark(&uri, output);
+            let has_password = generic::redact(&uri) != uri;
+            arguments.showing.caution(has_password, output);
+            let uri = match arguments.showing.redact {
+                true => generic::redact(&uri),
+                false => uri,
+            };
+            output.line(&match arguments.json {
+                true => answered([("uri", uri.into()), ("in", Value::Null)]).to_string(),
+                false => uri,
+            })?;
+            Ok(Exit::Delivered)
+        }
+        Err(error) if arguments.json => {
+            let mut value = refusal(&error.refusal(), &["uri", "in"]);
+            value["in"] = match error {
+                ResolveError::Base(_) => "base",
+                _ => "reference",
+            }
+            .into();
+            output.line(&value.to_string())?;
+            Ok(Exit::Usage)
+        }
+        Err(error) => {
+            output.error(&error.to_string());
+            Ok(Exit::Usage)
+        }
+    }
+}
+
+fn text(argument: &OsStr) -> Result<&str, UrlError> {
+    std::str::from_utf8(argument.as_encoded_bytes())
+        .map_err(|fault| UrlError::at(UrlErrorKind::InvalidCharacter, fault.valid_up_to()))
+}
+
+/// Resolving knows nothing of schemes: what it gave may be none of its scheme's URLs.
+fn remark(uri: &str, output: &Output) {
+    if let Err(error) = Locator::parse(uri, Mode::Lenient) {
+        output.warning(&format!("the result is malformed: {error}"));
+    } else if classify(uri).is_some() {
+        output
+            .note("RFC 2056 gives partial forms no meaning; the result may not be what was meant");
+    }
+}

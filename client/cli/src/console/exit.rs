@@ -1,0 +1,137 @@
+//! The exit codes of the program, and which one several inputs give.
+
+use std::process::ExitCode;
+
+use crate::render::Rendered;
+
+/// How a command ended; the number is the process's exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// What was asked for was delivered.
+    Delivered = 0,
+    /// A fault of the program or of the machine it runs on, such as a full disk.
+    Unexpected = 1,
+    /// A bad URL, bad usage, or a URL that cannot be carried out.
+    Usage = 2,
+    /// The search found nothing.
+    NoMatch = 3,
+    /// The search found more than one record.
+    Ambiguous = 4,
+    /// The server refused: a diagnostic, a rejected Init, access control.
+    Refused = 5,
+    /// No connection, no answer in time, or an answer that breaks the protocol.
+    Transport = 6,
+    /// A port below 1024 that is not Z39.50's, without `--allow-reserved-port`.
+    PortRefused = 7,
+    /// Something of a record was lost, or a check found faults.
+    FaultsFound = 8,
+    /// SIGHUP.
+    HungUp = 129,
+    /// Ctrl-C.
+    Interrupted = 130,
+    /// SIGTERM.
+    Terminated = 143,
+}
+
+/// Of several inputs, the first of these that occurred decides.
+const PRECEDENCE: [Exit; 11] = [
+    Exit::Interrupted,
+    Exit::Terminated,
+    Exit::HungUp,
+    Exit::Unexpected,
+    Exit::Transport,
+    Exit::Refused,
+    Exit::PortRefused,
+    Exit::Usage,
+    Exit::Ambiguous,
+    Exit::NoMatch,
+    Exit::FaultsFound,
+];
+
+impl Exit {
+    /// The exit of a command that ended once in this way and once in the other.
+    pub fn and(self, other: Self) -> Self {
+        PRECEDENCE
+            .into_iter()
+            .find(|&exit| exit == self || exit == other)
+            .unwrap_or(Self::Delivered)
+    }
+
+    /// Whether a signal ended it.
+    pub(crate) fn is_by_signal(self) -> bool {
+        matches!(self, Self::Interrupted | Self::Terminated | Self::HungUp)
+    }
+
+    /// That of a command which writes this record.
+    pub(crate) fn of_record(record: &Rendered) -> Self {
+        match (record.is_loss, &record.failure) {
+            (true, _) => Self::FaultsFound,
+            (false, Some(_)) => Self::Usage,
+            (false, None) => Self::Delivered,
+        }
+    }
+
+    /// The exit with that code; what has none is unexpected.
+    pub(crate) fn of(code: u8) -> Self {
+        let mut exits = PRECEDENCE.into_iter().chain([Self::Delivered]);
+        exits
+            .find(|exit| *exit as u8 == code)
+            .unwrap_or(Self::Unexpected)
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// For the end of `--help`.
+pub(crate) const HELP: &str = "\
+Exit codes:
+  0    delivered
+  1    unexpected fault
+  2    bad URL, usage, or a URL that cannot be carried out
+  3    no record matches
+  4    more than one record matches
+  5    refused by the server (diagnostic, rejected Init, access control)
+  6    no connection, timeout, or protocol error
+  7    reserved port refused (see --allow-reserved-port)
+  8    something of a record was lost, or a check found faults
+  129  ended by SIGHUP
+  130  interrupted (Ctrl-C)
+  143  ended by SIGTERM
+Several inputs: the first of 130, 143, 129, 1, 6, 5, 7, 2, 4, 3, 8 that occurred.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_graver_exit_decides() {
+        use Exit::*;
+        for (one, other, both) in [
+            (Delivered, Delivered, Delivered),
+            (Delivered, NoMatch, NoMatch),
+            (NoMatch, Ambiguous, Ambiguous),
+            (Usage, Refused, Refused),
+            (PortRefused, Usage, PortRefused),
+            (Transport, Refused, Transport),
+            (FaultsFound, NoMatch, NoMatch),
+            (Unexpected, Transport, Unexpected),
+            (Interrupted, Unexpected, Interrupted),
+        ] {
+            assert_eq!(one.and(other), both);
+            assert_eq!(other.and(one), both);
+            assert_eq!(Exit::of(one as u8), one);
+        }
+        for exit in PRECEDENCE {
+            let code = format!("  {:<5}", exit as u8);
+            assert!(
+                HELP.lines().any(|line| line.starts_with(&code)),
+                "{exit:?} is in the help"
+            );
+        }
+    }
+}

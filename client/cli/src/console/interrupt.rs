@@ -1,0 +1,194 @@
+//! Ctrl-C, and on Unix SIGTERM and SIGHUP: work under way ends, and the program with it or, after Ctrl-C, back at its
+//! prompt. A second signal ends the program at once.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{LazyLock, OnceLock, mpsc};
+
+use tokio::sync::watch;
+
+use crate::console::exit::Exit;
+
+/// Watches for the signals.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Interrupt;
+
+/// The work was given up because of a signal, and how the command ends for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stopped(pub(crate) Exit);
+
+impl Interrupt {
+    /// The result of `work`, unless a signal comes first.
+    pub(crate) async fn or<T>(self, work: impl Future<Output = T>) -> Result<T, Stopped> {
+        let mut arrived = ARRIVED.subscribe();
+        let signal = arrived.wait_for(Option::is_some);
+        tokio::select! {
+            biased;
+            // The sender is never dropped.
+            Ok(exit) = signal => Err(Stopped(exit.unwrap_or(Exit::Interrupted))),
+            result = work => Ok(result),
+        }
+    }
+
+    /// Does the last work of a command, which a signal only cuts short; one that came before does not.
+    pub(crate) async fn or_end(self, work: impl Future<Output = ()>) {
+        match self.arrived() {
+            Some(_) => work.await,
+            None => {
+                let _ = self.or(work).await;
+            }
+        }
+    }
+
+    /// The signal that came, if any.
+    pub(crate) fn arrived(self) -> Option<Stopped> {
+        ARRIVED.borrow().map(Stopped)
+    }
+
+    /// The prompt has dealt with Ctrl-C, and goes on. Other signals are not forgotten.
+    pub(crate) fn dealt_with(self) {
+        ARRIVED.send_if_modified(|arrived| {
+            let is_over = *arrived == Some(Exit::Interrupted);
+            if is_over {
+                *arrived = None;
+            }
+            is_over
+        });
+    }
+
+    /// A person is at a prompt, where Ctrl-C never ends the program; `leave` puts the terminal in order before another
+    /// signal does.
+    pub(crate) fn at_prompt(self, leave: impl Fn() + Send + Sync + 'static) {
+        // There is one terminal.
+        let _ = LEAVE.set(Box::new(leave));
+    }
+
+    /// Waits for a line of input in this thread: meanwhile nothing is under way, and a signal ends the program at once.
+    pub(crate) fn waiting<T>(self, wait: impl FnOnce() -> T) -> Result<T, Stopped> {
+        self.dealt_with();
+        WAITS.store(true, Ordering::SeqCst);
+        let result = match self.arrived() {
+            Some(stopped) => Err(stopped),
+            None => Ok(wait()),
+        };
+        WAITS.store(false, Ordering::SeqCst);
+        result
+    }
+}
+
+/// The signal that came. Signals are watched from the first use on, in a thread of their own, which may end the program
+/// while others are busy.
+static ARRIVED: LazyLock<watch::Sender<Option<Exit>>> = LazyLock::new(|| {
+    let (arrived, _) = watch::channel(None);
+    let sender = arrived.clone();
+    let (ready, is_ready) = mpsc::channel();
+    // Where signals cannot be watched, work goes on, and they do what they always do.
+    let thread = std::thread::Builder::new().name("signals".to_owned());
+    if thread.spawn(move || watch_signals(&sender, ready)).is_ok() {
+        let _ = is_ready.recv();
+    }
+    arrived
+});
+
+/// What is done before a signal ends the program at a person's prompt.
+static LEAVE: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
+
+/// Whether the program waits for a line of input.
+static WAITS: AtomicBool = AtomicBool::new(false);
+
+fn take(arrived: &watch::Sender<Option<Exit>>, exit: Exit) {
+    let before = arrived.send_replace(Some(exit));
+    if exit == Exit::Interrupted && LEAVE.get().is_some() {
+        return;
+    }
+    if before.is_some() || WAITS.load(Ordering::SeqCst) {
+        if let Some(leave) = LEAVE.get() {
+            leave();
+        }
+        std::process::exit(exit as i32);
+    }
+}
+
+fn watch_signals(arrived: &watch::Sender<Option<Exit>>, ready: mpsc::Sender<()>) {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let Ok(runtime) = builder.enable_io().build() else {
+        return;
+    };
+    runtime.block_on(async {
+        let Ok(mut signals) = Signals::new() else {
+            return;
+        };
+        drop(ready);
+        loop {
+            take(arrived, signals.next().await);
+        }
+    });
+}
+
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    /// `None` where it is ignored, as under `nohup`.
+    hangup: Option<tokio::signal::unix::Signal>,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let hangup = SignalKind::hangup();
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: match is_ignored(hangup.as_raw_value()) {
+                Some(false) => Some(signal(hangup)?),
+                // Where this cannot be found out, the signal does what it always does.
+                Some(true) | None => None,
+            },
+        })
+    }
+
+    async fn next(&mut self) -> Exit {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = self.interrupt.recv() => Exit::Interrupted,
+            _ = self.terminate.recv() => Exit::Terminated,
+            _ = hangup => Exit::HungUp,
+        }
+    }
+}
+
+/// Whether whoever started the program has it ignore a signal; `None` where the system does not say.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> Option<bool> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))?;
+    let mask = u64::from_str_radix(mask.trim(), 16).ok()?;
+    let bit = u32::try_from(signal).ok()?.checked_sub(1)?;
+    Some(mask.checked_shr(bit)? & 1 == 1)
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) -> Exit {
+        match tokio::signal::ctrl_c().await {
+            Ok(()) => Exit::Interrupted,
+            Err(_) => std::future::pending().await,
+        }
+    }
+}

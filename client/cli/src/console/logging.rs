@@ -1,0 +1,70 @@
+//! What `-v` shows, on standard error: `-v` what is done, `-vv` each APDU, `-vvv` its contents.
+
+use std::io::{self, Write};
+
+use clap::ColorChoice;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::console::output::is_colored;
+
+/// Installs the program's subscriber; libraries only emit. The server of `--demo` keeps silent.
+pub(crate) fn install(verbose: u8, color: ColorChoice) {
+    let level = match verbose {
+        0 => LevelFilter::WARN,
+        1 => LevelFilter::INFO,
+        2 => LevelFilter::DEBUG,
+        _ => LevelFilter::TRACE,
+    };
+    let words = fmt::layer()
+        .with_writer(|| Events(io::stderr()))
+        .with_ansi(is_colored(color))
+        .with_target(false)
+        .without_time();
+    tracing_subscriber::registry()
+        .with(words)
+        .with(Targets::new().with_target("z3950_client", level))
+        .init();
+}
+
+/// Events as they are written, each in one piece. A field may hold a server's words: of an event of several lines, each but
+/// the first is indented, so that none passes for an event or a message.
+struct Events<W>(W);
+
+impl<W: Write> Write for Events<W> {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        let (lines, end) = match event {
+            [lines @ .., b'\n'] => (lines, "\n"),
+            lines => (lines, ""),
+        };
+        let lines = String::from_utf8_lossy(lines).replace("\r\n", "\n");
+        let lines = lines.replace('\r', "\\x0d").replace('\n', "\n  ");
+        self.0.write_all(format!("{lines}{end}").as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn audit_d19_a_field_starts_no_line_of_a_log() {
+        for (event, written) in [
+            ("INFO a\n", "INFO a\n"),
+            ("INFO a\r\nnote: b\n", "INFO a\n  note: b\n"),
+            ("INFO a\rb\n", "INFO a\\x0db\n"),
+        ] {
+            let mut octets = Vec::new();
+            let count = Events(&mut octets).write(event.as_bytes());
+            assert_eq!(count.expect("written"), event.len());
+            assert_eq!(String::from_utf8_lossy(&octets), written);
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! What went wrong with a retrieval or a session, in plain words: what was tried, in which phase, what the
+//! server said, and what may help; and the exit code that stands for it.
+
+use z3950_asn1::apdu::DiagRec;
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::error::FrameErrorKind;
+use z3950_client::error::{Cause, Diagnostics, Error, Phase, ProtocolFault};
+use z3950_client::retrieve::Outcome;
+use z3950_client::transport::{Remedy, is_alert, remedy};
+
+use crate::console::exit::Exit;
+
+/// An error with all its causes on one line, and its exit code.
+pub(crate) fn explain(error: &Error) -> (Exit, String) {
+    let exit = match error {
+        Error::ProtocolError {
+            fault: fault @ ProtocolFault::NotGranted(_),
+            ..
+        } => return (Exit::Refused, fault.to_string()),
+        Error::InitRejected(_) | Error::Refused { .. } | Error::AccessRefused { .. } => {
+            Exit::Refused
+        }
+        Error::Unavailable { .. }
+        | Error::ProtocolError { .. }
+        | Error::ProtocolClosed { .. }
+        | Error::Ended { .. } => Exit::Transport,
+        _ => Exit::Unexpected,
+    };
+    (exit, format!("{}{}", chain(error), advice(error)))
+}
+
+/// An error and all that is behind it, on one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    joined(error.to_string(), error.source())
+}
+
+/// The words of a level and of those behind it; one that says the same again stands for both.
+fn joined(first: String, mut source: Option<&(dyn std::error::Error + 'static)>) -> String {
+    let mut message = first;
+    let mut last = message.clone();
+    while let Some(error) = source {
+        let words = error.to_string();
+        if words.to_lowercase().starts_with(&last.to_lowercase()) {
+            message.truncate(message.len().saturating_sub(last.len()));
+        } else {
+            message.push_str(": ");
+        }
+        message.push_str(&words);
+        last = words;
+        source = error.source();
+    }
+    message
+}
+
+/// An outcome other than a delivered record in words, with its exit code.
+pub(crate) fn explain_outcome(outcome: &Outcome) -> (Exit, String) {
+    let exit = match outcome {
+        Outcome::Delivered(_) => Exit::Delivered,
+        Outcome::NoMatch => Exit::NoMatch,
+        Outcome::Ambiguous { .. } => Exit::Ambiguous,
+        Outcome::SearchFailed { .. }
+        | Outcome::PresentFailed { .. }
+        | Outcome::RecordDiagnostic { .. }
+        | Outcome::InitRejected(_)
+        | Outcome::AccessRefused { .. } => Exit::Refused,
+        Outcome::Unavailable { .. }
+        | Outcome::ProtocolError { .. }
+        | Outcome::ProtocolClosed { .. } => Exit::Transport,
+        Outcome::PortRefused { .. } => Exit::PortRefused,
+        _ => Exit::Unexpected,
+    };
+    let message = joined(outcome.to_string(), outcome.source());
+    let advice = match outcome {
+        Outcome::SearchFailed { diagnostics } | Outcome::PresentFailed { diagnostics } => {
+            of_syntax(diagnostics).or_else(|| about(diagnostics))
+        }
+        Outcome::RecordDiagnostic { diagnostic } => {
+            let diagnostics = diagnostic.clone().into();
+            of_syntax(&diagnostics).or_else(|| about(&diagnostics))
+        }
+        Outcome::InitRejected(rejected) => about(&rejected.diagnostics),
+        Outcome::Unavailable { phase, cause } => lost(*phase, cause),
+        Outcome::ProtocolError { phase, fault } => broken(*phase, fault),
+        Outcome::AccessRefused { .. } => Some(ASKED),
+        _ => None,
+    };
+    (exit, format!("{message}{}", behind(advice)))
+}
+
+/// What may help against an error.
+fn advice(error: &Error) -> String {
+    behind(match error {
+        Error::Refused { diagnostics, .. } => about(diagnostics),
+        Error::InitRejected(rejected) => about(&rejected.diagnostics),
+        Error::Unavailable { phase, cause } => lost(*phase, cause),
+        Error::ProtocolError { phase, fault } => broken(*phase, fault),
+        Error::AccessRefused { .. } => Some(ASKED),
+        Error::Ended { cause: Some(cause) } => return advice(cause),
+        _ => None,
+    })
+}
+
+fn behind(advice: Option<&str>) -> String {
+    advice.map_or_else(String::new, |advice| format!("; {advice}"))
+}
+
+/// What may help where the server wants to know who is there.
+const ASKED: &str = "--user and --password-env say at once who you are, z3950 open asks you";
+/// What may help where a certificate is not trusted.
+const UNTRUSTED: &str = "--ca-file FILE trusts the server's own certificate or that of its authority, --insecure trusts any, and then nobody knows who answers";
+/// What may help where it is for another host.
+const OTHER_NAME: &str = "connect to a name that it is for, or make one for this host: openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=HOST -addext subjectAltName=DNS:HOST (IP:ADDRESS for an address); --insecure trusts any, and then nobody knows who answers";
+/// What may help where it is out of date.
+const OUTDATED: &str = "the server needs another certificate; --insecure trusts any, and then nobody knows who answers";
+/// What may help where the server broke off TLS.
+const UNKNOWN: &str = "the server may want a certificate of yours: --cert shows one";
+
+/// What may help where a connection cannot be had, or went away.
+fn lost(phase: Phase, cause: &Cause) -> Option<&'static str> {
+    Some(match (phase, cause) {
+        (Phase::Resolve, Cause::Dns(_)) => {
+            "check the name; z3950 targets list shows the servers known by name"
+        }
+        (Phase::Connect, Cause::Refused(_)) => "nobody listens there: check host and port",
+        (Phase::Connect, Cause::Timeout(_)) => {
+            "check host and port, and whether a firewall or a proxy stands between"
+        }
+        (Phase::Connect, Cause::Other(_)) => "check host and port, or the path of the socket",
+        (Phase::Proxy, Cause::Proxy(words)) if words.contains("407") => {
+            "the proxy wants credentials: --proxy http://user:password@host:port"
+        }
+        (Phase::Proxy, _) => "check the proxy; --proxy none goes without",
+        (_, Cause::Tls(error)) => match remedy(error) {
+            Some(Remedy::Renew) => OUTDATED,
+            Some(Remedy::Name) => OTHER_NAME,
+            Some(Remedy::Trust) | None => UNTRUSTED,
+        },
+        (_, Cause::Handshake(error) | Cause::Other(error)) if is_alert(error) => UNKNOWN,
+        (Phase::Tls, _) => "the port may be one without TLS: try without ssl:",
+        (Phase::Init, Cause::Timeout(_)) => {
+            "the port may be that of something else, or --timeout too short"
+        }
+        (_, Cause::Timeout(_)) => "--timeout sets how long to wait",
+        (_, Cause::Deadline) => "--deadline sets how long it may take altogether",
+        _ => return None,
+    })
+}
+
+/// The first octets of a TLS record that no APDU begins with: an alert, and a handshake.
+const TLS: [u8; 2] = [0x15, 0x16];
+
+/// What may help where a server breaks the protocol: at Init, it may speak another one.
+fn broken(phase: Phase, fault: &ProtocolFault) -> Option<&'static str> {
+    match (phase, fault) {
+        (Phase::Init, ProtocolFault::Frame(frame)) => Some(match frame.kind {
+            FrameErrorKind::NotAnApdu(octet) if TLS.contains(&octet) => {
+                "the port speaks TLS: put ssl: before the host"
+            }
+            _ => "this is no Z39.50: check the port",
+        }),
+        _ => None,
+    }
+}
+
+/// What may help where a retrieval, which asks once, asked for a syntax that the server does not have.
+fn of_syntax(diagnostics: &Diagnostics) -> Option<&'static str> {
+    let conditions = [Condition::NOT_AVAILABLE_IN_SYNTAX, Condition::RECORD_SYNTAX];
+    let is_it = conditions
+        .iter()
+        .any(|condition| diagnostics.has(condition.0));
+    is_it.then_some(
+        "name another record syntax in the URL, such as ;rs=unimarc or ;rs=xml, or let --fallback try others",
+    )
+}
+
+/// What may help against the first diagnostic that one knows something about.
+fn about(diagnostics: &Diagnostics) -> Option<&'static str> {
+    diagnostics
+        .0
+        .iter()
+        .find_map(|diagnostic| match diagnostic {
+            DiagRec::DefaultFormat(diagnostic) => hint(diagnostic.condition),
+            DiagRec::ExternallyDefined(_) => None,
+        })
+}
+
+fn hint(condition: i64) -> Option<&'static str> {
+    Some(match Condition(condition) {
+        Condition::DATABASE_UNAVAILABLE | Condition::DATABASE_DOES_NOT_EXIST => {
+            "check the database"
+        }
+        Condition::COMBINATION => "search the databases one by one",
+        Condition::USE => {
+            "this server cannot search by this attribute; z3950 probe shows which it knows"
+        }
+        Condition::STRUCTURE => {
+            "this server wants terms in another form; get --fallback tries others"
+        }
+        Condition::ELEMENT_SET_NAME => "try the element set F or B, or none",
+        Condition::NOT_AVAILABLE_IN_SYNTAX | Condition::RECORD_SYNTAX => {
+            "try another record syntax; z3950 probe shows which the server has"
+        }
+        Condition::DATABASE_ACCESS_DENIED
+        | Condition::ACCESS_CONTROL_FAILURE
+        | Condition::BAD_USER_ID
+        | Condition::BAD_USER_ID_OR_PASSWORD => "--user and --password-env say who you are",
+        Condition::TEMPORARY_SYSTEM_ERROR
+        | Condition::TEMPORARILY_OUT_OF_RESOURCES
+        | Condition::TOO_MANY_SESSIONS => "try again later",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+    use std::sync::Arc;
+    use std::time::Duration;
+    use z3950_asn1::apdu::DefaultDiagFormat;
+    use z3950_asn1::error::FrameError;
+
+    #[test]
+    fn failures_say_what_was_tried_what_came_of_it_and_what_may_help() {
+        let lost = |phase, cause| Error::Unavailable { phase, cause };
+        let io =
+            |kind: io::ErrorKind, words: &str| Arc::new(io::Error::new(kind, words.to_owned()));
+        let refused = io(
+            io::ErrorKind::ConnectionRefused,
+            "Connection refused (os error 111)",
+        );
+        let second = Duration::from_secs(1);
+        let not_an_apdu = |octet| FrameError {
+            kind: FrameErrorKind::NotAnApdu(octet),
+            offset: 0,
+        };
+        let diagnostic = |condition| Error::Refused {
+            phase: Phase::Search,
+            diagnostics: DiagRec::DefaultFormat(DefaultDiagFormat::bib1(condition, "x")).into(),
+        };
+        for (error, exit, words) in [
+            (
+                lost(Phase::Connect, Cause::Refused(refused)),
+                Exit::Transport,
+                "cannot connect: Connection refused (os error 111); nobody listens there: check host and port",
+            ),
+            (
+                lost(Phase::Init, Cause::Timeout(second)),
+                Exit::Transport,
+                "no answer to Init in time: nothing came within 1 s; the port may be that of something else, or --timeout too short",
+            ),
+            (
+                lost(Phase::Search, Cause::Deadline),
+                Exit::Transport,
+                "no answer to Search: the deadline passed; --deadline sets how long it may take altogether",
+            ),
+            (
+                lost(Phase::Init, Cause::Disconnected),
+                Exit::Transport,
+                "closed during Init: check credentials, address allow-list or database: connection closed by the server",
+            ),
+            (
+                lost(
+                    Phase::Tls,
+                    Cause::Handshake(io(io::ErrorKind::UnexpectedEof, "tls handshake eof")),
+                ),
+                Exit::Transport,
+                "TLS with the server failed: the handshake broke off: tls handshake eof; the port may be one without TLS: try without ssl:",
+            ),
+            (
+                lost(
+                    Phase::Proxy,
+                    Cause::Refused(io(
+                        io::ErrorKind::ConnectionRefused,
+                        "http://p.example:80: nobody",
+                    )),
+                ),
+                Exit::Transport,
+                "the proxy cannot be reached: connection refused: http://p.example:80: nobody; check the proxy; --proxy none goes without",
+            ),
+            (
+                Error::fault(Phase::Init, not_an_apdu(0x15)),
+                Exit::Transport,
+                "protocol error during Init: octet 0x15 where an APDU should begin at octet 0 of the APDU; the port speaks TLS: put ssl: before the host",
+            ),
+            (
+                Error::fault(Phase::Init, not_an_apdu(b'H')),
+                Exit::Transport,
+                "protocol error during Init: octet 0x48 where an APDU should begin at octet 0 of the APDU; this is no Z39.50: check the port",
+            ),
+            (
+                diagnostic(235),
+                Exit::Refused,
+                "Search failed: diagnostic 235 (there is no database of this name): x; check the database",
+            ),
+            (
+                Error::AccessRefused {
+                    phase: Phase::Search,
+                },
+                Exit::Refused,
+                "the server asked for credentials during Search, and there are none to give it; --user and --password-env say at once who you are, z3950 open asks you",
+            ),
+            (
+                Error::fault(Phase::Scan, ProtocolFault::NotGranted("scan")),
+                Exit::Refused,
+                "the server does not offer scan",
+            ),
+        ] {
+            assert_eq!(explain(&error), (exit, words.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! `scan` and its settings: the terms of an index (Z39.50-2003 §3.2.8).
+
+use z3950_asn1::apdu::{AttributesPlusTerm, Entry, Operand, RpnStructure};
+use z3950_asn1::oid::Oid;
+use z3950_asn1::query::Language;
+use z3950_client::error::Diagnostics;
+use z3950_client::service::scan::{ScanOptions, ScanResult};
+use z3950_client::session::Session;
+
+use super::command::{Answer, Stop};
+use super::query::QueryType;
+use super::search::{recode_term, say_diagnostics, term_text};
+use super::state::{Scanned, State};
+use super::waiting::request;
+use crate::commands::query::pointed_out;
+use crate::console::exit::Exit;
+use crate::console::output::Output;
+
+/// The most terms asked for at once.
+const MAX_TERMS: u64 = 1000;
+
+impl State {
+    pub(super) async fn scan(&mut self, text: &str, output: &mut Output) -> Answer {
+        if text.is_empty() {
+            let scanned = self.place().and_then(|place| place.scanned.clone());
+            let scanned =
+                scanned.ok_or_else(|| Stop::wrong("nothing was scanned yet; scan TERM begins"))?;
+            return self.scan_from(scanned, true, output).await;
+        }
+        let (attribute_set, last) = self.start_of_scan(text)?;
+        let scanned = Scanned {
+            attribute_set,
+            last,
+            in_set: None,
+        };
+        self.scan_from(scanned, false, output).await
+    }
+
+    pub(super) async fn set_scan(&mut self, text: &str, output: &mut Output) -> Answer {
+        let (set, term) = text.split_once(char::is_whitespace).ok_or(Stop::Usage)?;
+        let (attribute_set, last) = self.start_of_scan(term.trim())?;
+        let scanned = Scanned {
+            attribute_set,
+            last,
+            in_set: Some(set.to_owned()),
+        };
+        self.scan_from(scanned, false, output).await
+    }
+
+    /// The term and its attributes, in the language of queries.
+    fn start_of_scan(&self, text: &str) -> Result<(Option<Oid>, AttributesPlusTerm), Stop> {
+        let language = match self.settings.query_type {
+            _ if text.starts_with('@') => Language::Pqf,
+            QueryType::Rpn(language) => language,
+            QueryType::Ccl => Language::Ccl,
+            QueryType::Cql => Language::Cql,
+            // A term alone means the index that the server chooses.
+            QueryType::Auto if !text.contains(':') => Language::Pqf,
+            QueryType::Auto => Language::Names,
+        };
+        let quoted;
+        let text = match language {
+            Language::Pqf if !text.starts_with(['@', '"']) => {
+                quoted = format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+                &quoted
+            }
+            _ => text,
+        };
+        let mut query = self
+            .dialects
+            .read(language, text)
+            .map_err(|error| Stop::wrong(pointed_out(&error, text)))?;
+        if let Some(profile) = self.profile() {
+            profile.attributes.lay_under(&mut query);
+        }
+        match query.rpn {
+            RpnStructure::Op(Operand::AttributesPlusTerm(mut start)) => {
+                if let Some(charset) = self.term_charset() {
+                    recode_term(&mut start.term, charset)?;
+                }
+                Ok((Some(query.attribute_set), start))
+            }
+            _ => Err(Stop::wrong("a scan starts at one term, not at a query")),
+        }
+    }
+
+    async fn scan_from(&mut self, scanned: Scanned, goes_on: bool, output: &mut Output) -> Answer {
+        let settings = &self.settings;
+        let options = ScanOptions {
+            databases: self.searched(),
+            attribute_set: scanned.attribute_set,
+            step_size: settings.scan_step,
+            // The term that was last is the first now, and not shown twice.
+            number_of_terms: settings.scan_size + u64::from(goes_on),
+            preferred_position: match goes_on {
+                true => Some(1),
+                false => settings.scan_position,
+            },
+            other_info: settings.other_info(),
+        };
+        let options = match &scanned.in_set {
+            Some(name) => options.in_result_set(name.as_str()),
+            None => options,
+        };
+        let scan = move |session: Session| {
+            let (scanned, options) = (scanned.clone(), options.clone());
+            let start = scanned.last.clone();
+            let answer = async move { session.scan(start, &options).await };
+            request(answer, move |state, result, output| {
+                state.scanned(scanned, goes_on, result, output)
+            })
+        };
+        self.send_anywhere(scan, output).await
+    }
+
+    fn scanned(
+        &mut self,
+        scanned: Scanned,
+        goes_on: bool,
+        result: ScanResult,
+        output: &mut Output,
+    ) -> Answer {
+        let (mut last, mut is_anything_new) = (None, false);
+        let mut exit = Exit::Delivered;
+        for (index, entry) in result.entries.into_iter().enumerate() {
+            match entry {
+                Entry::TermInfo(info) => {
+                    let is_known = goes_on && index == 0 && info.term == scanned.last.term;
+                    if !is_known {
+                        is_anything_new = true;
+                        let shown = info.display_term.as_ref().map_or_else(
+                            || term_text(&info.term),
+                            |text| crate::render::shown(text.as_bytes()),
+                        );
+                        let count = info.global_occurrences;
+                        let count = count.map_or_else(String::new, |count| format!(" ({count})"));
+                        let is_start = usize::try_from(result.position_of_term.unwrap_or(0))
+                            == Ok(index + 1)
+                            && !goes_on;
+                        let mark = if is_start { '*' } else { ' ' };
+                        output.line(&format!("{mark} {shown}{count}"))?;
+                    }
+                    last = Some(info.term);
+                }
+                Entry::SurrogateDiagnostic(diagnostic) => {
+                    output.error(&Diagnostics(vec![diagnostic]).to_string());
+                    exit = Exit::Refused;
+                }
+            }
+        }
+        say_diagnostics(&result.diagnostics, output);
+        if let (Some(term), Some(place)) = (last, self.place_mut()) {
+            let last = AttributesPlusTerm {
+                term,
+                ..scanned.last
+            };
+            place.scanned = Some(Scanned { last, ..scanned });
+        }
+        if !is_anything_new {
+            output.note("the index ends here");
+        }
+        Ok(exit)
+    }
+
+    pub(super) fn scan_step(&mut self, text: &str, output: &mut Output) -> Answer {
+        match text {
+            "" => output.line(&or_none(self.settings.scan_step))?,
+            number => self.settings.scan_step = Some(number.parse().map_err(|_| Stop::Usage)?),
+        }
+        Ok(Exit::Delivered)
+    }
+
+    pub(super) fn scan_position(&mut self, text: &str, output: &mut Output) -> Answer {
+        match text {
+            "" => output.line(&or_none(self.settings.scan_position))?,
+            "none" => self.settings.scan_position = None,
+            number => self.settings.scan_position = Some(number.parse().map_err(|_| Stop::Usage)?),
+        }
+        Ok(Exit::Delivered)
+    }
+
+    pub(super) fn scan_size(&mut self, text: &str, output: &mut Output) -> Answer {
+        match text {
+            "" => output.line(&self.settings.scan_size.to_string())?,
+            number => {
+                let size: u64 = number.parse().map_err(|_| Stop::Usage)?;
+                if !(1..=MAX_TERMS).contains(&size) {
+                    return Err(Stop::wrong(format!(
+                        "a scan asks for 1 to {MAX_TERMS} terms"
+                    )));
+                }
+                self.settings.scan_size = size;
+            }
+        }
+        Ok(Exit::Delivered)
+    }
+}
+
+fn or_none(number: Option<u64>) -> String {
+    number.map_or_else(|| "none".to_owned(), |number| number.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use z3950_asn1::apdu::Term;
+
+    #[test]
+    fn terms_are_shown_on_one_line() {
+        for (term, shown) in [
+            (Term::General("war".into()), "war"),
+            (Term::General("a\nb".into()), "a\\x0ab"),
+            (Term::Numeric(7), "7"),
+            (Term::Null, "null"),
+        ] {
+            assert_eq!(term_text(&term), shown);
+        }
+    }
+}

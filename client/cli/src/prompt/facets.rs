@@ -1,0 +1,277 @@
+//! `facets`, and what a search answers beside its hits: estimates, what the parts of the query found (SearchResult-1,
+//! Z39.50-2003 Appendix USR.1), the facets that were asked for.
+
+use z3950_asn1::apdu::{AttributeList, Query, StringOrNumeric};
+use z3950_asn1::format::facets::{FacetField, FacetList};
+use z3950_asn1::format::search_result1::{
+    Databases, QueryExpression, ResultsByDb, SearchInfoReport, SubqueryReport,
+};
+use z3950_asn1::types::InternationalString;
+use z3950_client::profile::Attributes;
+use z3950_client::service::search::SearchResult;
+
+use super::command::{Answer, Stop};
+use super::search::term_text;
+use super::state::State;
+use crate::console::exit::Exit;
+use crate::console::output::{Failure, Output};
+use crate::render::shown;
+
+/// How many terms of a facet are asked for where nothing is said.
+const FACET_TERMS: i64 = 10;
+
+/// The most fields of which facets are asked for.
+const MAX_FACETS: usize = 100;
+
+impl State {
+    pub(super) fn facets(&mut self, text: &str, output: &mut Output) -> Answer {
+        match text {
+            "" => {
+                if self.settings.facets.is_none() {
+                    output.note("no facets are asked for");
+                }
+                for field in self.settings.facets.iter().flat_map(|list| &list.0) {
+                    output.line(&shown_as(field))?;
+                }
+            }
+            "none" => self.settings.facets = None,
+            text => self.settings.facets = Some(facet_list(text)?),
+        }
+        Ok(Exit::Delivered)
+    }
+}
+
+/// `author subject:5`, or the attributes of each field as yaz-client takes them, separated by commas:
+/// `@attr 1=author @attr 3=5, @attr 1=subject`.
+fn facet_list(text: &str) -> Result<FacetList, Stop> {
+    let fields: Vec<FacetField> = match text.starts_with('@') {
+        true => text
+            .split(',')
+            .map(by_attributes)
+            .collect::<Result<_, _>>()?,
+        false => text
+            .split_whitespace()
+            .map(by_name)
+            .collect::<Result<_, _>>()?,
+    };
+    match fields.len() {
+        0..=MAX_FACETS => Ok(FacetList(fields)),
+        _ => Err(Stop::wrong(format!(
+            "facets of {MAX_FACETS} fields at most"
+        ))),
+    }
+}
+
+fn by_name(field: &str) -> Result<FacetField, Stop> {
+    let (name, count) = match field.rsplit_once(':') {
+        Some((name, count)) => (name, count.parse().map_err(|_| Stop::Usage)?),
+        None => (field, FACET_TERMS),
+    };
+    match name {
+        "" => Err(Stop::Usage),
+        name => Ok(FacetField::request(name, count)),
+    }
+}
+
+fn by_attributes(field: &str) -> Result<FacetField, Stop> {
+    let attributes = field.split("@attr").map(str::trim).collect::<Vec<_>>();
+    let Some(("", attributes)) = attributes.split_first().map(|(first, rest)| (*first, rest))
+    else {
+        return Err(Stop::Usage);
+    };
+    let read: Attributes = attributes
+        .join(",")
+        .parse()
+        .map_err(|error| Stop::wrong(crate::console::report::chain(&error)))?;
+    let field = FacetField {
+        attributes: AttributeList(read.0.into_iter().map(|attribute| attribute.0).collect()),
+        terms: None,
+    };
+    match field.field() {
+        Some(_) => Ok(field),
+        None => Err(Stop::wrong("a facet needs its field: @attr 1=author")),
+    }
+}
+
+/// `author:5`, as the command takes it.
+pub(super) fn shown_as(field: &FacetField) -> String {
+    match field.limit() {
+        Some(limit) => format!("{}:{limit}", name_of(field)),
+        None => name_of(field),
+    }
+}
+
+fn name_of(field: &FacetField) -> String {
+    match field.field() {
+        Some(StringOrNumeric::String(name)) => text_of(&name),
+        Some(StringOrNumeric::Numeric(number)) => number.to_string(),
+        None => "facet".into(),
+    }
+}
+
+/// What the server adds to the number: how sure it is and what the parts of the query found, in words; facets, which were
+/// asked for, as data.
+pub(super) fn say_details(result: &SearchResult, output: &mut Output) -> Result<(), Failure> {
+    if result.is_estimate() {
+        output.note("the server says that this is an estimate");
+    }
+    let report = result.report().unwrap_or_default();
+    for remark in parts(&report, result.hits) {
+        output.note(&remark);
+    }
+    for facet in result.facets().map(|list| list.0).unwrap_or_default() {
+        output.line(&format!("{}:", name_of(&facet)))?;
+        for found in facet.terms.unwrap_or_default() {
+            let term = term_text(&found.term);
+            output.line(&format!("  {term} ({})", found.count))?;
+        }
+    }
+    Ok(())
+}
+
+/// What the parts of the query found, if that is not the same as the hits, and what else is told of them.
+fn parts(report: &SearchInfoReport, hits: u64) -> Vec<String> {
+    let is_all = |part: &SubqueryReport| {
+        let count = part.subquery_count.map(u64::try_from);
+        let is_only = part.full_query || report.0.len() == 1;
+        is_only && count.is_none_or(|count| count == Ok(hits))
+    };
+    let (mut counts, mut remarks) = (Vec::new(), Vec::new());
+    for part in &report.0 {
+        let named = match (&part.subquery_expression, &part.subquery_id) {
+            (Some(expression), _) => expressed(expression),
+            (None, Some(id)) => text_of(id),
+            (None, None) => "the query".into(),
+        };
+        if !is_all(part) {
+            counts.push(counted(&named, part.subquery_count));
+        }
+        for (word, expression) in [
+            ("is understood as", &part.subquery_interpretation),
+            ("is better asked as", &part.subquery_recommendation),
+        ] {
+            if let Some(expression) = expression {
+                remarks.push(format!("{named} {word} {}", expressed(expression)));
+            }
+        }
+        let by_database = part.results_by_db.as_deref().unwrap_or_default();
+        if by_database.len() > 1 {
+            let counts: Vec<String> = by_database.iter().map(in_databases).collect();
+            remarks.push(format!("{named} is in {}", counts.join(", ")));
+        }
+    }
+    if !counts.is_empty() {
+        remarks.insert(0, format!("parts of the query: {}", counts.join(", ")));
+    }
+    remarks
+}
+
+fn in_databases(found: &ResultsByDb) -> String {
+    let names = match &found.databases {
+        Databases::All => "all databases".into(),
+        Databases::List(names) => {
+            let names: Vec<String> = names.iter().map(|name| text_of(&name.0)).collect();
+            names.join(" ")
+        }
+    };
+    counted(&names, found.count)
+}
+
+/// `war (3)`
+fn counted(named: &str, count: Option<i64>) -> String {
+    match count {
+        Some(count) => format!("{named} ({count})"),
+        None => named.to_owned(),
+    }
+}
+
+fn expressed(expression: &QueryExpression) -> String {
+    match expression {
+        QueryExpression::Term(term) => {
+            let comment = term.term_comment.as_ref();
+            let comment = comment.map(|text| format!(" – {}", text_of(text)));
+            format!(
+                "{}{}",
+                term_text(&term.query_term),
+                comment.unwrap_or_default()
+            )
+        }
+        QueryExpression::Query(query) => match &**query {
+            Query::Type1(query) | Query::Type101(query) => query.to_string(),
+            other => format!("a query of type {}", other.type_number()),
+        },
+    }
+}
+
+fn text_of(text: &InternationalString) -> String {
+    shown(text.to_string_lossy().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use z3950_asn1::apdu::Term;
+    use z3950_asn1::format::search_result1::TermExpression;
+
+    #[test]
+    fn fields_have_names_or_attributes() {
+        for (text, expected) in [
+            ("author", Some("author 10")),
+            ("author subject:5", Some("author 10, subject 5")),
+            ("@attr 1=author @attr 3=5", Some("author 5")),
+            (
+                "@attr 1=4 , @attr 1=subject @attr 3=2",
+                Some("4 -, subject 2"),
+            ),
+            (":5", None),
+            ("author:x", None),
+            ("@attr 3=5", None),
+            ("@attr x", None),
+            ("@ 1=4", None),
+        ] {
+            let found = facet_list(text).ok().map(|list| {
+                let fields = list.0.iter().map(|field| {
+                    let limit = field.limit().map(|limit| limit.to_string());
+                    format!("{} {}", name_of(field), limit.unwrap_or("-".into()))
+                });
+                fields.collect::<Vec<_>>().join(", ")
+            });
+            assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn parts_are_told_where_they_say_more_than_the_hits() {
+        let part = |term: &str, count| SubqueryReport::of_term(Term::General(term.into()), count);
+        let whole = SubqueryReport {
+            full_query: true,
+            subquery_count: Some(3),
+            ..SubqueryReport::default()
+        };
+        let better = SubqueryReport {
+            subquery_recommendation: Some(QueryExpression::Term(TermExpression {
+                query_term: Term::General("peace".into()),
+                term_comment: Some("did you mean".into()),
+            })),
+            ..part("peece", 0)
+        };
+        for (report, expected) in [
+            (vec![], &[][..]),
+            (vec![part("war", 3)], &[]),
+            (vec![whole.clone()], &[]),
+            (
+                vec![whole, part("war", 5), part("peace", 4)],
+                &["parts of the query: war (5), peace (4)"],
+            ),
+            (
+                vec![better],
+                &[
+                    "parts of the query: peece (0)",
+                    "peece is better asked as peace – did you mean",
+                ],
+            ),
+        ] {
+            assert_eq!(parts(&SearchInfoReport(report), 3), expected);
+        }
+    }
+}

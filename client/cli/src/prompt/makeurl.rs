@@ -1,0 +1,104 @@
+//! `makeurl`: the retrieval URL of a record in a result set (RFC 2056 §4), by its control number.
+
+use bytes::Bytes;
+use z3950_asn1::apdu::DatabaseName;
+use z3950_asn1::oid;
+use z3950_asn1::record::{RetrievedRecord, iso2709};
+use z3950_client::error::Diagnostics;
+use z3950_client::service::present::PresentOptions;
+use z3950_client::service::records::ResultRecord;
+use z3950_client::target::Endpoint;
+use z3950_client::url::{Kind, Octets, Z3950Url};
+
+use super::command::{Answer, Stop};
+use super::show::{Span, fetch, span};
+use super::state::State;
+use crate::console::exit::Exit;
+use crate::console::output::Output;
+
+impl State {
+    pub(super) async fn make_url(&mut self, text: &str, output: &mut Output) -> Answer {
+        let position = match text {
+            // The record last shown, or the first.
+            "" => self.result_set()?.next.saturating_sub(1).max(1),
+            text => match span(text) {
+                Some(span) if span.count == 1 && span.set.is_none() => span.start,
+                _ => return Err(Stop::Usage),
+            },
+        };
+        let (host, port) = match self.place().map(|place| &place.way.server) {
+            Some(Endpoint::Tcp(host, port) | Endpoint::Tls(host, port)) => (host.clone(), *port),
+            _ => return Err(Stop::wrong("no URL leads to a socket of this machine")),
+        };
+        let (database, octets) = self.marc_record(position).await?;
+        let number = iso2709::parse(&octets).ok().and_then(|parsed| {
+            let number = parsed.record.control_number()?.trim_ascii().to_vec();
+            (!number.is_empty()).then_some(number)
+        });
+        let number =
+            number.ok_or_else(|| Stop::wrong("the record has no control number (field 001)"))?;
+        let database = database.or_else(|| self.searched().into_iter().next());
+        let database = database.unwrap_or_else(|| super::DEFAULT_DATABASE.into());
+        let url = Z3950Url::builder(Kind::Retrieval, host)
+            .port(port)
+            .database(Octets::from(database.0.as_bytes()))
+            .docid(number);
+        let url = match self.element_set() {
+            Some(name) => url.element_set(name.as_bytes()),
+            None => url,
+        };
+        let url = url
+            .build()
+            .map_err(|error| Stop::wrong(error.to_string()))?;
+        output.line(&url.to_string())?;
+        Ok(Exit::Delivered)
+    }
+
+    /// The MARC record at a position of the result set, and the database it is from, where the server says so.
+    pub(super) async fn marc_record(
+        &mut self,
+        position: u64,
+    ) -> Result<(Option<DatabaseName>, Bytes), Stop> {
+        let span = Span {
+            start: position,
+            count: 1,
+            set: None,
+        };
+        let session = self.session()?;
+        let asked = async |syntax| {
+            let options = PresentOptions {
+                record_syntax: Some(syntax),
+                composition: None,
+                ..self.present_options(&span)?
+            };
+            fetch(&session, position, 1, &mut 1, &options).await
+        };
+        let mut records = match self.record_syntaxes().first() {
+            Some(syntax) => asked(*syntax).await,
+            None => match asked(oid::USMARC).await {
+                Ok(records) if is_record(&records) => Ok(records),
+                // Where that is not had either, the first answer says why.
+                first => match asked(oid::UNIMARC).await {
+                    Ok(records) if is_record(&records) => Ok(records),
+                    _ => first,
+                },
+            },
+        }?;
+        let (database, external) = match records.pop() {
+            Some(ResultRecord::Record { database, external }) => (database, external),
+            Some(ResultRecord::Diagnostic { diagnostic, .. }) => {
+                let reason = Diagnostics(vec![diagnostic]).to_string();
+                return Err(Stop::Because(Exit::Refused, reason));
+            }
+            None => return Err(Stop::wrong("the server sent no record")),
+        };
+        match RetrievedRecord::of(&external) {
+            RetrievedRecord::Marc(octets) => Ok((database.map(DatabaseName), octets)),
+            _ => Err(Stop::wrong("the record is no MARC record, as this needs")),
+        }
+    }
+}
+
+fn is_record(records: &[ResultRecord]) -> bool {
+    matches!(records.first(), Some(ResultRecord::Record { .. }))
+}

@@ -1,0 +1,431 @@
+//! `open`, `init`: sessions by target, by the name of a profile or by URL (RFC 2056 §3), and opened anew where the server
+//! has dropped them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use z3950_asn1::apdu::{DatabaseName, OtherInformation};
+use z3950_asn1::format::conventions::Convention;
+use z3950_client::error::{Error, Phase};
+use z3950_client::open::{self, Found};
+use z3950_client::pace::{Clock, Pace};
+use z3950_client::plan::{self, PlanOptions};
+use z3950_client::profile::{Profile, Profiles, Resolved};
+use z3950_client::retrieve::Outcome;
+use z3950_client::service::init::InitOptions;
+use z3950_client::service::search::DEFAULT_RESULT_SET;
+use z3950_client::session::{Repeat, Session, SessionOptions};
+use z3950_client::target::{Endpoint, Target};
+use z3950_client::transport::{Routes, Timeouts};
+use z3950_client::url::{self, Z3950Url};
+
+use super::command::{Answer, Stop};
+use super::questions::Asker;
+use super::state::{Place, State};
+use super::tape::{Tape, Taped};
+use crate::commands::fallback::told;
+use crate::commands::target::{did_you_mean, is_unresolved};
+use crate::commands::url::read as read_url;
+use crate::console::exit::Exit;
+use crate::console::output::{Failure, Output};
+use crate::console::report::explain_outcome;
+use crate::render::shown;
+
+/// The most sessions open at once.
+const MAX_SESSIONS: usize = 64;
+
+/// How many requests are sent ahead of their answers where these are not waited for.
+const PIPELINED: usize = 8;
+
+/// How sessions are opened: what all of them share.
+pub(crate) struct Ways {
+    pub(crate) plan: PlanOptions,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) routes: Routes,
+    pub(crate) tape: Tape,
+    pub(crate) profiles: Profiles,
+    /// Who puts to the person what servers ask.
+    pub(crate) asker: Option<Arc<Asker>>,
+}
+
+/// Where a session was opened and as whom: what it takes to open it anew.
+#[derive(Clone, PartialEq)]
+pub(super) struct Way {
+    /// As people are told.
+    pub(super) name: String,
+    /// The server meant.
+    pub(super) server: Endpoint,
+    /// The server connected to: a Z39.50 proxy, if there is one.
+    first: Endpoint,
+    proxy: Option<String>,
+    init: InitOptions,
+    pub(super) profile: Profile,
+}
+
+impl Way {
+    /// The server as `open` takes it.
+    pub(super) fn target(&self) -> String {
+        match self.name.split_once(' ') {
+            Some((target, _)) => target.to_owned(),
+            None => self.name.clone(),
+        }
+    }
+}
+
+impl State {
+    /// Opens a session: by a target as YAZ writes it, by the name of a profile, or by a URL, with the search that its
+    /// docid asks for. Without a text, where the last one was.
+    pub(super) async fn open(&mut self, text: &[u8], output: &mut Output) -> Answer {
+        let again = self.last_target.clone().unwrap_or_default();
+        let text = match text.trim_ascii() {
+            [] if again.is_empty() => return Err(Stop::Usage),
+            [] => again.as_slice(),
+            text => text,
+        };
+        if self.place().is_some_and(|place| !place.session.is_open()) {
+            self.forget();
+        }
+        if self.places.len() >= MAX_SESSIONS {
+            let reason = format!("{MAX_SESSIONS} sessions are open; close some of them");
+            return Err(Stop::wrong(reason));
+        }
+        let exit = match url::classify(text) {
+            Some(_) => self.open_url(text, output).await?,
+            None => self.open_target(&shown(text), output).await?,
+        };
+        self.last_target = Some(text.to_vec());
+        Ok(exit)
+    }
+
+    /// The same for the command line.
+    pub(crate) async fn first(
+        &mut self,
+        text: &[u8],
+        output: &mut Output,
+    ) -> Result<Exit, Failure> {
+        let answer = self.open(text, output).await;
+        self.said(answer, "open TARGET", output)
+    }
+
+    async fn open_target(&mut self, text: &str, output: &mut Output) -> Answer {
+        let resolved = self.ways.profiles.resolve(text);
+        let resolved =
+            resolved.map_err(|error| Stop::wrong(crate::console::report::chain(&error)))?;
+        let target = Target {
+            endpoint: resolved.endpoint.clone(),
+            proxy: resolved.proxy.clone(),
+            databases: resolved.databases.clone(),
+        };
+        let name = match &resolved.name {
+            Some(name) => format!("{target} ({name})"),
+            None => target.to_string(),
+        };
+        let way = self.way(name, &target, resolved, self.init()?)?;
+        let session = self.connect(&way, output).await?;
+        self.opened(session, way, target.databases, output);
+        Ok(Exit::Delivered)
+    }
+
+    /// What Init is to say, by the settings.
+    fn init(&self) -> Result<InitOptions, Stop> {
+        let init = self.settings.init(self.ways.plan.init.clone());
+        init.map_err(|error| Stop::wrong(error.to_string()))
+    }
+
+    /// The way to a target: through the Z39.50 proxy of the settings, as who the settings say, else the profile.
+    fn way(
+        &self,
+        name: String,
+        target: &Target,
+        resolved: Resolved,
+        mut init: InitOptions,
+    ) -> Result<Way, Stop> {
+        if let (None, Some(credentials)) = (&init.authentication, &resolved.profile.credentials) {
+            let authentication = credentials.authentication();
+            let wrong = |error| Stop::wrong(crate::console::report::chain(&error));
+            init.authentication = Some(authentication.map_err(wrong)?);
+        }
+        let through = match self.settings.proxy.as_deref() {
+            None => None,
+            Some(proxy) => {
+                let information = init
+                    .other_info
+                    .get_or_insert_with(OtherInformation::default);
+                Convention::Proxy.put(information, target.to_string().as_str());
+                Some(parse(proxy)?)
+            }
+        };
+        let (first, proxy) = match through {
+            Some(Target {
+                endpoint, proxy, ..
+            }) => (endpoint, proxy),
+            None => (resolved.endpoint, resolved.proxy),
+        };
+        Ok(Way {
+            name,
+            server: target.endpoint.clone(),
+            first,
+            proxy,
+            init,
+            profile: resolved.profile,
+        })
+    }
+
+    async fn connect(&self, way: &Way, output: &Output) -> Result<Session, Stop> {
+        let options = SessionOptions {
+            init: way.init.clone(),
+            timeouts: self.ways.timeouts,
+            max_pipelined: match self.settings.auto_wait {
+                true => 1,
+                false => PIPELINED,
+            },
+            access_control: self.ways.asker.clone().map(|asker| asker as _),
+            resource_control: self.ways.asker.clone().map(|asker| asker as _),
+            ..SessionOptions::default()
+        };
+        let connector = Taped {
+            routes: self.ways.routes.clone(),
+            tape: self.ways.tape.clone(),
+            endpoint: way.first.clone(),
+            proxy: way.proxy.clone(),
+        };
+        let (host, port) = (way.first.host(), way.first.port());
+        let opened = Session::connect(&host, port, &connector, &options);
+        opened.await.map_err(|error| {
+            if let Some(hint) = advice(&error) {
+                output.note(hint);
+            }
+            let meant = match is_unresolved(&error) {
+                true => did_you_mean(&self.ways.profiles, &host),
+                false => None,
+            };
+            match Stop::from(error) {
+                Stop::Because(exit, message) => {
+                    let hint = meant.map_or_else(String::new, |hint| format!("; {hint}"));
+                    Stop::Because(exit, format!("{message} (server {}){hint}", way.first))
+                }
+                other => other,
+            }
+        })
+    }
+
+    /// A retrieval URL opens a session too, whose first result set is its record. A session that is open there already,
+    /// and says the same at Init, is taken up.
+    async fn open_url(&mut self, text: &[u8], output: &mut Output) -> Answer {
+        let Some(url) = read_url(text, self.mode, output) else {
+            return Ok(Exit::Usage);
+        };
+        let options = PlanOptions {
+            init: self.init()?,
+            ..self.ways.plan.clone()
+        };
+        let plan = plan::plan(&url, &options);
+        let plan = plan.map_err(|error| Stop::wrong(format!("{url}: {error}")))?;
+        let plan = match self.ways.profiles.of_url(&url) {
+            Some((_, entry)) => plan.with_profile(&entry.profile),
+            None => plan,
+        };
+        for warning in plan.warnings() {
+            output.warning(&warning.to_string());
+        }
+        if let Some(port) = plan.refused_port() {
+            return Err(Stop::Because(
+                Exit::PortRefused,
+                open::OpenError::PortRefused(port).to_string(),
+            ));
+        }
+        let target = Target {
+            endpoint: plan.endpoint(),
+            proxy: None,
+            databases: databases_of(&url),
+        };
+        let mut resolved = self.ways.profiles.resolve_target(target.clone());
+        if url.userinfo().is_some() {
+            // The URL says who one is, whether that is sent or not.
+            resolved.profile.credentials = None;
+        }
+        let databases = resolved.databases.clone();
+        let way = self.way(
+            url.to_string(),
+            &target,
+            resolved,
+            plan.init_options().clone(),
+        )?;
+        let mut known = self.places.iter().find(|place| {
+            let there = &place.way;
+            let is_there = (&there.first, &there.proxy) == (&way.first, &way.proxy);
+            is_there && there.init == way.init && place.session.is_open()
+        });
+        let (session, found) = loop {
+            let is_known = known.is_some();
+            let session = match known.take() {
+                Some(place) => place.session.clone(),
+                None => self.connect(&way, output).await?,
+            };
+            match open::process(&session, &plan).await {
+                Err(error) if is_known && Repeat::IfLost.allows(&error) => {}
+                Err(error @ Error::Ended { .. }) => return Err(error.into()),
+                Err(error) => break (session, Some(Err(error))),
+                Ok(found) => break (session, found),
+            }
+        };
+        self.opened(session, way, databases, output);
+        self.settings.follow(plan.defaults());
+        match found {
+            None => Ok(Exit::Delivered),
+            Some(found) => self.found_at_first(found?, output),
+        }
+    }
+
+    /// What the search of a URL found.
+    fn found_at_first(&mut self, found: Found, output: &mut Output) -> Answer {
+        for note in told(&found.steps, found.step.as_deref(), found.conforming) {
+            output.note(&note);
+        }
+        self.found(DEFAULT_RESULT_SET.into(), found.hits);
+        super::search::say_hits(found.hits, output)?;
+        match found.record {
+            None => Ok(Exit::Delivered),
+            Some(Outcome::Delivered(delivered)) => {
+                self.passed(1);
+                let mut document = self.document();
+                let exit = self.write(delivered.record, &mut document, "the record", output)?;
+                output.end(&mut document)?;
+                Ok(exit)
+            }
+            Some(outcome) => {
+                let (exit, message) = explain_outcome(&outcome);
+                Err(Stop::Because(exit, message))
+            }
+        }
+    }
+
+    /// Takes up a session, new or known already.
+    fn opened(
+        &mut self,
+        session: Session,
+        way: Way,
+        databases: Vec<DatabaseName>,
+        output: &Output,
+    ) {
+        let known = self
+            .places
+            .iter()
+            .position(|place| place.session.is_same(&session));
+        let what = match known {
+            Some(_) => "session taken up",
+            None => "session open",
+        };
+        greet(what, &session, &way.name, output);
+        self.databases.clone_from(&databases);
+        if let Some(index) = known
+            && let Some(place) = self.places.get_mut(index)
+        {
+            // Sets made before are there still.
+            place.databases = databases;
+            place.way = way;
+            place.result_set = None;
+            self.current = index;
+            return;
+        }
+        let neighbour = self
+            .places
+            .iter()
+            .find(|place| place.way.first == way.first);
+        let clock = neighbour.map_or_else(Arc::<Clock>::default, |place| Arc::clone(&place.clock));
+        let pause = way.profile.pause.unwrap_or_default();
+        self.places.push(Place {
+            session: session.with_pace(Pace::new(&clock, pause)),
+            clock,
+            way,
+            databases,
+            sets_named: 0,
+            hits: BTreeMap::new(),
+            result_set: None,
+            scanned: None,
+        });
+        self.current = self.places.len() - 1;
+    }
+
+    /// Opens the session anew that the server has dropped, with the databases it had.
+    pub(super) async fn reopen(&mut self, output: &mut Output) -> Result<(), Stop> {
+        let Some(lost) = self.forget() else {
+            return Err(Stop::wrong("no session is open; open TARGET opens one"));
+        };
+        let sets = match lost.hits.is_empty() {
+            true => "",
+            false => "; the result sets made in it are gone",
+        };
+        output.note(&format!(
+            "the server has ended the session{sets}; opening another at {}",
+            lost.way.name
+        ));
+        let session = self.connect(&lost.way, output).await?;
+        self.opened(session, lost.way, lost.databases, output);
+        Ok(())
+    }
+
+    /// Says Init once more in the same session, as the settings are now; or opens a session elsewhere. Result sets made
+    /// before are gone.
+    pub(super) async fn init_again(&mut self, target: &str, output: &mut Output) -> Answer {
+        if !target.is_empty() {
+            return self.open(target.as_bytes(), output).await;
+        }
+        let session = self.session()?;
+        let init = self.init()?;
+        let session = session.init(&init).await?;
+        if let Some(place) = self.place_mut() {
+            greet("session begun anew", &session, &place.way.name, output);
+            place.session = session;
+            place.way.init = init;
+            place.sets_named = 0;
+            place.hits.clear();
+            place.result_set = None;
+            place.scanned = None;
+        }
+        Ok(Exit::Delivered)
+    }
+}
+
+/// Says with whom there is a session, and what the server says of itself.
+fn greet(what: &str, session: &Session, name: &str, output: &Output) {
+    let server = session.server_info();
+    output.note(&format!(
+        "{what} with {} at {name}, version {}",
+        server
+            .implementation_name
+            .as_deref()
+            .unwrap_or("a server without a name"),
+        server.version
+    ));
+    for text in &server.text {
+        output.note(text);
+    }
+    if !server.diagnostics.is_empty() {
+        output.warning(&server.diagnostics.to_string());
+    }
+}
+
+fn databases_of(url: &Z3950Url) -> Vec<DatabaseName> {
+    let names = url.databases().iter();
+    names
+        .map(|name| DatabaseName::from(name.as_bytes()))
+        .collect()
+}
+
+pub(super) fn parse(text: &str) -> Result<Target, Stop> {
+    let target = text.parse::<Target>();
+    target.map_err(|error| Stop::wrong(crate::console::report::chain(&error)))
+}
+
+/// What may help when a session could not be opened.
+fn advice(error: &Error) -> Option<&'static str> {
+    let phase = match error {
+        Error::InitRejected(_) => Phase::Init,
+        Error::Unavailable { phase, .. } | Error::ProtocolClosed { phase, .. } => *phase,
+        _ => return None,
+    };
+    (phase == Phase::Init).then_some(
+        "the server ended it during Init: check authentication, its list of addresses, or the port",
+    )
+}

@@ -1,0 +1,158 @@
+//! The language of `find`: as `querytype` says, or a prefix such as `cql:`; else PQF behind `@`, and words.
+
+use z3950_asn1::apdu::{External, Query};
+use z3950_asn1::codec::encode_value;
+use z3950_asn1::oid::CQL;
+use z3950_asn1::query::{Dialects, Language, QueryError};
+use z3950_asn1::types::{Any, InternationalString};
+
+use crate::commands;
+
+/// How the text of `find` is taken, by the names of yaz-client's `querytype`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum QueryType {
+    /// PQF if it begins with `@`, else words.
+    #[default]
+    Auto,
+    /// Read in a language, and sent in reverse Polish notation.
+    Rpn(Language),
+    /// CCL, sent as it is in a query of type 2.
+    Ccl,
+    /// CQL, sent as it is in a query of type 104.
+    Cql,
+}
+
+/// Names, the usual one of each type first.
+const NAMES: &[(&str, QueryType)] = &[
+    ("auto", QueryType::Auto),
+    ("prefix", QueryType::Rpn(Language::Pqf)),
+    ("rpn", QueryType::Rpn(Language::Pqf)),
+    ("ccl", QueryType::Ccl),
+    ("ccl2rpn", QueryType::Rpn(Language::Ccl)),
+    ("cclrpn", QueryType::Rpn(Language::Ccl)),
+    ("cql", QueryType::Cql),
+    ("cql2rpn", QueryType::Rpn(Language::Cql)),
+    ("cqlrpn", QueryType::Rpn(Language::Cql)),
+    ("names", QueryType::Rpn(Language::Names)),
+];
+
+impl QueryType {
+    /// The type of a name, in any case.
+    pub(super) fn by_name(name: &str) -> Option<Self> {
+        let found = NAMES
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, query_type)| *query_type)
+    }
+
+    /// Its usual name.
+    pub(super) fn name(self) -> &'static str {
+        let found = NAMES.iter().find(|(_, query_type)| *query_type == self);
+        found.map_or("auto", |(name, _)| name)
+    }
+
+    /// All names, as usage shows them.
+    pub(super) fn names() -> String {
+        let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
+        names.join(", ")
+    }
+}
+
+/// A text that is no query, without the prefix of its language.
+#[derive(Debug)]
+pub(super) struct Refused<'a> {
+    pub(super) error: QueryError,
+    pub(super) text: &'a str,
+}
+
+/// The query that a text asks for. A prefix (`pqf:`, `ccl:`, `cql:`, `names:`) names its language, whatever the type.
+pub(super) fn read<'a>(
+    query_type: QueryType,
+    dialects: &Dialects,
+    text: &'a str,
+) -> Result<Query, Refused<'a>> {
+    let (query_type, text) = meant(query_type, text);
+    let language = match query_type {
+        QueryType::Auto if text.starts_with('@') => Language::Pqf,
+        QueryType::Auto => Language::Names,
+        QueryType::Rpn(language) => language,
+        QueryType::Ccl => return Ok(Query::Type2(text.into())),
+        QueryType::Cql => return Ok(cql(text)),
+    };
+    dialects
+        .read(language, text)
+        .map(Query::Type1)
+        .map_err(|error| Refused { error, text })
+}
+
+/// What people should know of how [`read`] takes a text.
+pub(super) fn remark(query_type: QueryType, dialects: &Dialects, text: &str) -> Option<String> {
+    match meant(query_type, text) {
+        (QueryType::Rpn(language), text) => commands::query::remark(dialects, language, text),
+        (QueryType::Auto, text) if !text.starts_with('@') => {
+            commands::query::remark(dialects, Language::Names, text)
+        }
+        _ => None,
+    }
+}
+
+fn meant(query_type: QueryType, text: &str) -> (QueryType, &str) {
+    match commands::query::prefixed(text) {
+        Some((language, rest)) => (QueryType::Rpn(language), rest),
+        None => (query_type, text),
+    }
+}
+
+/// CQL as YAZ sends it: one InternationalString, or its octets alone where BER has no room for it.
+fn cql(text: &str) -> Query {
+    let value = encode_value(&InternationalString::from(text)).ok();
+    Query::Type104(match value.and_then(Any::new) {
+        Some(value) => External::single_asn1_type(CQL, value),
+        None => External::octet_aligned(CQL, text),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(query_type: &str, text: &str, expected: &str) {
+        let query_type = QueryType::by_name(query_type).expect("a type");
+        let query = match read(query_type, &Dialects::default(), text) {
+            Ok(Query::Type1(query)) => query.to_string(),
+            Ok(other) => format!("type-{}", other.type_number()),
+            Err(refused) => format!("{} of {}", refused.error, refused.text),
+        };
+        assert_eq!(query, expected, "{text}");
+    }
+
+    #[test]
+    fn texts_are_read_as_the_type_or_a_prefix_says() {
+        let words = "@and @attr 1=1016 war @attr 1=1016 peace";
+        check("auto", "war peace", words);
+        check("auto", "@attr 1=4 war", "@attr 1=4 war");
+        check("names", "war peace", words);
+        check("auto", "pqf: @attr 1=4 war", "@attr 1=4 war");
+        check("prefix", "war", "war");
+        check("RPN", "@not a b", "@not a b");
+        check("ccl", "ti=war", "type-2");
+        check("cql", "title=war", "type-104");
+        check("ccl2rpn", "ti=war", "@attr 1=4 war");
+        check("cql", "ccl:ti=war", "@attr 1=4 war");
+        check(
+            "auto",
+            "pqf: war peace",
+            "\"peace\" behind the end of the query at octet 4 of the query of war peace",
+        );
+    }
+
+    #[test]
+    fn types_have_names() {
+        for (name, query_type) in NAMES {
+            assert_eq!(QueryType::by_name(name), Some(*query_type));
+            assert_eq!(QueryType::by_name(query_type.name()), Some(*query_type));
+            assert!(QueryType::names().contains(name));
+        }
+        assert_eq!(QueryType::by_name("sql"), None);
+    }
+}

@@ -1,0 +1,354 @@
+//! `find`, `delete`, `sort`: making result sets and what is done with them as a whole
+//! (Z39.50-2003 §3.2.2, §3.2.4, §3.2.7).
+
+use z3950_asn1::apdu::{
+    AttributeElement, CaseSensitivity, MissingValueAction, Operand, Options, Query, RpnStructure,
+    SortKeySpec, SortRelation, Term,
+};
+use z3950_asn1::charset::Charset;
+use z3950_client::error::Diagnostics;
+use z3950_client::profile::Profile;
+use z3950_client::service::delete::{Delete, DeleteResult};
+use z3950_client::service::search::{DEFAULT_RESULT_SET, SearchOptions, SearchResult};
+use z3950_client::service::sort::{SortOptions, SortResult, key_by_attributes, key_by_field};
+use z3950_client::session::Session;
+
+use super::command::{Answer, Stop, words};
+use super::facets::say_details;
+use super::query;
+use super::state::State;
+use super::waiting::{Request, request};
+use crate::commands::query::pointed_out;
+use crate::console::exit::Exit;
+use crate::console::output::{Failure, Output};
+use crate::render::shown;
+
+impl State {
+    pub(super) async fn find(&mut self, text: &str, output: &mut Output) -> Answer {
+        let search = self.search(text, output)?;
+        self.send_anywhere(search, output).await
+    }
+
+    /// The search that a text asks for.
+    pub(super) fn search(
+        &mut self,
+        text: &str,
+        output: &Output,
+    ) -> Result<impl Fn(Session) -> Request + use<>, Stop> {
+        if text.is_empty() {
+            return Err(Stop::Usage);
+        }
+        let query = self.query(text, output)?;
+        let options = self.search_options()?;
+        if let Some(place) = self.place_mut() {
+            place.result_set = None;
+        }
+        let name = self.next_name();
+        Ok(move |session: Session| {
+            let is_named = session.server_info().options;
+            let options = SearchOptions {
+                result_set: match is_named.contains(Options::NAMED_RESULT_SETS) {
+                    true => name.as_str().into(),
+                    false => DEFAULT_RESULT_SET.into(),
+                },
+                ..options.clone()
+            };
+            let name = options.result_set.to_string_lossy().into_owned();
+            let query = query.clone();
+            let answer = async move { session.search(query, &options).await };
+            request(answer, move |state, result, output| {
+                state.searched_into(name, result, output)
+            })
+        })
+    }
+
+    fn searched_into(&mut self, name: String, result: SearchResult, output: &mut Output) -> Answer {
+        self.found(name, result.count());
+        say_hits(result.count(), output)?;
+        say_details(&result, output)?;
+        let mut exit = Exit::Delivered;
+        if !result.diagnostics.is_empty() {
+            output.warning(&format!("no records came: {}", result.diagnostics));
+            exit = Exit::Refused;
+        }
+        let mut document = self.document();
+        exit = exit.and(self.write_all(1, result.records, &mut document, output)?);
+        output.end(&mut document)?;
+        Ok(exit)
+    }
+
+    /// The query of a text, its terms in the character set of the settings.
+    fn query(&self, text: &str, output: &Output) -> Result<Query, Stop> {
+        let query_type = self.settings.query_type;
+        let mut query = query::read(query_type, &self.dialects, text)
+            .map_err(|query::Refused { error, text }| Stop::wrong(pointed_out(&error, text)))?;
+        if let Some(words) = query::remark(query_type, &self.dialects, text) {
+            output.note(&words);
+        }
+        if let Query::Type1(rpn) = &mut query {
+            if let Some(profile) = self.profile() {
+                profile.attributes.lay_under(rpn);
+            }
+            if let Some(charset) = self.term_charset() {
+                recode(&mut rpn.rpn, charset)?;
+            }
+        }
+        Ok(query)
+    }
+
+    /// The character set of terms, if the settings or the profile say another than UTF-8.
+    pub(super) fn term_charset(&self) -> Option<Charset> {
+        let known = |profile: &Profile| profile.query_charset;
+        self.settings
+            .query_charset
+            .or_else(|| self.profile().and_then(known))
+    }
+
+    fn search_options(&self) -> Result<SearchOptions, Stop> {
+        let options = SearchOptions {
+            databases: self.searched(),
+            small_set_upper_bound: self.settings.small_set_upper_bound,
+            large_set_lower_bound: self.settings.large_set_lower_bound,
+            medium_set_present_number: self.settings.medium_set_present_number,
+            element_set: self.element_set(),
+            record_syntax: self.record_syntaxes().first().copied(),
+            other_info: self.settings.other_info(),
+            takes_unknown_count: true,
+            ..SearchOptions::default()
+        };
+        match &self.settings.facets {
+            None => Ok(options),
+            Some(facets) => options
+                .with_facets(facets)
+                .map_err(|error| Stop::wrong(error.to_string())),
+        }
+    }
+
+    /// The name of the next result set, as the settings say and the server allows.
+    pub(super) fn next_name(&mut self) -> String {
+        let is_named = self.settings.named_sets.unwrap_or(true);
+        match self.place_mut() {
+            Some(place) if is_named => {
+                place.sets_named = place.sets_named.saturating_add(1);
+                place.sets_named.to_string()
+            }
+            _ => DEFAULT_RESULT_SET.to_owned(),
+        }
+    }
+
+    pub(super) async fn delete(&mut self, names: &str, output: &mut Output) -> Answer {
+        let names = words(names);
+        let sets = match names.as_slice() {
+            [] => Delete::All,
+            names => Delete::Sets(names.iter().map(|name| name.as_str().into()).collect()),
+        };
+        let delete = move |session: Session| {
+            let (sets, names) = (sets.clone(), names.clone());
+            let answer = async move { session.delete(sets).await };
+            request(answer, move |state, result, output| {
+                state.deleted(&names, &result, output)
+            })
+        };
+        self.send(delete, output).await
+    }
+
+    fn deleted(&mut self, names: &[String], result: &DeleteResult, output: &mut Output) -> Answer {
+        if let Some(place) = self.place_mut() {
+            let is_deleted = |name: &str| names.is_empty() || names.iter().any(|own| own == name);
+            place.hits.retain(|name, _| !is_deleted(name));
+            place.result_set.take_if(|set| is_deleted(&set.name));
+        }
+        output.line(&format!("deleted: {}", result.status))?;
+        for set in &result.sets {
+            let name = shown(set.id.0.as_bytes());
+            output.line(&format!("  {name}: {}", set.status))?;
+        }
+        if let Some(message) = &result.message {
+            output.note(message);
+        }
+        Ok(match result.status.0 {
+            0 => Exit::Delivered,
+            _ => Exit::Refused,
+        })
+    }
+
+    pub(super) async fn sort(&mut self, keys: &str, output: &mut Output) -> Answer {
+        let name = self.result_set()?.name;
+        self.sort_to(keys, name, output).await
+    }
+
+    pub(super) async fn sort_into(&mut self, keys: &str, output: &mut Output) -> Answer {
+        let name = self.next_name();
+        self.sort_to(keys, name, output).await
+    }
+
+    async fn sort_to(&mut self, keys: &str, into: String, output: &mut Output) -> Answer {
+        let keys = sort_keys(keys)?;
+        let set = self.result_set()?;
+        let options = SortOptions {
+            input_result_sets: vec![set.name.as_str().into()],
+            sorted_result_set: into.as_str().into(),
+            other_info: self.settings.other_info(),
+        };
+        let sort = move |session: Session| {
+            let (keys, options) = (keys.clone(), options.clone());
+            let (into, known) = (into.clone(), set.hits);
+            let answer = async move { session.sort(keys, &options).await };
+            request(answer, move |state, result: SortResult, output| {
+                let hits = result.hits.and_then(|hits| u64::try_from(hits).ok());
+                state.found(into, hits.or(known));
+                output.line(&format!("sorted: {}", result.status))?;
+                say_diagnostics(&result.diagnostics, output);
+                Ok(Exit::Delivered)
+            })
+        };
+        self.send(sort, output).await
+    }
+}
+
+pub(super) fn say_hits(hits: Option<u64>, output: &mut Output) -> Result<(), Failure> {
+    if hits.is_none() {
+        output.note(
+            "the server gave a number below 0, which is none; show asks for records all the same",
+        );
+    }
+    output.line(&hits_in_words(hits))
+}
+
+/// `17 hits`
+pub(super) fn hits_in_words(hits: Option<u64>) -> String {
+    match hits {
+        None => "unknown number of hits".to_owned(),
+        Some(1) => "1 hit".to_owned(),
+        Some(hits) => format!("{hits} hits"),
+    }
+}
+
+/// A term as people read it.
+pub(super) fn term_text(term: &Term) -> String {
+    match term {
+        Term::General(octets) => crate::render::shown(octets.as_bytes()),
+        Term::CharacterString(text) => crate::render::shown(text.as_bytes()),
+        Term::Numeric(number) => number.to_string(),
+        Term::Oid(oid) => oid.to_string(),
+        Term::Null => "null".into(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Puts the terms of a query into a character set.
+fn recode(structure: &mut RpnStructure, charset: Charset) -> Result<(), Stop> {
+    let mut waiting = vec![structure];
+    while let Some(structure) = waiting.pop() {
+        match structure {
+            RpnStructure::Op(Operand::AttributesPlusTerm(operand)) => {
+                recode_term(&mut operand.term, charset)?;
+            }
+            RpnStructure::Op(_) => {}
+            RpnStructure::RpnRpnOp(operation) => {
+                waiting.extend([&mut operation.rpn1, &mut operation.rpn2]);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Puts a term into a character set.
+pub(super) fn recode_term(term: &mut Term, charset: Charset) -> Result<(), Stop> {
+    if let Term::General(octets) = term
+        && let Ok(text) = std::str::from_utf8(octets.as_bytes())
+    {
+        let encoded = charset
+            .encode(text)
+            .map_err(|problem| Stop::wrong(format!("{text}: {problem}")))?;
+        *octets = encoded.into();
+    }
+    Ok(())
+}
+
+/// `KEY FLAGS KEY FLAGS …` as yaz-client writes them.
+fn sort_keys(text: &str) -> Result<Vec<SortKeySpec>, Stop> {
+    let words = words(text);
+    if words.is_empty() {
+        return Err(Stop::Usage);
+    }
+    words
+        .chunks(2)
+        .map(|pair| match pair {
+            [key, flags] => sort_key(key, flags),
+            _ => Err(Stop::Usage),
+        })
+        .collect()
+}
+
+fn sort_key(key: &str, flags: &str) -> Result<SortKeySpec, Stop> {
+    let mut relation = SortRelation::ASCENDING;
+    let mut case = CaseSensitivity::CASE_INSENSITIVE;
+    let mut missing = MissingValueAction::Null;
+    let mut characters = flags.chars();
+    while let Some(flag) = characters.next() {
+        match flag {
+            'a' | 'A' | '<' => relation = SortRelation::ASCENDING,
+            'd' | 'D' | '>' => relation = SortRelation::DESCENDING,
+            'i' | 'I' => case = CaseSensitivity::CASE_INSENSITIVE,
+            's' | 'S' => case = CaseSensitivity::CASE_SENSITIVE,
+            '!' => missing = MissingValueAction::Abort,
+            '=' => {
+                missing = MissingValueAction::MissingValueData(characters.as_str().into());
+                break;
+            }
+            other => return Err(Stop::wrong(format!("{other} is no flag of a sort key"))),
+        }
+    }
+    let spec = match key.contains('=') {
+        false => key_by_field(key, relation),
+        true => {
+            let attributes = key.split(',').map(|attribute| {
+                let (of_type, value) = attribute.split_once('=').ok_or(Stop::Usage)?;
+                let number = |text: &str| text.trim().parse().map_err(|_| Stop::Usage);
+                Ok(AttributeElement::numeric(number(of_type)?, number(value)?))
+            });
+            key_by_attributes(attributes.collect::<Result<_, Stop>>()?, relation)
+        }
+    };
+    Ok(SortKeySpec {
+        case_sensitivity: case,
+        missing_value_action: Some(missing),
+        ..spec
+    })
+}
+
+/// What a task or a request was answered beside its result.
+pub(super) fn say_diagnostics(diagnostics: &Diagnostics, output: &Output) {
+    if !diagnostics.is_empty() {
+        output.warning(&diagnostics.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sort_keys_are_read_as_yaz_client_reads_them() {
+        for (text, keys) in [
+            ("1=4 a", Ok(1)),
+            ("title < 1=31 d!", Ok(2)),
+            ("1=4,2=3 ds=none", Ok(1)),
+            ("title", Err(())),
+            ("", Err(())),
+            ("1=x a", Err(())),
+            ("1=4 q", Err(())),
+        ] {
+            let found = sort_keys(text).map(|keys| keys.len()).map_err(|_| ());
+            assert_eq!(found, keys, "{text}");
+        }
+        let key = sort_key("title", ">s=zz").expect("a key");
+        assert_eq!(key.sort_relation, SortRelation::DESCENDING);
+        assert_eq!(key.case_sensitivity, CaseSensitivity::CASE_SENSITIVE);
+        assert_eq!(
+            key.missing_value_action,
+            Some(MissingValueAction::MissingValueData("zz".into()))
+        );
+    }
+}

@@ -1,0 +1,320 @@
+//! `show`: the records of a result set (Z39.50-2003 §3.2.3), fetched a few at a time.
+
+use std::io::Write;
+
+use z3950_asn1::apdu::{CompSpec, External, Specification};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::Oid;
+use z3950_asn1::record::RetrievedRecord;
+use z3950_asn1::types::InternationalString;
+use z3950_client::error::{Diagnostics, Error};
+use z3950_client::profile::Profile;
+use z3950_client::service::present::PresentOptions;
+use z3950_client::service::records::ResultRecord;
+use z3950_client::session::Session;
+
+use super::command::{Answer, Stop};
+use super::search::say_diagnostics;
+use super::state::State;
+use super::waiting::request;
+use crate::console::exit::Exit;
+use crate::console::output::{Failure, Output};
+use crate::render::Document;
+
+/// How many records are asked for at once.
+const CHUNK: u64 = 20;
+
+/// More records than any server has: a larger count stands for all of a set whose size nobody knows.
+const ENDLESS: u64 = u64::MAX / 2;
+
+/// Positions of a result set, from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) start: u64,
+    pub(super) count: u64,
+    /// The set, if not the last one made.
+    pub(super) set: Option<String>,
+}
+
+impl State {
+    pub(super) async fn show(&mut self, text: &str, output: &mut Output) -> Answer {
+        if text == "settings" {
+            return self.list_all("", output);
+        }
+        self.session()?;
+        let (text, is_indented) = match text.strip_prefix("format") {
+            Some(rest) if rest.is_empty() || rest.starts_with(char::is_whitespace) => {
+                (rest.trim_start(), true)
+            }
+            _ => (text, false),
+        };
+        let span = self.span(text)?;
+        if !self.settings.auto_wait {
+            return self.show_later(span, is_indented, output).await;
+        }
+        let mut document = self.document().indented(is_indented);
+        let exit = self.present(&span, &mut document, output).await;
+        output.end(&mut document)?;
+        exit
+    }
+
+    /// Asks for records by one Present, whose answer is not waited for.
+    async fn show_later(&mut self, span: Span, is_indented: bool, output: &mut Output) -> Answer {
+        let options = self.present_options(&span)?;
+        let present = move |session: Session| {
+            let (Span { start, count, .. }, options) = (span.clone(), options.clone());
+            let answer = async move { session.present(start, count, &options).await };
+            request(answer, move |state, result, output| {
+                let mut document = state.document().indented(is_indented);
+                let exit = state.write_all(start, result.records, &mut document, output);
+                output.end(&mut document)?;
+                say_diagnostics(&result.diagnostics, output);
+                Ok(exit?)
+            })
+        };
+        self.send(present, output).await
+    }
+
+    /// `all`, `N[+M[+SET]]`, or nothing for the next record.
+    pub(super) fn span(&self, text: &str) -> Result<Span, Stop> {
+        match text {
+            "" => {
+                let set = self.result_set()?;
+                if let Some(hits) = set.hits.filter(|hits| set.next > *hits) {
+                    let reason = format!("all {hits} records have been shown");
+                    return Err(Stop::wrong(reason));
+                }
+                Ok(Span {
+                    start: set.next,
+                    count: 1,
+                    set: None,
+                })
+            }
+            "all" => Ok(Span {
+                start: 1,
+                count: self.result_set()?.hits.unwrap_or(u64::MAX),
+                set: None,
+            }),
+            text => {
+                let span = span(text).ok_or(Stop::Usage)?;
+                if span.set.is_none() {
+                    self.result_set()?;
+                }
+                Ok(span)
+            }
+        }
+    }
+
+    /// Presents until all records of the span have come: a server may answer with fewer than were asked for.
+    async fn present(
+        &mut self,
+        span: &Span,
+        document: &mut Document,
+        output: &mut Output,
+    ) -> Answer {
+        let options = self.present_options(span)?;
+        let session = self.session()?;
+        let mut exit = Exit::Delivered;
+        let mut position = span.start;
+        let end = span.start.saturating_add(span.count);
+        let mut chunk = self.chunk();
+        while position < end {
+            let records = fetch(&session, position, end - position, &mut chunk, &options).await?;
+            if records.is_empty() {
+                break;
+            }
+            let came = u64::try_from(records.len()).unwrap_or(u64::MAX);
+            exit = exit.and(self.write_all(position, records, document, output)?);
+            position = position.saturating_add(came);
+        }
+        Ok(exit)
+    }
+
+    pub(super) fn present_options(&self, span: &Span) -> Result<PresentOptions, Stop> {
+        let settings = &self.settings;
+        let result_set = match &span.set {
+            Some(name) => name.clone(),
+            None => self.result_set()?.name,
+        };
+        let (syntaxes, element_set) = (self.record_syntaxes(), self.element_set());
+        let is_complex = settings.schema.is_some() || syntaxes.len() > 1;
+        let composition = is_complex.then(|| CompSpec {
+            select_alternative_syntax: syntaxes.len() > 1,
+            generic: Some(Specification {
+                schema: settings.schema.clone().into(),
+                element_spec: element_set
+                    .clone()
+                    .map(z3950_asn1::apdu::ElementSpec::ElementSetName),
+            }),
+            db_specific: None,
+            record_syntax: (syntaxes.len() > 1).then(|| syntaxes.clone()),
+        });
+        Ok(PresentOptions {
+            result_set: result_set.as_str().into(),
+            element_set,
+            composition,
+            record_syntax: match syntaxes.as_slice() {
+                [syntax] => Some(*syntax),
+                _ => None,
+            },
+            other_info: settings.other_info(),
+            ..PresentOptions::default()
+        })
+    }
+
+    /// The record syntaxes to ask for, best first: those of the settings, else that of the profile.
+    pub(super) fn record_syntaxes(&self) -> Vec<Oid> {
+        match self.settings.record_syntaxes.as_slice() {
+            [] => self
+                .profile()
+                .and_then(|profile| profile.record_syntax)
+                .into_iter()
+                .collect(),
+            named => named.to_vec(),
+        }
+    }
+
+    /// The element set to ask for: that of the settings, else that of the profile.
+    pub(super) fn element_set(&self) -> Option<InternationalString> {
+        let known = |profile: &Profile| profile.element_set.as_deref().map(Into::into);
+        let named = self.settings.element_set.clone();
+        named.or_else(|| self.profile().and_then(known))
+    }
+
+    /// How many records to ask for at once.
+    pub(super) fn chunk(&self) -> u64 {
+        let known = self.profile().and_then(|profile| profile.chunk);
+        known.map_or(CHUNK, u64::from).max(1)
+    }
+
+    /// Writes records from a position on, and the diagnostics in their places.
+    pub(super) fn write_all(
+        &mut self,
+        start: u64,
+        records: Vec<ResultRecord>,
+        document: &mut Document,
+        output: &mut Output,
+    ) -> Result<Exit, Failure> {
+        let mut exit = Exit::Delivered;
+        for (position, record) in (start..).zip(records) {
+            exit = exit.and(match record {
+                ResultRecord::Record { external, .. } => {
+                    let subject = format!("record {position}");
+                    self.write(external, document, &subject, output)?
+                }
+                ResultRecord::Diagnostic { diagnostic, .. } => {
+                    let diagnostics = Diagnostics(vec![diagnostic]);
+                    output.error(&format!("record {position}: {diagnostics}"));
+                    Exit::Refused
+                }
+            });
+            self.passed(position);
+        }
+        Ok(exit)
+    }
+
+    /// Writes a record, and keeps it for commands that are about the last one.
+    pub(super) fn write(
+        &mut self,
+        record: External,
+        document: &mut Document,
+        subject: &str,
+        output: &mut Output,
+    ) -> Result<Exit, Failure> {
+        let mut exit = output.record(&record, document, subject)?;
+        if let Some((path, file)) = &mut self.settings.marc_dump
+            && let Err(error) = file.write_all(&RetrievedRecord::octets_of(&record))
+        {
+            output.error(&format!("{path}: {error}"));
+            exit = exit.and(Exit::Unexpected);
+        }
+        self.last_record = Some(record);
+        Ok(exit)
+    }
+
+    /// Position `position` of the result set has been shown.
+    pub(super) fn passed(&mut self, position: u64) {
+        if let Some(set) = self.place_mut().and_then(|place| place.result_set.as_mut()) {
+            set.next = position.saturating_add(1);
+        }
+    }
+}
+
+/// Some records from a position on, as many as `chunk` says; at least one, unless nobody knows how many there are and they
+/// end here. A server that has not the room for that many is asked for fewer from then on.
+pub(super) async fn fetch(
+    session: &Session,
+    position: u64,
+    count: u64,
+    chunk: &mut u64,
+    options: &PresentOptions,
+) -> Result<Vec<ResultRecord>, Stop> {
+    let is_endless = count > ENDLESS;
+    let result = loop {
+        let asked = count.min(*chunk);
+        match session.present(position, asked, options).await {
+            Err(Error::Refused { diagnostics, .. })
+                if asked > 1
+                    && diagnostics.condition() == Some(Condition::RESOURCES_EXHAUSTED.0) =>
+            {
+                *chunk = asked / 2;
+            }
+            Err(Error::Refused { diagnostics, .. })
+                if is_endless && diagnostics.has(Condition::OUT_OF_RANGE.0) =>
+            {
+                match asked {
+                    0 | 1 => return Ok(Vec::new()),
+                    _ => *chunk = asked / 2,
+                }
+            }
+            result => break result?,
+        }
+    };
+    if result.records.is_empty() && !is_endless {
+        return Err(Stop::Because(
+            Exit::Transport,
+            format!("the server sent no record at position {position}"),
+        ));
+    }
+    Ok(result.records)
+}
+
+/// `N`, `N+M` or `N+M+SET`, numbers from 1.
+pub(super) fn span(text: &str) -> Option<Span> {
+    let mut parts = text.splitn(3, '+').map(str::trim);
+    let number = |text: &str| text.parse().ok().filter(|&number: &u64| number > 0);
+    Some(Span {
+        start: number(parts.next()?)?,
+        count: parts.next().map_or(Some(1), number)?,
+        set: parts.next().map(str::to_owned),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_count_from_1() {
+        let of = |start, count, set: Option<&str>| {
+            Some(Span {
+                start,
+                count,
+                set: set.map(str::to_owned),
+            })
+        };
+        for (text, expected) in [
+            ("3", of(3, 1, None)),
+            ("3+10", of(3, 10, None)),
+            ("3 + 10", of(3, 10, None)),
+            ("1+1+2", of(1, 1, Some("2"))),
+            ("0", None),
+            ("1+0", None),
+            ("-1", None),
+            ("x", None),
+            ("99999999999999999999", None),
+        ] {
+            assert_eq!(span(text), expected, "{text}");
+        }
+    }
+}

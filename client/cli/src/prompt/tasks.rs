@@ -1,0 +1,209 @@
+//! `update`, `itemorder`, `xmles`: extended services (Z39.50-2003 §3.2.9).
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use z3950_asn1::apdu::External;
+use z3950_asn1::es::update::{Action, RecordId, UpdateStatus};
+use z3950_asn1::es::{TaskParameters, update as es};
+use z3950_asn1::input;
+use z3950_asn1::oid::{self, Oid};
+use z3950_client::service::extended::{
+    DatabaseUpdate, Order, Task, TaskOptions, TaskResult, UpdateVersion, ill_request_for,
+    ill_request_of,
+};
+use z3950_client::session::Session;
+
+use super::command::{Answer, Stop};
+use super::search::say_diagnostics;
+use super::state::State;
+use super::waiting::request;
+use crate::commands::task::lines as task_lines;
+use crate::console::exit::Exit;
+use crate::console::output::Output;
+use crate::console::report::chain;
+
+/// The largest document taken from a file, in octets.
+const MAX_DOCUMENT: u64 = 16 << 20;
+
+impl State {
+    pub(super) async fn update(&mut self, text: &str, output: &mut Output) -> Answer {
+        self.update_by(UpdateVersion::Third, text, output).await
+    }
+
+    pub(super) async fn first_update(&mut self, text: &str, output: &mut Output) -> Answer {
+        self.update_by(UpdateVersion::First, text, output).await
+    }
+
+    async fn update_by(
+        &mut self,
+        version: UpdateVersion,
+        text: &str,
+        output: &mut Output,
+    ) -> Answer {
+        let (action, rest) = next(text).ok_or(Stop::Usage)?;
+        let (id, rest) = next(rest).ok_or(Stop::Usage)?;
+        let action = match action {
+            "insert" => Action::RECORD_INSERT,
+            "replace" => Action::RECORD_REPLACE,
+            "delete" => Action::RECORD_DELETE,
+            // Insert, or replace what is there.
+            "update" => Action::SPECIAL_UPDATE,
+            _ => return Err(Stop::Usage),
+        };
+        let record = match document(rest)? {
+            Some(document) => External::octet_aligned(oid::XML, document),
+            None => self.last_record.clone().ok_or_else(|| {
+                Stop::wrong("name a document, or show a record before: its octets are sent")
+            })?,
+        };
+        let id = (id != "none").then(|| RecordId::Opaque(id.into()));
+        let database = self.searched().into_iter().next();
+        let database = database.map(|name| name.0).unwrap_or_default();
+        let update = DatabaseUpdate {
+            version,
+            ..DatabaseUpdate::new(
+                action,
+                database,
+                vec![DatabaseUpdate::record(record, id, None)],
+            )
+        };
+        self.task(update.task(), output).await
+    }
+
+    pub(super) async fn item_order(&mut self, text: &str, output: &mut Output) -> Answer {
+        let (kind, rest) = next(text).ok_or(Stop::Usage)?;
+        let (number, rest) = next(rest).ok_or(Stop::Usage)?;
+        let number: u32 = number.parse().map_err(|_| Stop::Usage)?;
+        let set = self.result_set()?;
+        let request = match (kind, document(rest)?) {
+            ("item", None) => None,
+            ("ill", None) => self.request_for(number.into()).await?,
+            ("ill", Some(octets)) => {
+                let request = ill_request_of(octets);
+                Some(request.ok_or_else(|| Stop::wrong("the document is no ILL-Request in BER"))?)
+            }
+            ("xml", Some(document)) => Some(External::octet_aligned(oid::XML, document)),
+            _ => return Err(Stop::Usage),
+        };
+        let order = Order {
+            item: Some((set.name.as_str().into(), number.into())),
+            request,
+            ..Order::default()
+        };
+        self.task(order.task(), output).await
+    }
+
+    /// An ILL-Request for the record at a position.
+    async fn request_for(&mut self, position: u64) -> Result<Option<External>, Stop> {
+        let (_, record) = self.marc_record(position).await?;
+        let request = ill_request_for(&record, self.record_charset(), SystemTime::now());
+        request.map_err(|error| Stop::wrong(chain(&error)))
+    }
+
+    pub(super) async fn xml_service(&mut self, text: &str, output: &mut Output) -> Answer {
+        let (service, rest) = next(text).ok_or(Stop::Usage)?;
+        let service: Oid = service.parse().map_err(|_| Stop::Usage)?;
+        let document = document(rest)?.ok_or(Stop::Usage)?;
+        let task = Task {
+            package_type: service,
+            parameters: Some(External::octet_aligned(service, document)),
+        };
+        self.task(Ok(task), output).await
+    }
+
+    /// A change is never made twice: a session that was lost is not opened anew for it.
+    async fn task(
+        &mut self,
+        task: Result<Task, z3950_asn1::error::EncodeError>,
+        output: &mut Output,
+    ) -> Answer {
+        let task = task.map_err(|error| Stop::wrong(error.to_string()))?;
+        let options = TaskOptions {
+            package_name: self.settings.package_name.clone(),
+            other_info: self.settings.other_info(),
+            ..TaskOptions::default()
+        };
+        let order = move |session: Session| {
+            let (task, options) = (task.clone(), options.clone());
+            let answer = async move { session.task(task, &options).await };
+            request(answer, |_, result, output| say_task(&result, output))
+        };
+        self.send(order, output).await
+    }
+
+    pub(super) fn package_name(&mut self, text: &str, _: &mut Output) -> Answer {
+        self.settings.package_name = (!text.is_empty()).then(|| text.into());
+        Ok(Exit::Delivered)
+    }
+}
+
+/// What became of a task, and its package where it came.
+fn say_task(result: &TaskResult, output: &mut Output) -> Answer {
+    for line in task_lines(result) {
+        output.line(&line)?;
+    }
+    say_diagnostics(&result.diagnostics, output);
+    Ok(match is_refused(result) {
+        true => Exit::Refused,
+        false => Exit::Delivered,
+    })
+}
+
+/// Whether a task that was carried out has updated nothing: its package says so, not its status (Z39.50-2003 §3.2.9.1).
+fn is_refused(result: &TaskResult) -> bool {
+    match result.parameters() {
+        Some(TaskParameters::Update(update)) => match *update {
+            es::Update::TaskPackage(package) => {
+                package.target_part.update_status == UpdateStatus::FAILURE
+            }
+            es::Update::EsRequest(_) => false,
+        },
+        _ => false,
+    }
+}
+
+/// The next word and what follows it.
+fn next(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start();
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    let (word, rest) = text.split_at(end);
+    (!word.is_empty()).then_some((word, rest.trim()))
+}
+
+/// `"text"`, a word, or `<file`; `None` if there is nothing.
+fn document(text: &str) -> Result<Option<Vec<u8>>, Stop> {
+    if let Some(path) = text.strip_prefix('<') {
+        let path = path.trim();
+        return input::read(Path::new(path), MAX_DOCUMENT)
+            .map(Some)
+            .map_err(|error| Stop::file(path, &error));
+    }
+    let text = match text
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'))
+    {
+        Some(quoted) => quoted.replace("\\\"", "\""),
+        None => text.to_owned(),
+    };
+    Ok((!text.is_empty()).then(|| text.into_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_texts_words_or_files() {
+        for (text, expected) in [
+            ("", Some(None)),
+            ("word", Some(Some("word"))),
+            ("\"<a b=\\\"c\\\"/>\"", Some(Some("<a b=\"c\"/>"))),
+            ("</nonesuch/file", None),
+        ] {
+            let found = document(text).ok();
+            let expected = expected.map(|text| text.map(|text| text.as_bytes().to_vec()));
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! The prompt of a person: editing, history in `~/.z3950_history`, the Tab key, and passwords that are not echoed.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::io::{self, Write};
+
+use rustyline::completion::{Completer, FilenameCompleter};
+use rustyline::error::ReadlineError;
+use rustyline::highlight::{CmdKind, Highlighter};
+use rustyline::hint::Hinter;
+use rustyline::history::DefaultHistory;
+use rustyline::validate::Validator;
+use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
+use z3950_asn1::query::names;
+
+use super::command::{self, Completes};
+use super::questions::Person;
+use super::script::at_home;
+use super::settings;
+use super::state::State;
+use crate::console::interrupt::Interrupt;
+use crate::console::output::{Failure, Output};
+use crate::render::{as_message, escape_controls};
+
+/// How many lines are remembered.
+const MAX_HISTORY: usize = 1000;
+
+/// An editor on the terminal. What is typed while nobody reads it waits for the next line.
+pub(crate) struct Terminal {
+    editor: Editor<Assistant, DefaultHistory>,
+    /// Lines that came in one piece with the one before, as pasted text does.
+    pasted: VecDeque<String>,
+}
+
+/// What a person typed.
+pub(super) enum Typed {
+    Line(String),
+    /// Ctrl-C: the line is given up.
+    GivenUp,
+    /// Ctrl-D.
+    End,
+}
+
+impl Terminal {
+    pub(super) fn new() -> Result<Self, Failure> {
+        let config = Config::builder()
+            .max_history_size(MAX_HISTORY)
+            .and_then(|config| config.history_ignore_dups(true))
+            .map_err(|error| Failure::machine("read from the terminal", &error))?
+            .completion_type(CompletionType::List)
+            .build();
+        let mut editor = Editor::with_config(config)
+            .map_err(|error| Failure::machine("read from the terminal", &error))?;
+        editor.set_helper(Some(Assistant::default()));
+        put_in_order_at_the_end();
+        if let Some(path) = at_home(".z3950_history") {
+            // There is none the first time.
+            let _ = editor.load_history(&path);
+        }
+        Ok(Self {
+            editor,
+            pasted: VecDeque::new(),
+        })
+    }
+
+    /// The lines of earlier times, oldest first.
+    pub(super) fn history(&self) -> Vec<String> {
+        self.editor.history().iter().cloned().collect()
+    }
+
+    /// The next line; the Tab key offers what the state knows.
+    pub(super) fn line(&mut self, state: &State, output: &mut Output) -> Result<Typed, Failure> {
+        if let Some(line) = self.pasted.pop_front() {
+            output.line(&format!("{}{line}", state.prompt()))?;
+            return Ok(Typed::Line(line));
+        }
+        if let Some(assistant) = self.editor.helper_mut() {
+            assistant.databases = state.known_databases();
+            assistant.targets = state.known_targets();
+        }
+        Ok(match self.read(&state.prompt())? {
+            Typed::Line(text) => {
+                let mut lines = text.lines().map(str::to_owned);
+                let first = lines.next().unwrap_or_default();
+                self.pasted.extend(lines);
+                Typed::Line(first)
+            }
+            other => other,
+        })
+    }
+
+    /// Remembers a line for the arrow keys, and for the next time.
+    pub(super) fn remember(&mut self, line: &str) {
+        // A line that cannot be remembered can still be carried out.
+        let _ = self.editor.add_history_entry(line);
+        if let Some(path) = at_home(".z3950_history") {
+            let _ = self.editor.append_history(&path);
+        }
+    }
+
+    /// Passes over the lines that were pasted behind the last one.
+    pub(super) fn give_up(&mut self) {
+        self.pasted.clear();
+    }
+
+    /// A line that is not shown.
+    pub(super) fn password(&mut self, prompt: &str) -> Result<Typed, Failure> {
+        self.hide(true);
+        let typed = self.read(prompt);
+        self.hide(false);
+        typed
+    }
+
+    fn hide(&mut self, hides: bool) {
+        use rustyline::config::Configurer;
+        if let Some(assistant) = self.editor.helper_mut() {
+            assistant.hides = hides;
+        }
+        let mode = match hides {
+            // Hiding is done by colouring, whatever the terminal says of colours.
+            true => ColorMode::Forced,
+            false => ColorMode::Enabled,
+        };
+        self.editor.set_color_mode(mode);
+    }
+
+    fn read(&mut self, prompt: &str) -> Result<Typed, Failure> {
+        match self.editor.readline(prompt) {
+            Ok(line) => Ok(Typed::Line(line)),
+            Err(ReadlineError::Interrupted) => Ok(Typed::GivenUp),
+            Err(ReadlineError::Eof) => Ok(Typed::End),
+            Err(error) => Err(Failure::machine("read from the terminal", &error)),
+        }
+    }
+}
+
+/// A signal ends the program in the midst of editing: the terminal is as it was before, without bracketed paste.
+fn put_in_order_at_the_end() {
+    #[cfg(unix)]
+    if let Ok(before) = rustix::termios::tcgetattr(io::stdin()) {
+        Interrupt.at_prompt(move || {
+            use rustix::termios::{OptionalActions, tcsetattr};
+            // There is nothing to be done about a terminal that is gone.
+            let _ = writeln!(io::stderr(), "\x1b[?2004l");
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
+        });
+    }
+    #[cfg(not(unix))]
+    Interrupt.at_prompt(|| {});
+}
+
+impl Person for Terminal {
+    fn hears(&mut self, words: &str) {
+        // Where nobody reads it, nobody will answer either.
+        let _ = writeln!(io::stderr(), "{}", as_message(words));
+    }
+
+    fn answers(&mut self, prompt: &str, is_secret: bool) -> Option<String> {
+        let prompt = escape_controls(prompt);
+        let typed = match is_secret {
+            true => self.password(&prompt),
+            false => self.read(&prompt),
+        };
+        match typed {
+            Ok(Typed::Line(line)) => Some(line),
+            Ok(Typed::GivenUp | Typed::End) | Err(_) => None,
+        }
+    }
+}
+
+/// What the editor asks while a line is typed.
+#[derive(Default)]
+struct Assistant {
+    databases: Vec<String>,
+    targets: Vec<String>,
+    hides: bool,
+}
+
+impl Helper for Assistant {}
+impl Hinter for Assistant {
+    type Hint = String;
+}
+impl Validator for Assistant {}
+
+impl Highlighter for Assistant {
+    fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
+        match self.hides {
+            true => Cow::Owned(" ".repeat(line.chars().count())),
+            false => Cow::Borrowed(line),
+        }
+    }
+
+    fn highlight_char(&self, _: &str, _: usize, kind: CmdKind) -> bool {
+        self.hides && kind != CmdKind::MoveCursor
+    }
+}
+
+impl Completer for Assistant {
+    type Candidate = String;
+
+    fn complete(
+        &self,
+        line: &str,
+        position: usize,
+        context: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<String>)> {
+        if self.hides {
+            return Ok((position, Vec::new()));
+        }
+        let typed = line.get(..position).unwrap_or_default();
+        let start = typed
+            .rfind(char::is_whitespace)
+            .map_or(0, |blank| blank + 1);
+        if of_line(typed) == Some(Completes::Files) {
+            let files = FilenameCompleter::new();
+            let (start, found) = files.complete(line, position, context)?;
+            let found = found.into_iter().map(|pair| pair.replacement);
+            return Ok((start, found.collect()));
+        }
+        Ok((start, self.candidates(typed)))
+    }
+}
+
+/// What may follow: `None` for the name of a command.
+fn of_line(typed: &str) -> Option<Completes> {
+    let (name, behind) = typed.trim_start().split_once(char::is_whitespace)?;
+    let completes = command::entry(name).map_or(Completes::Nothing, |entry| entry.completes);
+    match behind.trim_start().contains(char::is_whitespace) {
+        // The value of a setting is completed as behind the command of its name.
+        true if completes == Completes::Settings => of_line(behind),
+        _ => Some(completes),
+    }
+}
+
+impl Assistant {
+    /// The words that begin like the last one typed.
+    fn candidates(&self, typed: &str) -> Vec<String> {
+        let start = typed
+            .rfind(char::is_whitespace)
+            .map_or(0, |blank| blank + 1);
+        let word = typed.get(start..).unwrap_or_default();
+        let commands = || command::all().map(|entry| entry.name.to_owned()).collect();
+        let words: Vec<String> = match of_line(typed) {
+            None | Some(Completes::Commands) => commands(),
+            Some(Completes::Nothing | Completes::Files) => Vec::new(),
+            Some(Completes::Databases) => self.databases.clone(),
+            Some(Completes::Indexes) => names::TABLE
+                .iter()
+                .map(|index| format!("{}:", index.name))
+                .collect(),
+            Some(Completes::Settings) => names_of(settings::NAMES),
+            Some(Completes::Targets) => self.targets.clone(),
+            Some(Completes::Words(words)) => names_of(words),
+        };
+        let lower = word.to_ascii_lowercase();
+        let fits = |candidate: &String| candidate.to_ascii_lowercase().starts_with(&lower);
+        words.into_iter().filter(fits).collect()
+    }
+}
+
+fn names_of(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fits_is_offered() {
+        let assistant = Assistant {
+            databases: vec!["books".into(), "serials".into()],
+            targets: vec!["loc".into(), "lib.example:210/books".into()],
+            hides: false,
+        };
+        for (typed, offered) in [
+            ("fi", &["find"][..]),
+            ("queryt", &["querytype"]),
+            ("base b", &["books"]),
+            ("base books s", &["serials"]),
+            ("find tit", &["title:"]),
+            ("format us", &["usmarc"]),
+            ("help hist", &["history"]),
+            ("set setn", &["setnames"]),
+            ("set format us", &["usmarc"]),
+            ("set base bo", &["books"]),
+            ("open lo", &["loc"]),
+            ("open LIB", &["lib.example:210/books"]),
+            ("! l", &[]),
+            ("fund x", &[]),
+            ("quit ", &[]),
+        ] {
+            assert_eq!(assistant.candidates(typed), offered, "{typed}");
+        }
+    }
+}
