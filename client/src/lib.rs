@@ -11,7 +11,7 @@
 //! - [`error`]: what failed, in which phase, and what the server said.
 //!
 //! ```no_run
-//! use z3950_client::{Client, ClientOptions, retrieve::Outcome, url::{Mode, Z3950Url}};
+//! use z3950::{Client, ClientOptions, retrieve::Outcome, url::{Mode, Z3950Url}};
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let url = Z3950Url::parse("z39.50r://cnidr.org:2100/tmf?bkirch_rules__a1;esn=f;rs=marc", Mode::Strict)?;

@@ -180,8 +180,8 @@ fn what_the_peers_say_is_understood() {
 /// Rows Z-5.1 and Z-4.12, octet for octet.
 #[test]
 fn a_url_sends_these_octets() {
-    use z3950_client::plan::{PlanOptions, plan};
-    use z3950_client::url::{Mode, Z3950Url};
+    use z3950::plan::{PlanOptions, plan};
+    use z3950::url::{Mode, Z3950Url};
     let text = "z39.50r://cnidr.org:2100/tmf?bkirch_rules__a1;esn=f;rs=marc";
     let url = Z3950Url::parse(text, Mode::Strict).expect("the example of RFC 2056");
     let plan = plan(&url, &PlanOptions::default()).expect("planned");

@@ -14,11 +14,11 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+use z3950::plan::{Hints, Strategy};
+use z3950::profile::Profiles;
+use z3950::target::{Target, redacted};
+use z3950::url::{GopherUrl, Kind, classify};
 use z3950_asn1::charset::Charset;
-use z3950_client::plan::{Hints, Strategy};
-use z3950_client::profile::Profiles;
-use z3950_client::target::{Target, redacted};
-use z3950_client::url::{GopherUrl, Kind, classify};
 
 pub(crate) use self::connection::{Connection, Identity, Known, Network};
 pub(crate) use self::services::{

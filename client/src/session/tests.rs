@@ -400,7 +400,7 @@ struct Events(Arc<Mutex<Vec<String>>>);
 
 impl tracing::Subscriber for Events {
     fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        metadata.target().starts_with("z3950_client") && *metadata.level() <= tracing::Level::DEBUG
+        metadata.target().starts_with("z3950") && *metadata.level() <= tracing::Level::DEBUG
     }
 
     fn new_span(&self, span: &span::Attributes<'_>) -> span::Id {

@@ -19,7 +19,7 @@
 //! | `error` | every refusal: kind, offset, remedy | |
 //!
 //! ```
-//! use z3950_client::url::{Host, Kind, Locator, Mode, Z3950Url};
+//! use z3950::url::{Host, Kind, Locator, Mode, Z3950Url};
 //!
 //! let url = Z3950Url::parse("Z39.50R://CNIDR.org:2100/tmf?a%62c;esn=f;rs=marc", Mode::Strict)?;
 //! assert_eq!(url.kind(), Kind::Retrieval);

@@ -114,7 +114,7 @@ impl Hash for RegisteredUrl {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use z3950_client::url::{Mode, Octets, Registry, SchemeUrl, UrlError, UrlErrorKind};
+/// use z3950::url::{Mode, Octets, Registry, SchemeUrl, UrlError, UrlErrorKind};
 ///
 /// #[derive(Debug)]
 /// struct Shelf(String);

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
-use z3950_client::url::{Mode, Z3950Url};
-use z3950_client::{Client, ClientOptions, Outcome};
+use z3950::url::{Mode, Z3950Url};
+use z3950::{Client, ClientOptions, Outcome};
 
 /// The first argument of a process that is this program.
 pub(crate) const NAME: &str = "lookups";

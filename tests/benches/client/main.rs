@@ -133,11 +133,7 @@ fn shows_a_record(command: &[PathBuf]) {
 fn lookups(tools: &Tools, programs: &Programs, effort: Effort) {
     for sessions in [1, 10] {
         let title = format!("{} lookups, sessions: {sessions}", effort.lookups);
-        let mut table = Table::new(
-            &title,
-            &["server and figure", "z3950-client", "ZOOM C"],
-            effort,
-        );
+        let mut table = Table::new(&title, &["server and figure", "z3950", "ZOOM C"], effort);
         for peer in servers(tools) {
             let (docid, query) = known_item(&peer);
             let arguments = |known_item: &str| {

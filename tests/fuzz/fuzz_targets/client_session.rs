@@ -7,9 +7,9 @@ use std::time::Duration;
 use libfuzzer_sys::fuzz_target;
 use tokio::io::AsyncWriteExt;
 use z3950_asn1::apdu::Query;
-use z3950_client::service::present::PresentOptions;
-use z3950_client::service::search::SearchOptions;
-use z3950_client::{Session, SessionOptions, Timeouts};
+use z3950::service::present::PresentOptions;
+use z3950::service::search::SearchOptions;
+use z3950::{Session, SessionOptions, Timeouts};
 
 fuzz_target!(|octets: &[u8]| {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use z3950_client::url::{Locator, Mode, generic};
+use z3950::url::{Locator, Mode, generic};
 
 fuzz_target!(|text: &[u8]| {
     let [strict, lenient] = [Mode::Strict, Mode::Lenient].map(|mode| Locator::parse(text, mode));

@@ -1,9 +1,9 @@
 //! `z3950 decode`, `z3950 completions` and `z3950 man`.
 
 use serde_json::Value;
+use z3950::service::init::{InitOptions, authenticate};
 use z3950_asn1::apdu::{Close, CloseReason};
 use z3950_asn1::codec::encode;
-use z3950_client::service::init::{InitOptions, authenticate};
 use z3950_tests::hex;
 use z3950_tests::program::{Daemon, z3950, z3950_fed};
 

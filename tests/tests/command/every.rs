@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::process::Stdio;
 
 use serde_json::Value;
-use z3950_client::retrieve::OutcomeName;
+use z3950::retrieve::OutcomeName;
 
 use z3950_tests::program::{Ran, z3950};
 

@@ -4,9 +4,9 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
 
+use z3950::service::search::SearchOptions;
+use z3950::{Client, ClientOptions};
 use z3950_asn1::apdu::Query;
-use z3950_client::service::search::SearchOptions;
-use z3950_client::{Client, ClientOptions};
 use z3950_server::imitate::Imitated;
 use z3950_server::testing::TestServer;
 use z3950_tests::peer;

@@ -19,6 +19,24 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use z3950::error::ProtocolFault;
+use z3950::result_set::ResultSetOptions;
+use z3950::service::delete::Delete;
+use z3950::service::duplicate::DuplicateDetectionOptions;
+use z3950::service::explain::ExplainOptions;
+use z3950::service::extended::{
+    DatabaseUpdate, KeptQuery, KeptResultSet, Order, Task, TaskOptions, UpdateVersion,
+};
+use z3950::service::init::{InitOptions, authenticate};
+use z3950::service::present::PresentOptions;
+use z3950::service::records::ResultRecord;
+use z3950::service::resource::TriggerOptions;
+use z3950::service::scan::ScanOptions;
+use z3950::service::search::SearchOptions;
+use z3950::service::sort::{SortOptions, key_by_attributes};
+use z3950::transport::Tcp;
+use z3950::url::{Host, Mode};
+use z3950::{Error, Session, SessionOptions};
 use z3950_asn1::apdu::*;
 use z3950_asn1::es::TaskParameters;
 use z3950_asn1::es::item_order::Contact;
@@ -27,24 +45,6 @@ use z3950_asn1::format::charset_negotiation::OriginProposal;
 use z3950_asn1::format::facets::{FacetField, FacetList};
 use z3950_asn1::oid;
 use z3950_asn1::record::{MarcRecord, RetrievedRecord, iso2709, mrk};
-use z3950_client::error::ProtocolFault;
-use z3950_client::result_set::ResultSetOptions;
-use z3950_client::service::delete::Delete;
-use z3950_client::service::duplicate::DuplicateDetectionOptions;
-use z3950_client::service::explain::ExplainOptions;
-use z3950_client::service::extended::{
-    DatabaseUpdate, KeptQuery, KeptResultSet, Order, Task, TaskOptions, UpdateVersion,
-};
-use z3950_client::service::init::{InitOptions, authenticate};
-use z3950_client::service::present::PresentOptions;
-use z3950_client::service::records::ResultRecord;
-use z3950_client::service::resource::TriggerOptions;
-use z3950_client::service::scan::ScanOptions;
-use z3950_client::service::search::SearchOptions;
-use z3950_client::service::sort::{SortOptions, key_by_attributes};
-use z3950_client::transport::Tcp;
-use z3950_client::url::{Host, Mode};
-use z3950_client::{Error, Session, SessionOptions};
 use z3950_tests::peer::{self, Server};
 
 /// The demo catalogue's books, as ISO 2709.

@@ -1,11 +1,11 @@
 //! Retrievals that may go other ways than that of RFC 2056 §4: what goes over the wire, what is said of it, and that
 //! nothing of it happens unasked (decision A-13, row S-11).
 
+use z3950::plan::Fallback;
+use z3950::retrieve::Asked;
+use z3950::{Outcome, Retrieval};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid;
-use z3950_client::plan::Fallback;
-use z3950_client::retrieve::Asked;
-use z3950_client::{Outcome, Retrieval};
 use z3950_server::diagnostic;
 use z3950_server::fault::{Fault, Faults, When};
 

@@ -7,8 +7,8 @@ mod retrieval;
 mod rows;
 mod session;
 
-use z3950_client::url::{Mode, Z3950Url};
-use z3950_client::{Client, ClientOptions};
+use z3950::url::{Mode, Z3950Url};
+use z3950::{Client, ClientOptions};
 use z3950_server::testing::{TestServer, TestServerBuilder, record};
 
 /// A server with the database `cat`: `id7` and `id8` once, `dup` twice.
@@ -28,7 +28,7 @@ fn options() -> ClientOptions {
     let names = ["usmarc", "sutrs", "xml", "grs-1"];
     options.plan.record_syntaxes = names
         .into_iter()
-        .filter_map(z3950_client::plan::record_syntax_by_name)
+        .filter_map(z3950::plan::record_syntax_by_name)
         .collect();
     options
 }

@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use z3950::plan::Strategy;
+use z3950::{ClientOptions, Outcome};
 use z3950_asn1::apdu::{Apdu, Close, CloseReason, ReferenceId};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid;
-use z3950_client::plan::Strategy;
-use z3950_client::{ClientOptions, Outcome};
 use z3950_server::diagnostic;
 use z3950_server::fault::{Fault, Faults, When};
 
@@ -298,12 +298,12 @@ async fn another_port_needs_another_session() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s_22_what_is_unavailable_says_why() {
-    use z3950_client::error::{Cause, Phase};
+    use z3950::error::{Cause, Phase};
     // Nobody listens on a port just given back.
     let gone = std::net::TcpListener::bind("127.0.0.1:0")
         .and_then(|listener| listener.local_addr())
         .expect("a port");
-    let refused = z3950_client::Client::with_resolver(options(), gone);
+    let refused = z3950::Client::with_resolver(options(), gone);
     let outcome = refused.retrieve(&url(FULL)).await.expect("planned").outcome;
     assert!(
         matches!(
@@ -316,7 +316,7 @@ async fn s_22_what_is_unavailable_says_why() {
         "{outcome:?}"
     );
 
-    let nameless = z3950_client::Client::new(options());
+    let nameless = z3950::Client::new(options());
     let outcome = nameless
         .retrieve(&url("z39.50r://nosuch.invalid/cat?id7"))
         .await

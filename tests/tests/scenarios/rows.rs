@@ -1,15 +1,15 @@
 //! Rows Z-4.3, Z-4.14, Z-6.3 and Z-7.1 to Z-7.7: what a URL can make the client send, and what the server answers to each attribute,
 //! bound and position.
 
+use z3950::plan::Strategy;
+use z3950::service::present::PresentOptions;
+use z3950::service::search::{SearchOptions, SearchResult};
+use z3950::{Client, Error, Outcome, Session};
 use z3950_asn1::apdu::{
     Apdu, DatabaseName, ElementSetNames, PresentStatus, Query, RecordComposition, ResultSetStatus,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{self, Oid};
-use z3950_client::plan::Strategy;
-use z3950_client::service::present::PresentOptions;
-use z3950_client::service::search::{SearchOptions, SearchResult};
-use z3950_client::{Client, Error, Outcome, Session};
 use z3950_server::diagnostic;
 use z3950_server::fault::{Fault, Faults, When};
 use z3950_server::testing::{Direction, TestServer, record};
@@ -492,8 +492,7 @@ async fn z_7_7_ipv6_serves_as_well() {
     drop(probe);
     let server = library().ipv6().start();
     let text = format!("z39.50r://[::1]:{}/cat?id7", server.addr_v6().port());
-    let url = z3950_client::url::Z3950Url::parse(&text, z3950_client::url::Mode::Lenient)
-        .expect("lenient");
+    let url = z3950::url::Z3950Url::parse(&text, z3950::url::Mode::Lenient).expect("lenient");
     let outcome = Client::new(options())
         .retrieve(&url)
         .await

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
+use z3950::plan::Warning;
+use z3950::service::present::PresentOptions;
+use z3950::service::search::SearchOptions;
+use z3950::{ClientOptions, Error, Opened, Outcome};
 use z3950_asn1::apdu::Query;
-use z3950_client::plan::Warning;
-use z3950_client::service::present::PresentOptions;
-use z3950_client::service::search::SearchOptions;
-use z3950_client::{ClientOptions, Error, Opened, Outcome};
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::TestServerBuilder;
 

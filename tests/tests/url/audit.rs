@@ -1,7 +1,7 @@
 //! Faults that readers of the founding documents found, by their ids; the rows of the tables in `fixtures/urls` that bear
 //! these ids belong to them.
 
-use z3950_client::url::{
+use z3950::url::{
     Caution, GopherUrl, Locator, Mode, OpaqueUri, PlusWire, Profile, Url, generic, resolve,
 };
 

@@ -3,9 +3,7 @@
 
 use std::fmt::Write as _;
 
-use z3950_client::url::{
-    Caution, FileHost, Locator, NewsUrl, Octets, Scope, UriKind, Url, WaisTarget,
-};
+use z3950::url::{Caution, FileHost, Locator, NewsUrl, Octets, Scope, UriKind, Url, WaisTarget};
 
 use crate::table::quoted;
 

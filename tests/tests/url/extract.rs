@@ -1,8 +1,8 @@
 //! URLs in text and in records: the table `extract.tsv`, then wrapping, and mutated texts.
 
+use z3950::url::extract::{Extraction, extract, in_record, scan, wrap};
+use z3950::url::{Locator, Mode};
 use z3950_asn1::record::{Field, Leader, MarcRecord};
-use z3950_client::url::extract::{Extraction, extract, in_record, scan, wrap};
-use z3950_client::url::{Locator, Mode};
 use z3950_tests::random::{Random, mutations};
 
 use crate::table::{mode_named, octets, rows};

@@ -4,8 +4,8 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
-use z3950_client::gopher::{GopherOptions, plan};
-use z3950_client::url::{
+use z3950::gopher::{GopherOptions, plan};
+use z3950::url::{
     GopherPlus, GopherType, GopherUrl, GopherUrlBuilder, Host, Locator, Mode, Octets, PlusWire,
     Profile, Url, resolve,
 };

@@ -8,7 +8,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
-use z3950_client::url::{
+use z3950::url::{
     FtpPath, FtpUrl, Host, HostPort, HttpUrl, Locator, Login, MailtoUrl, MessageId, Mode, NewsUrl,
     Newsgroup, OpaqueUri, Profile, ProsperoField, ProsperoUrl, TypeCode, Url, UrlErrorKind,
     Userinfo, WaisTarget, WaisUrl, generic, resolve, uri_kind,

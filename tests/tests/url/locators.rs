@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU16;
 
-use z3950_client::url::{
+use z3950::url::{
     Encoded, FileHost, FileUrl, FtpPath, FtpStep, FtpUrl, Host, HostPort, HttpUrl, LocalPathError,
     Locator, Login, MAX_URL_LENGTH, MailtoUrl, MessageId, Mode, NewsUrl, Newsgroup, NntpUrl,
     OpaqueUri, ProsperoField, ProsperoUrl, TelnetUrl, TypeCode, Url, UrlError, UrlErrorKind,

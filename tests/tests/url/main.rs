@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 use std::hash::{BuildHasher, RandomState};
 use std::net::Ipv4Addr;
 
-use z3950_client::url::{
+use z3950::url::{
     Host, Kind, MAX_URL_LENGTH, Mode, Octets, UrlErrorKind, Z3950Url, Z3950UrlBuilder, classify,
 };
 

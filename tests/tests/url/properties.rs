@@ -8,7 +8,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
-use z3950_client::url::{Host, Kind, Mode, Z3950Url, Z3950UrlBuilder, classify};
+use z3950::url::{Host, Kind, Mode, Z3950Url, Z3950UrlBuilder, classify};
 
 use crate::PARSE;
 use crate::table::{octets, rows};

@@ -1,6 +1,6 @@
 //! URIs as texts, RFC 1630 and RFC 1736: the tables `rfc1630_generic.tsv`, `rfc1630_resolve.tsv` and `rfc1736.tsv`.
 
-use z3950_client::url::{Locator, Mode, Profile, ResolveError, generic, resolve, spell, uri_kind};
+use z3950::url::{Locator, Mode, Profile, ResolveError, generic, resolve, spell, uri_kind};
 
 use crate::table::{octets, rows};
 

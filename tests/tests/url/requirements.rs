@@ -4,12 +4,12 @@ use std::net::TcpListener;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use z3950_client::url::extract::{extract, wrap};
-use z3950_client::url::{
+use z3950::url::extract::{extract, wrap};
+use z3950::url::{
     Caution, Host, Locator, Mode, Octets, OpaqueUri, RegisterError, Registry, SchemeUrl, UriKind,
     Url, UrlError, UrlErrorKind, Z3950Url, spell, uri_kind,
 };
-use z3950_client::{Client, ClientOptions, Outcome};
+use z3950::{Client, ClientOptions, Outcome};
 use z3950_server::testing::{TestServer, record};
 
 use crate::locator_properties::url;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use z3950_client::url::{Kind, Mode, Octets, Warning, Z3950Url};
+use z3950::url::{Kind, Mode, Octets, Warning, Z3950Url};
 
 /// The rows of a table: as many columns as wanted, comments and blank lines left out.
 pub(crate) fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N]> {

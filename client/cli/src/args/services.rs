@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use z3950::plan::record_syntax_by_name;
 use z3950_asn1::oid::Oid;
-use z3950_client::plan::record_syntax_by_name;
 
 use super::{Connection, Identity, Known, Lang, Records, Tables, Wait, seconds};
 use crate::commands::batch::Batch;

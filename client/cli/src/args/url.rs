@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::{Args, Subcommand};
-use z3950_client::url::{self, Kind};
+use z3950::url::{self, Kind};
 
 /// Commands on URLs as texts.
 #[derive(Debug, Subcommand)]

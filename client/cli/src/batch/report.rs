@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use z3950::retrieve::OutcomeName;
 use z3950_asn1::file::Growing;
-use z3950_client::retrieve::OutcomeName;
 
 use crate::render::shown;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read};
 
-use z3950_client::retrieve::{OutcomeName, UnknownOutcome};
+use z3950::retrieve::{OutcomeName, UnknownOutcome};
 
 use super::inputs::{Ask, Asks, InputError};
 use super::report::ReportForm;

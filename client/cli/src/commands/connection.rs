@@ -3,9 +3,9 @@
 
 use std::env;
 
-use z3950_client::profile::{Credentials, Profiles};
-use z3950_client::service::init::InitOptions;
-use z3950_client::transport::{ClientCertificate, NoProxy, Proxy, Routes, TlsError, TlsOptions};
+use z3950::profile::{Credentials, Profiles};
+use z3950::service::init::InitOptions;
+use z3950::transport::{ClientCertificate, NoProxy, Proxy, Routes, TlsError, TlsOptions};
 
 use crate::args::{Identity, Known, Network};
 use crate::console::output::Failure;

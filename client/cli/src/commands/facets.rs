@@ -3,12 +3,12 @@
 
 use clap::Args;
 use serde_json::{Value, json};
+use z3950::retrieve::OutcomeName;
+use z3950::service::search::{SearchOptions, SearchResult};
 use z3950_asn1::apdu::{AttributeElement, AttributeList, Query, StringOrNumeric, Term};
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::facets::{FacetField, FacetList};
 use z3950_asn1::format::search_result1::{QueryExpression, SubqueryReport};
-use z3950_client::retrieve::OutcomeName;
-use z3950_client::service::search::{SearchOptions, SearchResult};
 
 use crate::batch::{Piece, Words};
 use crate::commands::target::Place;

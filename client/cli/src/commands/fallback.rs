@@ -4,8 +4,8 @@
 use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
-use z3950_client::plan::Fallback;
-use z3950_client::retrieve::{Asked, Step};
+use z3950::plan::Fallback;
+use z3950::retrieve::{Asked, Step};
 
 #[derive(Debug, Args)]
 pub(crate) struct Fallbacks {

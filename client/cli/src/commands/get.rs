@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 
 use tracing::info;
-use z3950_client::client::{Client, ClientOptions};
-use z3950_client::plan::Plan;
-use z3950_client::retrieve::{Outcome, Retrieval};
-use z3950_client::url::{GopherUrl, Kind, Mode, Z3950Url};
+use z3950::client::{Client, ClientOptions};
+use z3950::plan::Plan;
+use z3950::retrieve::{Outcome, Retrieval};
+use z3950::url::{GopherUrl, Kind, Mode, Z3950Url};
 
 use crate::args::{Connection, Get};
 use crate::batch::{Answer, Ask, Records, Words, Work};

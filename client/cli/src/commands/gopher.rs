@@ -9,14 +9,14 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use z3950_client::gopher::{
+use z3950::gopher::{
     self, Attributes, Body, GopherError, GopherOptions, GopherPlanError, MAX_REPLY, MenuItem,
     Question, QuestionKind, Reply,
 };
-use z3950_client::retrieve::{Outcome, OutcomeName};
-use z3950_client::target::Endpoint;
-use z3950_client::transport::{Connect, Routes};
-use z3950_client::url::{Caution, GopherBuildError, GopherUrl, Locator, PlusWire, Url};
+use z3950::retrieve::{Outcome, OutcomeName};
+use z3950::target::Endpoint;
+use z3950::transport::{Connect, Routes};
+use z3950::url::{Caution, GopherBuildError, GopherUrl, Locator, PlusWire, Url};
 
 use crate::args::{Get, choices};
 use crate::commands::url::{mode, redacted};

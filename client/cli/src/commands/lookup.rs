@@ -1,12 +1,12 @@
 //! `z3950 lookup`: records by the numbers people have for them; says which form of the number was found, and where.
 
 use serde_json::json;
-use z3950_client::lookup::{
+use z3950::lookup::{
     Attempt, Found, Identifier, Kind, LookupOptions, Match, attempts, lookup, matched,
 };
-use z3950_client::result_set::ResultSetOptions;
-use z3950_client::retrieve::OutcomeName;
-use z3950_client::service::records::ResultRecord;
+use z3950::result_set::ResultSetOptions;
+use z3950::retrieve::OutcomeName;
+use z3950::service::records::ResultRecord;
 
 use crate::args::Lookup;
 use crate::batch::{Answer, Ask, Piece, Records, Words, Work};

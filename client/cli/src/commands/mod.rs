@@ -26,10 +26,10 @@ pub(crate) mod update;
 pub(crate) mod url;
 
 use tokio::time::Instant;
-use z3950_client::client::{Client, ClientOptions};
-use z3950_client::plan::PlanOptions;
-use z3950_client::service::init::InitOptions;
-use z3950_client::transport::{Tcp, Timeouts};
+use z3950::client::{Client, ClientOptions};
+use z3950::plan::PlanOptions;
+use z3950::service::init::InitOptions;
+use z3950::transport::{Tcp, Timeouts};
 
 use crate::args::{Execution, Network};
 use crate::console::output::Failure;

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use tokio::runtime::Runtime;
-use z3950_client::transport::{Routes, Tcp};
+use z3950::transport::{Routes, Tcp};
 
 use crate::args::{Connection, Open};
 use crate::commands::url::mode;

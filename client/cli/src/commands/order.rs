@@ -6,20 +6,18 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::{Args, ValueEnum};
+use z3950::error::{Diagnostics, Error, Phase};
+use z3950::retrieve::OutcomeName;
+use z3950::service::extended::{Order as Ordered, TaskResult, ill_request_for, ill_request_of};
+use z3950::service::present::PresentOptions;
+use z3950::service::records::ResultRecord;
+use z3950::service::search::{DEFAULT_RESULT_SET, SearchOptions};
+use z3950::session::Session;
 use z3950_asn1::apdu::{External, OperationStatus, Query, RpnQuery};
 use z3950_asn1::es::item_order::{Billing, Contact, PaymentMethod};
 use z3950_asn1::input;
 use z3950_asn1::oid::XML;
 use z3950_asn1::record::{RetrievedRecord, sutrs_external};
-use z3950_client::error::{Diagnostics, Error, Phase};
-use z3950_client::retrieve::OutcomeName;
-use z3950_client::service::extended::{
-    Order as Ordered, TaskResult, ill_request_for, ill_request_of,
-};
-use z3950_client::service::present::PresentOptions;
-use z3950_client::service::records::ResultRecord;
-use z3950_client::service::search::{DEFAULT_RESULT_SET, SearchOptions};
-use z3950_client::session::Session;
 
 use crate::args::{Connection, Language, TARGET};
 use crate::commands::query;

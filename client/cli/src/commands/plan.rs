@@ -5,12 +5,12 @@ mod json;
 
 use std::sync::Arc;
 
+use z3950::client::{Client, ClientOptions};
+use z3950::plan::{Plan, Strategy};
+use z3950::url::{Kind, Z3950Url};
 use z3950_asn1::apdu::{Apdu, ElementSetNames, Query, RecordComposition, SearchRequest};
 use z3950_asn1::codec::{dump, encode};
 use z3950_asn1::oid::Oid;
-use z3950_client::client::{Client, ClientOptions};
-use z3950_client::plan::{Plan, Strategy};
-use z3950_client::url::{Kind, Z3950Url};
 
 use self::identity::PlannedIdentity;
 use crate::args::Plan as Arguments;

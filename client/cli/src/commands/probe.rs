@@ -8,10 +8,10 @@ mod trial;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use z3950_client::error::{Error, ProtocolFault};
-use z3950_client::retrieve::OutcomeName;
-use z3950_client::service::init::ServerInfo;
-use z3950_client::session::Session;
+use z3950::error::{Error, ProtocolFault};
+use z3950::retrieve::OutcomeName;
+use z3950::service::init::ServerInfo;
+use z3950::session::Session;
 
 use self::perform::{Attempts, Untold};
 use self::trial::Trial;

@@ -1,12 +1,12 @@
 //! `z3950 scan`: the terms of an index around a given one (Z39.50-2003 §3.2.8.1).
 
+use z3950::retrieve::OutcomeName;
+use z3950::service::scan::{ScanOptions, ScanResult};
+use z3950::service::search::SearchOptions;
 use z3950_asn1::apdu::{
     AttributesPlusTerm, Entry, Operand, Query, RpnQuery, RpnStructure, Term, TermInfo,
 };
 use z3950_asn1::charset::Charset;
-use z3950_client::retrieve::OutcomeName;
-use z3950_client::service::scan::{ScanOptions, ScanResult};
-use z3950_client::service::search::SearchOptions;
 
 use crate::args::Scan;
 use crate::commands::query;

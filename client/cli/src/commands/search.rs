@@ -4,17 +4,17 @@
 use std::ffi::OsString;
 
 use futures_util::StreamExt;
+use z3950::client::Lease;
+use z3950::error::{Error, Phase};
+use z3950::profile::Attributes;
+use z3950::result_set::{ResultSet, ResultSetOptions};
+use z3950::retrieve::OutcomeName;
+use z3950::service::records::ResultRecord;
+use z3950::service::search::SearchOptions;
+use z3950::service::sort::key_by_attributes;
+use z3950::target::redacted;
 use z3950_asn1::apdu::{Query, RpnQuery, SortKeySpec, SortRelation};
 use z3950_asn1::query::names::Names;
-use z3950_client::client::Lease;
-use z3950_client::error::{Error, Phase};
-use z3950_client::profile::Attributes;
-use z3950_client::result_set::{ResultSet, ResultSetOptions};
-use z3950_client::retrieve::OutcomeName;
-use z3950_client::service::records::ResultRecord;
-use z3950_client::service::search::SearchOptions;
-use z3950_client::service::sort::key_by_attributes;
-use z3950_client::target::redacted;
 
 use crate::args::Search;
 use crate::batch::{Answer, Ask, HELD, Piece, Records, Words, Work};

@@ -3,19 +3,19 @@
 use std::ffi::OsStr;
 use std::fmt;
 
+use z3950::TargetLimits;
+use z3950::client::{Client, ClientOptions, Lease};
+use z3950::error::{Cause, Error, Phase};
+use z3950::profile::{CredentialsError, Profiles, Resolved};
+use z3950::service::init::InitOptions;
+use z3950::service::present::PresentOptions;
+use z3950::service::search::SearchOptions;
+use z3950::session::{Session, SessionOptions};
+use z3950::target::redacted;
+use z3950::url::Host;
 use z3950_asn1::apdu::{DatabaseName, Operand, RpnQuery, RpnStructure, Term};
 use z3950_asn1::charset::Charset;
 use z3950_asn1::oid::{Oid, UNIMARC, USMARC, XML};
-use z3950_client::TargetLimits;
-use z3950_client::client::{Client, ClientOptions, Lease};
-use z3950_client::error::{Cause, Error, Phase};
-use z3950_client::profile::{CredentialsError, Profiles, Resolved};
-use z3950_client::service::init::InitOptions;
-use z3950_client::service::present::PresentOptions;
-use z3950_client::service::search::SearchOptions;
-use z3950_client::session::{Session, SessionOptions};
-use z3950_client::target::redacted;
-use z3950_client::url::Host;
 
 use crate::args::{Asked, Connection};
 use crate::commands::{client, connection, timeouts};

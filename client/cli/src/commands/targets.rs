@@ -5,13 +5,11 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use z3950::profile::{Attribute, Credentials, Entry, Origin, Profile, ProfileError, Profiles};
+use z3950::retrieve::OutcomeName;
+use z3950::session::Session;
+use z3950::target::{Endpoint, Target, redacted};
 use z3950_asn1::file::{Draft, Existing, Lock};
-use z3950_client::profile::{
-    Attribute, Credentials, Entry, Origin, Profile, ProfileError, Profiles,
-};
-use z3950_client::retrieve::OutcomeName;
-use z3950_client::session::Session;
-use z3950_client::target::{Endpoint, Target, redacted};
 
 use crate::args::{Add, Check, Known, Show, Targets};
 use crate::commands::connection;

@@ -3,9 +3,9 @@
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
+use z3950::service::extended::{TaskOptions, TaskResult};
 use z3950_asn1::apdu::{ExternalValue, WaitAction};
 use z3950_asn1::record::tree::Describe;
-use z3950_client::service::extended::{TaskOptions, TaskResult};
 
 use crate::render::shown;
 

@@ -6,15 +6,15 @@ mod supply;
 
 use std::fmt::Write as _;
 
+use z3950::error::{Diagnostics, Error, Phase};
+use z3950::retrieve::OutcomeName;
+use z3950::service::extended::{DatabaseUpdate, Task, TaskResult, UpdateVersion};
+use z3950::session::Session;
 use z3950_asn1::apdu::{DatabaseName, DiagRec, External, OperationStatus};
 use z3950_asn1::es::TaskParameters;
 use z3950_asn1::es::update::{
     self as es, RecordOrSurDiag, RecordStatus, TaskPackageRecordStructure, UpdateStatus,
 };
-use z3950_client::error::{Diagnostics, Error, Phase};
-use z3950_client::retrieve::OutcomeName;
-use z3950_client::service::extended::{DatabaseUpdate, Task, TaskResult, UpdateVersion};
-use z3950_client::session::Session;
 
 use self::arguments::Service;
 pub(crate) use self::arguments::Update;
@@ -204,7 +204,7 @@ impl Command<'_> {
             &error,
             Error::Ended { .. }
                 | Error::ProtocolError {
-                    fault: z3950_client::error::ProtocolFault::NotGranted(_),
+                    fault: z3950::error::ProtocolFault::NotGranted(_),
                     ..
                 }
         );

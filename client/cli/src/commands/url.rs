@@ -9,9 +9,9 @@ pub(crate) mod wrap;
 use std::ffi::{OsStr, OsString};
 
 use serde_json::{Value, json};
-use z3950_client::plan::record_syntax_by_name;
-use z3950_client::target;
-use z3950_client::url::{self, Caution, Host, Locator, Mode, Octets, UrlError, Warning, Z3950Url};
+use z3950::plan::record_syntax_by_name;
+use z3950::target;
+use z3950::url::{self, Caution, Host, Locator, Mode, Octets, UrlError, Warning, Z3950Url};
 
 use crate::args::{Build, Canon, Showing, Texts, Url};
 use crate::console::envelope::answer;

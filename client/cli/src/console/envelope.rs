@@ -7,12 +7,12 @@
 //! An argument that is no target or identifier has no object, only a message on standard error.
 
 use serde_json::{Map, Value, json};
+use z3950::error::{Error, Phase, ProtocolFault};
+use z3950::retrieve::{Outcome, OutcomeName};
+use z3950::url::Host;
 use z3950_asn1::apdu::{DiagRec, External};
 use z3950_asn1::charset::Charset;
 use z3950_asn1::oid::Oid;
-use z3950_client::error::{Error, Phase, ProtocolFault};
-use z3950_client::retrieve::{Outcome, OutcomeName};
-use z3950_client::url::Host;
 
 use crate::batch::Answer;
 use crate::commands::target::{Place, Unanswered};

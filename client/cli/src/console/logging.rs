@@ -25,7 +25,7 @@ pub(crate) fn install(verbose: u8, color: ColorChoice) {
         .without_time();
     tracing_subscriber::registry()
         .with(words)
-        .with(Targets::new().with_target("z3950_client", level))
+        .with(Targets::new().with_target("z3950", level))
         .init();
 }
 

@@ -1,12 +1,12 @@
 //! What went wrong with a retrieval or a session, in plain words: what was tried, in which phase, what the
 //! server said, and what may help; and the exit code that stands for it.
 
+use z3950::error::{Cause, Diagnostics, Error, Phase, ProtocolFault};
+use z3950::retrieve::Outcome;
+use z3950::transport::{Remedy, is_alert, remedy};
 use z3950_asn1::apdu::DiagRec;
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::error::FrameErrorKind;
-use z3950_client::error::{Cause, Diagnostics, Error, Phase, ProtocolFault};
-use z3950_client::retrieve::Outcome;
-use z3950_client::transport::{Remedy, is_alert, remedy};
 
 use crate::console::exit::Exit;
 

@@ -1,11 +1,11 @@
 //! `scan` and its settings: the terms of an index (Z39.50-2003 §3.2.8).
 
+use z3950::error::Diagnostics;
+use z3950::service::scan::{ScanOptions, ScanResult};
+use z3950::session::Session;
 use z3950_asn1::apdu::{AttributesPlusTerm, Entry, Operand, RpnStructure};
 use z3950_asn1::oid::Oid;
 use z3950_asn1::query::Language;
-use z3950_client::error::Diagnostics;
-use z3950_client::service::scan::{ScanOptions, ScanResult};
-use z3950_client::session::Session;
 
 use super::command::{Answer, Stop};
 use super::query::QueryType;

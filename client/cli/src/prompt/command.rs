@@ -3,9 +3,9 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use z3950::error::Error;
+use z3950::target::redacted;
 use z3950_asn1::query::nearest;
-use z3950_client::error::Error;
-use z3950_client::target::redacted;
 
 use super::state::State;
 use super::table::{OURS, YAZ};

@@ -1,14 +1,14 @@
 //! `facets`, and what a search answers beside its hits: estimates, what the parts of the query found (SearchResult-1,
 //! Z39.50-2003 Appendix USR.1), the facets that were asked for.
 
+use z3950::profile::Attributes;
+use z3950::service::search::SearchResult;
 use z3950_asn1::apdu::{AttributeList, Query, StringOrNumeric};
 use z3950_asn1::format::facets::{FacetField, FacetList};
 use z3950_asn1::format::search_result1::{
     Databases, QueryExpression, ResultsByDb, SearchInfoReport, SubqueryReport,
 };
 use z3950_asn1::types::InternationalString;
-use z3950_client::profile::Attributes;
-use z3950_client::service::search::SearchResult;
 
 use super::command::{Answer, Stop};
 use super::search::term_text;

@@ -1,14 +1,14 @@
 //! `makeurl`: the retrieval URL of a record in a result set (RFC 2056 §4), by its control number.
 
 use bytes::Bytes;
+use z3950::error::Diagnostics;
+use z3950::service::present::PresentOptions;
+use z3950::service::records::ResultRecord;
+use z3950::target::Endpoint;
+use z3950::url::{Kind, Octets, Z3950Url};
 use z3950_asn1::apdu::DatabaseName;
 use z3950_asn1::oid;
 use z3950_asn1::record::{RetrievedRecord, iso2709};
-use z3950_client::error::Diagnostics;
-use z3950_client::service::present::PresentOptions;
-use z3950_client::service::records::ResultRecord;
-use z3950_client::target::Endpoint;
-use z3950_client::url::{Kind, Octets, Z3950Url};
 
 use super::command::{Answer, Stop};
 use super::show::{Span, fetch, span};

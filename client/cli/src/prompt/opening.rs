@@ -4,20 +4,20 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use z3950::error::{Error, Phase};
+use z3950::open::{self, Found};
+use z3950::pace::{Clock, Pace};
+use z3950::plan::{self, PlanOptions};
+use z3950::profile::{Profile, Profiles, Resolved};
+use z3950::retrieve::Outcome;
+use z3950::service::init::InitOptions;
+use z3950::service::search::DEFAULT_RESULT_SET;
+use z3950::session::{Repeat, Session, SessionOptions};
+use z3950::target::{Endpoint, Target};
+use z3950::transport::{Routes, Timeouts};
+use z3950::url::{self, Z3950Url};
 use z3950_asn1::apdu::{DatabaseName, OtherInformation};
 use z3950_asn1::format::conventions::Convention;
-use z3950_client::error::{Error, Phase};
-use z3950_client::open::{self, Found};
-use z3950_client::pace::{Clock, Pace};
-use z3950_client::plan::{self, PlanOptions};
-use z3950_client::profile::{Profile, Profiles, Resolved};
-use z3950_client::retrieve::Outcome;
-use z3950_client::service::init::InitOptions;
-use z3950_client::service::search::DEFAULT_RESULT_SET;
-use z3950_client::session::{Repeat, Session, SessionOptions};
-use z3950_client::target::{Endpoint, Target};
-use z3950_client::transport::{Routes, Timeouts};
-use z3950_client::url::{self, Z3950Url};
 
 use super::command::{Answer, Stop};
 use super::questions::Asker;

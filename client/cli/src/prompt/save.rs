@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
+use z3950::error::Diagnostics;
+use z3950::service::records::ResultRecord;
 use z3950_asn1::file::{Existing, Whole};
-use z3950_client::error::Diagnostics;
-use z3950_client::service::records::ResultRecord;
 
 use super::command::{Answer, Stop};
 use super::show::{Span, fetch};

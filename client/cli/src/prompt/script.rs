@@ -6,8 +6,8 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use tokio::process::Command;
+use z3950::service::resource::TriggerOptions;
 use z3950_asn1::input;
-use z3950_client::service::resource::TriggerOptions;
 
 use super::command::{self, Answer, Stop};
 use super::state::State;

@@ -1,17 +1,17 @@
 //! `find`, `delete`, `sort`: making result sets and what is done with them as a whole
 //! (Z39.50-2003 §3.2.2, §3.2.4, §3.2.7).
 
+use z3950::error::Diagnostics;
+use z3950::profile::Profile;
+use z3950::service::delete::{Delete, DeleteResult};
+use z3950::service::search::{DEFAULT_RESULT_SET, SearchOptions, SearchResult};
+use z3950::service::sort::{SortOptions, SortResult, key_by_attributes, key_by_field};
+use z3950::session::Session;
 use z3950_asn1::apdu::{
     AttributeElement, CaseSensitivity, MissingValueAction, Operand, Options, Query, RpnStructure,
     SortKeySpec, SortRelation, Term,
 };
 use z3950_asn1::charset::Charset;
-use z3950_client::error::Diagnostics;
-use z3950_client::profile::Profile;
-use z3950_client::service::delete::{Delete, DeleteResult};
-use z3950_client::service::search::{DEFAULT_RESULT_SET, SearchOptions, SearchResult};
-use z3950_client::service::sort::{SortOptions, SortResult, key_by_attributes, key_by_field};
-use z3950_client::session::Session;
 
 use super::command::{Answer, Stop, words};
 use super::facets::say_details;

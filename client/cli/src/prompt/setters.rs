@@ -1,13 +1,13 @@
 //! The commands that change settings. A setting that is named without a value is shown.
 
+use z3950::plan::record_syntax_by_name;
+use z3950::service::init::authenticate;
 use z3950_asn1::apdu::{DatabaseName, Options, ReferenceId, Schema};
 use z3950_asn1::oid::Oid;
 use z3950_asn1::query::ccl::Bib;
 use z3950_asn1::query::cql::Properties;
 use z3950_asn1::query::{Language, tree};
 use z3950_asn1::types::Bits;
-use z3950_client::plan::record_syntax_by_name;
-use z3950_client::service::init::authenticate;
 
 use super::command::{Answer, Stop, words};
 use super::query::QueryType;

@@ -2,6 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use z3950::error::Error;
+use z3950::plan::SessionDefaults;
+use z3950::service::init::InitOptions;
+use z3950::session::Repeat;
+use z3950::target::redacted;
 use z3950_asn1::apdu::{
     IdAuthentication, InfoCategory, Information, Options, OtherInformation, OtherInformationUnit,
     ProtocolVersion, ReferenceId, Schema,
@@ -13,11 +18,6 @@ use z3950_asn1::format::charset_negotiation::OriginProposal;
 use z3950_asn1::format::facets::FacetList;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
-use z3950_client::error::Error;
-use z3950_client::plan::SessionDefaults;
-use z3950_client::service::init::InitOptions;
-use z3950_client::session::Repeat;
-use z3950_client::target::redacted;
 
 use super::command::{Answer, Run, Stop, entry};
 use super::facets::shown_as;
@@ -335,7 +335,7 @@ pub(super) fn on_off(is_on: bool) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use z3950_client::service::init::authenticate;
+    use z3950::service::init::authenticate;
 
     #[test]
     fn every_setting_is_a_command_that_is_carried_out_here() {

@@ -2,16 +2,16 @@
 
 use std::io::Write;
 
+use z3950::error::{Diagnostics, Error};
+use z3950::profile::Profile;
+use z3950::service::present::PresentOptions;
+use z3950::service::records::ResultRecord;
+use z3950::session::Session;
 use z3950_asn1::apdu::{CompSpec, External, Specification};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::record::RetrievedRecord;
 use z3950_asn1::types::InternationalString;
-use z3950_client::error::{Diagnostics, Error};
-use z3950_client::profile::Profile;
-use z3950_client::service::present::PresentOptions;
-use z3950_client::service::records::ResultRecord;
-use z3950_client::session::Session;
 
 use super::command::{Answer, Stop};
 use super::search::say_diagnostics;

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use z3950::pace::Clock;
+use z3950::profile::Profile;
+use z3950::session::Session;
+use z3950::url::Mode;
 use z3950_asn1::apdu::{AttributesPlusTerm, DatabaseName, External};
 use z3950_asn1::charset::Charset;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::query::Dialects;
-use z3950_client::pace::Clock;
-use z3950_client::profile::Profile;
-use z3950_client::session::Session;
-use z3950_client::url::Mode;
 
 use super::command::{self, Answer, Run, Stop};
 use super::opening::{Way, Ways};

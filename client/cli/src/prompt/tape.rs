@@ -10,15 +10,15 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use z3950::error::{Cause, Error, Phase};
+use z3950::service::init::{APDU_SLACK, EXCEPTIONAL_RECORD_SIZE};
+use z3950::target::Endpoint;
+use z3950::transport::{BoxFuture, BoxStream, Connect, Routes, Timeouts};
+use z3950::url::Host;
 use z3950_asn1::apdu::{Apdu, Query};
 use z3950_asn1::codec::{self, dump, frame::Scanner};
 use z3950_asn1::decoded;
 use z3950_asn1::file::Growing;
-use z3950_client::error::{Cause, Error, Phase};
-use z3950_client::service::init::{APDU_SLACK, EXCEPTIONAL_RECORD_SIZE};
-use z3950_client::target::Endpoint;
-use z3950_client::transport::{BoxFuture, BoxStream, Connect, Routes, Timeouts};
-use z3950_client::url::Host;
 
 use super::command::{Answer, Stop};
 use super::state::State;
@@ -346,7 +346,7 @@ pub(super) fn appended(path: &str) -> Result<Growing, Stop> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use z3950_client::service::init::InitOptions;
+    use z3950::service::init::InitOptions;
 
     #[test]
     fn apdus_are_found_in_pieces_of_any_length() {

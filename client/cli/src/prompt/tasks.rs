@@ -3,16 +3,16 @@
 use std::path::Path;
 use std::time::SystemTime;
 
+use z3950::service::extended::{
+    DatabaseUpdate, Order, Task, TaskOptions, TaskResult, UpdateVersion, ill_request_for,
+    ill_request_of,
+};
+use z3950::session::Session;
 use z3950_asn1::apdu::External;
 use z3950_asn1::es::update::{Action, RecordId, UpdateStatus};
 use z3950_asn1::es::{TaskParameters, update as es};
 use z3950_asn1::input;
 use z3950_asn1::oid::{self, Oid};
-use z3950_client::service::extended::{
-    DatabaseUpdate, Order, Task, TaskOptions, TaskResult, UpdateVersion, ill_request_for,
-    ill_request_of,
-};
-use z3950_client::session::Session;
 
 use super::command::{Answer, Stop};
 use super::search::say_diagnostics;

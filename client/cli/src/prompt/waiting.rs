@@ -7,9 +7,9 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use tokio::task::{JoinHandle, yield_now};
-use z3950_client::error::Error;
-use z3950_client::service::resource::TriggerOptions;
-use z3950_client::session::Session;
+use z3950::error::Error;
+use z3950::service::resource::TriggerOptions;
+use z3950::session::Session;
 
 use super::command::{Answer, Stop};
 use super::settings::Reconnects;

@@ -33,11 +33,11 @@ const SCHEME: &str = "gopher";
 /// `Display` is the canonical form.
 ///
 /// ```
-/// use z3950_client::url::{GopherUrl, Mode, PlusWire};
+/// use z3950::url::{GopherUrl, Mode, PlusWire};
 ///
 /// let url = GopherUrl::parse("gopher://gopher.example/7/find%09cat%20dog", Mode::Strict)?;
 /// assert_eq!(url.request(PlusWire::Draft), b"/find\tcat dog\r\n");
-/// # Ok::<(), z3950_client::url::UrlError>(())
+/// # Ok::<(), z3950::url::UrlError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GopherUrl {

@@ -4,8 +4,8 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
 use tempfile::TempDir;
+use z3950::service::init::InitOptions;
 use z3950_asn1::codec::encode;
-use z3950_client::service::init::InitOptions;
 use z3950_tests::program::{self, Daemon, Ran, z3950};
 use z3950_tests::{hex, peer};
 

@@ -12,9 +12,9 @@ use std::path::Path;
 
 use futures_util::{Stream, StreamExt, stream};
 use tokio::sync::mpsc;
+use z3950::client::Lease;
+use z3950::session::Repeat;
 use z3950_asn1::file::Growing;
-use z3950_client::client::Lease;
-use z3950_client::session::Repeat;
 
 pub(crate) use self::arguments::Batch;
 use self::destination::Destination;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use z3950_client::retrieve::OutcomeName;
+use z3950::retrieve::OutcomeName;
 
 use super::arguments::Batch;
 use super::destination::{Destination, Ending};

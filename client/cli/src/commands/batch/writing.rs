@@ -1,9 +1,9 @@
 //! How an answer is written, the same for `get`, `lookup` and `search`: records in a format or in the envelope of `--json`,
 //! and what came of an input in words or in an envelope.
 
+use z3950::retrieve::OutcomeName;
 use z3950_asn1::apdu::External;
 use z3950_asn1::charset::Charset;
-use z3950_client::retrieve::OutcomeName;
 
 use crate::batch::{Answer, Piece, Words};
 use crate::commands::target::Unanswered;

@@ -2,9 +2,9 @@
 //! (RFC 1736 §5, Z39.50-2003 §3.2.1.1.6).
 
 use serde_json::{Value, json};
-use z3950_client::plan::{IdentitySource, Plan};
-use z3950_client::profile::{Credentials, Origin, Profiles};
-use z3950_client::url::{Userinfo, Z3950Url};
+use z3950::plan::{IdentitySource, Plan};
+use z3950::profile::{Credentials, Origin, Profiles};
+use z3950::url::{Userinfo, Z3950Url};
 
 use crate::args::Identity;
 use crate::commands::connection::credentials;

@@ -1,10 +1,10 @@
 //! A plan as an object of `--json`.
 
 use serde_json::{Value, json};
+use z3950::plan::{Caution, Plan, Strategy, Warning};
+use z3950::url::{Kind, Octets, Z3950Url};
 use z3950_asn1::apdu::{Apdu, Query};
 use z3950_asn1::codec::encode;
-use z3950_client::plan::{Caution, Plan, Strategy, Warning};
-use z3950_client::url::{Kind, Octets, Z3950Url};
 
 use super::identity::PlannedIdentity;
 use crate::console::envelope::answer;

@@ -2,6 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
+use z3950::error::{Error, Phase};
+use z3950::service::delete::Delete;
+use z3950::service::duplicate::DuplicateDetectionOptions;
+use z3950::service::extended::{Task, TaskOptions};
+use z3950::service::present::PresentOptions;
+use z3950::service::records::ResultRecord;
+use z3950::service::resource::{ResourceReportOptions, TriggerOptions};
+use z3950::session::Session;
 use z3950_asn1::apdu::{
     CompSpec, ExtendedServicesFunction, External, Options, Query, RequestedAction, Schema,
     Specification,
@@ -10,14 +18,6 @@ use z3950_asn1::codec::encode_value;
 use z3950_asn1::format::charset_negotiation::OriginProposal;
 use z3950_asn1::oid::{CQL, PERSISTENT_QUERY, XML};
 use z3950_asn1::types::{Any, InternationalString};
-use z3950_client::error::{Error, Phase};
-use z3950_client::service::delete::Delete;
-use z3950_client::service::duplicate::DuplicateDetectionOptions;
-use z3950_client::service::extended::{Task, TaskOptions};
-use z3950_client::service::present::PresentOptions;
-use z3950_client::service::records::ResultRecord;
-use z3950_client::service::resource::{ResourceReportOptions, TriggerOptions};
-use z3950_client::session::Session;
 
 use super::perform::{Attempts, NO_RECORD, OTHER_SET, Told, Untold, deleted, said};
 

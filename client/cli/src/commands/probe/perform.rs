@@ -5,6 +5,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::sleep;
+use z3950::error::{Error, Phase};
+use z3950::service::access::Challenge;
+use z3950::service::delete::Delete;
+use z3950::service::present::PresentOptions;
+use z3950::service::records::ResultRecord;
+use z3950::service::resource::{Decision, ResourceQuestion};
+use z3950::service::scan::ScanOptions;
+use z3950::service::search::SearchOptions;
+use z3950::service::sort::{SortOptions, SortResult, key_by_attributes};
+use z3950::session::{Session, SessionOptions};
 use z3950_asn1::apdu::{
     AttributeElement, AttributesPlusTerm, DeleteSetStatus, Operand, Query, RpnQuery, RpnStructure,
     SortRelation, Term,
@@ -12,16 +22,6 @@ use z3950_asn1::apdu::{
 use z3950_asn1::bib1::attributes::{USE, USE_TITLE};
 use z3950_asn1::oid::BIB_1;
 use z3950_asn1::record::RetrievedRecord;
-use z3950_client::error::{Error, Phase};
-use z3950_client::service::access::Challenge;
-use z3950_client::service::delete::Delete;
-use z3950_client::service::present::PresentOptions;
-use z3950_client::service::records::ResultRecord;
-use z3950_client::service::resource::{Decision, ResourceQuestion};
-use z3950_client::service::scan::ScanOptions;
-use z3950_client::service::search::SearchOptions;
-use z3950_client::service::sort::{SortOptions, SortResult, key_by_attributes};
-use z3950_client::session::{Session, SessionOptions};
 
 use super::trial::Trial;
 use crate::args::Probe;

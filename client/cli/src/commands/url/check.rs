@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
-use z3950_client::client::{Client, ClientOptions};
-use z3950_client::gopher::{self, GopherError, GopherOptions, GopherPlanError};
-use z3950_client::plan::{PlanOptions, plan};
-use z3950_client::retrieve::Outcome;
-use z3950_client::transport::Routes;
-use z3950_client::url::{Kind, Locator, Url, UrlError, Z3950Url};
+use z3950::client::{Client, ClientOptions};
+use z3950::gopher::{self, GopherError, GopherOptions, GopherPlanError};
+use z3950::plan::{PlanOptions, plan};
+use z3950::retrieve::Outcome;
+use z3950::transport::Routes;
+use z3950::url::{Kind, Locator, Url, UrlError, Z3950Url};
 
 use super::{Remark, answered, mode, named, refusal};
 use crate::args::{Network, Reading};

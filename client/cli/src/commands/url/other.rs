@@ -1,9 +1,7 @@
 //! URLs of schemes other than Z39.50 as `z3950 url parse` shows them: an object with the parts of the scheme.
 
 use serde_json::{Map, Value, json};
-use z3950_client::url::{
-    Caution, FileHost, Locator, NewsUrl, Octets, UriKind, Url, Userinfo, WaisTarget,
-};
+use z3950::url::{Caution, FileHost, Locator, NewsUrl, Octets, UriKind, Url, Userinfo, WaisTarget};
 
 /// The object: `scheme`, `kind`, `host` and `port` first, then the scheme's own keys, all of them always present, then
 /// `fragment`, `warnings` and `canonical`. A password shows as `***`.

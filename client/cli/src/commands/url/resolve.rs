@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 
 use serde_json::Value;
-use z3950_client::url::{
+use z3950::url::{
     Locator, Mode, Profile, ResolveError, UrlError, UrlErrorKind, classify, generic, resolve,
 };
 

@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
-use z3950_client::url::extract::{MAX_WRAP_WIDTH, MIN_WRAP_WIDTH, wrap};
-use z3950_client::url::{Encoded, Locator};
+use z3950::url::extract::{MAX_WRAP_WIDTH, MIN_WRAP_WIDTH, wrap};
+use z3950::url::{Encoded, Locator};
 
 use super::{answered, mode, refuse};
 use crate::args::{Reading, Showing};

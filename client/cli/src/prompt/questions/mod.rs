@@ -5,11 +5,11 @@ mod whether;
 mod who;
 
 use tokio::sync::{mpsc, oneshot};
+use z3950::service::access::{AccessControl, Challenge};
+use z3950::service::resource::{Decision, ResourceControl, ResourceQuestion};
+use z3950::transport::BoxFuture;
 use z3950_asn1::apdu::SecurityChallengeResponse;
 use z3950_asn1::types::InternationalString;
-use z3950_client::service::access::{AccessControl, Challenge};
-use z3950_client::service::resource::{Decision, ResourceControl, ResourceQuestion};
-use z3950_client::transport::BoxFuture;
 
 use crate::render::shown;
 

@@ -1,12 +1,12 @@
 //! Whether an operation is to go on: resource control (Z39.50-2003 §3.2.6), with the reports resource-1 and resource-2
 //! (Appendix RSC).
 
+use z3950::error::Phase;
+use z3950::service::resource::{Decision, ResourceQuestion};
 use z3950_asn1::apdu::{PartialResultsAvailable, StringOrNumeric};
 use z3950_asn1::format::resource_report1::{self, EstimateType};
 use z3950_asn1::format::resource_report2;
 use z3950_asn1::types::InternationalString;
-use z3950_client::error::Phase;
-use z3950_client::service::resource::{Decision, ResourceQuestion};
 
 use super::{Person, text_of};
 use crate::render::shown;

@@ -1,12 +1,12 @@
 //! Who is there: access control (Z39.50-2003 §3.2.5), in the form prompt-1 (Appendix ACC.1) or in the server's own words.
 //! Secrets are not shown as they are typed.
 
+use z3950::error::Phase;
+use z3950::service::access::{Challenge, answer_prompts};
 use z3950_asn1::apdu::{SecurityChallenge, SecurityChallengeResponse};
 use z3950_asn1::format::prompt1::{
     Answer, Prompt, PromptId, PromptInfo, PromptResponse, PromptType,
 };
-use z3950_client::error::Phase;
-use z3950_client::service::access::{Challenge, answer_prompts};
 
 use super::{Person, text_of};
 use crate::render::shown;
