@@ -13,13 +13,11 @@
 //! - [`Session`]: one session without any input or output;
 //! - [`fault`]: what is to go wrong; [`imitate`]: another server's habits;
 //! - [`transcript`]: conversations kept, as values and as JSON, and answered again;
-//! - `config`: the file `z3950d.toml`; `tls`: certificates and keys of listeners;
+//! - `tls`: certificates and keys of listeners;
 //! - [`testing::TestServer`]: all of it inside a test, with a transcript.
 
 pub mod access;
 pub mod backend;
-#[cfg(feature = "config")]
-pub mod config;
 mod connection;
 mod diagnostic;
 pub mod extended;
@@ -40,7 +38,7 @@ pub mod testing;
 #[cfg(feature = "tls")]
 pub mod tls;
 pub mod transcript;
-mod units;
+pub mod units;
 
 pub use diagnostic::{Diagnostic, diagnostic};
 pub use limits::Limits;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// A time with its unit, `ms`, `s`, `m` or `h`; a number alone is seconds. `None` for any other text, and for more than
 /// a time can be.
-pub(crate) fn duration(text: &str) -> Option<Duration> {
+pub fn duration(text: &str) -> Option<Duration> {
     let (number, seconds) = split(
         text,
         &[
@@ -23,8 +23,7 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
 }
 
 /// A number of octets, with `KiB`, `MiB` or `GiB` behind it or without a unit. `None` for any other text.
-#[cfg(any(feature = "config", test))]
-pub(crate) fn octets(text: &str) -> Option<usize> {
+pub fn octets(text: &str) -> Option<usize> {
     let (number, unit) = split(
         text,
         &[

@@ -55,7 +55,8 @@ fn packages_use_only_what_lies_below_them() {
             "asn1",
             &["z3950", "z3950-server", "tokio", "tracing", "clap"][..],
         ),
-        ("server", &["z3950", "rasn"]),
+        ("server", &["z3950", "rasn", "clap"]),
+        ("server/cli", &["z3950", "rasn"]),
         ("client", &["z3950-server", "rasn", "clap"]),
         ("client/cli", &["rasn"]),
         ("tests", &["rasn"]),
@@ -92,7 +93,14 @@ fn only_the_codec_and_the_types_call_rasn() {
 
 #[test]
 fn versions_stand_in_the_root_manifest_only() {
-    for package in ["asn1", "client", "client/cli", "server", "tests"] {
+    for package in [
+        "asn1",
+        "client",
+        "client/cli",
+        "server",
+        "server/cli",
+        "tests",
+    ] {
         let manifest = read(&root().join(package).join("Cargo.toml"));
         let versioned = manifest.lines().find(|line| {
             line.contains("= \"")

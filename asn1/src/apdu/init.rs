@@ -147,6 +147,14 @@ macro_rules! options {
                     .filter(move |(option, _)| self.contains(*option))
                     .map(|(_, name)| name)
             }
+
+            /// The option of that name, in any case; `None` for a name that the standard does not have.
+            pub fn by_name(name: &str) -> Option<Self> {
+                [$((Self::$constant, $name)),*]
+                    .into_iter()
+                    .find(|(_, known)| known.eq_ignore_ascii_case(name))
+                    .map(|(option, _)| option)
+            }
         }
     };
 }

@@ -3,7 +3,6 @@
 use bytes::Bytes;
 use z3950_asn1::apdu::{Options, PresentStatus, ReferenceId};
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::types::Bits;
 
 use super::words::Words;
 use super::{Damage, Fault, RuleError, rule, unsolicited};
@@ -159,7 +158,9 @@ pub const KINDS: &[Kind] = &[
         "only these options are granted",
         |words| {
             let mut options = Options::default();
-            while let Some(option) = words.parse_if_any("the name of an option", option)? {
+            while let Some(option) =
+                words.parse_if_any("the name of an option", Options::by_name)?
+            {
                 options = options | option;
             }
             Ok(Fault::Options(options))
@@ -384,15 +385,6 @@ fn condition(words: &mut Words<'_>) -> Result<Diagnostic, RuleError> {
     let addinfo = words.next()?.unwrap_or_default();
     Ok(diagnostic(Condition(code), addinfo))
 }
-
-/// An option of Init by the standard's name, in any case.
-pub(crate) fn option(name: &str) -> Option<Options> {
-    let mut options = (0..=MAX_OPTION).map(|position| Options(Bits::of(&[position])));
-    options.find(|option| option.names().any(|known| known.eq_ignore_ascii_case(name)))
-}
-
-/// The highest option that the standard names.
-const MAX_OPTION: u8 = 21;
 
 fn status(text: &str) -> Option<PresentStatus> {
     let mut known = (0..=5).map(PresentStatus);

@@ -48,8 +48,6 @@ use bytes::Bytes;
 use z3950_asn1::apdu::{Apdu, CloseReason, Options, PresentStatus, ReferenceId};
 use z3950_asn1::oid::Oid;
 
-#[cfg(feature = "config")]
-pub(crate) use self::kinds::option;
 pub use self::kinds::{KINDS, Kind};
 pub use self::marc::Damage;
 pub use self::rule::{Rule, RuleError};

@@ -54,7 +54,7 @@ fn audit_d17_the_examples_with_the_demo_catalogue_run_as_written() {
     for line in lines {
         let line = line.split("  #").next().unwrap_or(line);
         let line = line
-            .replace("cargo run --release -p z3950-server --", "z3950d")
+            .replace("cargo run --release -p z3950d --", "z3950d")
             .replace("cargo run --release --", "z3950");
         let line = match line.starts_with("z3950d ") {
             // The port may be taken.

@@ -8,16 +8,16 @@ use super::section::{Section, string, word};
 
 /// A place to listen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListenerConfig {
+pub(crate) struct ListenerConfig {
     /// Where.
-    pub place: Place,
+    pub(crate) place: Place,
     /// Certificate and key, if the connections are encrypted.
-    pub tls: Option<TlsFiles>,
+    pub(crate) tls: Option<TlsFiles>,
 }
 
 /// An address, as text that the system resolves, or a Unix socket: `127.0.0.1:2100`, `[::1]:0`, `unix:/run/z3950d.sock`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub(crate) enum Place {
     /// A host and port.
     Address(String),
     /// The path of a Unix socket.
@@ -26,19 +26,19 @@ pub enum Place {
 
 /// Files in PEM that a listener with TLS needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TlsFiles {
+pub(crate) struct TlsFiles {
     /// The chain of certificates, the server's first.
-    pub certificate: PathBuf,
+    pub(crate) certificate: PathBuf,
     /// The private key.
-    pub key: PathBuf,
+    pub(crate) key: PathBuf,
     /// The authorities of the certificates of clients, and whether these are required; `None` asks for none.
-    pub clients: Option<(PathBuf, bool)>,
+    pub(crate) clients: Option<(PathBuf, bool)>,
 }
 
 /// Why a text is no place to listen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an address such as 127.0.0.1:2100, or unix: and a path, is expected")]
-pub struct PlaceError;
+pub(crate) struct PlaceError;
 
 impl FromStr for Place {
     type Err = PlaceError;

@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-use crate::units;
+use z3950_server::units;
 
 /// What is wrong so far: where, in octets of the text, and why.
 #[derive(Debug, Default)]

@@ -2,8 +2,9 @@
 
 use std::str::FromStr;
 
+use z3950_server::fault::{Fault, Faults, Rule, When};
+
 use super::section::{Section, number, string};
-use crate::fault::{Fault, Faults, Rule, When};
 
 pub(super) fn read(top: &Section<'_>) -> Faults {
     let mut faults = Faults::new();

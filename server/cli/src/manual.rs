@@ -2,13 +2,13 @@
 
 use clap::CommandFactory;
 use clap_mangen::Man;
-use z3950_server::config;
 use z3950_server::fault::KINDS;
 
-use super::args::{AFTERWARDS, Arguments, EXAMPLES};
+use crate::args::{AFTERWARDS, Arguments, EXAMPLES};
+use crate::config;
 
 /// The text that the arguments ask for.
-pub(super) fn text(arguments: &Arguments) -> std::io::Result<Vec<u8>> {
+pub(crate) fn text(arguments: &Arguments) -> std::io::Result<Vec<u8>> {
     let mut command = Arguments::command();
     if let Some(shell) = arguments.completions {
         let mut script = Vec::new();

@@ -8,10 +8,11 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{ArgAction, ColorChoice, CommandFactory, Parser};
 use clap_complete::Shell;
-use z3950_server::config::Place;
 use z3950_server::fault::Rule;
 use z3950_server::imitate::Imitated;
 use z3950_server::memory::{DocidField, Profile};
+
+use crate::config::Place;
 
 /// Serve MARC records over Z39.50
 #[derive(Debug, Parser)]
@@ -23,10 +24,10 @@ use z3950_server::memory::{DocidField, Profile};
     before_help = EXAMPLES,
     after_help = AFTERWARDS
 )]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// Serve the built-in catalogue: the databases books and serials
     #[arg(long, help_heading = "What to serve")]
-    pub(super) demo: bool,
+    pub(crate) demo: bool,
 
     /// Serve a file, or a folder of files, as a database: ISO 2709, MARCXML, MARC-in-JSON or MARCMaker text. Files given under
     /// the same name are searched together
@@ -35,42 +36,42 @@ pub(super) struct Arguments {
         value_name = "NAME=PATH",
         help_heading = "What to serve"
     )]
-    pub(super) databases: Vec<Named>,
+    pub(crate) databases: Vec<Named>,
 
     /// Write a database to this file whenever a client changes it. If the file exists at startup, it is read instead of the
     /// others
     #[arg(long, value_name = "NAME=FILE", help_heading = "What to serve")]
-    pub(super) save: Vec<Named>,
+    pub(crate) save: Vec<Named>,
 
     /// The field that holds the docid of a record: 001, 035$a and so on [default: 001]
     #[arg(long, value_name = "TAG[$c]", help_heading = "What to serve")]
-    pub(super) docid: Option<DocidField>,
+    pub(crate) docid: Option<DocidField>,
 
     /// Accept and refuse attributes as another server does: bib-1, zebra or yaz-ztest
     #[arg(long, value_name = "NAME", value_parser = profile, help_heading = "What to serve")]
-    pub(super) profile: Option<Profile>,
+    pub(crate) profile: Option<Profile>,
 
     /// Behave like another server: yaz-ztest
     #[arg(long, value_name = "SERVER", help_heading = "What to serve")]
-    pub(super) imitate: Option<Imitated>,
+    pub(crate) imitate: Option<Imitated>,
 
     /// Answer from a transcript: each request gets the answer recorded for the same request, and one that was never recorded
     /// gets diagnostic 100
     #[arg(long, value_name = "FILE", help_heading = "What to serve")]
-    pub(super) replay: Option<PathBuf>,
+    pub(crate) replay: Option<PathBuf>,
 
     /// With --replay, answer a request that was never recorded with the next answer to a request of its kind
     #[arg(long, help_heading = "What to serve")]
-    pub(super) replay_in_order: bool,
+    pub(crate) replay_in_order: bool,
 
     /// Misbehave according to a rule; may be repeated. `--fault help` lists the faults
     #[arg(long = "fault", value_name = "RULE", value_parser = rule, help_heading = "What to serve")]
-    pub(super) faults: Vec<FaultArgument>,
+    pub(crate) faults: Vec<FaultArgument>,
 
     /// Listen on an address: 127.0.0.1:2100, `[::1]:2100`, tls:0.0.0.0:2101 or unix:/run/z3950d; port 0 picks a free one. May be
     /// repeated [default: 127.0.0.1:2100]
     #[arg(long, value_name = "ADDR", help_heading = "Where to listen")]
-    pub(super) listen: Vec<Listen>,
+    pub(crate) listen: Vec<Listen>,
 
     /// The certificate chain of TLS listeners, in PEM
     #[arg(
@@ -79,7 +80,7 @@ pub(super) struct Arguments {
         requires = "key",
         help_heading = "Where to listen"
     )]
-    pub(super) certificate: Option<PathBuf>,
+    pub(crate) certificate: Option<PathBuf>,
 
     /// The private key of TLS listeners, in PEM
     #[arg(
@@ -88,7 +89,7 @@ pub(super) struct Arguments {
         requires = "certificate",
         help_heading = "Where to listen"
     )]
-    pub(super) key: Option<PathBuf>,
+    pub(crate) key: Option<PathBuf>,
 
     /// Ask TLS clients for a certificate signed by one of these authorities, in PEM
     #[arg(
@@ -97,7 +98,7 @@ pub(super) struct Arguments {
         requires = "certificate",
         help_heading = "Where to listen"
     )]
-    pub(super) client_authorities: Option<PathBuf>,
+    pub(crate) client_authorities: Option<PathBuf>,
 
     /// Admit only clients that have a certificate
     #[arg(
@@ -105,49 +106,49 @@ pub(super) struct Arguments {
         requires = "client_authorities",
         help_heading = "Where to listen"
     )]
-    pub(super) require_client_certificate: bool,
+    pub(crate) require_client_certificate: bool,
 
     /// Serve at most N sessions at once. A further client takes the place of a connection without a session, or waits
     /// [default: 1000]
     #[arg(long, value_name = "N", help_heading = "Limits")]
-    pub(super) max_sessions: Option<NonZeroUsize>,
+    pub(crate) max_sessions: Option<NonZeroUsize>,
 
     /// Serve at most N sessions per client address; further connections are closed
     #[arg(long, value_name = "N", help_heading = "Limits")]
-    pub(super) max_sessions_per_address: Option<usize>,
+    pub(crate) max_sessions_per_address: Option<usize>,
 
     /// End a session after this time without a request; 0 for never [default: 900]
     #[arg(long, value_name = "SECONDS", help_heading = "Limits")]
-    pub(super) idle_timeout: Option<Seconds>,
+    pub(crate) idle_timeout: Option<Seconds>,
 
     /// On a signal to stop, wait this long for answers in progress [default: 0.5]
     #[arg(long, value_name = "SECONDS", help_heading = "Limits")]
-    pub(super) drain: Option<Seconds>,
+    pub(crate) drain: Option<Seconds>,
 
     /// Read settings from a file; options on the command line take precedence
     #[arg(long, value_name = "FILE", help_heading = "Settings")]
-    pub(super) config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
 
     /// Print a settings file with every setting in it, explained
     #[arg(long, help_heading = "Settings")]
-    pub(super) print_config: bool,
+    pub(crate) print_config: bool,
 
     /// Check the settings and the files they name, and exit. Records that would be repaired or left out are listed on standard
     /// output
     #[arg(long, help_heading = "Settings")]
-    pub(super) check: bool,
+    pub(crate) check: bool,
 
     /// Write every APDU to a file as a line of JSON, which --replay reads
     #[arg(long, value_name = "FILE", help_heading = "Logs")]
-    pub(super) transcript: Option<PathBuf>,
+    pub(crate) transcript: Option<PathBuf>,
 
     /// Write every APDU to a file in words
     #[arg(long, value_name = "FILE", help_heading = "Logs")]
-    pub(super) apdu_log: Option<PathBuf>,
+    pub(crate) apdu_log: Option<PathBuf>,
 
     /// Log sessions to standard error; -vv logs each APDU, -vvv what is in it
     #[arg(short, action = ArgAction::Count, help_heading = "Logs")]
-    pub(super) verbose: u8,
+    pub(crate) verbose: u8,
 
     /// Colour the log
     #[arg(
@@ -156,15 +157,15 @@ pub(super) struct Arguments {
         default_value = "auto",
         help_heading = "Logs"
     )]
-    pub(super) color: ColorChoice,
+    pub(crate) color: ColorChoice,
 
     /// Print a completion script
     #[arg(long, value_name = "SHELL")]
-    pub(super) completions: Option<Shell>,
+    pub(crate) completions: Option<Shell>,
 
     /// Print the manual page
     #[arg(long)]
-    pub(super) man: bool,
+    pub(crate) man: bool,
 }
 
 /// Examples come first.
@@ -175,7 +176,7 @@ const TEMPLATE: &str = "\
 {before-help}{all-args}{after-help}";
 
 /// Every line is run by a test.
-pub(super) const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   z3950d --demo
   z3950d --database cat=records.mrc --listen 0.0.0.0:2100
@@ -188,7 +189,7 @@ Examples:
   z3950d --imitate yaz-ztest --listen 127.0.0.1:0 --transcript said.jsonl
   z3950d --replay said.jsonl";
 
-pub(super) const AFTERWARDS: &str = "\
+pub(crate) const AFTERWARDS: &str = "\
 Output:
   One line per address on standard output: `listening on ADDR`. Everything else goes to standard error.
 
@@ -206,7 +207,7 @@ Exit codes:
 
 impl Arguments {
     /// Refuses to serve nothing.
-    pub(super) fn checked(self) -> Result<Self, clap::Error> {
+    pub(crate) fn checked(self) -> Result<Self, clap::Error> {
         let own = self.demo || !self.databases.is_empty() || !self.save.is_empty();
         let others = self.imitate.is_some() || self.replay.is_some() || self.config.is_some();
         if self.asks_for_text() {
@@ -229,19 +230,19 @@ impl Arguments {
     }
 
     /// Whether something is to be printed, and nothing served.
-    pub(super) fn asks_for_text(&self) -> bool {
+    pub(crate) fn asks_for_text(&self) -> bool {
         self.asks_for_faults() || self.print_config || self.man || self.completions.is_some()
     }
 
     /// Whether the list of faults is to be printed.
-    pub(super) fn asks_for_faults(&self) -> bool {
+    pub(crate) fn asks_for_faults(&self) -> bool {
         let mut faults = self.faults.iter();
         faults.any(|fault| matches!(fault, FaultArgument::Help))
     }
 }
 
 /// What is said where there is nothing to serve.
-pub(super) const NOTHING: &str = "nothing to serve: give --demo for the built-in catalogue, \
+pub(crate) const NOTHING: &str = "nothing to serve: give --demo for the built-in catalogue, \
                                   --database NAME=PATH for a file of records, or --config FILE";
 
 fn refusal(words: &str) -> clap::Error {
@@ -250,9 +251,9 @@ fn refusal(words: &str) -> clap::Error {
 
 /// `NAME=PATH`
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Named {
-    pub(super) name: String,
-    pub(super) path: PathBuf,
+pub(crate) struct Named {
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
 }
 
 impl FromStr for Named {
@@ -271,9 +272,9 @@ impl FromStr for Named {
 
 /// A place to listen, with `tls:` before it or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Listen {
-    pub(super) place: Place,
-    pub(super) tls: bool,
+pub(crate) struct Listen {
+    pub(crate) place: Place,
+    pub(crate) tls: bool,
 }
 
 impl FromStr for Listen {
@@ -294,7 +295,7 @@ impl FromStr for Listen {
 
 /// A rule, or the wish to know what rules there are.
 #[derive(Clone, Debug)]
-pub(super) enum FaultArgument {
+pub(crate) enum FaultArgument {
     Rule(Box<Rule>),
     Help,
 }
@@ -312,7 +313,7 @@ fn profile(name: &str) -> Result<Profile, String> {
 
 /// A time in seconds, with decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Seconds(pub(super) Duration);
+pub(crate) struct Seconds(pub(crate) Duration);
 
 impl FromStr for Seconds {
     type Err = &'static str;

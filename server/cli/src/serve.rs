@@ -4,16 +4,16 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use z3950_asn1::file::{self, Existing, Growing};
-use z3950_server::config::{Config, ListenerConfig, Place};
 use z3950_server::extended::Tasks;
 use z3950_server::transcript::{ApduLog, JsonLog};
 use z3950_server::{MemoryBackend, Observer, Server, Summary, Target};
 
-use super::failure::{Cannot, Failure};
-use super::{load, settings, signals};
+use crate::config::{Config, ListenerConfig, Place};
+use crate::failure::{Cannot, Failure};
+use crate::{load, settings, signals};
 
 /// Serves until a signal comes.
-pub(super) async fn serve(
+pub(crate) async fn serve(
     config: Config,
     backend: Option<MemoryBackend>,
 ) -> Result<Summary, Failure> {

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::*;
-use crate::memory::Treatment;
 use z3950_asn1::apdu::{Options, ProtocolVersion};
 use z3950_asn1::bib1::attributes::{COMPLETENESS, POSITION, RELATION, STRUCTURE, TRUNCATION, USE};
+use z3950_server::memory::Treatment;
+
+use super::*;
 
 fn parse(text: &str) -> Config {
     Config::parse(text, Path::new("/etc")).unwrap_or_else(|errors| panic!("{text}: {errors:?}"))
@@ -155,7 +156,7 @@ fn an_empty_file_gives_the_defaults() {
 #[test]
 fn every_limit_has_a_key() {
     let keys = include_str!("limits.rs");
-    let fields = include_str!("../limits.rs").lines();
+    let fields = include_str!("../../../src/limits.rs").lines();
     let fields: Vec<_> = fields
         .filter_map(|line| line.trim().strip_prefix("pub ")?.split_once(": "))
         .collect();

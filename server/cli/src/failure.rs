@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Exit {
+pub(crate) enum Exit {
     Stopped = 0,
     Unexpected = 1,
     Usage = 2,
@@ -17,7 +17,7 @@ pub(super) enum Exit {
 
 impl Exit {
     /// The exit of what ended once in this way and once in the other: the graver.
-    pub(super) fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         let graver = [Self::Interrupted, Self::Unexpected, Self::Usage];
         let mut known = graver.into_iter().chain([Self::FaultsFound]);
         known
@@ -34,13 +34,13 @@ impl From<Exit> for ExitCode {
 
 /// Why the program ends, and with which code.
 #[derive(Debug)]
-pub(super) struct Failure {
-    pub(super) exit: Exit,
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
     cause: Box<dyn Error>,
 }
 
 impl Failure {
-    pub(super) fn new(exit: Exit, cause: impl Into<Box<dyn Error>>) -> Self {
+    pub(crate) fn new(exit: Exit, cause: impl Into<Box<dyn Error>>) -> Self {
         Self {
             exit,
             cause: cause.into(),
@@ -48,12 +48,12 @@ impl Failure {
     }
 
     /// Wrong usage, or what it names is of no use.
-    pub(super) fn usage(cause: impl Into<Box<dyn Error>>) -> Self {
+    pub(crate) fn usage(cause: impl Into<Box<dyn Error>>) -> Self {
         Self::new(Exit::Usage, cause)
     }
 
     /// An error and all that caused it.
-    pub(super) fn chain(error: &dyn Error) -> String {
+    pub(crate) fn chain(error: &dyn Error) -> String {
         let mut words = error.to_string();
         let mut cause = error.source();
         while let Some(deeper) = cause {
@@ -64,7 +64,7 @@ impl Failure {
     }
 
     /// What the system should have given and has not.
-    pub(super) fn unexpected(cause: impl Into<Box<dyn Error>>) -> Self {
+    pub(crate) fn unexpected(cause: impl Into<Box<dyn Error>>) -> Self {
         Self::new(Exit::Unexpected, cause)
     }
 }
@@ -79,13 +79,13 @@ impl fmt::Display for Failure {
 /// What cannot be done with something, such as a file or an address.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}")]
-pub(super) struct Cannot {
+pub(crate) struct Cannot {
     what: String,
     source: Box<dyn Error>,
 }
 
 impl Cannot {
-    pub(super) fn new(what: String, source: impl Into<Box<dyn Error>>) -> Self {
+    pub(crate) fn new(what: String, source: impl Into<Box<dyn Error>>) -> Self {
         Self {
             what,
             source: source.into(),
@@ -94,7 +94,7 @@ impl Cannot {
 }
 
 /// Lines on standard error, each with the name of the program before it.
-pub(super) fn complain(words: &dyn fmt::Display) {
+pub(crate) fn complain(words: &dyn fmt::Display) {
     for line in words.to_string().lines() {
         // Where even this fails, there is nobody to tell.
         let _ = writeln!(io::stderr(), "z3950d: {line}");

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::str::FromStr;
 
+use z3950_server::memory::{DatabaseFiles, DocidField};
+
 use super::section::{Section, word};
-use crate::memory::{DatabaseFiles, DocidField};
 
 pub(super) fn read(top: &Section<'_>, folder: &Path) -> Vec<DatabaseFiles> {
     let mut names = BTreeSet::new();

@@ -1,5 +1,5 @@
 //! The program `z3950d` as it is run: settings, logs, databases read again.
-#![cfg(all(feature = "cli", unix))]
+#![cfg(unix)]
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -4,10 +4,10 @@ use std::io;
 
 use tokio::sync::oneshot;
 
-use super::failure::Exit;
+use crate::failure::Exit;
 
 /// Ready with the first signal to stop; the second one ends the program.
-pub(super) fn stop() -> io::Result<oneshot::Receiver<()>> {
+pub(crate) fn stop() -> io::Result<oneshot::Receiver<()>> {
     let mut signals = Stop::new()?;
     let (stop, stopped) = oneshot::channel();
     tokio::spawn(async move {
@@ -60,30 +60,30 @@ impl Stop {
 }
 
 /// The signal to read the databases again, as often as it comes.
-pub(super) struct Reload(#[cfg(unix)] tokio::signal::unix::Signal);
+pub(crate) struct Reload(#[cfg(unix)] tokio::signal::unix::Signal);
 
 impl Reload {
     #[cfg(unix)]
-    pub(super) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         signal(SignalKind::hangup()).map(Self)
     }
 
     #[cfg(not(unix))]
-    pub(super) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         Ok(Self())
     }
 
     /// Waits for the signal; for ever where there is none.
     #[cfg(unix)]
-    pub(super) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         if self.0.recv().await.is_none() {
             std::future::pending().await
         }
     }
 
     #[cfg(not(unix))]
-    pub(super) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         std::future::pending().await
     }
 }

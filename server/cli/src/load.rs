@@ -5,13 +5,13 @@ use std::io::{self, IsTerminal, Write};
 use indicatif::{ProgressBar, ProgressStyle};
 use z3950_server::MemoryBackend;
 use z3950_server::backend::Backend;
-use z3950_server::config::Config;
 use z3950_server::memory::{self, Checked, FileNotes, LoadError, Progress};
 
-use super::failure::{Cannot, Exit, Failure, complain};
+use crate::config::Config;
+use crate::failure::{Cannot, Exit, Failure, complain};
 
 /// Loads the databases.
-pub(super) fn databases(config: &Config) -> Result<MemoryBackend, Failure> {
+pub(crate) fn databases(config: &Config) -> Result<MemoryBackend, Failure> {
     let mut builder = MemoryBackend::builder()
         .docid(config.docid)
         .access_points(config.access_points.clone())
@@ -52,7 +52,7 @@ fn unloaded(config: &Config, error: LoadError) -> Failure {
 }
 
 /// Loads them again; those that are there stay if that fails. Tells what is served from now on, database by database.
-pub(super) fn again(backend: &MemoryBackend) {
+pub(crate) fn again(backend: &MemoryBackend) {
     let before = backend.databases();
     let reloaded = backend.reload(&|_| {});
     match &reloaded {
@@ -81,7 +81,7 @@ pub(super) fn again(backend: &MemoryBackend) {
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub(super) fn check(config: &Config) -> io::Result<Exit> {
+pub(crate) fn check(config: &Config) -> io::Result<Exit> {
     let mut stdout = io::BufWriter::new(io::stdout().lock());
     let mut written = Ok(());
     let mut exit = Exit::Stopped;

@@ -6,19 +6,19 @@ use std::path::Path;
 
 use z3950_asn1::input;
 use z3950_server::Limits;
-use z3950_server::config::{Config, ListenerConfig, Place, TlsFiles};
 use z3950_server::memory::DatabaseFiles;
 use z3950_server::tls::{ClientCertificates, Tls, TlsError, read};
 use z3950_server::transcript::Recording;
 
-use super::args::{Arguments, FaultArgument, Listen, NOTHING, Named};
-use super::failure::{Cannot, Failure};
+use crate::args::{Arguments, FaultArgument, Listen, NOTHING, Named};
+use crate::config::{Config, ListenerConfig, Place, TlsFiles};
+use crate::failure::{Cannot, Failure};
 
 /// Where the server listens if it is told nothing.
 const ADDRESS: &str = "127.0.0.1:2100";
 
 /// The settings that arguments and the file they name give.
-pub(super) fn settings(arguments: Arguments) -> Result<Config, Failure> {
+pub(crate) fn settings(arguments: Arguments) -> Result<Config, Failure> {
     let config = arguments.config.as_deref().map(Config::read).transpose();
     let mut config = config.map_err(Failure::usage)?.unwrap_or_default();
     let files = arguments.tls_files();
@@ -118,7 +118,7 @@ fn change(databases: &mut Vec<DatabaseFiles>, name: &str, change: impl FnOnce(&m
 }
 
 /// Certificate, key and authorities of a listener.
-pub(super) fn tls(files: &TlsFiles) -> Result<Tls, TlsError> {
+pub(crate) fn tls(files: &TlsFiles) -> Result<Tls, TlsError> {
     let Some((authorities, required)) = &files.clients else {
         let clients = ClientCertificates::Unasked;
         return Tls::load(&files.certificate, &files.key, &clients);
@@ -137,7 +137,7 @@ pub(super) fn tls(files: &TlsFiles) -> Result<Tls, TlsError> {
 const MAX_RECORDING: u64 = 1 << 30;
 
 /// The recording of a file.
-pub(super) fn recording(path: &Path) -> Result<Recording, Failure> {
+pub(crate) fn recording(path: &Path) -> Result<Recording, Failure> {
     let what = || format!("cannot replay {} (--replay)", path.display());
     let text = input::read_text(path, MAX_RECORDING);
     let text = text.map_err(|error| Failure::usage(Cannot::new(what(), error)))?;
@@ -145,7 +145,7 @@ pub(super) fn recording(path: &Path) -> Result<Recording, Failure> {
 }
 
 /// Everything that the settings name and that is of no use.
-pub(super) fn check(config: &Config) -> Vec<String> {
+pub(crate) fn check(config: &Config) -> Vec<String> {
     let mut wrong = Vec::new();
     for files in config
         .listeners

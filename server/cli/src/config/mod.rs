@@ -17,69 +17,69 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
 use z3950_asn1::input;
+use z3950_server::Limits;
+use z3950_server::Offer;
+use z3950_server::access::Access;
+use z3950_server::extended::TaskLimits;
+use z3950_server::fault::Faults;
+use z3950_server::memory::{AccessPoints, DatabaseFiles, DocidField, Profile};
 
-pub use self::listeners::{ListenerConfig, Place, PlaceError, TlsFiles};
+pub(crate) use self::listeners::{ListenerConfig, Place, TlsFiles};
 use self::section::{Notes, Section, boolean, word};
-use crate::access::Access;
-use crate::extended::TaskLimits;
-use crate::fault::Faults;
-use crate::limits::Limits;
-use crate::memory::{AccessPoints, DatabaseFiles, DocidField, Profile};
-use crate::target::Offer;
 
 /// What a configuration file says, or the command line, with the defaults where it says nothing.
 #[derive(Debug, Default)]
-pub struct Config {
+pub(crate) struct Config {
     /// Where to listen.
-    pub listeners: Vec<ListenerConfig>,
+    pub(crate) listeners: Vec<ListenerConfig>,
     /// Whether the demo catalogue is served as well.
-    pub demo: bool,
+    pub(crate) demo: bool,
     /// Where docids stand in databases that do not say so themselves.
-    pub docid: DocidField,
+    pub(crate) docid: DocidField,
     /// The databases.
-    pub databases: Vec<DatabaseFiles>,
+    pub(crate) databases: Vec<DatabaseFiles>,
     /// Limits.
-    pub limits: Limits,
+    pub(crate) limits: Limits,
     /// Limits of the tasks of extended services.
-    pub tasks: TaskLimits,
+    pub(crate) tasks: TaskLimits,
     /// What Init grants.
-    pub offer: Offer,
+    pub(crate) offer: Offer,
     /// Who may do what.
-    pub access: Access,
+    pub(crate) access: Access,
     /// The attributes taken and refused.
-    pub profile: Profile,
+    pub(crate) profile: Profile,
     /// The indexes.
-    pub access_points: AccessPoints,
+    pub(crate) access_points: AccessPoints,
     /// What is to go wrong.
-    pub faults: Faults,
+    pub(crate) faults: Faults,
     /// The server to imitate, by its name.
-    pub imitate: Option<crate::imitate::Imitated>,
+    pub(crate) imitate: Option<z3950_server::imitate::Imitated>,
     /// Where APDUs are listed.
-    pub apdu_log: Option<PathBuf>,
+    pub(crate) apdu_log: Option<PathBuf>,
     /// Where the transcript goes.
-    pub transcript: Option<PathBuf>,
+    pub(crate) transcript: Option<PathBuf>,
     /// The recording that is answered again.
-    pub replay: Option<PathBuf>,
+    pub(crate) replay: Option<PathBuf>,
     /// Whether a request that is not in the recording gets the next answer to one of its kind.
-    pub replay_in_order: bool,
+    pub(crate) replay_in_order: bool,
 }
 
 /// Everything that is wrong with a configuration file.
 #[derive(Debug)]
-pub struct ConfigErrors {
+pub(crate) struct ConfigErrors {
     /// The file.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// What is wrong, in the order of lines; at least one.
-    pub errors: Vec<ConfigError>,
+    pub(crate) errors: Vec<ConfigError>,
 }
 
 /// Something that is wrong with a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigError {
+pub(crate) struct ConfigError {
     /// The line, from 1; `None` if it is the file that cannot be read.
-    pub line: Option<usize>,
+    pub(crate) line: Option<usize>,
     /// What is wrong.
-    pub reason: String,
+    pub(crate) reason: String,
 }
 
 impl fmt::Display for ConfigErrors {
@@ -102,7 +102,7 @@ impl fmt::Display for ConfigErrors {
 impl std::error::Error for ConfigErrors {}
 
 /// A file of settings with every one of them in it, explained; those that are not needed are commented out.
-pub const TEMPLATE: &str = include_str!("../../docs/z3950d.toml");
+pub(crate) const TEMPLATE: &str = include_str!("z3950d.toml");
 
 /// The most octets of a configuration file.
 const MAX_SIZE: u64 = 1 << 20;
@@ -112,7 +112,7 @@ impl Config {
     ///
     /// # Errors
     /// Everything that is wrong with it.
-    pub fn read(path: &Path) -> Result<Self, ConfigErrors> {
+    pub(crate) fn read(path: &Path) -> Result<Self, ConfigErrors> {
         let folder = path.parent().unwrap_or(Path::new(""));
         let unreadable = |error: io::Error| {
             vec![ConfigError {
@@ -137,7 +137,7 @@ impl Config {
     ///
     /// # Errors
     /// Everything that is wrong with it, at least one.
-    pub fn parse(text: &str, folder: &Path) -> Result<Self, Vec<ConfigError>> {
+    pub(crate) fn parse(text: &str, folder: &Path) -> Result<Self, Vec<ConfigError>> {
         let notes = Notes::default();
         let (table, syntax) = DeTable::parse_recoverable(text);
         for error in &syntax {

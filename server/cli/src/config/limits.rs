@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use z3950_server::Limits;
+use z3950_server::extended::TaskLimits;
+
 use super::section::{Section, duration, number, octets, string};
-use crate::extended::TaskLimits;
-use crate::limits::Limits;
 
 pub(super) fn read(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskLimits) {
     let size = |key, field: &mut usize| {

@@ -1,7 +1,9 @@
-//! The command line of `z3950d`: arguments in, a server until a signal comes, an exit code out. Data on standard output,
-//! words on standard error.
+#![forbid(unsafe_code)]
+//! The program `z3950d`: arguments in, a server until a signal comes, an exit code out. Data on standard output, words on
+//! standard error.
 
 mod args;
+mod config;
 mod failure;
 mod load;
 mod manual;
@@ -17,13 +19,12 @@ use clap::{ColorChoice, Parser};
 use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::filter::LevelFilter;
 use z3950_server::Summary;
-use z3950_server::config::Config;
 
-use self::args::Arguments;
-use self::failure::{Exit, Failure, complain};
+use crate::args::Arguments;
+use crate::config::Config;
+use crate::failure::{Exit, Failure, complain};
 
-/// Runs the program.
-pub(crate) fn run() -> ExitCode {
+fn main() -> ExitCode {
     let arguments = Arguments::parse()
         .checked()
         .unwrap_or_else(|error| error.exit());

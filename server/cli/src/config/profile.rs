@@ -2,9 +2,9 @@
 
 use z3950_asn1::bib1::attributes::{COMPLETENESS, POSITION, RELATION, STRUCTURE, TRUNCATION, USE};
 use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_server::memory::{AccessPoint, AccessPoints, Kind, Profile, Sources, Treatment};
 
 use super::section::{Section, boolean, number, string, word};
-use crate::memory::{AccessPoint, AccessPoints, Kind, Profile, Sources, Treatment};
 
 pub(super) fn read(section: &Section<'_>) -> Profile {
     let base = section.read("base", "bib-1, zebra or yaz-ztest", |value| {

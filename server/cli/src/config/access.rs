@@ -5,11 +5,10 @@ use std::str::FromStr;
 
 use z3950_asn1::apdu::{Options, ProtocolVersion};
 use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_server::Offer;
+use z3950_server::access::{Access, Challenge, User};
 
 use super::section::{Section, boolean, number, string, word};
-use crate::access::{Access, Challenge, User};
-use crate::fault;
-use crate::target::Offer;
 
 pub(super) fn offer(section: &Section<'_>, offer: &mut Offer) {
     let versions = section.read("versions", "1, 2 or 3", |value| match number(value)? {
@@ -20,7 +19,7 @@ pub(super) fn offer(section: &Section<'_>, offer: &mut Offer) {
     });
     offer.versions = versions.unwrap_or(offer.versions);
     let options = section.list("options", "the name of an option", |value| {
-        string(value).and_then(fault::option)
+        string(value).and_then(Options::by_name)
     });
     if section.has("options") {
         offer.options = options.into_iter().fold(Options::default(), Options::union);

@@ -1,6 +1,6 @@
 //! What `z3950d` says about itself: help whose examples run, the manual page, completions, settings; and its words where it
 //! refuses to start.
-#![cfg(all(feature = "cli", unix))]
+#![cfg(unix)]
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
