@@ -4,10 +4,9 @@
 //! - [`apdu`]: the 25 APDUs, a type for each, with the standard's names;
 //! - [`concurrency`]: which requests may be under way side by side;
 //! - [`codec`]: octets to APDUs and back, where an APDU ends in a stream, listings for people;
-//! - [`charset`]: MARC-8, ISO 5426 and the other character sets of records and queries;
 //! - [`oid`], [`bib1`]: object identifiers, Bib-1 attributes and diagnostics by name;
 //! - [`query`]: text forms of the query of a search;
-//! - [`record`]: MARC and the other records that an APDU carries;
+//! - [`record`]: the records that an APDU carries; those in MARC are of `z3950-marc`;
 //! - [`es`], [`format`](mod@format): extended services, and what else travels in an EXTERNAL;
 //! - [`input`], [`pem`]: files that are read whole, and what one of certificates holds;
 //! - `file`, behind a feature of that name: how the programs write files.
@@ -17,7 +16,6 @@
 
 pub mod apdu;
 pub mod bib1;
-pub mod charset;
 pub mod codec;
 pub mod concurrency;
 pub mod decoded;
@@ -34,8 +32,6 @@ pub mod oid;
 pub mod optional;
 pub mod pem;
 pub mod query;
-#[cfg(test)]
-mod random;
 pub mod record;
 mod spelling;
 pub mod types;

@@ -9,8 +9,7 @@ use bytes::Bytes;
 use rasn::prelude::*;
 use rasn::types::{Constraints, Identifier};
 use rasn::{Decoder, Encoder};
-
-use crate::charset::utf8_or_latin1;
+use z3950_marc::charset::utf8_or_latin1;
 
 /// OCTET STRING: any octets, cheap to clone.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]

@@ -14,6 +14,7 @@ use futures_util::future::join_all;
 #[cfg(feature = "profile")]
 use z3950_asn1::apdu::IdAuthentication;
 
+pub use self::lease::Lease;
 use crate::error::{Cause, Error, Phase};
 use crate::open::{self, OpenError, Opened};
 use crate::pace::Pace;
@@ -26,8 +27,6 @@ use crate::session::{Repeat, Session, SessionOptions};
 use crate::target::Endpoint;
 use crate::transport::{Connect, Resolve, RouteError, Routes, Timeouts};
 use crate::url::Z3950Url;
-
-pub use self::lease::Lease;
 
 /// How a client works.
 #[derive(Debug, Clone, PartialEq, Default)]

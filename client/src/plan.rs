@@ -14,7 +14,6 @@ use z3950_asn1::oid::{self, Oid};
 
 use crate::service::init::InitOptions;
 use crate::url::{DEFAULT_PORT, Host, Kind, Octets, Userinfo, Z3950Url};
-
 pub(crate) use course::{Course, DOCID_ATTRIBUTES};
 pub use fallback::Fallback;
 use known::Known;

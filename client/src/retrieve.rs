@@ -7,14 +7,13 @@ mod outcome;
 
 use z3950_asn1::oid::Oid;
 
-pub use name::{OutcomeName, UnknownOutcome};
-pub use outcome::{Delivered, Outcome};
-
 use crate::error::{Diagnostics, Error};
 use crate::plan::{Course, Plan};
 use crate::service::records::ResultRecord;
 use crate::service::search::{self, SearchResult};
 use crate::session::Session;
+pub use name::{OutcomeName, UnknownOutcome};
+pub use outcome::{Delivered, Outcome};
 
 /// How a retrieval went.
 #[derive(Debug, Clone)]

@@ -6,8 +6,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use bytes::Bytes;
-use z3950_asn1::charset::{Options, to_utf8};
-use z3950_asn1::record::iso2709;
+use z3950_marc::charset::{Options, to_utf8};
+use z3950_marc::iso2709;
 use z3950_tests::program::path;
 
 /// The least records that are measured.
@@ -94,7 +94,7 @@ fn samples() -> Vec<Sample> {
     files.iter().filter_map(sample).collect()
 }
 
-fn parsed(files: &[Bytes]) -> impl Iterator<Item = z3950_asn1::record::MarcRecord> {
+fn parsed(files: &[Bytes]) -> impl Iterator<Item = z3950_marc::MarcRecord> {
     files
         .iter()
         .flat_map(|octets| iso2709::split(octets.clone()))

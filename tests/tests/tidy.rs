@@ -52,8 +52,20 @@ fn dependencies(package: &str, tables: &[&str]) -> Vec<String> {
 fn packages_use_only_what_lies_below_them() {
     for (package, forbidden) in [
         (
+            "asn1/marc",
+            &[
+                "z3950-asn1",
+                "z3950",
+                "z3950-server",
+                "rasn",
+                "tokio",
+                "tracing",
+                "clap",
+            ][..],
+        ),
+        (
             "asn1",
-            &["z3950", "z3950-server", "tokio", "tracing", "clap"][..],
+            &["z3950", "z3950-server", "tokio", "tracing", "clap"],
         ),
         ("server", &["z3950", "rasn", "clap"]),
         ("server/cli", &["z3950", "rasn"]),

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::fmt;
 
 use rasn::prelude::*;
+use z3950_marc::charset::utf8_or_latin1;
 
 use super::External;
 use crate::bib1::diagnostics;
-use crate::charset::utf8_or_latin1;
 use crate::oid::{BIB_1_DIAGNOSTICS, Oid};
 use crate::types::{InternationalString, VisibleString};
 

@@ -3,12 +3,12 @@
 mod parameters;
 mod text;
 
-use crate::apdu::*;
-use crate::charset::utf8_or_latin1;
-use crate::oid::Oid;
+use serde_json::{Map, Value, json};
+use z3950_marc::charset::utf8_or_latin1;
 
 pub use self::text::to_text;
-use serde_json::{Map, Value, json};
+use crate::apdu::*;
+use crate::oid::Oid;
 
 /// An object in the making, without the elements that are absent.
 #[derive(Default)]

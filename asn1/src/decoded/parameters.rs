@@ -1,6 +1,9 @@
 //! What a Sort and a task are about, as JSON with the standard's names: sort keys (Z39.50-2003 §3.2.7.1.4), parameters and
 //! packages of extended services (Appendix EXT).
 
+use serde_json::{Map, Value, json};
+
+use super::{octets, oid};
 use crate::apdu::{
     AttributeElement, AttributeValue, External, ExternalValue, MissingValueAction, SortElement,
     SortKey, SortKeySpec, StringOrNumeric,
@@ -8,9 +11,6 @@ use crate::apdu::{
 use crate::es::{TaskPackage, TaskParameters};
 use crate::oid::Oid;
 use crate::record::tree::Describe;
-use serde_json::{Map, Value, json};
-
-use super::{octets, oid};
 
 /// A key with its order and what becomes of records without it.
 pub(super) fn sort_key(key: &SortKeySpec) -> Value {

@@ -7,9 +7,9 @@
 use std::borrow::Cow;
 
 use rasn::prelude::*;
+use z3950_marc::charset::utf8_or_latin1;
 
 use crate::apdu::{External, ExternalEncoding};
-use crate::charset::utf8_or_latin1;
 use crate::oid::{self, Oid};
 use crate::record::explain::LanguageCode;
 use crate::record::tree::{choice, described_by_name, sequence};

@@ -3,14 +3,14 @@
 
 use bytes::Bytes;
 use serde_json::{Value, json};
+use z3950_marc::charset::{self, Options};
+use z3950_marc::text::text_lossless;
+use z3950_marc::xmltext::{put_attribute, put_content};
+use z3950_marc::{MarcRecord, iso2709, marcjson, marcline, marcxml};
 
 use super::retrieved::RetrievedRecord;
-use super::text::text_lossless;
 use super::tree::base64;
-use super::xmltext::{put_attribute, put_content};
-use super::{MarcRecord, iso2709, marcjson, marcline, marcxml};
 use crate::apdu::External;
-use crate::charset::{self, Options};
 
 /// Lines; a record of another syntax is told of by the syntax and how many octets it has.
 pub(super) fn text(external: &External) -> String {

@@ -8,10 +8,10 @@
 mod from_marc;
 
 use rasn::prelude::*;
+use z3950_marc::xmltext::put_content;
 
 use super::embedded;
 use super::tree::{Describe, Value, choice, sequence};
-use super::xmltext::put_content;
 use crate::apdu::External;
 use crate::error::EncodeError;
 use crate::oid;

@@ -1,18 +1,17 @@
 //! A retrieved record by its record syntax (Z39.50-2003 Appendix REC): what the EXTERNAL around it holds.
 
 use bytes::Bytes;
+use z3950_marc::crosswalk::is_unimarc;
+use z3950_marc::record::MarcRecord;
 
+use super::explain::ExplainRecord;
+use super::grs1::GenericRecord;
+use super::opac::OpacRecord;
+use super::summary::BriefBib;
 use crate::apdu::{External, ExternalEncoding};
 use crate::codec::{decode_value, encode_value};
 use crate::oid::{self, Oid};
 use crate::types::InternationalString;
-
-use super::explain::ExplainRecord;
-use super::grs1::GenericRecord;
-use super::labels::is_unimarc;
-use super::marc::MarcRecord;
-use super::opac::OpacRecord;
-use super::summary::BriefBib;
 
 /// A record as it came, sorted by the form of its syntax; a malformed or unknown one is kept as it is.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,10 +7,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Map, json};
+use z3950_marc::text::text_lossless;
+use z3950_marc::xmltext::put_content;
 
 use super::embedded;
-use super::text::text_lossless;
-use super::xmltext::put_content;
 use crate::apdu::{
     DatabaseName, ElementSetName, ElementSpec, External, InfoCategory, Information, IntUnit,
     OtherInformation, OtherInformationUnit, Schema, Specification, StringOrNumeric, Term, Unit,

@@ -18,7 +18,7 @@ use z3950::plan::{Hints, Strategy};
 use z3950::profile::Profiles;
 use z3950::target::{Target, redacted};
 use z3950::url::{GopherUrl, Kind, classify};
-use z3950_asn1::charset::Charset;
+use z3950_marc::charset::Charset;
 
 pub(crate) use self::connection::{Connection, Identity, Known, Network};
 pub(crate) use self::services::{

@@ -1,11 +1,10 @@
 //! Attributes of items as Gopher+ sends them: blocks, each a line `+NAME:` and lines that a blank indents.
 //! Source: the Gopher+ protocol (1993) for blocks, views and questions; Gopher URL draft §2.6–§3.1 for their names.
 
-use crate::url::{GopherType, Octets, same_attribute};
-
 use super::is_wanted;
 use super::menu::MenuItem;
 use super::text::{decoded, lines};
+use crate::url::{GopherType, Octets, same_attribute};
 
 /// What a server tells of one item.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -3,9 +3,8 @@
 
 use std::num::NonZeroU16;
 
-use crate::url::{GopherPlus, GopherType, GopherUrl, Host, Mode, Octets};
-
 use super::text::{decoded, lines};
+use crate::url::{GopherPlus, GopherType, GopherUrl, Host, Mode, Octets};
 
 /// A line of a menu.
 #[derive(Debug, Clone, PartialEq, Eq)]

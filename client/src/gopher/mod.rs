@@ -23,14 +23,13 @@ mod mutation;
 #[cfg(test)]
 mod tests;
 
+use crate::transport::{Connect, Timeouts};
+use crate::url::{GopherPlus, GopherUrl, Octets, PlusRequest, PlusWire, same_attribute};
 pub use attributes::{Attributes, Block, Question, QuestionKind, View};
 pub use error::{GopherError, ServerError};
 pub use menu::MenuItem;
 pub use plan::{GopherPlan, GopherPlanError, Reading, plan};
 pub use reply::{Body, Note, Reply};
-
-use crate::transport::{Connect, Timeouts};
-use crate::url::{GopherPlus, GopherUrl, Octets, PlusRequest, PlusWire, same_attribute};
 
 /// The most octets taken of one reply, unless the options say otherwise: 64 MiB.
 pub const MAX_REPLY: usize = 64 * 1024 * 1024;

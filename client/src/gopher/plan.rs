@@ -1,14 +1,13 @@
 //! What a Gopher URL makes a client send and how the reply is read, decided without a connection.
 //! Source: Gopher URL draft §2.1–§2.8; RFC 1738 §6 for ports of other protocols.
 
+use super::GopherOptions;
+use super::header::{Header, Length};
+use super::text::LoneDot;
 use crate::url::{
     DEFAULT_GOPHER_PORT, GopherBuildError, GopherPlus, GopherType, GopherUrl, Host, PlusRequest,
     ReplyKind,
 };
-
-use super::GopherOptions;
-use super::header::{Header, Length};
-use super::text::LoneDot;
 
 /// One request, and what its reply is.
 #[derive(Debug, Clone, PartialEq, Eq)]

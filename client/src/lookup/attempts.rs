@@ -9,7 +9,7 @@ use z3950_asn1::bib1::attributes::{
     USE_STANDARD_IDENTIFIER,
 };
 use z3950_asn1::oid::BIB_1;
-use z3950_asn1::record::standard_number::{Isbn, Issn, lccn, oclc_number};
+use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 
 use super::identifier::{Identifier, Kind};
 use crate::plan::DOCID_ATTRIBUTES;

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use z3950_asn1::record::standard_number::{Isbn, Issn, lccn, oclc_number};
+use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 
 /// What a record is known by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

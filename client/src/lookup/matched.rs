@@ -5,9 +5,12 @@ use std::fmt;
 
 use z3950_asn1::apdu::External;
 use z3950_asn1::oid::UNIMARC;
-use z3950_asn1::record::standard_number::{Isbn, Issn, lccn, oclc_number};
-use z3950_asn1::record::stream::{InputForm, RecordReader};
-use z3950_asn1::record::{Field, MarcRecord, RetrievedRecord, iso2709};
+use z3950_asn1::record::RetrievedRecord;
+use z3950_marc::Field;
+use z3950_marc::MarcRecord;
+use z3950_marc::iso2709;
+use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
+use z3950_marc::stream::{InputForm, RecordReader};
 
 use super::identifier::{Identifier, Kind};
 
@@ -145,7 +148,7 @@ fn normal(kind: Kind, text: &str) -> String {
 mod tests {
     use super::*;
     use z3950_asn1::oid::USMARC;
-    use z3950_asn1::record::mrk;
+    use z3950_marc::mrk;
 
     fn external(lines: &str) -> External {
         let text = format!("=LDR  00000nam a2200000 a 4500\n{lines}\n");

@@ -6,8 +6,8 @@ use std::fmt;
 use z3950_asn1::apdu::AttributeElement;
 #[cfg(feature = "profile")]
 use z3950_asn1::apdu::IdAuthentication;
-use z3950_asn1::charset::Charset;
 use z3950_asn1::oid::Oid;
+use z3950_marc::charset::Charset;
 
 #[cfg(feature = "profile")]
 use super::IdentitySource;

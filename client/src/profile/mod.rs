@@ -34,8 +34,8 @@ mod list;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
-use z3950_asn1::charset::Charset;
 use z3950_asn1::oid::Oid;
+use z3950_marc::charset::Charset;
 
 pub use self::credentials::{Credentials, CredentialsError};
 pub use self::habits::{Attribute, Attributes, HabitError};

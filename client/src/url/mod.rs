@@ -79,13 +79,12 @@ pub use schemes::{
     MessageId, NewsUrl, Newsgroup, NntpUrl, OpaqueUri, ProsperoField, ProsperoUrl, RloginUrl,
     TelnetPlan, TelnetUrl, Tn3270Url, TypeCode, WaisTarget, WaisUrl,
 };
+use span::Span;
 pub use spell::spell;
 pub use userinfo::Userinfo;
 pub use z3950::{
     BuildError, DEFAULT_PORT, Extension, Kind, StringPart, Warning, Z3950Url, Z3950UrlBuilder,
 };
-
-use span::Span;
 
 /// Says from the scheme alone whether `text` is a session or a retrieval URL; `None` for every other text.
 ///

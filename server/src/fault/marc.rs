@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use z3950_asn1::apdu::{External, ExternalEncoding};
-use z3950_asn1::record::{FIELD_TERMINATOR, RECORD_TERMINATOR};
+use z3950_marc::FIELD_TERMINATOR;
+use z3950_marc::RECORD_TERMINATOR;
 
 /// The octets of the leader.
 const LEADER: usize = 24;

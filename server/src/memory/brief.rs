@@ -1,7 +1,8 @@
 //! Element set B of a MARC 21 or UNIMARC record: what tells it from others in a list (Z39.50-2003 §3.6.2 leaves that to the server).
 
 use z3950_asn1::oid::UNIMARC;
-use z3950_asn1::record::{MarcRecord, marc_syntax};
+use z3950_asn1::record::marc_syntax;
+use z3950_marc::MarcRecord;
 
 use super::fields::effective_tag;
 

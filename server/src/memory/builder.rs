@@ -1,7 +1,7 @@
 //! The making of a [`MemoryBackend`]: databases from memory, from files, or both.
 
 use bytes::Bytes;
-use z3950_asn1::record::MarcRecord;
+use z3950_marc::MarcRecord;
 
 use super::catalogue::{Database, same_name};
 use super::demo;

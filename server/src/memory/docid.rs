@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use z3950_asn1::record::{Field, MarcRecord, Tag};
+use z3950_marc::Field;
+use z3950_marc::MarcRecord;
+use z3950_marc::Tag;
 
 /// A field, and a subfield of it unless it is a control field: `001`, `035$a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,11 +3,16 @@
 use bytes::Bytes;
 use z3950_asn1::apdu::External;
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::charset;
 use z3950_asn1::oid::{GRS_1, OPAC, Oid, SUTRS, XML};
 use z3950_asn1::record::grs1::GenericRecord;
 use z3950_asn1::record::opac::OpacRecord;
-use z3950_asn1::record::{MarcRecord, dublin_core, iso2709, marcxml, sutrs_external, sutrs_text};
+use z3950_asn1::record::sutrs_external;
+use z3950_marc::MarcRecord;
+use z3950_marc::charset;
+use z3950_marc::crosswalk::dublin_core;
+use z3950_marc::crosswalk::sutrs::sutrs_text;
+use z3950_marc::iso2709;
+use z3950_marc::marcxml;
 
 use super::brief::brief;
 use crate::diagnostic::{Diagnostic, diagnostic};

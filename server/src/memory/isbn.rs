@@ -1,6 +1,6 @@
 //! International Standard Book Numbers in one form, so that they are found however they are written (ISO 2108).
 
-use z3950_asn1::record::standard_number::Isbn;
+use z3950_marc::standard_number::Isbn;
 
 /// The number that a text begins with, as 13 digits where it is a sound ISBN; hyphens and what follows it are dropped.
 ///

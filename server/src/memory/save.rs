@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use z3950_asn1::charset;
 use z3950_asn1::file::{self, Draft, Existing, Lock, Stamp};
-use z3950_asn1::record::stream::InputForm;
-use z3950_asn1::record::{Form, iso2709};
+use z3950_marc::Form;
+use z3950_marc::charset;
+use z3950_marc::iso2709;
+use z3950_marc::stream::InputForm;
 
 use super::catalogue::Database;
 use super::index::Index;

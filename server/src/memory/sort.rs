@@ -9,8 +9,10 @@ use z3950_asn1::apdu::{
     CaseSensitivity, MissingValueAction, SortElement, SortKey, SortKeySpec, SortRelation,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::record::is_unimarc;
-use z3950_asn1::record::{MarcRecord, Tag, iso2709};
+use z3950_marc::MarcRecord;
+use z3950_marc::Tag;
+use z3950_marc::crosswalk::is_unimarc;
+use z3950_marc::iso2709;
 
 use super::attributes::sort_index;
 use super::catalogue::Catalogue;

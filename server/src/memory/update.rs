@@ -6,7 +6,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use z3950_asn1::apdu::{DatabaseName, External};
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::record::{Field, MarcRecord, RetrievedRecord, iso2709, marcxml};
+use z3950_asn1::record::RetrievedRecord;
+use z3950_marc::Field;
+use z3950_marc::MarcRecord;
+use z3950_marc::iso2709;
+use z3950_marc::marcxml;
 
 use super::MemoryBackend;
 use super::catalogue::{Catalogue, Database};

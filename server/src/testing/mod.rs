@@ -43,7 +43,8 @@ use std::thread;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use z3950_asn1::record::{Field, MarcRecord};
+use z3950_marc::Field;
+use z3950_marc::MarcRecord;
 
 use self::recorder::Recorder;
 use crate::access::Access;

@@ -11,7 +11,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use z3950_asn1::record::{Field, iso2709};
+use z3950_marc::Field;
+use z3950_marc::iso2709;
 use z3950_tests::program::path;
 
 /// The core of the servers, and that of the load.

@@ -4,8 +4,9 @@
 
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
-use z3950_asn1::record::stream::{InputForm, MAX_NOTES, RecordReader};
-use z3950_asn1::record::{Form, iso2709};
+use z3950_marc::stream::{InputForm, MAX_NOTES, RecordReader};
+use z3950_marc::Form;
+use z3950_marc::iso2709;
 
 const FORMS: [InputForm; 5] = [
     InputForm::Marc,

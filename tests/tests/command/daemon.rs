@@ -6,7 +6,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use z3950_asn1::record::{iso2709, mrk};
+use z3950_marc::iso2709;
+use z3950_marc::mrk;
 use z3950_tests::hex;
 use z3950_tests::program::{Daemon, path, run, z3950};
 

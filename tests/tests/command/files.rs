@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::record::stream::{InputForm, RecordReader};
+use z3950_marc::stream::{InputForm, RecordReader};
 use z3950_server::diagnostic;
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, TestServerBuilder, record};

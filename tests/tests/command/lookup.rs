@@ -1,7 +1,9 @@
 //! `z3950 lookup`: identifiers however they are written, and where they are found.
 
 use serde_json::Value;
-use z3950_asn1::record::{Field, iso2709, mrk};
+use z3950_marc::Field;
+use z3950_marc::iso2709;
+use z3950_marc::mrk;
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::peer;

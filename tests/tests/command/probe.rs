@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
-use z3950_asn1::record::{iso2709, mrk};
+use z3950_marc::iso2709;
+use z3950_marc::mrk;
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, z3950};
 

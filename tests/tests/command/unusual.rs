@@ -1,7 +1,8 @@
 //! Servers that answer unusually: a number of hits below zero, records in other syntaxes than the usual one.
 
 use serde_json::Value;
-use z3950_asn1::record::{MarcRecord, mrk};
+use z3950_marc::MarcRecord;
+use z3950_marc::mrk;
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::program::{z3950, z3950_fed};

@@ -1,7 +1,8 @@
 //! `z3950 update`: records that go into a database, change and leave it, each with its own fate.
 
 use serde_json::Value;
-use z3950_asn1::record::{iso2709, mrk};
+use z3950_marc::iso2709;
+use z3950_marc::mrk;
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, Ran, z3950, z3950_fed};
 

@@ -3,7 +3,11 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use z3950_asn1::record::{Field, Leader, MarcRecord, iso2709, marcxml};
+use z3950_marc::Field;
+use z3950_marc::Leader;
+use z3950_marc::MarcRecord;
+use z3950_marc::iso2709;
+use z3950_marc::marcxml;
 use z3950_tests::program::{Ran, path, z3950, z3950_fed};
 
 fn record(number: &str) -> MarcRecord {

@@ -2,9 +2,13 @@
 //! all come through, in their order.
 
 use bytes::Bytes;
-use z3950_asn1::charset::{Options, to_utf8};
-use z3950_asn1::record::stream::InputForm;
-use z3950_asn1::record::{Field, Form, Leader, MarcRecord, iso2709};
+use z3950_marc::Field;
+use z3950_marc::Form;
+use z3950_marc::Leader;
+use z3950_marc::MarcRecord;
+use z3950_marc::charset::{Options, to_utf8};
+use z3950_marc::iso2709;
+use z3950_marc::stream::InputForm;
 use z3950_tests::peer::find;
 use z3950_tests::program::z3950;
 use z3950_tests::random::Random;

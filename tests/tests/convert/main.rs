@@ -12,8 +12,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use z3950_asn1::charset::{Charset, Form, Options};
-use z3950_asn1::record::iso2709;
+use z3950_marc::charset::{Charset, Form, Options};
+use z3950_marc::iso2709;
 
 /// The files of real records, or none with a word on standard error.
 fn files() -> Vec<PathBuf> {

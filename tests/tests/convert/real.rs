@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use z3950_asn1::charset::{Options, to_utf8};
-use z3950_asn1::record::{MarcRecord, is_unimarc, iso2709};
+use z3950_marc::MarcRecord;
+use z3950_marc::charset::{Options, to_utf8};
+use z3950_marc::crosswalk::is_unimarc;
+use z3950_marc::iso2709;
 use z3950_tests::program::z3950;
 
 use crate::{files, records};

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use z3950_asn1::charset::{Charset, Form, Options, to_utf8};
-use z3950_asn1::record::{MarcRecord, is_unimarc, iso2709, marcline};
+use z3950_marc::MarcRecord;
+use z3950_marc::charset::{Charset, Form, Options, to_utf8};
+use z3950_marc::crosswalk::is_unimarc;
+use z3950_marc::iso2709;
+use z3950_marc::marcline;
 use z3950_tests::peer::find;
 
 use crate::{files, nfc, records};

@@ -11,7 +11,8 @@ use z3950_asn1::es::update::{
     Action, EsRequest, OriginPartToKeep, RecordId, SuppliedRecord, Update,
 };
 use z3950_asn1::oid;
-use z3950_asn1::record::{MarcRecord, iso2709};
+use z3950_marc::MarcRecord;
+use z3950_marc::iso2709;
 use z3950_server::testing::record;
 use z3950_tests::random::Random;
 

@@ -1,7 +1,9 @@
 //! Our client against the field's servers.
 
 use bytes::Bytes;
-use z3950_asn1::record::{MarcRecord, iso2709, mrk};
+use z3950_marc::MarcRecord;
+use z3950_marc::iso2709;
+use z3950_marc::mrk;
 use z3950_tests::peer;
 use z3950_tests::program::{Ran, z3950, z3950_fed};
 

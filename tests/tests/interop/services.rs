@@ -44,7 +44,10 @@ use z3950_asn1::es::update::{Action, RecordId, UpdateStatus};
 use z3950_asn1::format::charset_negotiation::OriginProposal;
 use z3950_asn1::format::facets::{FacetField, FacetList};
 use z3950_asn1::oid;
-use z3950_asn1::record::{MarcRecord, RetrievedRecord, iso2709, mrk};
+use z3950_asn1::record::RetrievedRecord;
+use z3950_marc::MarcRecord;
+use z3950_marc::iso2709;
+use z3950_marc::mrk;
 use z3950_tests::peer::{self, Server};
 
 /// The demo catalogue's books, as ISO 2709.

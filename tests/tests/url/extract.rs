@@ -2,7 +2,9 @@
 
 use z3950::url::extract::{Extraction, extract, in_record, scan, wrap};
 use z3950::url::{Locator, Mode};
-use z3950_asn1::record::{Field, Leader, MarcRecord};
+use z3950_marc::Field;
+use z3950_marc::Leader;
+use z3950_marc::MarcRecord;
 use z3950_tests::random::{Random, mutations};
 
 use crate::table::{mode_named, octets, rows};

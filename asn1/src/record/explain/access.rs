@@ -2,12 +2,11 @@
 
 use rasn::prelude::*;
 
+use super::HumanString;
 use crate::apdu::{ElementSetName, IntUnit, Unit};
 use crate::oid::Oid;
 use crate::record::tree::{choice, sequence};
 use crate::types::InternationalString;
-
-use super::HumanString;
 
 sequence! {
     /// AccessInfo: query types, sets and syntaxes supported, restrictions and costs.

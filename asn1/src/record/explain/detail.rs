@@ -3,14 +3,13 @@
 
 use rasn::prelude::*;
 
+use super::{AttributeCombinations, CommonInfo, HumanString, Path, PrimitiveDataType};
 use crate::apdu::{
     DatabaseName, ElementSetName, External, IntUnit, Specification, StringOrNumeric, Term, Unit,
 };
 use crate::oid::Oid;
 use crate::record::tree::{choice, described_by_name, sequence};
 use crate::types::{InternationalString, OctetString, named_integer};
-
-use super::{AttributeCombinations, CommonInfo, HumanString, Path, PrimitiveDataType};
 
 sequence! {
     /// AttributeDetails: the attributes with which a database can be searched.

@@ -3,14 +3,13 @@
 
 use rasn::prelude::*;
 
+use super::{
+    AccessInfo, CommonInfo, ContactInfo, DatabaseList, HumanString, IconObject, NetworkAddress,
+};
 use crate::apdu::{DatabaseName, External, IntUnit, OtherInformation, StringOrNumeric};
 use crate::oid::Oid;
 use crate::record::tree::{choice, described_by_name, sequence};
 use crate::types::{GeneralizedTime, InternationalString, named_integer};
-
-use super::{
-    AccessInfo, CommonInfo, ContactInfo, DatabaseList, HumanString, IconObject, NetworkAddress,
-};
 
 sequence! {
     /// TargetInfo: the server as a whole.

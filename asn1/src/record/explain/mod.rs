@@ -10,13 +10,12 @@ mod common;
 mod detail;
 mod info;
 
+use rasn::prelude::*;
+
 pub use self::access::*;
 pub use self::common::*;
 pub use self::detail::*;
 pub use self::info::*;
-
-use rasn::prelude::*;
-
 use super::tree::choice;
 
 choice! {

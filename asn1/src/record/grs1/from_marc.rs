@@ -1,9 +1,11 @@
 //! MARC records as GRS-1: the control number by tagSet-M, what Dublin Core has by tagSet-G, and every field under its tag.
 
+use z3950_marc::crosswalk::dublin_core;
+use z3950_marc::octets_from_text;
+use z3950_marc::record::{Field, MarcRecord};
+
 use super::names::{TAG_SET_G, TAG_SET_M, number_in_tag_set_g};
 use super::{ElementData, GenericRecord, TaggedElement};
-use crate::record::marc::{Field, MarcRecord};
-use crate::record::{dublin_core, octets_from_text};
 
 /// localControlNumber of tagSet-M.
 const LOCAL_CONTROL_NUMBER: i64 = 14;

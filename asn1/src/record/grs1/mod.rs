@@ -11,14 +11,13 @@ mod show;
 
 use rasn::prelude::*;
 
+pub use self::names::{STRING_TAGS, TAG_SET_G, TAG_SET_M, tag_name};
 use crate::apdu::{External, IntUnit, StringOrNumeric, Term, Unit};
 use crate::error::EncodeError;
 use crate::oid::{self, Oid};
 use crate::optional::OptionalChoice;
 use crate::record::tree::{described_by_name, sequence};
 use crate::types::{GeneralizedTime, InternationalString, OctetString, named_integer};
-
-pub use self::names::{STRING_TAGS, TAG_SET_G, TAG_SET_M, tag_name};
 
 /// How deep elements may be nested, a leaf of the record itself being at 1; a record with deeper ones is not decoded.
 ///

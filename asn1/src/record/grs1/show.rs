@@ -1,13 +1,13 @@
 //! GRS-1 records for people and programs: an indented tree, JSON and XML, with the names of tagSet-M and tagSet-G.
 
 use serde_json::{Map, Value as Json, json};
+use z3950_marc::xmltext::put_attribute;
 
 use super::names::{tag_name, variant_class};
 use super::{ElementData, GenericRecord, TaggedElement, Triple, TripleValue, Variant};
 use crate::apdu::StringOrNumeric;
 use crate::oid;
 use crate::record::tree::{Describe, INDENT, Value, put_line};
-use crate::record::xmltext::put_attribute;
 
 impl GenericRecord {
     /// A line for each element, `title: War and peace`, those below it further in; metadata and variants in brackets.

@@ -1,9 +1,11 @@
 //! Holdings that a bibliographic record carries in fields of its own (MARC 21 Format for Holdings Data, 841 to 878), as
 //! the elements of an OPAC record.
 
+use z3950_marc::Field;
+use z3950_marc::MarcRecord;
+
 use super::{HoldingsAndCircData, HoldingsRecord, OpacRecord, Volume};
 use crate::apdu::External;
-use crate::record::{Field, MarcRecord};
 use crate::types::InternationalString;
 
 impl OpacRecord {

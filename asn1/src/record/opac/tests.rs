@@ -1,11 +1,15 @@
 //! OPAC records: known octets, the three forms, and what is lent.
 
 use serde_json::json;
+use z3950_marc::Field;
+use z3950_marc::MarcRecord;
+use z3950_marc::iso2709;
 
 use super::*;
 use crate::apdu::External;
 use crate::codec::{decode_value, encode_value};
-use crate::record::{Field, MarcRecord, RetrievedRecord, iso2709, sutrs_external};
+use crate::record::RetrievedRecord;
+use crate::record::sutrs_external;
 
 fn marc() -> External {
     let record = MarcRecord {

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use z3950_asn1::file::{self, Draft, Existing, Growing, Lock, Whole};
-use z3950_asn1::record::Form;
+use z3950_marc::Form;
 
 use super::inputs::Ask;
 

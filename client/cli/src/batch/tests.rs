@@ -4,7 +4,7 @@ use std::io::{self, Cursor, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use z3950_asn1::record::Form;
+use z3950_marc::Form;
 
 use super::*;
 use crate::batch::sinks::Cut;

@@ -10,10 +10,12 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use z3950_asn1::charset::{Charset, Options, ProblemKind, Unencodable, to_charset, to_utf8};
 use z3950_asn1::file::same;
-use z3950_asn1::record::stream::{Found, InputForm, RecordReader};
-use z3950_asn1::record::{Form, MarcRecord, is_unimarc};
+use z3950_marc::Form;
+use z3950_marc::MarcRecord;
+use z3950_marc::charset::{Charset, Options, ProblemKind, Unencodable, to_charset, to_utf8};
+use z3950_marc::crosswalk::is_unimarc;
+use z3950_marc::stream::{Found, InputForm, RecordReader};
 
 pub(crate) use self::arguments::Convert;
 use self::progress::Progress;

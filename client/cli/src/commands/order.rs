@@ -17,7 +17,8 @@ use z3950_asn1::apdu::{External, OperationStatus, Query, RpnQuery};
 use z3950_asn1::es::item_order::{Billing, Contact, PaymentMethod};
 use z3950_asn1::input;
 use z3950_asn1::oid::XML;
-use z3950_asn1::record::{RetrievedRecord, sutrs_external};
+use z3950_asn1::record::RetrievedRecord;
+use z3950_asn1::record::sutrs_external;
 
 use crate::args::{Connection, Language, TARGET};
 use crate::commands::query;

@@ -6,7 +6,7 @@ use z3950::service::search::SearchOptions;
 use z3950_asn1::apdu::{
     AttributesPlusTerm, Entry, Operand, Query, RpnQuery, RpnStructure, Term, TermInfo,
 };
-use z3950_asn1::charset::Charset;
+use z3950_marc::charset::Charset;
 
 use crate::args::Scan;
 use crate::commands::query;

@@ -14,8 +14,8 @@ use z3950::session::{Session, SessionOptions};
 use z3950::target::redacted;
 use z3950::url::Host;
 use z3950_asn1::apdu::{DatabaseName, Operand, RpnQuery, RpnStructure, Term};
-use z3950_asn1::charset::Charset;
 use z3950_asn1::oid::{Oid, UNIMARC, USMARC, XML};
+use z3950_marc::charset::Charset;
 
 use crate::args::{Asked, Connection};
 use crate::commands::{client, connection, timeouts};

@@ -11,8 +11,8 @@ use z3950::error::{Error, Phase, ProtocolFault};
 use z3950::retrieve::{Outcome, OutcomeName};
 use z3950::url::Host;
 use z3950_asn1::apdu::{DiagRec, External};
-use z3950_asn1::charset::Charset;
 use z3950_asn1::oid::Oid;
+use z3950_marc::charset::Charset;
 
 use crate::batch::Answer;
 use crate::commands::target::{Place, Unanswered};

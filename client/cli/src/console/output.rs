@@ -6,8 +6,8 @@ use std::path::Path;
 
 use clap::ColorChoice;
 use z3950_asn1::apdu::External;
-use z3950_asn1::charset::{Charset, Unencodable};
 use z3950_asn1::file;
+use z3950_marc::charset::{Charset, Unencodable};
 
 use crate::console::exit::Exit;
 use crate::console::report::chain;
@@ -161,7 +161,7 @@ impl Output {
         if raw || !(self.data_is_terminal || self.charset.is_some()) {
             self.data.write_all(octets)?;
         } else {
-            let text = z3950_asn1::record::text_lossless(octets);
+            let text = z3950_marc::text_lossless(octets);
             let text = match self.data_is_terminal {
                 true => escape_controls(&text).into_owned().into(),
                 false => text,

@@ -1,6 +1,6 @@
 //! Character sets: what is proposed to servers, what records and terms are in.
 
-use z3950_asn1::charset::Charset;
+use z3950_marc::charset::Charset;
 
 use super::command::{Answer, Stop};
 use super::setters::flag;

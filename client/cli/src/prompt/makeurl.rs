@@ -8,7 +8,8 @@ use z3950::target::Endpoint;
 use z3950::url::{Kind, Octets, Z3950Url};
 use z3950_asn1::apdu::DatabaseName;
 use z3950_asn1::oid;
-use z3950_asn1::record::{RetrievedRecord, iso2709};
+use z3950_asn1::record::RetrievedRecord;
+use z3950_marc::iso2709;
 
 use super::command::{Answer, Stop};
 use super::show::{Span, fetch, span};

@@ -11,7 +11,7 @@ use z3950_asn1::apdu::{
     AttributeElement, CaseSensitivity, MissingValueAction, Operand, Options, Query, RpnStructure,
     SortKeySpec, SortRelation, Term,
 };
-use z3950_asn1::charset::Charset;
+use z3950_marc::charset::Charset;
 
 use super::command::{Answer, Stop, words};
 use super::facets::say_details;

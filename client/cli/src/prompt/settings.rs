@@ -11,13 +11,13 @@ use z3950_asn1::apdu::{
     IdAuthentication, InfoCategory, Information, Options, OtherInformation, OtherInformationUnit,
     ProtocolVersion, ReferenceId, Schema,
 };
-use z3950_asn1::charset::Charset;
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::file::Growing;
 use z3950_asn1::format::charset_negotiation::OriginProposal;
 use z3950_asn1::format::facets::FacetList;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
+use z3950_marc::charset::Charset;
 
 use super::command::{Answer, Run, Stop, entry};
 use super::facets::shown_as;

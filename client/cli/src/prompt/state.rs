@@ -8,9 +8,9 @@ use z3950::profile::Profile;
 use z3950::session::Session;
 use z3950::url::Mode;
 use z3950_asn1::apdu::{AttributesPlusTerm, DatabaseName, External};
-use z3950_asn1::charset::Charset;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::query::Dialects;
+use z3950_marc::charset::Charset;
 
 use super::command::{self, Answer, Run, Stop};
 use super::opening::{Way, Ways};

@@ -1,8 +1,8 @@
 //! Several records as one document: a collection in XML, blank lines between texts, a JSON object a line.
 
 use z3950_asn1::apdu::External;
-use z3950_asn1::charset::Charset;
-use z3950_asn1::record::Form;
+use z3950_marc::Form;
+use z3950_marc::charset::Charset;
 
 use super::indent::indent;
 use super::{Format, Rendered, render};

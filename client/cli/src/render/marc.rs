@@ -1,9 +1,12 @@
 //! MARC records in any of their forms, read leniently; also those that come as XML.
 
 use bytes::Bytes;
-use z3950_asn1::charset::{Charset, Options, to_utf8};
-use z3950_asn1::record::stream::{InputForm, RecordReader};
-use z3950_asn1::record::{Form, MarcRecord, RetrievedRecord, iso2709};
+use z3950_asn1::record::RetrievedRecord;
+use z3950_marc::Form;
+use z3950_marc::MarcRecord;
+use z3950_marc::charset::{Charset, Options, to_utf8};
+use z3950_marc::iso2709;
+use z3950_marc::stream::{InputForm, RecordReader};
 
 use super::{Rendered, json, text};
 

@@ -10,8 +10,9 @@ mod text;
 use std::path::Path;
 
 use z3950_asn1::apdu::External;
-use z3950_asn1::charset::Charset;
-use z3950_asn1::record::{Form, RetrievedRecord};
+use z3950_asn1::record::RetrievedRecord;
+use z3950_marc::Form;
+use z3950_marc::charset::Charset;
 
 pub(crate) use document::Document;
 pub(crate) use json::syntax;

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use z3950_asn1::record::text_lossless;
+use z3950_marc::text_lossless;
 
 /// The text with every control character but newline and tab as `\xNN` or `\u{NNNN}`. CR LF is a line end, as in all texts of
 /// the Internet, and becomes a newline; a CR by itself would go back over the line, and is escaped.

@@ -5,16 +5,18 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use z3950_asn1::apdu::External;
-use z3950_asn1::charset::{Charset, Options, to_utf8};
 use z3950_asn1::codec::encode_value;
 use z3950_asn1::codec::frame::{CONSTRUCTED, Header, Length};
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::moment::Moment;
 use z3950_asn1::oid::ILL;
-use z3950_asn1::record::dublin_core::elements;
-use z3950_asn1::record::standard_number::{Isbn, Issn};
-use z3950_asn1::record::{Iso2709Error, MarcRecord, iso2709};
 use z3950_asn1::types::{Any, InternationalString};
+use z3950_marc::Iso2709Error;
+use z3950_marc::MarcRecord;
+use z3950_marc::charset::{Charset, Options, to_utf8};
+use z3950_marc::crosswalk::dublin_core::elements;
+use z3950_marc::iso2709;
+use z3950_marc::standard_number::{Isbn, Issn};
 
 /// What the order is part of, as transaction-group-qualifier.
 const GROUP: &str = "z3950";
@@ -171,7 +173,8 @@ mod tests {
     use std::time::UNIX_EPOCH;
 
     use super::*;
-    use z3950_asn1::record::{Field, Leader};
+    use z3950_marc::Field;
+    use z3950_marc::Leader;
 
     #[test]
     fn a_record_becomes_a_request_for_its_loan() {

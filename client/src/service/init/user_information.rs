@@ -5,11 +5,11 @@ use z3950_asn1::apdu::{
     DefaultDiagFormat, DiagRec, External, ExternalEncoding, ExternalValue, Information,
     InitializeResponse, OtherInformation,
 };
-use z3950_asn1::charset::utf8_or_latin1;
 use z3950_asn1::codec::decode_value;
 use z3950_asn1::codec::frame::Header;
 use z3950_asn1::format::diag1::{Diagnostic, DiagnosticFormat, DiagnosticUnit};
 use z3950_asn1::oid::DIAG_1;
+use z3950_marc::charset::utf8_or_latin1;
 
 use crate::error::Diagnostics;
 

@@ -1,12 +1,13 @@
 //! A server that goes away, or falls silent, after any octet of any answer: every service has an outcome in time, and the
 //! session is usable or clearly closed.
 
+use z3950_asn1::oid;
+
 use super::*;
 use crate::service::explain::ExplainOptions;
 use crate::service::scan::ScanOptions;
 use crate::service::sort::{SortOptions, key_by_field};
 use crate::transport::BoxFuture;
-use z3950_asn1::oid;
 
 /// How long an operation may take, with the longest wait for an answer and for the end of the connection.
 const DEADLINE: Duration = Duration::from_secs(35);

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{Token, Tokenizer};
-use z3950_asn1::charset::Charset;
+use z3950_marc::charset::Charset;
 
 use super::super::generic;
 use super::{Fault, Found, ascii, link, mend, scan};

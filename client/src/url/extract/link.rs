@@ -4,7 +4,7 @@
 //! What is a URL already stays as it is: dots, ports and letter case are the business of those who compare URLs. A host name
 //! that is not ASCII is escaped as RFC 3986 §3.2.2 has it.
 
-use z3950_asn1::charset::Charset;
+use z3950_marc::charset::Charset;
 
 use super::super::generic;
 use super::super::resolve::{Profile, resolve};

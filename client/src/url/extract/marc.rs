@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use z3950_asn1::charset;
-use z3950_asn1::record::MarcRecord;
+use z3950_marc::MarcRecord;
+use z3950_marc::charset;
 
 use super::super::common;
 use super::super::span::Span;

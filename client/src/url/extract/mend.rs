@@ -1,6 +1,6 @@
 //! URLs of running text and of fields as they are written: octets that no URL holds are escaped.
 
-use z3950_asn1::record::text_lossless;
+use z3950_marc::text_lossless;
 
 use super::super::common;
 

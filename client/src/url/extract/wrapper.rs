@@ -2,7 +2,7 @@
 //! the start of its lines, if the wrapper stands in quoted mail.
 //! A hyphen at the end of a line may be the URL's or the typesetter's, so both readings are given.
 
-use z3950_asn1::record::text_lossless;
+use z3950_marc::text_lossless;
 
 use super::super::MAX_URL_LENGTH;
 use super::super::common;

@@ -9,16 +9,15 @@ mod plus;
 use std::fmt;
 use std::str::FromStr;
 
-pub use build::{GopherBuildError, GopherUrlBuilder};
-pub use item_type::{GopherType, ReplyKind};
-pub use plus::{AttributeScope, GopherPlus, PlusRequest, same_attribute};
-
 use super::authority::HostPort;
 use super::common::{self, Mode};
 use super::error::UrlError;
 use super::host::Host;
 use super::octets::Octets;
 use super::span::Span;
+pub use build::{GopherBuildError, GopherUrlBuilder};
+pub use item_type::{GopherType, ReplyKind};
+pub use plus::{AttributeScope, GopherPlus, PlusRequest, same_attribute};
 
 /// The port of a Gopher URL that names none (draft §2.1).
 pub const DEFAULT_GOPHER_PORT: u16 = 70;

@@ -15,6 +15,10 @@ mod wais;
 
 use std::fmt;
 
+use super::common::{self, Class, Content};
+use super::error::UrlError;
+use super::octets::Octets;
+use super::span::Span;
 pub use file::{FileHost, FileUrl, LocalPathError};
 pub use ftp::{FtpPath, FtpUrl, TypeCode};
 pub use ftp_plan::FtpStep;
@@ -26,11 +30,6 @@ pub use opaque::OpaqueUri;
 pub use prospero::{ProsperoField, ProsperoUrl};
 pub use telnet::{RloginUrl, TelnetPlan, TelnetUrl, Tn3270Url};
 pub use wais::{WaisTarget, WaisUrl};
-
-use super::common::{self, Class, Content};
-use super::error::UrlError;
-use super::octets::Octets;
-use super::span::Span;
 
 /// Reserved characters that are data between the slashes of ftp, file and prospero (`fsegment`, `psegment`).
 const SEGMENT: &[u8] = b"?:@&=";

@@ -8,14 +8,13 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
-pub use build::{BuildError, StringPart, Z3950UrlBuilder};
-
 use super::caution::CREDENTIALS;
 use super::common::{self, Class, Mode};
 use super::error::UrlError;
 use super::host::Host;
 use super::octets::Octets;
 use super::userinfo::{Secrets, Userinfo};
+pub use build::{BuildError, StringPart, Z3950UrlBuilder};
 
 /// The port of a URL that names none (RFC 2056 §3, §4).
 pub const DEFAULT_PORT: u16 = 210;

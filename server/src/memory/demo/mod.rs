@@ -1,7 +1,7 @@
 //! The demo catalogue: well-known works in the public domain, written as MARCMaker text that a person can edit in
 //! `books.mrk` and `serials.mrk` beside this file.
 
-use z3950_asn1::record::mrk;
+use z3950_marc::mrk;
 
 use super::MemoryBackendBuilder;
 

@@ -3,8 +3,11 @@
 
 use std::borrow::Cow;
 
-use z3950_asn1::charset::{Charset, choose};
-use z3950_asn1::record::{Field, MarcRecord, Tag, is_unimarc};
+use z3950_marc::Field;
+use z3950_marc::MarcRecord;
+use z3950_marc::Tag;
+use z3950_marc::charset::{Charset, choose};
+use z3950_marc::crosswalk::is_unimarc;
 
 use super::format::{FIRST_DIGIT, Format, NO_CODE, Rule, Rules, Slots, slot};
 use super::key::Kind;

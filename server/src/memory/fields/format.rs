@@ -1,6 +1,6 @@
 //! The access points turned round: for each tag of a format, which subfields feed which indexes.
 
-use z3950_asn1::record::Tag;
+use z3950_marc::Tag;
 
 use super::source::{Codes, Condition, LEADER, Source};
 use super::{AccessPoint, AccessPoints, IndexId, IndexSet, Sources};

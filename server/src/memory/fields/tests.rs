@@ -1,6 +1,7 @@
 //! The entries that records make in the indexes.
 
-use z3950_asn1::record::{Field, MarcRecord};
+use z3950_marc::Field;
+use z3950_marc::MarcRecord;
 
 use super::{Fields, SUBFIELD_MARK};
 

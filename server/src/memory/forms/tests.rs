@@ -2,7 +2,8 @@
 
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{self, Oid, UKMARC, UNIMARC, USMARC};
-use z3950_asn1::record::{Field, RetrievedRecord};
+use z3950_asn1::record::RetrievedRecord;
+use z3950_marc::Field;
 
 use super::*;
 use crate::backend::Backend;

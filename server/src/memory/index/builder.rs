@@ -7,7 +7,9 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use z3950_asn1::oid::Oid;
-use z3950_asn1::record::{MarcRecord, iso2709, marc_syntax};
+use z3950_asn1::record::marc_syntax;
+use z3950_marc::MarcRecord;
+use z3950_marc::iso2709;
 
 use super::notes::Notes;
 use super::segment::{Segment, Stored, Texts};

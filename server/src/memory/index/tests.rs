@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use regex::Regex;
-use z3950_asn1::record::{Field, MarcRecord, iso2709};
+use z3950_marc::Field;
+use z3950_marc::MarcRecord;
+use z3950_marc::iso2709;
 
 use super::*;
 

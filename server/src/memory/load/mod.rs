@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use z3950_asn1::record::{Iso2709Error, MarcRecord, iso2709};
+use z3950_marc::Iso2709Error;
+use z3950_marc::MarcRecord;
+use z3950_marc::iso2709;
 
 pub use self::check::{Checked, check_files};
 pub(super) use self::workers::{Demand, load};

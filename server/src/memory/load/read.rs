@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use bytes::{Bytes, BytesMut};
 use z3950_asn1::input;
-use z3950_asn1::record::MarcRecord;
-use z3950_asn1::record::iso2709::{self, Repair, RepairKind};
-use z3950_asn1::record::stream::{GUESS_OCTETS, InputForm, RecordReader};
+use z3950_marc::MarcRecord;
+use z3950_marc::iso2709::{self, Repair, RepairKind};
+use z3950_marc::stream::{GUESS_OCTETS, InputForm, RecordReader};
 
 use super::{LoadError, Note};
 

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
-use z3950_asn1::record::{Form, MarcRecord, iso2709};
+use z3950_marc::Form;
+use z3950_marc::MarcRecord;
+use z3950_marc::iso2709;
 
 use super::*;
 use crate::backend::Backend;

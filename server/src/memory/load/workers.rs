@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use z3950_asn1::record::iso2709;
+use z3950_marc::iso2709;
 
 use super::read::{Arena, Piece, Sound, files_of, parsed, read};
 use super::{FileNotes, LoadError, MAX_NOTES, Note, Progress, Sources};

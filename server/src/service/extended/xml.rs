@@ -7,9 +7,9 @@ use bytes::Bytes;
 use z3950_asn1::apdu::{DatabaseName, External};
 use z3950_asn1::es::{TaskParameters, TaskStatus};
 use z3950_asn1::oid;
-use z3950_asn1::record::marcxml;
-use z3950_asn1::record::stream::{InputForm, RecordReader};
 use z3950_asn1::types::OctetString;
+use z3950_marc::marcxml;
+use z3950_marc::stream::{InputForm, RecordReader};
 
 use super::{Outcome, execution_failed, unsupported};
 use crate::backend::{Update, UpdateAction, UpdateRecord};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use bytes::Bytes;
-use z3950_asn1::record::stream::{InputForm, RecordReader};
+use z3950_marc::stream::{InputForm, RecordReader};
 use z3950_tests::peer::{self, Server};
 use z3950_tests::program;
 use z3950_tests::random::Random;

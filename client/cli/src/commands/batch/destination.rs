@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use z3950_asn1::file::{Existing, Growing, Whole};
-use z3950_asn1::record::Form;
+use z3950_marc::Form;
 
 use super::arguments::Batch;
 use crate::batch::{Ask, FileSink, FolderSink, OutputFile, Piece, Remains, Written};

@@ -3,7 +3,7 @@
 
 use z3950::retrieve::OutcomeName;
 use z3950_asn1::apdu::External;
-use z3950_asn1::charset::Charset;
+use z3950_marc::charset::Charset;
 
 use crate::batch::{Answer, Piece, Words};
 use crate::commands::target::Unanswered;

@@ -4,9 +4,9 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::Args;
-use z3950_asn1::charset::Charset;
-use z3950_asn1::record::Form;
-use z3950_asn1::record::stream::InputForm;
+use z3950_marc::Form;
+use z3950_marc::charset::Charset;
+use z3950_marc::stream::InputForm;
 
 use crate::args::charset;
 

@@ -1,7 +1,10 @@
 //! What is wrong with a record that could be read: beyond repairs, what other programs will stumble over.
 
-use z3950_asn1::charset::{Converted, Reason};
-use z3950_asn1::record::{Field, MarcRecord, is_unimarc, iso2709};
+use z3950_marc::Field;
+use z3950_marc::MarcRecord;
+use z3950_marc::charset::{Converted, Reason};
+use z3950_marc::crosswalk::is_unimarc;
+use z3950_marc::iso2709;
 
 /// The faults of a record, in words. `found` is the record as it stands in the input, `converted` the same in UTF-8.
 pub(super) fn faults(found: &MarcRecord, converted: &Converted) -> Vec<String> {

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use z3950_asn1::file::{Existing, Whole};
-use z3950_asn1::record::{Form, MarcRecord, WriteError};
+use z3950_marc::Form;
+use z3950_marc::MarcRecord;
+use z3950_marc::WriteError;
 
 use super::Convert;
 use crate::batch::{FileSink, OutputFile, Remains};

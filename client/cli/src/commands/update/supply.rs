@@ -6,11 +6,16 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use z3950_asn1::apdu::External;
-use z3950_asn1::charset::{Options, to_utf8};
 use z3950_asn1::es::update::RecordId;
 use z3950_asn1::oid::{APPLICATION_XML, Oid, SUTRS, XML};
-use z3950_asn1::record::stream::{Found, InputForm, MAX_RECORD, RecordReader};
-use z3950_asn1::record::{Form, MarcRecord, is_marc, marc_syntax, marcxml, sutrs_external};
+use z3950_asn1::record::is_marc;
+use z3950_asn1::record::marc_syntax;
+use z3950_asn1::record::sutrs_external;
+use z3950_marc::Form;
+use z3950_marc::MarcRecord;
+use z3950_marc::charset::{Options, to_utf8};
+use z3950_marc::marcxml;
+use z3950_marc::stream::{Found, InputForm, MAX_RECORD, RecordReader};
 
 use super::arguments::{Change, IdType, Service, Update};
 use crate::console::output::Failure;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use z3950::url::extract::{self, Extraction, Fault, Found, HtmlUrls, in_html, in_record};
 use z3950::url::{Profile, generic, resolve};
-use z3950_asn1::record::stream::{GUESS_OCTETS, InputForm, RecordReader};
+use z3950_marc::stream::{GUESS_OCTETS, InputForm, RecordReader};
 
 use crate::args::Showing;
 use crate::console::envelope::VERSION;

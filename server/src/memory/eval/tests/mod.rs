@@ -10,7 +10,9 @@ mod uses;
 use std::sync::Arc;
 
 use z3950_asn1::apdu::{DatabaseName, RpnQuery};
-use z3950_asn1::record::{MarcRecord, iso2709, mrk};
+use z3950_marc::MarcRecord;
+use z3950_marc::iso2709;
+use z3950_marc::mrk;
 
 use super::{Evaluated, find};
 use crate::backend::{Hits, Search};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use z3950_asn1::bib1::attributes::USE;
-use z3950_asn1::record::mrk;
+use z3950_marc::mrk;
 
 use super::{Catalogue, pqf};
 use crate::memory::attributes::infos;

@@ -1,0 +1,284 @@
+//! Character sets of library records and queries: octets to Unicode and back, and the choice of the set a record is in.
+//! MARC-8 and ISO 5426 are our own; the sets of the rest of the world come from `encoding_rs`.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `label` | [`Charset::by_name`]: the names people write |
+//! | `choose` | [`choose()`]: leader, UNIMARC 100, or what the octets say |
+//! | `record` | [`to_utf8`], [`to_charset`]: whole records |
+//! | `marc8`, `iso5426` | the library sets, with tables that `asn1/marc/tables/generate.py` writes |
+//! | `danmarc` | ISO 8859-1 with escapes, the set of danMARC2 |
+//! | `combine`, `cluster` | marks before their character made marks after it, and back |
+//! | `problem` | [`Problem`]: what could not be converted, and where |
+
+mod choose;
+mod cluster;
+mod combine;
+mod danmarc;
+mod foreign;
+mod iso5426;
+mod label;
+mod marc8;
+mod problem;
+mod record;
+mod references;
+
+#[cfg(test)]
+mod corpus;
+#[cfg(test)]
+mod mutation;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use encoding_rs::Encoding;
+use unicode_normalization::{UnicodeNormalization, is_nfc, is_nfd};
+
+pub(crate) use self::choose::unimarc_sets;
+pub use self::choose::{Choice, Reason, choose};
+pub use self::problem::{Problem, ProblemKind};
+pub use self::record::{Converted, FieldProblem, to_charset, to_utf8};
+
+/// A character set, with both ways of conversion.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Charset {
+    /// UTF-8 (ISO 10646).
+    Utf8,
+    /// MARC-8 with all the sets of the Library of Congress: Latin, Greek, Cyrillic, Hebrew, Arabic, EACC, symbols.
+    Marc8,
+    /// ISO 646 with ISO 5426, the Latin set of UNIMARC.
+    Iso5426,
+    /// danMARC2 with marks as codes: ISO 8859-1, in which `@` begins other characters.
+    Danmarc,
+    /// danMARC2 with marks as spacing characters. It is read as [`Charset::Danmarc`] is.
+    Danmarc2,
+    /// ISO 8859-1 in the strict sense: each octet is the character of the same number.
+    Latin1,
+    /// A set of the Encoding Standard: windows-125x, ISO 8859-x, KOI8, GB18030, Big5, EUC-KR, Shift_JIS and so on.
+    ///
+    /// UTF-16 is none of these, because separators of records are single octets.
+    Other(&'static Encoding),
+}
+
+/// How text is converted. The default asks for what a reader expects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The set the octets are in, whatever they say themselves; `None` to find out.
+    pub charset: Option<Charset>,
+    /// The normal form of decoded text. `None` is NFC for text that was not in Unicode; UTF-8 stays as it is.
+    pub form: Option<Form>,
+    /// What becomes of the marks around characters that filing leaves out (U+0098, U+009C).
+    pub non_sorting: NonSorting,
+    /// Whether `&#xXXXX;` in MARC-8 becomes the character it names (MARC 21: lossless conversion).
+    pub character_references: bool,
+    /// What stands for a character that the set written to does not have.
+    pub unencodable: Unencodable,
+}
+
+/// A normal form of Unicode (UAX 15).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Composed: é is one character.
+    Nfc,
+    /// Decomposed: é is e and a mark.
+    Nfd,
+}
+
+/// What becomes of the marks around characters that filing leaves out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NonSorting {
+    /// They stay, as U+0098 and U+009C.
+    #[default]
+    Keep,
+    /// They go; what is between them stays.
+    Strip,
+}
+
+/// What stands for a character that a character set does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unencodable {
+    /// `?`.
+    #[default]
+    QuestionMark,
+    /// `&#xXXXX;`, as the Library of Congress defines for MARC-8 (lossless conversion).
+    Reference,
+    /// Nothing.
+    Omit,
+}
+
+impl Unencodable {
+    /// What is written for a character.
+    pub fn replacement(self, character: char) -> String {
+        match self {
+            Unencodable::QuestionMark => "?".to_owned(),
+            Unencodable::Reference => format!("&#x{:04X};", u32::from(character)),
+            Unencodable::Omit => String::new(),
+        }
+    }
+}
+
+/// Text that was decoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decoded<'a> {
+    /// The text; borrowed where the octets are UTF-8 as they stand.
+    pub text: Cow<'a, str>,
+    /// What was wrong, in order; empty for sound octets.
+    pub problems: Vec<Problem>,
+}
+
+/// Octets that were written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encoded<'a> {
+    /// The octets, with replacements for what the set does not have; borrowed where the text is the same in it.
+    pub octets: Cow<'a, [u8]>,
+    /// What the set does not have, in order; empty if every character was written.
+    pub problems: Vec<Problem>,
+}
+
+/// Text that a character set cannot hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unwritable(pub Problem);
+
+impl Charset {
+    /// Decodes one data element (a subfield, a term): NFC, marks for filing kept. It never fails; see [`Decoded::problems`].
+    pub fn decode(self, octets: &[u8]) -> Decoded<'_> {
+        self.decode_with(octets, &Options::default())
+    }
+
+    /// Decodes one data element as the options say. [`Options::charset`] does not matter here.
+    ///
+    /// MARC-8 begins with ASCII and ANSEL: pass each subfield by itself, as the format demands.
+    pub fn decode_with<'a>(self, octets: &'a [u8], options: &Options) -> Decoded<'a> {
+        let mut problems = Vec::new();
+        let (text, unnormalised) = match self {
+            Charset::Utf8 => (foreign::decode_utf8(octets, &mut problems), false),
+            Charset::Latin1 => (encoding_rs::mem::decode_latin1(octets), false),
+            Charset::Other(encoding) => (foreign::decode(encoding, octets, &mut problems), true),
+            Charset::Marc8 => library(octets, marc8::decode(octets, &mut problems)),
+            Charset::Iso5426 => library(octets, iso5426::decode(octets, &mut problems)),
+            Charset::Danmarc | Charset::Danmarc2 => {
+                library(octets, danmarc::decode(octets, &mut problems))
+            }
+        };
+        let text = if options.character_references && self == Charset::Marc8 {
+            references::resolve(text)
+        } else {
+            text
+        };
+        let text = normalise(text, options.form, unnormalised);
+        let text = match options.non_sorting {
+            NonSorting::Keep => text,
+            NonSorting::Strip => strip_non_sorting(text),
+        };
+        Decoded { text, problems }
+    }
+
+    /// Writes text, all of it.
+    ///
+    /// # Errors
+    /// [`Unwritable`] with the first character that the set does not have.
+    pub fn encode(self, text: &str) -> Result<Vec<u8>, Unwritable> {
+        let encoded = self.encode_with(text, Unencodable::QuestionMark);
+        match encoded.problems.into_iter().next() {
+            None => Ok(encoded.octets.into_owned()),
+            Some(problem) => Err(Unwritable(problem)),
+        }
+    }
+
+    /// Writes text, with replacements for what the set does not have. In UTF-8 that is nothing, and the text goes as it is.
+    pub fn encode_with(self, text: &str, unencodable: Unencodable) -> Encoded<'_> {
+        let as_it_is = match self {
+            Charset::Utf8 => true,
+            Charset::Other(encoding) => encoding.is_ascii_compatible() && text.is_ascii(),
+            Charset::Danmarc | Charset::Danmarc2 => false,
+            _ => text.is_ascii() && (self != Charset::Marc8 || !text.contains('\u{1B}')),
+        };
+        if as_it_is {
+            let (octets, problems) = (Cow::Borrowed(text.as_bytes()), Vec::new());
+            return Encoded { octets, problems };
+        }
+        let (octets, problems) = match self {
+            Charset::Marc8 => {
+                let mut encoder = marc8::encode::Encoder::new(text.len());
+                let problems = cluster::write(text, &mut encoder, unencodable, self.name());
+                (encoder.finish(), problems)
+            }
+            Charset::Iso5426 => {
+                let mut encoder = iso5426::Encoder::new(text.len());
+                let problems = cluster::write(text, &mut encoder, unencodable, self.name());
+                (encoder.finish(), problems)
+            }
+            Charset::Danmarc => danmarc::encode(text, false, unencodable),
+            Charset::Danmarc2 => danmarc::encode(text, true, unencodable),
+            Charset::Latin1 => foreign::encode_latin1(text, unencodable),
+            Charset::Other(encoding) => foreign::encode(encoding, text, unencodable),
+            Charset::Utf8 => (text.as_bytes().to_vec(), Vec::new()),
+        };
+        let octets = Cow::Owned(octets);
+        Encoded { octets, problems }
+    }
+
+    /// Whether the octets stand for ASCII and nothing else: then most of a record needs no conversion.
+    fn keeps(self, octets: &[u8]) -> bool {
+        // Without an early end, the search takes many octets at once.
+        let foreign = |found, octet: &u8| found | !octet.is_ascii() | (*octet == 0x1B);
+        let plain = !octets.iter().fold(false, foreign);
+        match self {
+            Charset::Other(encoding) => plain && encoding.is_ascii_compatible(),
+            Charset::Danmarc | Charset::Danmarc2 => {
+                plain && !octets.iter().any(danmarc::is_special)
+            }
+            _ => plain,
+        }
+    }
+}
+
+impl fmt::Display for Charset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Debug for Charset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Charset({})", self.name())
+    }
+}
+
+/// The text of octets whose character set is not known, such as what a peer says in words: UTF-8, or else ISO 8859-1.
+pub fn utf8_or_latin1(octets: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(octets) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => encoding_rs::mem::decode_latin1(octets),
+    }
+}
+
+/// What a decoder of a library set returned, or the octets as they are.
+fn library(octets: &[u8], decoded: Option<(String, bool)>) -> (Cow<'_, str>, bool) {
+    match decoded {
+        Some((text, unnormalised)) => (Cow::Owned(text), unnormalised),
+        None => (String::from_utf8_lossy(octets), false),
+    }
+}
+
+fn normalise(text: Cow<'_, str>, form: Option<Form>, unnormalised: bool) -> Cow<'_, str> {
+    match form {
+        None if !unnormalised => text,
+        None | Some(Form::Nfc) if !is_nfc(&text) => Cow::Owned(text.nfc().collect()),
+        Some(Form::Nfd) if !is_nfd(&text) => Cow::Owned(text.nfd().collect()),
+        _ => text,
+    }
+}
+
+fn strip_non_sorting(text: Cow<'_, str>) -> Cow<'_, str> {
+    let is_mark = |character| matches!(character, '\u{98}' | '\u{9C}');
+    if text.contains(is_mark) {
+        Cow::Owned(text.replace(is_mark, ""))
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! Which character set a record is in: what the caller knows, then what the octets say, then what the record says of itself
+//! (MARC 21 leader/09; UNIMARC 100 $a, positions 26–29, in authorities 13–16). Leaders lie more often than octets.
+
+use std::fmt;
+
+use super::Charset;
+use crate::Field;
+use crate::MarcRecord;
+
+/// A character set, and why it was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The set.
+    pub charset: Charset,
+    /// Why this one.
+    pub reason: Reason,
+}
+
+/// Why a character set was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The caller named it.
+    Named,
+    /// Octets above 0x7F occur, and every field is UTF-8; nothing else looks like that by chance.
+    ValidUtf8,
+    /// Leader position 9 of MARC 21 says so: `a` for UTF-8, blank for MARC-8.
+    Leader,
+    /// Leader position 9 has this octet, to which MARC 21 gives no meaning; MARC-8 is what remains.
+    UnknownLeader(u8),
+    /// The UNIMARC record names its sets in 100 $a: these four octets.
+    Unimarc([u8; 4]),
+    /// The UNIMARC record names these sets, none of which is known, or none at all (blanks); ISO 5426 is the usual one.
+    UnknownUnimarc([u8; 4]),
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sets = |octets: &[u8; 4]| octets.escape_ascii().to_string();
+        write!(f, "{}: ", self.charset)?;
+        match &self.reason {
+            Reason::Named => f.write_str("as asked for"),
+            Reason::ValidUtf8 => f.write_str("every field is valid UTF-8"),
+            Reason::Leader => f.write_str("leader position 9"),
+            Reason::UnknownLeader(octet) => {
+                let octet = octet.escape_ascii();
+                write!(f, "the usual one, since leader position 9 is \"{octet}\"")
+            }
+            Reason::Unimarc(octets) => write!(f, "UNIMARC 100 $a says \"{}\"", sets(octets)),
+            Reason::UnknownUnimarc(octets) => {
+                let sets = sets(octets);
+                write!(f, "the usual one, since UNIMARC 100 $a says \"{sets}\"")
+            }
+        }
+    }
+}
+
+/// Chooses the character set of a record. `named` is what the caller knows of its source, and decides.
+pub fn choose(record: &MarcRecord, named: Option<Charset>) -> Choice {
+    let choice = |charset, reason| Choice { charset, reason };
+    if let Some(charset) = named {
+        return choice(charset, Reason::Named);
+    }
+    let mut foreign = record
+        .fields
+        .iter()
+        .filter(|field| !field.body.is_ascii())
+        .peekable();
+    if foreign.peek().is_some() && foreign.all(|field| std::str::from_utf8(&field.body).is_ok()) {
+        return choice(Charset::Utf8, Reason::ValidUtf8);
+    }
+    if let Some((_, sets)) = unimarc_sets(record) {
+        return match &sets {
+            [b'5', b'0', ..] => choice(Charset::Utf8, Reason::Unimarc(sets)),
+            // The second set is the one for octets above 0x7F, and it may be named alone.
+            [_, _, b'0', b'3'] | [b'0', b'3', ..] => {
+                choice(Charset::Iso5426, Reason::Unimarc(sets))
+            }
+            _ => choice(Charset::Iso5426, Reason::UnknownUnimarc(sets)),
+        };
+    }
+    match record.leader.character_coding() {
+        b'a' => choice(Charset::Utf8, Reason::Leader),
+        b' ' => choice(Charset::Marc8, Reason::Leader),
+        other => choice(Charset::Marc8, Reason::UnknownLeader(other)),
+    }
+}
+
+/// Where the sets are named in a UNIMARC record, whose 100 $a is general processing data and begins with a date: the index of
+/// the field and the place in its body. And what they are.
+pub(crate) fn unimarc_sets(record: &MarcRecord) -> Option<((usize, usize), [u8; 4])> {
+    let mut fields = record.fields.iter().enumerate();
+    let (index, field) = fields.find(|(_, field)| field.tag.0 == *b"100")?;
+    let (place, data) = first_subfield_a(field)?;
+    let date = data.get(..8)?;
+    if !date
+        .iter()
+        .all(|octet| octet.is_ascii_digit() || *octet == b' ')
+        || data.len() < SHORTEST
+    {
+        return None;
+    }
+    let position = if data.len() < SHORTEST_BIBLIOGRAPHIC {
+        AUTHORITY_POSITION
+    } else {
+        BIBLIOGRAPHIC_POSITION
+    };
+    let sets = data.get(position..)?.first_chunk()?;
+    Some(((index, place + position), *sets))
+}
+
+/// The octets that 100 $a of an authority has at least, up to the second set.
+const SHORTEST: usize = 17;
+/// The octets that 100 $a of a bibliographic record has at least, up to the second set.
+const SHORTEST_BIBLIOGRAPHIC: usize = 30;
+const BIBLIOGRAPHIC_POSITION: usize = 26;
+const AUTHORITY_POSITION: usize = 13;
+
+/// The data of the first `$a`, and where in the body it begins.
+fn first_subfield_a(field: &Field) -> Option<(usize, &[u8])> {
+    let start = field.body.windows(2).position(|pair| pair == b"\x1Fa")? + 2;
+    let data = field.body.get(start..)?;
+    let end = data
+        .iter()
+        .position(|octet| *octet == crate::SUBFIELD_DELIMITER);
+    Some((start, data.get(..end.unwrap_or(data.len()))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Leader;
+
+    fn check(
+        coding: u8,
+        fields: &[(&[u8; 3], &[u8])],
+        named: Option<Charset>,
+        charset: Charset,
+        reason: Reason,
+    ) {
+        let mut leader = Leader::default();
+        leader.0[9] = coding;
+        let fields = fields
+            .iter()
+            .map(|(tag, data)| Field::data(*tag, "  ", [("a", *data)]))
+            .collect();
+        let choice = choose(&MarcRecord { leader, fields }, named);
+        assert_eq!(choice, Choice { charset, reason }, "{choice}");
+    }
+
+    #[test]
+    fn the_order_of_evidence() {
+        let utf8 = "Grün".as_bytes();
+        let marc8 = b"Gr\xE8un";
+        check(
+            b' ',
+            &[(b"245", utf8)],
+            None,
+            Charset::Utf8,
+            Reason::ValidUtf8,
+        );
+        check(
+            b' ',
+            &[(b"245", utf8), (b"500", marc8)],
+            None,
+            Charset::Marc8,
+            Reason::Leader,
+        );
+        check(
+            b' ',
+            &[(b"245", utf8)],
+            Some(Charset::Latin1),
+            Charset::Latin1,
+            Reason::Named,
+        );
+        check(
+            b'a',
+            &[(b"245", b"Green")],
+            None,
+            Charset::Utf8,
+            Reason::Leader,
+        );
+        check(
+            b'a',
+            &[(b"245", marc8)],
+            None,
+            Charset::Utf8,
+            Reason::Leader,
+        );
+        check(b' ', &[], None, Charset::Marc8, Reason::Leader);
+        check(
+            b'2',
+            &[(b"245", marc8)],
+            None,
+            Charset::Marc8,
+            Reason::UnknownLeader(b'2'),
+        );
+        check(
+            b' ',
+            &[(b"100", b"19th-century author")],
+            None,
+            Charset::Marc8,
+            Reason::Leader,
+        );
+    }
+
+    #[test]
+    fn unimarc() {
+        let check = |coding: &[u8; 4], charset, reason| {
+            let processing = [b"19840619a1874    m  y0frey", &coding[..], b"    ba"].concat();
+            check(b' ', &[(b"100", &processing)], None, charset, reason);
+        };
+        check(b"0103", Charset::Iso5426, Reason::Unimarc(*b"0103"));
+        check(b"50  ", Charset::Utf8, Reason::Unimarc(*b"50  "));
+        check(b"0102", Charset::Iso5426, Reason::UnknownUnimarc(*b"0102"));
+        check(b"    ", Charset::Iso5426, Reason::UnknownUnimarc(*b"    "));
+    }
+
+    #[test]
+    fn unimarc_authorities() {
+        let processing = b"19990101afrey50      ba0";
+        check(
+            b' ',
+            &[(b"100", processing)],
+            None,
+            Charset::Utf8,
+            Reason::Unimarc(*b"50  "),
+        );
+        check(
+            b' ',
+            &[(b"100", b"19990101afrey0103    ba0")],
+            None,
+            Charset::Iso5426,
+            Reason::Unimarc(*b"0103"),
+        );
+    }
+}

@@ -1,0 +1,304 @@
+//! Whole records in another character set: every subfield by itself, as MARC-8 and ISO 5426 demand, and the record made to
+//! say what it is in then (MARC 21 leader/09; UNIMARC 100 $a). Fields that are the same in both sets are shared, not copied.
+
+use std::fmt;
+
+use bytes::{Bytes, BytesMut};
+
+use super::choose::{Choice, Reason, choose, unimarc_sets};
+use super::{Charset, NonSorting, Options, Problem};
+use crate::Field;
+use crate::MarcRecord;
+use crate::SUBFIELD_DELIMITER;
+use crate::Tag;
+
+/// A record in another character set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Converted {
+    /// The record; its leader and UNIMARC 100 $a name the new set. Lengths in the leader are as they were.
+    pub record: MarcRecord,
+    /// The set it was read in, and why.
+    pub choice: Choice,
+    /// What could not be converted, in order; empty for a sound record.
+    pub problems: Vec<FieldProblem>,
+}
+
+impl Converted {
+    /// Whether octets could not be decoded, so that their text is lost.
+    pub fn is_loss(&self) -> bool {
+        let mut problems = self.problems.iter();
+        problems.any(|problem| problem.problem.kind.is_undecoded())
+    }
+}
+
+/// What could not be converted in one field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldProblem {
+    /// The tag of the field.
+    pub tag: Tag,
+    /// The field among all fields of the record, counted from 1.
+    pub field: usize,
+    /// The problem. Its offset counts octets of the field's body as it was: indicators first.
+    pub problem: Problem,
+}
+
+impl fmt::Display for FieldProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "field {} ({}): {}", self.field, self.tag, self.problem)
+    }
+}
+
+/// Converts a record to UTF-8 from the set that [`choose()`](super::choose()) finds, or that the options name.
+///
+/// Leader position 9 becomes `a` (MARC 21), or positions 26–29 of UNIMARC 100 $a `50` and blanks. A record already in UTF-8
+/// keeps every octet that is valid, unless the options ask for a normal form.
+pub fn to_utf8(record: &MarcRecord, options: &Options) -> Converted {
+    let choice = choose(record, options.charset);
+    let charset = choice.charset;
+    let references = options.character_references && charset == Charset::Marc8;
+    // Valid UTF-8 stays as it is, unless more than decoding is asked for.
+    let untouched = charset == Charset::Utf8
+        && options.form.is_none()
+        && options.non_sorting == NonSorting::Keep;
+    // The choice has looked at every field already.
+    let valid = untouched && choice.reason == Reason::ValidUtf8;
+    let same = |octets: &[u8]| {
+        valid
+            || charset.keeps(octets) && !(references && octets.contains(&b'&'))
+            || untouched && std::str::from_utf8(octets).is_ok()
+    };
+    let (fields, problems) = convert(record, same, |data, out, problems| {
+        let mut decoded = charset.decode_with(data, options);
+        out.extend_from_slice(decoded.text.as_bytes());
+        problems.append(&mut decoded.problems);
+    });
+    let leader = record.leader;
+    let mut record = MarcRecord { leader, fields };
+    declare(&mut record, Charset::Utf8);
+    Converted {
+        record,
+        choice,
+        problems,
+    }
+}
+
+/// Converts a record to any set. What the set does not have is replaced as the options say, and reported.
+///
+/// The record is read as UTF-8 if that is what it is in, else converted to it first; problems of both ways are reported,
+/// those of the second counted in the UTF-8 form. Leader position 9 becomes blank for any set but UTF-8, and UNIMARC 100 $a
+/// says `0103` for ISO 5426; for a set that UNIMARC has no code for it is left alone.
+pub fn to_charset(record: &MarcRecord, charset: Charset, options: &Options) -> Converted {
+    let mut converted = to_utf8(record, options);
+    if charset == Charset::Utf8 {
+        return converted;
+    }
+    let same = |octets: &[u8]| charset.keeps(octets);
+    let (fields, mut problems) = convert(&converted.record, same, |data, out, problems| {
+        let text = String::from_utf8_lossy(data);
+        let mut encoded = charset.encode_with(&text, options.unencodable);
+        out.extend_from_slice(&encoded.octets);
+        problems.append(&mut encoded.problems);
+    });
+    converted.record.fields = fields;
+    converted.problems.append(&mut problems);
+    declare(&mut converted.record, charset);
+    converted
+}
+
+/// The fields with every data element converted; those that are the `same` are shared.
+fn convert(
+    record: &MarcRecord,
+    same: impl Fn(&[u8]) -> bool,
+    mut element: impl FnMut(&[u8], &mut BytesMut, &mut Vec<Problem>),
+) -> (Vec<Field>, Vec<FieldProblem>) {
+    let code_length = record.leader.code_length();
+    // One buffer serves all fields that change.
+    let mut buffer = BytesMut::new();
+    let mut of_element = Vec::new();
+    let mut problems = Vec::new();
+    let mut fields = Vec::with_capacity(record.fields.len());
+    for (index, field) in record.fields.iter().enumerate() {
+        if same(&field.body) {
+            fields.push(field.clone());
+            continue;
+        }
+        if buffer.capacity() < field.body.len() * 2 {
+            buffer.reserve(record_octets(record.fields.get(index..).unwrap_or_default()) * 3 / 2);
+        }
+        let mut offset = 0;
+        for (number, piece) in field
+            .body
+            .split(|octet| *octet == SUBFIELD_DELIMITER)
+            .enumerate()
+        {
+            if number > 0 {
+                buffer.extend_from_slice(&[SUBFIELD_DELIMITER]);
+            }
+            let code = code_of(piece, if number > 0 { code_length } else { 0 });
+            buffer.extend_from_slice(code);
+            let data = piece.get(code.len()..).unwrap_or_default();
+            if same(data) {
+                buffer.extend_from_slice(data);
+            } else {
+                element(data, &mut buffer, &mut of_element);
+            }
+            for mut problem in of_element.drain(..) {
+                problem.offset += offset + code.len();
+                let (tag, field) = (field.tag, index + 1);
+                problems.push(FieldProblem {
+                    tag,
+                    field,
+                    problem,
+                });
+            }
+            offset += piece.len() + 1;
+        }
+        let (tag, body) = (field.tag, buffer.split().freeze());
+        fields.push(Field { tag, body });
+    }
+    (fields, problems)
+}
+
+fn record_octets(fields: &[Field]) -> usize {
+    fields.iter().map(|field| field.body.len()).sum()
+}
+
+/// The subfield code in front of a data element, if it is ASCII; any other is converted with the data.
+fn code_of(piece: &[u8], code_length: usize) -> &[u8] {
+    let code = piece.get(..code_length).unwrap_or_default();
+    if code.is_ascii() { code } else { &[] }
+}
+
+/// Makes the record say what it is in.
+fn declare(record: &mut MarcRecord, charset: Charset) {
+    match unimarc_sets(record) {
+        Some(((index, place), sets)) => {
+            let declared = match charset {
+                Charset::Utf8 => b"50  ",
+                Charset::Iso5426 => b"0103",
+                _ => return,
+            };
+            if sets != *declared
+                && let Some(field) = record.fields.get_mut(index)
+            {
+                let mut body = field.body.to_vec();
+                for (octet, new) in body.iter_mut().skip(place).zip(declared) {
+                    *octet = *new;
+                }
+                field.body = Bytes::from(body);
+            }
+        }
+        None => {
+            let coding = if charset == Charset::Utf8 { b'a' } else { b' ' };
+            if let Some(octet) = record.leader.0.get_mut(9) {
+                *octet = coding;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Leader;
+    use crate::charset::ProblemKind;
+
+    fn record(coding: u8, fields: Vec<Field>) -> MarcRecord {
+        let mut leader = Leader::default();
+        leader.0[9] = coding;
+        MarcRecord { leader, fields }
+    }
+
+    #[test]
+    fn marc8_to_utf8_and_back() {
+        let title: &[u8] = b"10\x1F6880-01\x1FaGr\xE8un /\x1Fc\x1B(NnA";
+        let source = record(
+            b' ',
+            vec![Field::control(b"001", "7"), Field::control(b"245", title)],
+        );
+        let converted = to_utf8(&source, &Options::default());
+        assert_eq!(converted.record.leader.character_coding(), b'a');
+        assert_eq!(converted.choice.charset, Charset::Marc8);
+        assert_eq!(
+            converted.record.fields[1].body,
+            "10\x1F6880-01\x1FaGrün /\x1FcНа"
+        );
+        assert_eq!(converted.problems, vec![]);
+        let back = to_charset(&converted.record, Charset::Marc8, &Options::default());
+        assert_eq!(back.record.leader.character_coding(), b' ');
+        assert_eq!(back.record.fields[1].body, [title, b"\x1B(B"].concat());
+        assert_eq!(back.choice.reason, Reason::ValidUtf8);
+    }
+
+    #[test]
+    fn unimarc_says_what_it_is_in() {
+        let processing = "19840619a1874    m  y0frey0103    ba";
+        let title: &[u8] = b"1 \x1Fa\x88La \x89Litt\xC2erature";
+        let source = record(
+            b' ',
+            vec![
+                Field::data(b"100", "  ", [("a", processing)]),
+                Field::control(b"200", title),
+            ],
+        );
+        let options = Options {
+            non_sorting: NonSorting::Strip,
+            ..Options::default()
+        };
+        let converted = to_utf8(&source, &options);
+        assert_eq!(converted.record.leader.character_coding(), b' ');
+        assert_eq!(
+            converted.record.fields[0].subfield("a"),
+            Some(&b"19840619a1874    m  y0frey50      ba"[..])
+        );
+        assert_eq!(converted.record.fields[1].body, "1 \x1FaLa Littérature");
+        let kept = to_utf8(&source, &Options::default()).record;
+        let back = to_charset(&kept, Charset::Iso5426, &Options::default());
+        assert_eq!(back.record, source);
+    }
+
+    #[test]
+    fn problems_name_field_and_offset() {
+        let source = record(
+            b'a',
+            vec![
+                Field::control(b"001", "7"),
+                Field::data(b"500", "  ", [("a", &b"fine"[..]), ("b", b"caf\xE9")]),
+            ],
+        );
+        let converted = to_utf8(&source, &Options::default());
+        let [problem] = &converted.problems[..] else {
+            panic!("{:?}", converted.problems)
+        };
+        assert_eq!(
+            problem.to_string(),
+            "field 2 (500): E9 is no UTF-8 at octet 13"
+        );
+        assert_eq!(source.fields[1].body[13], 0xE9);
+        assert_eq!(
+            converted.record.fields[1].body,
+            "  \x1Fafine\x1Fbcaf\u{FFFD}"
+        );
+    }
+
+    #[test]
+    fn what_a_set_lacks_is_replaced_and_reported() {
+        let source = record(
+            b'a',
+            vec![Field::data(b"245", "10", [("a", "žluťoučký – kůň")])],
+        );
+        let latin2 = Charset::by_name("iso-8859-2").expect("a known name");
+        let converted = to_charset(&source, latin2, &Options::default());
+        assert_eq!(
+            &converted.record.fields[0].body[..],
+            b"10\x1Fa\xBElu\xBBou\xE8k\xFD ? k\xF9\xF2"
+        );
+        let kinds: Vec<_> = converted
+            .problems
+            .iter()
+            .map(|problem| &problem.problem.kind)
+            .collect();
+        let (character, set) = ('–', "ISO-8859-2");
+        assert_eq!(kinds, [&ProblemKind::Unencodable { character, set }]);
+    }
+}

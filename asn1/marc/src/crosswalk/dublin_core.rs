@@ -1,0 +1,320 @@
+//! A MARC record as the fifteen elements of Dublin Core, in the XML of OAI-PMH (`oai_dc`; DCMES 1.1, OAI-PMH 2.0 §2.5).
+//! The mapping is that of the MARC to Dublin Core crosswalk, in record order within each element.
+
+use super::labels::{Joint, Line, clean, is_unimarc, line};
+use crate::record::{Field, MarcRecord};
+use crate::xmltext::put_content;
+
+/// What stands in front of the records of a document.
+pub const COLLECTION_BEGIN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+    <oai_dc:dcCollection xmlns:oai_dc=\"http://www.openarchives.org/OAI/2.0/oai_dc/\" \
+    xmlns:dc=\"http://purl.org/dc/elements/1.1/\">\n";
+/// What stands behind them.
+pub const COLLECTION_END: &str = "</oai_dc:dcCollection>\n";
+
+const RECORD_BEGIN: &str = "<oai_dc:dc xmlns:oai_dc=\"http://www.openarchives.org/OAI/2.0/oai_dc/\" \
+    xmlns:dc=\"http://purl.org/dc/elements/1.1/\">\n";
+const RECORD_END: &str = "</oai_dc:dc>\n";
+
+/// The record as an `oai_dc:dc` element that declares its namespaces, with a newline: a document of its own, or a part of
+/// one behind [`COLLECTION_BEGIN`].
+///
+/// Fields in another script (880) make elements of their own. Octets that are not UTF-8 are shown as `\xNN`, control
+/// characters become blanks.
+pub fn to_dublin_core(record: &MarcRecord) -> String {
+    let mut text = RECORD_BEGIN.to_owned();
+    for (element, value) in elements(record) {
+        text.push_str("  <dc:");
+        text.push_str(element);
+        text.push('>');
+        put_content(&mut text, value.as_bytes());
+        text.push_str("</dc:");
+        text.push_str(element);
+        text.push_str(">\n");
+    }
+    text.push_str(RECORD_END);
+    text
+}
+
+/// The elements of the record by name (`title`, `creator` …) with their values, equal ones once.
+pub fn elements(record: &MarcRecord) -> Vec<(&'static str, String)> {
+    let unimarc = is_unimarc(record);
+    let mut elements: Vec<(&'static str, String)> = Vec::new();
+    for line in if unimarc { UNIMARC } else { MARC21 } {
+        let element = line.label;
+        for value in line.values(record) {
+            let value = match element {
+                "date" => value.trim_end_matches('.').to_owned(),
+                _ => value,
+            };
+            add(&mut elements, element, value);
+        }
+        match element {
+            "date" if !elements.iter().any(|(name, _)| *name == "date") => {
+                add(&mut elements, "date", coded_date(record, unimarc));
+            }
+            "language" if !unimarc => {
+                add(&mut elements, "language", coded(record, "008", 35..38));
+            }
+            "type" => add(&mut elements, "type", kind(record, unimarc).to_owned()),
+            "identifier" => {
+                for value in identifiers(record, unimarc) {
+                    add(&mut elements, "identifier", value);
+                }
+            }
+            _ => {}
+        }
+    }
+    elements
+}
+
+/// MARC 21 (Bibliographic) to Dublin Core.
+#[rustfmt::skip]
+const MARC21: &[Line] = &[
+    line("title", "245", "abfgknps", Joint::Blank),
+    line("creator", "100 110 111", "abcdnq", Joint::Blank),
+    line("contributor", "700 710 711 720", "abcdnq", Joint::Blank),
+    line("subject", "600 610 611 630 647 648 650 653", "abcdnpqtvxyz", Joint::Subdivision),
+    line("description", "500 501 502 504 505 508 511 515 518 520 521 525 533 538 545 546 550 580 586", "abcdefgmnprt", Joint::Blank),
+    line("publisher", "260 264", "b", Joint::Blank),
+    line("date", "260 264", "c", Joint::Blank),
+    line("type", "655", "abvxyz", Joint::Subdivision),
+    line("format", "300", "abce", Joint::Blank),
+    line("format", "856", "q", Joint::Comma),
+    line("identifier", "856", "u", Joint::Comma),
+    line("source", "534 786", "tno", Joint::Blank),
+    line("language", "041", "a", Joint::Comma),
+    line("relation", "440 490 530 760 762 765 767 770 772 773 774 775 776 777 780 785 787", "anotvxz", Joint::Blank),
+    line("coverage", "651 752", "abcdvxyz", Joint::Subdivision),
+    line("rights", "506 540", "abcdu", Joint::Blank),
+];
+
+/// UNIMARC (Bibliographic) to Dublin Core.
+#[rustfmt::skip]
+const UNIMARC: &[Line] = &[
+    line("title", "200", "aehicd", Joint::Comma),
+    line("creator", "700 710 720", "abcdf", Joint::Comma),
+    line("contributor", "701 702 711 712 721 722", "abcdf", Joint::Comma),
+    line("subject", "600 601 602 604 605 606 608 610", "abcdftxyz", Joint::Subdivision),
+    line("description", "300 301 302 303 304 305 306 307 308 314 320 321 326 327 328 330 336 337", "a", Joint::Comma),
+    line("publisher", "210 214", "c", Joint::Comma),
+    line("date", "210 214", "d", Joint::Comma),
+    line("type", "", "", Joint::Comma),
+    line("format", "215", "acde", Joint::Comma),
+    line("format", "856", "q", Joint::Comma),
+    line("identifier", "856", "u", Joint::Comma),
+    line("source", "324", "a", Joint::Comma),
+    line("language", "101", "a", Joint::Comma),
+    line("relation", "225 410 411 421 422 423 430 440 451 452 453 454 461 463 464 488", "aehitvx", Joint::Comma),
+    line("coverage", "607", "axyz", Joint::Subdivision),
+    line("rights", "310 333 371", "a", Joint::Comma),
+];
+
+fn add(elements: &mut Vec<(&'static str, String)>, element: &'static str, value: String) {
+    let known = elements
+        .iter()
+        .any(|(name, other)| *name == element && *other == value);
+    if !value.is_empty() && !known {
+        elements.push((element, value));
+    }
+}
+
+/// Positions of coded data, if there is a word in them.
+fn coded(record: &MarcRecord, tag: &str, positions: std::ops::Range<usize>) -> String {
+    let field = record.fields_by_tag(tag).next();
+    let data = field.and_then(|field| field.value().or_else(|| field.subfield("a")));
+    let word = data
+        .and_then(|data| data.get(positions))
+        .unwrap_or_default();
+    match word.iter().all(u8::is_ascii_alphanumeric) {
+        true => clean(word),
+        false => String::new(),
+    }
+}
+
+fn coded_date(record: &MarcRecord, unimarc: bool) -> String {
+    match unimarc {
+        true => coded(record, "100", 9..13),
+        false => coded(record, "008", 7..11),
+    }
+}
+
+/// The DCMI type of the material (MARC 21 and UNIMARC leader/06).
+fn kind(record: &MarcRecord, unimarc: bool) -> &'static str {
+    match (record.leader.octet(6), unimarc) {
+        (b'a' | b'c' | b'd' | b't', _) | (b'b', true) => "Text",
+        (b'e' | b'f' | b'k', _) => "StillImage",
+        (b'g', _) => "MovingImage",
+        (b'i' | b'j', _) => "Sound",
+        (b'l', true) | (b'm', false) => "Software",
+        (b'o' | b'p', false) | (b'm', true) => "Collection",
+        (b'r', _) => "PhysicalObject",
+        _ => "",
+    }
+}
+
+/// Standard numbers as URNs (RFC 3187, RFC 3044), and the control number.
+fn identifiers(record: &MarcRecord, unimarc: bool) -> Vec<String> {
+    let (isbn, issn) = if unimarc {
+        ("010", "011")
+    } else {
+        ("020", "022")
+    };
+    let mut identifiers = Vec::new();
+    for (name, tag) in [("ISBN", isbn), ("ISSN", issn)] {
+        let fields = record.fields_by_tag(tag);
+        let numbers = fields.filter_map(|field: &Field| number(&clean(field.subfield("a")?)));
+        identifiers.extend(numbers.map(|number| format!("urn:{name}:{number}")));
+    }
+    identifiers.extend(record.control_number().map(clean));
+    identifiers
+}
+
+/// The number at the start of the text, without what librarians add: `0141439513 (pbk.) :`.
+fn number(text: &str) -> Option<String> {
+    let digit =
+        |character: &char| character.is_ascii_digit() || matches!(character, '-' | 'X' | 'x');
+    let number: String = text.chars().take_while(digit).collect();
+    (number.len() >= 8).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Leader;
+
+    fn check(fields: Vec<Field>, expected: &[(&str, &str)]) {
+        let leader = Leader::default();
+        let record = MarcRecord { leader, fields };
+        let found = elements(&record);
+        let found: Vec<(&str, &str)> = found
+            .iter()
+            .map(|(name, value)| (*name, &**value))
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn marc_21() {
+        check(
+            vec![
+                Field::control(b"001", "pg1"),
+                Field::control(b"008", "971201s1813    enk           000 1 eng  "),
+                Field::data(b"020", "  ", [("a", "0141439513 (pbk.) :")]),
+                Field::data(b"041", "1 ", [("a", "eng"), ("h", "rus")]),
+                Field::data(
+                    b"100",
+                    "1 ",
+                    [
+                        ("6", "880-01"),
+                        ("a", "Tolstoy, Leo,"),
+                        ("d", "1828-1910,"),
+                        ("e", "author."),
+                    ],
+                ),
+                Field::data(
+                    b"245",
+                    "10",
+                    [
+                        ("a", "War and peace :"),
+                        ("b", "a novel /"),
+                        ("c", "Leo Tolstoy."),
+                    ],
+                ),
+                Field::data(
+                    b"264",
+                    " 1",
+                    [("a", "London :"), ("b", "Egerton,"), ("c", "1869.")],
+                ),
+                Field::data(b"300", "  ", [("a", "3 volumes ;"), ("c", "18 cm")]),
+                Field::data(
+                    b"650",
+                    " 0",
+                    [("a", "War"), ("z", "Russia"), ("v", "Fiction.")],
+                ),
+                Field::data(b"651", " 0", [("a", "Russia")]),
+                Field::data(b"700", "1 ", [("a", "Maude, Aylmer")]),
+                Field::data(b"856", "40", [("u", "https://example.org/1")]),
+                Field::data(b"880", "1 ", [("6", "100-01/(N"), ("a", "Толстой, Лев")]),
+            ],
+            &[
+                ("title", "War and peace : a novel"),
+                ("creator", "Tolstoy, Leo, 1828-1910"),
+                ("creator", "Толстой, Лев"),
+                ("contributor", "Maude, Aylmer"),
+                ("subject", "War -- Russia -- Fiction."),
+                ("publisher", "Egerton"),
+                ("date", "1869"),
+                ("type", "Text"),
+                ("format", "3 volumes ; 18 cm"),
+                ("identifier", "https://example.org/1"),
+                ("identifier", "urn:ISBN:0141439513"),
+                ("identifier", "pg1"),
+                ("language", "eng"),
+                ("coverage", "Russia"),
+            ],
+        );
+        check(
+            vec![Field::control(
+                b"008",
+                "971201s1813    enk           000 1 eng  ",
+            )],
+            &[("date", "1813"), ("type", "Text"), ("language", "eng")],
+        );
+        check(vec![Field::control(b"008", "||||")], &[("type", "Text")]);
+    }
+
+    #[test]
+    fn unimarc() {
+        check(
+            vec![
+                Field::data(b"011", "  ", [("a", "0035-2667")]),
+                Field::data(
+                    b"100",
+                    "  ",
+                    [("a", "20001122a18749999u  y0frey50      ba")],
+                ),
+                Field::data(b"101", "0 ", [("a", "fre")]),
+                Field::data(
+                    b"200",
+                    "1 ",
+                    [
+                        ("a", "Revue"),
+                        ("b", "Texte"),
+                        ("e", "historique"),
+                        ("f", "A. Nom"),
+                    ],
+                ),
+                Field::data(b"210", "  ", [("a", "Agen"), ("c", "Noubel")]),
+                Field::data(
+                    b"606",
+                    "  ",
+                    [("3", "1"), ("a", "Histoire"), ("y", "France")],
+                ),
+                Field::data(b"702", " |", [("a", "Nom"), ("b", "Anne")]),
+            ],
+            &[
+                ("title", "Revue, historique"),
+                ("contributor", "Nom, Anne"),
+                ("subject", "Histoire -- France"),
+                ("publisher", "Noubel"),
+                ("date", "1874"),
+                ("type", "Text"),
+                ("identifier", "urn:ISSN:0035-2667"),
+                ("language", "fre"),
+            ],
+        );
+    }
+
+    #[test]
+    fn xml() {
+        let record = MarcRecord {
+            leader: Leader::padded(b""),
+            fields: vec![Field::data(b"245", "10", [("a", "A & <B>\u{1B} 紅")])],
+        };
+        assert_eq!(
+            to_dublin_core(&record),
+            format!("{RECORD_BEGIN}  <dc:title>A &amp; &lt;B&gt;  紅</dc:title>\n{RECORD_END}")
+        );
+    }
+}

@@ -1,0 +1,118 @@
+//! What a crosswalk shows of a record: labels, the fields they stand for, and how their subfields are joined.
+//! MARC 21 and UNIMARC share nothing but this; fields in another script (880) count with the fields they are linked to.
+
+use crate::charset::unimarc_sets;
+use crate::record::{Field, MarcRecord, Subfield};
+use crate::text::text_lossless;
+
+/// A label, the fields it stands for, and what of them is shown.
+pub(crate) struct Line {
+    pub(crate) label: &'static str,
+    /// Tags with blanks between.
+    tags: &'static str,
+    /// The subfield codes that are shown.
+    codes: &'static str,
+    joint: Joint,
+}
+
+impl Line {
+    /// Whether fields of this tag belong to the label.
+    pub(crate) fn has(&self, tag: &[u8]) -> bool {
+        self.tags.split(' ').any(|known| known.as_bytes() == tag)
+    }
+
+    /// The values under the label, fields in record order, those in another script among them; empty ones left out.
+    pub(crate) fn values(&self, record: &MarcRecord) -> impl Iterator<Item = String> {
+        let fields = record.fields.iter();
+        fields
+            .filter(|field| self.has(&effective_tag(field)))
+            .map(|field| self.value(field))
+            .filter(|value| !value.is_empty())
+    }
+
+    /// What is shown of a field; possibly nothing.
+    pub(crate) fn value(&self, field: &Field) -> String {
+        if let Some(value) = field.value() {
+            return clean(value);
+        }
+        let mut value = String::new();
+        for subfield in field.subfields().filter(|subfield| self.shows(subfield)) {
+            let data = clean(subfield.data);
+            if data.is_empty() {
+                continue;
+            }
+            if !value.is_empty() {
+                value.push_str(match self.joint {
+                    Joint::Subdivision if matches!(subfield.code, b"v" | b"x" | b"y" | b"z") => {
+                        " -- "
+                    }
+                    Joint::Blank | Joint::Subdivision => " ",
+                    Joint::Comma => ", ",
+                });
+            }
+            value.push_str(&data);
+        }
+        // Punctuation that leads on to a part not shown here.
+        let shown = value.trim_end_matches([' ', '/', ':', ';', ',', '=']).len();
+        value.truncate(shown);
+        value
+    }
+
+    fn shows(&self, subfield: &Subfield<'_>) -> bool {
+        matches!(subfield.code, [code] if self.codes.as_bytes().contains(code))
+    }
+}
+
+/// What stands between two subfields.
+pub(crate) enum Joint {
+    /// A blank: the record has its own punctuation (MARC 21).
+    Blank,
+    /// A comma and a blank: the record has none (UNIMARC).
+    Comma,
+    /// A dash in front of subdivisions, a blank else.
+    Subdivision,
+}
+
+pub(crate) const fn line(
+    label: &'static str,
+    tags: &'static str,
+    codes: &'static str,
+    joint: Joint,
+) -> Line {
+    Line {
+        label,
+        tags,
+        codes,
+        joint,
+    }
+}
+
+/// Whether the record is UNIMARC or a relative of it: 100 $a is its general processing data; or it has a title in 200 and none in
+/// 245.
+pub fn is_unimarc(record: &MarcRecord) -> bool {
+    let has = |tag: &str| record.fields_by_tag(tag).next().is_some();
+    unimarc_sets(record).is_some() || has("200") && !has("245")
+}
+
+/// The tag, or for a field in another script the tag that its `$6` links to (MARC 21 Appendix A: `$6 245-01/$1`).
+pub(crate) fn effective_tag(field: &Field) -> [u8; 3] {
+    let linked = (field.tag.0 == *b"880")
+        .then(|| field.subfield("6")?.first_chunk().copied())
+        .flatten();
+    linked.unwrap_or(field.tag.0)
+}
+
+/// Text on one line, without blanks outside and without the marks of non-sorting words.
+pub(crate) fn clean(octets: &[u8]) -> String {
+    let text = text_lossless(octets);
+    let visible = |character: char| {
+        if character.is_control() {
+            ' '
+        } else {
+            character
+        }
+    };
+    let sorting =
+        |character: &char| !matches!(character, '\u{88}' | '\u{89}' | '\u{98}' | '\u{9C}');
+    text.trim().chars().filter(sorting).map(visible).collect()
+}

@@ -1,0 +1,133 @@
+//! The forms in which records are written, each with what makes several records one document.
+
+use super::crosswalk::brief::brief_text;
+use super::crosswalk::dublin_core;
+use super::iso2709::{self, Iso2709Error};
+use super::record::MarcRecord;
+use super::{marcjson, marcline, marcxml, mrk};
+
+/// A form of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Form {
+    /// ISO 2709, lengths counted anew.
+    Marc,
+    /// MARCXML, records in a collection.
+    MarcXml,
+    /// MARC-in-JSON, an object a line.
+    Json,
+    /// MARCMaker text, records parted by blank lines.
+    Mrk,
+    /// Lines as YAZ prints them, records parted by blank lines.
+    Line,
+    /// Dublin Core, in the XML of OAI-PMH.
+    DublinCore,
+    /// A few lines as ISBD has them, records parted by blank lines.
+    Brief,
+}
+
+/// Why a record cannot be written in a form.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// It is too long for ISO 2709.
+    #[error("{0}; MARCXML has no such limit")]
+    TooLong(Iso2709Error),
+    /// ISO 2709 cannot hold it for another reason.
+    #[error(transparent)]
+    Iso2709(Iso2709Error),
+}
+
+impl Form {
+    /// Every form.
+    pub const ALL: [Self; 7] = [
+        Self::Marc,
+        Self::MarcXml,
+        Self::Json,
+        Self::Mrk,
+        Self::Line,
+        Self::DublinCore,
+        Self::Brief,
+    ];
+
+    /// Its name: `marc`, `marcxml`, `json`, `mrk`, `line`, `dc` or `brief`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Marc => "marc",
+            Self::MarcXml => "marcxml",
+            Self::Json => "json",
+            Self::Mrk => "mrk",
+            Self::Line => "line",
+            Self::DublinCore => "dc",
+            Self::Brief => "brief",
+        }
+    }
+
+    /// The last octet of every record: the record terminator of ISO 2709, else a line feed.
+    pub fn last_octet(self) -> u8 {
+        match self {
+            Self::Marc => 0x1d,
+            _ => b'\n',
+        }
+    }
+
+    /// What a document begins with, in front of its first record.
+    pub fn begin(self) -> &'static str {
+        match self {
+            Self::MarcXml => marcxml::COLLECTION_BEGIN,
+            Self::DublinCore => dublin_core::COLLECTION_BEGIN,
+            _ => "",
+        }
+    }
+
+    /// What stands between two records.
+    pub fn between(self) -> &'static str {
+        match self {
+            Self::Mrk | Self::Line | Self::Brief => "\n",
+            _ => "",
+        }
+    }
+
+    /// What a document ends with.
+    pub fn end(self) -> &'static str {
+        match self {
+            Self::MarcXml => marcxml::COLLECTION_END,
+            Self::DublinCore => dublin_core::COLLECTION_END,
+            _ => "",
+        }
+    }
+
+    /// Appends one record, and returns what the form could not hold, in words.
+    ///
+    /// # Errors
+    /// [`WriteError`], only by [`Form::Marc`]; nothing is appended then.
+    pub fn write(self, record: &MarcRecord, out: &mut Vec<u8>) -> Result<Vec<String>, WriteError> {
+        match self {
+            Self::Marc => {
+                iso2709::append(record, out).map_err(|error| match error {
+                    Iso2709Error::FieldTooLong { .. } | Iso2709Error::RecordTooLong { .. } => {
+                        WriteError::TooLong(error)
+                    }
+                    error => WriteError::Iso2709(error),
+                })?;
+            }
+            Self::MarcXml => {
+                let written = marcxml::to_xml_in_collection(record);
+                out.extend_from_slice(written.text.as_bytes());
+                return Ok(written.notes);
+            }
+            Self::Json => {
+                out.extend_from_slice(marcjson::to_json(record).as_bytes());
+                out.push(b'\n');
+            }
+            Self::Mrk => out.extend_from_slice(mrk::to_mrk(record).as_bytes()),
+            // A vector takes every octet: writing to it cannot fail.
+            Self::Line => drop(marcline::write_lines(record, out)),
+            Self::DublinCore => {
+                out.extend_from_slice(dublin_core::to_dublin_core(record).as_bytes());
+            }
+            Self::Brief => out.extend_from_slice(brief_text(record).as_bytes()),
+        }
+        Ok(Vec::new())
+    }
+}

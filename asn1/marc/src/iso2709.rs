@@ -1,0 +1,271 @@
+//! ISO 2709, the exchange form of MARC: a lenient reader that says what it repaired, a strict one, and a writer (ISO 2709 §4).
+//! Lengths, base addresses and directories lie in real files; fields are found all the same and no octet of them is changed.
+
+mod directory;
+mod repair;
+mod split;
+
+use bytes::{BufMut, Bytes};
+
+use self::directory::Directory;
+pub use self::repair::{Repair, RepairKind};
+pub(super) use self::split::{LOOK_AHEAD, is_filler, record_length};
+pub use self::split::{Records, split};
+use super::record::{
+    FIELD_TERMINATOR, Field, Leader, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag,
+};
+
+/// The most octets a field may have in ISO 2709, its terminator included: four digits.
+pub const MAX_FIELD: usize = 9_999;
+/// The most octets a record may have in ISO 2709, its terminator included: five digits.
+pub const MAX_RECORD: usize = 99_999;
+
+/// A record as it was found, and what had to be repaired to find it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parsed {
+    /// The record; its fields share the octets that were read.
+    pub record: MarcRecord,
+    /// The repairs in the order they were made; empty for a sound record.
+    pub repairs: Vec<Repair>,
+}
+
+/// Why octets are no record, or a record has no ISO 2709 form.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Iso2709Error {
+    /// Fewer octets than a leader has.
+    #[error("{octets} octets are too few for a leader of 24")]
+    TooShort {
+        /// How many there are.
+        octets: usize,
+    },
+    /// Nothing after the leader ends a directory or a field, so nothing here is a field.
+    #[error("no field terminator after the leader")]
+    NoFieldTerminator,
+    /// The strict reader met something to repair.
+    #[error("damaged record: {0}")]
+    Damaged(Repair),
+    /// A field is longer than the directory can say.
+    #[error("field {tag} has {octets} octets, ISO 2709 allows {MAX_FIELD}")]
+    FieldTooLong {
+        /// The tag of the field.
+        tag: Tag,
+        /// Its length with the terminator.
+        octets: usize,
+    },
+    /// The record is longer than its leader can say.
+    #[error("the record has {octets} octets, ISO 2709 allows {MAX_RECORD}")]
+    RecordTooLong {
+        /// Its length with the terminator.
+        octets: usize,
+    },
+    /// A terminator (or, in a tag or the leader, a delimiter) stands where it would cut the record.
+    #[error("a separator octet inside {place}")]
+    Separator {
+        /// The leader, or a field by its tag.
+        place: String,
+    },
+}
+
+/// Reads the one record that these octets begin with, repairing what can be repaired.
+///
+/// The record length counts if a terminator stands there, else the next terminator ends the record, or the leader of
+/// another record in front of it. A directory entry
+/// counts if it names exactly the octets between two terminators; entries that do not take the fields left over, in
+/// order. The entry map (leader 20–22) is followed when it makes sense. The record shares `octets`, nothing is copied.
+///
+/// # Errors
+/// [`Iso2709Error::TooShort`] and [`Iso2709Error::NoFieldTerminator`]; everything else is repaired.
+pub fn parse(octets: &Bytes) -> Result<Parsed, Iso2709Error> {
+    let Some(leader) = octets.first_chunk() else {
+        return Err(Iso2709Error::TooShort {
+            octets: octets.len(),
+        });
+    };
+    let leader = Leader(*leader);
+    let mut repairs = Vec::new();
+    // The end of a sound record needs no search.
+    let sound = sound(octets, &leader);
+    let content = match &sound {
+        Some((content, _)) => {
+            note_trailing(octets, content.len() + 1, &mut repairs);
+            content.clone()
+        }
+        None => octets.slice(..content_end(octets, &leader, &mut repairs)),
+    };
+    for position in [10, 11, 22] {
+        if !leader.octet(position).is_ascii_digit() {
+            repairs.push(RepairKind::LeaderDigit { position }.at(position));
+        }
+    }
+    let fields = sound
+        .map(|(_, fields)| fields)
+        .or_else(|| directory::sound_fields(&content, &leader));
+    let fields = match fields {
+        Some(fields) => fields,
+        None => Directory::read(&content, &leader, &mut repairs)
+            .ok_or(Iso2709Error::NoFieldTerminator)?
+            .fields(&content, &mut repairs),
+    };
+    Ok(Parsed {
+        record: MarcRecord { leader, fields },
+        repairs,
+    })
+}
+
+/// Reads a record as [`parse`] does, and refuses it where that would repair anything.
+///
+/// # Errors
+/// As [`parse`], and [`Iso2709Error::Damaged`] with the first repair.
+pub fn parse_strict(octets: &Bytes) -> Result<MarcRecord, Iso2709Error> {
+    let parsed = parse(octets)?;
+    match parsed.repairs.into_iter().next() {
+        None => Ok(parsed.record),
+        Some(repair) => Err(Iso2709Error::Damaged(repair)),
+    }
+}
+
+/// Writes a record: the leader with record length and base address counted anew in octets and the usual entry map
+/// (`450`), the directory, and the fields as they are.
+///
+/// # Errors
+/// A field of more than [`MAX_FIELD`] octets, a record of more than [`MAX_RECORD`], or a separator where it would cut the
+/// record; such a record needs another form.
+pub fn encode(record: &MarcRecord) -> Result<Vec<u8>, Iso2709Error> {
+    let mut octets = Vec::new();
+    append(record, &mut octets)?;
+    Ok(octets)
+}
+
+/// Appends what [`encode`] returns; nothing, if it fails.
+pub(super) fn append(record: &MarcRecord, out: &mut Vec<u8>) -> Result<(), Iso2709Error> {
+    let base = Leader::LENGTH + record.fields.len() * ENTRY_LENGTH + 1;
+    let body: usize = record.fields.iter().map(|field| field.body.len() + 1).sum();
+    let length = base + body + 1;
+    check(record, length)?;
+
+    let mut leader = record.leader.0;
+    write_digits(&mut leader, 0, digits::<5>(length));
+    write_digits(&mut leader, 12, digits::<5>(base));
+    write_digits(&mut leader, 20, *b"450");
+    out.reserve(length);
+    out.put_slice(&leader);
+    let mut start = 0;
+    for field in &record.fields {
+        let octets = field.body.len() + 1;
+        let [a, b, c] = field.tag.0;
+        let [d, e, f, g] = digits(octets);
+        let [h, i, j, k, l] = digits(start);
+        let entry: [u8; ENTRY_LENGTH] = [a, b, c, d, e, f, g, h, i, j, k, l];
+        out.put_slice(&entry);
+        start += octets;
+    }
+    out.put_u8(FIELD_TERMINATOR);
+    for field in &record.fields {
+        out.put_slice(&field.body);
+        out.put_u8(FIELD_TERMINATOR);
+    }
+    out.put_u8(RECORD_TERMINATOR);
+    Ok(())
+}
+
+/// Tag, four digits of length, five of start.
+const ENTRY_LENGTH: usize = 12;
+
+/// Whether a record of that length can be written.
+fn check(record: &MarcRecord, length: usize) -> Result<(), Iso2709Error> {
+    if record.leader.0.iter().any(is_separator) {
+        return Err(separator("the leader"));
+    }
+    for field in &record.fields {
+        let (tag, octets) = (field.tag, field.body.len() + 1);
+        if octets > MAX_FIELD {
+            return Err(Iso2709Error::FieldTooLong { tag, octets });
+        }
+        // Without an early end, the search takes many octets at once.
+        let terminators = |found, octet| found | is_terminator(octet);
+        if tag.0.iter().any(is_separator) || field.body.iter().fold(false, terminators) {
+            return Err(separator(&format!("field {tag}")));
+        }
+    }
+    if length > MAX_RECORD {
+        return Err(Iso2709Error::RecordTooLong { octets: length });
+    }
+    Ok(())
+}
+
+/// The last `N` decimal digits of a number.
+fn digits<const N: usize>(number: usize) -> [u8; N] {
+    let mut digits = [b'0'; N];
+    let mut rest = number;
+    for digit in digits.iter_mut().rev() {
+        *digit = b"0123456789".get(rest % 10).copied().unwrap_or(b'0');
+        rest /= 10;
+    }
+    digits
+}
+
+fn write_digits<const N: usize>(
+    leader: &mut [u8; Leader::LENGTH],
+    position: usize,
+    digits: [u8; N],
+) {
+    for (octet, digit) in leader.iter_mut().skip(position).zip(digits) {
+        *octet = digit;
+    }
+}
+
+fn separator(place: &str) -> Iso2709Error {
+    Iso2709Error::Separator {
+        place: place.to_owned(),
+    }
+}
+
+fn is_terminator(octet: &u8) -> bool {
+    matches!(*octet, FIELD_TERMINATOR | RECORD_TERMINATOR)
+}
+
+fn is_separator(octet: &u8) -> bool {
+    is_terminator(octet) || *octet == SUBFIELD_DELIMITER
+}
+
+/// The record without its terminator, and its fields, if it ends where the leader says and its directory is right.
+fn sound(octets: &Bytes, leader: &Leader) -> Option<(Bytes, Vec<Field>)> {
+    let length = leader.record_length()?;
+    if !split::is_terminated(octets, length) {
+        return None;
+    }
+    let content = octets.slice(..length - 1);
+    let fields = directory::sound_fields(&content, leader)?;
+    Some((content, fields))
+}
+
+/// Where the content of a record ends that is not sound: at its terminator, at the next record, or with the octets. Notes
+/// what the leader said wrong.
+fn content_end(octets: &[u8], leader: &Leader, repairs: &mut Vec<Repair>) -> usize {
+    let stated = leader.record_length();
+    let length = split::record_length(octets, true).unwrap_or(octets.len());
+    let is_terminated = split::is_terminated(octets, length);
+    if !is_terminated {
+        repairs.push(RepairKind::RecordTerminatorMissing.at(length));
+    }
+    let lacks_terminator = !is_terminated && stated == Some(length + 1);
+    if stated != Some(length) && !lacks_terminator {
+        let actual = length;
+        repairs.push(RepairKind::RecordLength { stated, actual }.at(0));
+    }
+    note_trailing(octets, length, repairs);
+    length - usize::from(is_terminated)
+}
+
+/// Notes octets after the record that are more than line ends.
+fn note_trailing(octets: &[u8], length: usize, repairs: &mut Vec<Repair>) {
+    let trailing = octets.get(length..).unwrap_or_default();
+    if !trailing.iter().all(split::is_filler) {
+        let count = trailing.len();
+        repairs.push(RepairKind::TrailingOctets { count }.at(length));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,466 @@
+//! The directory of an ISO 2709 record and the fields it names (ISO 2709 §4.4), sound or not.
+//! A sound directory is followed in one pass; a lying one is matched with the fields that the terminators show.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::repair::{Repair, RepairKind};
+use super::split::is_terminated;
+use crate::record::{FIELD_TERMINATOR, Field, Leader, Tag, number, position};
+
+/// The fields of `content`, the record without its terminator, if leader and directory are right: the entries, in order,
+/// cover all octets from the stated base address on, and each names one terminated field.
+pub(super) fn sound_fields(content: &Bytes, leader: &Leader) -> Option<Vec<Field>> {
+    let mut fields = Vec::new();
+    walk(content, leader, |count, tag, place| {
+        if fields.is_empty() {
+            fields.reserve_exact(count);
+        }
+        fields.push(Field {
+            tag,
+            body: content.slice(place),
+        });
+    })?;
+    Some(fields)
+}
+
+/// Whether [`sound_fields`] would return the fields.
+pub(super) fn is_sound(content: &[u8], leader: &Leader) -> bool {
+    walk(content, leader, |_, _, _| {}).is_some()
+}
+
+/// Follows a sound directory: the number of entries, the tag and the octets of each field; `None` if it is not sound,
+/// which may show after some of them.
+fn walk(
+    content: &[u8],
+    leader: &Leader,
+    mut field: impl FnMut(usize, Tag, Range<usize>),
+) -> Option<()> {
+    let map = EntryMap::stated(leader)?;
+    let base = leader.base_address()?;
+    let (&FIELD_TERMINATOR, region) = content.get(Leader::LENGTH..base)?.split_last()? else {
+        return None;
+    };
+    let entries = region.chunks_exact(map.entry());
+    let count = entries.len();
+    if region.contains(&FIELD_TERMINATOR)
+        || !entries.remainder().is_empty()
+        || terminators(content.get(base..)?) != count
+    {
+        return None;
+    }
+    let mut next = base;
+    for octets in entries {
+        let entry = map.read(octets, base, 0)?;
+        let stated = entry.stated.filter(|stated| stated.start == next)?;
+        let last = stated.end.checked_sub(1).filter(|last| *last >= next)?;
+        if content.get(last) != Some(&FIELD_TERMINATOR) {
+            return None;
+        }
+        field(count, entry.tag, next..last);
+        next = stated.end;
+    }
+    (next == content.len()).then_some(())
+}
+
+/// Whether octets that begin with this leader are a record, by its directory: the base address is where the directory
+/// ends, the entries are numbers, and these agree with each other or with the record length.
+pub(super) fn is_believable(octets: &[u8], leader: &Leader) -> bool {
+    let (Some(length), Some(base)) = (leader.record_length(), leader.base_address()) else {
+        return false;
+    };
+    let map = EntryMap::stated(leader).unwrap_or(EntryMap::USUAL);
+    let listed = octets
+        .get(Leader::LENGTH..base)
+        .and_then(<[u8]>::split_last);
+    let Some((&FIELD_TERMINATOR, region)) = listed else {
+        return false;
+    };
+    let Some(area) = length.checked_sub(base + 1).filter(|_| map.reads(region)) else {
+        return false;
+    };
+    map.explains(region, area)
+        || is_terminated(octets, length)
+        || (!region.is_empty() && map.is_gapless(region))
+}
+
+/// How many field terminators there are.
+fn terminators(octets: &[u8]) -> usize {
+    // So many at once that an octet holds their number: many are compared in one step then.
+    let counts = octets.chunks(usize::from(u8::MAX)).map(|octets| {
+        let found = octets
+            .iter()
+            .map(|octet| u8::from(*octet == FIELD_TERMINATOR));
+        usize::from(found.sum::<u8>())
+    });
+    counts.sum()
+}
+
+/// The entries of a record that is not sound, and where its fields begin.
+pub(super) struct Directory {
+    entries: Vec<Entry>,
+    base: usize,
+}
+
+impl Directory {
+    /// Finds the entries and the first field in `content`, the record without its terminator; `None` if no 0x1E
+    /// follows the leader.
+    ///
+    /// The first 0x1E ends the directory, if what is in front of it reads as entries. If it does not, either entries are
+    /// damaged or that terminator belongs to a field already; the stated base address and the entries decide.
+    pub(super) fn read(content: &[u8], leader: &Leader, repairs: &mut Vec<Repair>) -> Option<Self> {
+        let behind = content.get(Leader::LENGTH..)?;
+        let region = behind.get(..position(behind, FIELD_TERMINATOR)?)?;
+        let area = behind.len().saturating_sub(region.len() + 1);
+        let map = EntryMap::choose(leader, region, area, repairs);
+        let stated = leader.base_address();
+        let (listed, base) = extent(region, map, stated, repairs);
+
+        if stated != Some(base) {
+            let actual = base;
+            repairs.push(RepairKind::BaseAddress { stated, actual }.at(12));
+        }
+        let entries = listed.chunks_exact(map.entry());
+        let count = entries.remainder().len();
+        if count > 0 {
+            let offset = Leader::LENGTH + listed.len() - count;
+            repairs.push(RepairKind::DirectoryRemainder { count }.at(offset));
+        }
+        let entries = entries
+            .enumerate()
+            .filter_map(|(index, octets)| {
+                map.read(octets, base, Leader::LENGTH + index * map.entry())
+            })
+            .collect();
+        Some(Directory { entries, base })
+    }
+
+    /// The fields in directory order, sharing the octets of `content`.
+    pub(super) fn fields(mut self, content: &Bytes, repairs: &mut Vec<Repair>) -> Vec<Field> {
+        self.recover(content, repairs);
+        let field = |entry: &Entry| Field {
+            tag: entry.tag,
+            body: content.slice(entry.place.clone()),
+        };
+        let found = self.entries.iter().filter(|entry| entry.found);
+        found.map(field).collect()
+    }
+
+    /// Matches entries with the fields between terminators: those that name one exactly, those that share one whose
+    /// inner terminators are missing, and the others in order.
+    fn recover(&mut self, content: &[u8], repairs: &mut Vec<Repair>) {
+        let mut segments = Segment::all(content, self.base);
+        for entry in &mut self.entries {
+            entry.found = false;
+            if let Some(stated) = &entry.stated
+                && let Some(segment) = Segment::starting(&mut segments, stated.start)
+                && segment.ends_with(stated)
+            {
+                segment.used = true;
+                entry.settle(stated.clone());
+            }
+        }
+        self.carve(&mut segments, repairs);
+        self.assign(segments, repairs);
+    }
+
+    /// Entries that follow each other and together name exactly one segment: its inner terminators were overwritten.
+    fn carve(&mut self, segments: &mut [Segment], repairs: &mut Vec<Repair>) {
+        let mut rest = self.entries.as_mut_slice();
+        while let Some(first) = rest.first() {
+            let mut length = 1;
+            if let Some(stated) = first.stated.as_ref().filter(|_| !first.found)
+                && let Some(segment) = Segment::starting(segments, stated.start)
+                && let Some(run) = run_through(rest, segment)
+            {
+                length = run;
+                segment.used = true;
+                for (index, entry) in rest.iter_mut().take(run).enumerate() {
+                    let Some(stated) = entry.stated.clone() else {
+                        continue;
+                    };
+                    if index + 1 < run {
+                        let tag = entry.tag;
+                        let kind = RepairKind::FieldTerminatorMissing { tag };
+                        repairs.push(kind.at(stated.end.saturating_sub(1)));
+                    }
+                    entry.settle(stated);
+                }
+            }
+            rest = rest
+                .split_at_mut_checked(length)
+                .map_or(&mut [], |(_, after)| after);
+        }
+    }
+
+    /// The entries still without a field take the segments still without an entry, in order. If one side has too many,
+    /// its empty ones give way first.
+    fn assign(&mut self, segments: Vec<Segment>, repairs: &mut Vec<Repair>) {
+        let mut free: Vec<_> = segments
+            .into_iter()
+            .filter(|segment| !segment.used)
+            .collect();
+        let mut waiting: Vec<_> = self
+            .entries
+            .iter_mut()
+            .filter(|entry| !entry.found)
+            .collect();
+        if waiting.len() > free.len() {
+            let empty = |entry: &Entry| entry.stated.as_ref().is_some_and(Range::is_empty);
+            let dropped = waiting.extract_if(.., |entry| empty(entry));
+            repairs.extend(dropped.map(|entry| entry.missing()));
+        } else if free.len() > waiting.len() {
+            free.retain(|segment| !segment.place.is_empty());
+        }
+        let mut free = free.into_iter();
+        for entry in waiting {
+            let tag = entry.tag;
+            let Some(segment) = free.next() else {
+                repairs.push(entry.missing());
+                continue;
+            };
+            repairs.push(RepairKind::DirectoryEntry { tag }.at(entry.offset));
+            if !segment.terminated {
+                let end = segment.place.end;
+                repairs.push(RepairKind::FieldTerminatorMissing { tag }.at(end));
+            }
+            entry.found = true;
+            entry.place = segment.place;
+        }
+        repairs.extend(free.map(|segment| {
+            let octets = segment.place.len();
+            RepairKind::FieldUnlisted { octets }.at(segment.place.start)
+        }));
+    }
+}
+
+/// How the digits of a directory entry are laid out (leader 20–22; ISO 2709 §4.3.9).
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct EntryMap {
+    length_digits: usize,
+    start_digits: usize,
+    implementation: usize,
+}
+
+impl EntryMap {
+    const USUAL: EntryMap = EntryMap {
+        length_digits: 4,
+        start_digits: 5,
+        implementation: 0,
+    };
+
+    /// What the leader says, if lengths and starts have digits at all.
+    fn stated(leader: &Leader) -> Option<Self> {
+        let digit = |position| number(&[leader.octet(position)]);
+        Some(EntryMap {
+            length_digits: digit(20).filter(|digits| *digits > 0)?,
+            start_digits: digit(21).filter(|digits| *digits > 0)?,
+            implementation: digit(22).unwrap_or(0),
+        })
+    }
+
+    /// The stated map, unless it makes no sense or only the usual one explains the `area` octets of the fields.
+    fn choose(leader: &Leader, region: &[u8], area: usize, repairs: &mut Vec<Repair>) -> Self {
+        let usual = EntryMap::USUAL;
+        EntryMap::stated(leader)
+            .filter(|stated| stated.explains(region, area) || !usual.explains(region, area))
+            .unwrap_or_else(|| {
+                repairs.push(RepairKind::LeaderDigit { position: 20 }.at(20));
+                usual
+            })
+    }
+
+    /// The octets of one entry; at least 3, for the tag.
+    fn entry(self) -> usize {
+        TAG_LENGTH + self.length_digits + self.start_digits + self.implementation
+    }
+
+    /// Whether the octets are whole entries and nothing else.
+    fn reads(self, octets: &[u8]) -> bool {
+        let entries = octets.chunks_exact(self.entry());
+        entries.remainder().is_empty() && entries.into_iter().all(|entry| self.reads_entry(entry))
+    }
+
+    /// Whether the octets are whole entries and the lengths in them add up to `area`.
+    fn explains(self, octets: &[u8], area: usize) -> bool {
+        let lengths = octets.chunks_exact(self.entry()).map(|entry| {
+            let digits = entry.get(TAG_LENGTH..TAG_LENGTH + self.length_digits);
+            digits.and_then(number).unwrap_or(0)
+        });
+        self.reads(octets) && lengths.fold(0, usize::saturating_add) == area
+    }
+
+    /// Whether each entry begins where the one before ends, the first at 0.
+    fn is_gapless(self, octets: &[u8]) -> bool {
+        let mut next = 0;
+        octets.chunks_exact(self.entry()).all(|octets| {
+            let stated = self.read(octets, 0, 0).and_then(|entry| entry.stated);
+            stated.is_some_and(|stated| std::mem::replace(&mut next, stated.end) == stated.start)
+        })
+    }
+
+    fn reads_entry(self, entry: &[u8]) -> bool {
+        let digits = TAG_LENGTH..self.entry() - self.implementation;
+        entry
+            .get(digits)
+            .is_some_and(|digits| digits.iter().all(u8::is_ascii_digit))
+    }
+
+    /// Whether an entry says that the first field, `gap` octets behind the entries, ends at `end`, terminator included.
+    fn first_field_fits(self, listed: &[u8], gap: usize, end: usize) -> bool {
+        let base = Leader::LENGTH + listed.len() + gap;
+        let mut entries = listed.chunks_exact(self.entry());
+        entries.any(|octets| {
+            let entry = self.read(octets, base, 0);
+            entry.is_some_and(|entry| entry.stated == Some(base..end))
+        })
+    }
+
+    /// One entry at `offset` from the start of the record; its numbers are left out if they are none.
+    fn read(self, octets: &[u8], base: usize, offset: usize) -> Option<Entry> {
+        let (tag, numbers) = octets.split_first_chunk()?;
+        let (length, numbers) = numbers.split_at_checked(self.length_digits)?;
+        let start = numbers.get(..self.start_digits)?;
+        let stated = number(length).zip(number(start)).map(|(length, start)| {
+            let start = base.saturating_add(start);
+            start..start.saturating_add(length)
+        });
+        Some(Entry {
+            tag: Tag(*tag),
+            offset,
+            stated,
+            found: false,
+            place: 0..0,
+        })
+    }
+}
+
+const TAG_LENGTH: usize = 3;
+
+/// The octets that are entries, and the offset of the first field. `region` is what lies between leader and first 0x1E.
+fn extent<'a>(
+    region: &'a [u8],
+    map: EntryMap,
+    stated: Option<usize>,
+    repairs: &mut Vec<Repair>,
+) -> (&'a [u8], usize) {
+    let whole = (region, Leader::LENGTH + region.len() + 1);
+    if map.reads(region) {
+        return whole;
+    }
+    // Without a terminator there are as many entries as the stated base address has room for, or as many as can be read.
+    let room = stated.and_then(|base| base.checked_sub(Leader::LENGTH + 1));
+    let announced = room
+        .and_then(|room| region.get(..room))
+        .filter(|listed| listed.len() < region.len() && map.reads(listed));
+    let mut entries = region.chunks_exact(map.entry());
+    let readable = entries
+        .by_ref()
+        .take_while(|entry| map.reads_entry(entry))
+        .count();
+    let more = entries.any(|entry| map.reads_entry(entry));
+    let (listed, after) = region
+        .split_at_checked(readable * map.entry())
+        .unwrap_or((region, &[]));
+
+    let mut without_terminator = |listed: &'a [u8], gap: usize| {
+        let offset = Leader::LENGTH + listed.len();
+        repairs.push(RepairKind::DirectoryTerminatorMissing.at(offset));
+        (listed, offset + gap)
+    };
+    // The terminator was overwritten by one octet, or lost, if the first field then ends where it should.
+    for listed in announced.into_iter().chain([listed]) {
+        for gap in [1, 0] {
+            if map.first_field_fits(listed, gap, whole.1) {
+                return without_terminator(listed, gap);
+            }
+        }
+    }
+    match announced {
+        Some(listed) => without_terminator(listed, 1),
+        // Damaged entries: more follow them, or there is no room for a field, or the base address holds.
+        None if more || after.len() < map.entry() || stated == Some(whole.1) => whole,
+        None => without_terminator(listed, 0),
+    }
+}
+
+/// A directory entry.
+struct Entry {
+    tag: Tag,
+    /// Where the entry itself is.
+    offset: usize,
+    /// The octets it names, terminator included, from the start of the record.
+    stated: Option<Range<usize>>,
+    found: bool,
+    /// The octets of its field, without the terminator; meaningful once found.
+    place: Range<usize>,
+}
+
+impl Entry {
+    /// The stated octets are right; their last is the terminator.
+    fn settle(&mut self, stated: Range<usize>) {
+        self.found = true;
+        self.place = stated.start..stated.end.saturating_sub(1);
+    }
+
+    fn missing(&self) -> Repair {
+        RepairKind::FieldMissing { tag: self.tag }.at(self.offset)
+    }
+}
+
+/// The octets between two field terminators.
+struct Segment {
+    place: Range<usize>,
+    terminated: bool,
+    used: bool,
+}
+
+impl Segment {
+    /// The segments from `base` on, in order; a last one without terminator counts if it has octets.
+    fn all(content: &[u8], base: usize) -> Vec<Segment> {
+        let area = content.get(base..).unwrap_or_default();
+        let mut segments = Vec::new();
+        let mut start = base;
+        for piece in area.split_inclusive(|octet| *octet == FIELD_TERMINATOR) {
+            let terminated = piece.last() == Some(&FIELD_TERMINATOR);
+            let end = start + piece.len();
+            segments.push(Segment {
+                place: start..end - usize::from(terminated),
+                terminated,
+                used: false,
+            });
+            start = end;
+        }
+        segments
+    }
+
+    /// The unused segment that starts there.
+    fn starting(segments: &mut [Segment], start: usize) -> Option<&mut Segment> {
+        let index = segments
+            .binary_search_by_key(&start, |segment| segment.place.start)
+            .ok()?;
+        segments.get_mut(index).filter(|segment| !segment.used)
+    }
+
+    /// Whether the stated octets end with the terminator of this segment.
+    fn ends_with(&self, stated: &Range<usize>) -> bool {
+        self.terminated && self.place.end + 1 == stated.end
+    }
+}
+
+/// How many entries, each beginning where the one before ends, it takes to name exactly this segment.
+fn run_through(entries: &[Entry], segment: &Segment) -> Option<usize> {
+    let mut next = segment.place.start;
+    for (index, entry) in entries.iter().enumerate() {
+        let stated = entry.stated.as_ref().filter(|_| !entry.found)?;
+        if stated.start != next || stated.is_empty() {
+            return None;
+        }
+        if segment.ends_with(stated) {
+            return Some(index + 1);
+        }
+        next = stated.end;
+    }
+    None
+}

@@ -1,0 +1,110 @@
+//! What the lenient ISO 2709 reader repaired, and where (ISO 2709 §4.3–4.6): one kind per way in which records are damaged.
+
+use crate::record::Tag;
+
+/// One repair: what was wrong and where, counted in octets from the first of the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} (octet {offset})")]
+pub struct Repair {
+    /// What was wrong.
+    pub kind: RepairKind,
+    /// Where, 0-based, in octets from the start of the record.
+    pub offset: usize,
+}
+
+/// The ways in which a record can be damaged and still be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RepairKind {
+    /// Leader 0–4 is no number or not where the record ends; the terminator counts.
+    #[error("record length {} instead of {actual}", Stated(*.stated))]
+    RecordLength {
+        /// What the leader says, if it is a number.
+        stated: Option<usize>,
+        /// The octets up to and with the terminator.
+        actual: usize,
+    },
+    /// The octets end without 0x1D; they are read to their end.
+    #[error("no record terminator")]
+    RecordTerminatorMissing,
+    /// More than line ends follows the record; it is left alone.
+    #[error("{count} octets after the record")]
+    TrailingOctets {
+        /// How many.
+        count: usize,
+    },
+    /// A digit of the leader that says how the record is laid out is none or makes no sense; the usual value counts.
+    #[error("leader position {position} is not usable")]
+    LeaderDigit {
+        /// The position in the leader, from 0.
+        position: usize,
+    },
+    /// Leader 12–16 is no number or not where the directory ends.
+    #[error("base address {} instead of {actual}", Stated(*.stated))]
+    BaseAddress {
+        /// What the leader says, if it is a number.
+        stated: Option<usize>,
+        /// Where the first field begins.
+        actual: usize,
+    },
+    /// No 0x1E ends the directory; its last readable entry does.
+    #[error("no field terminator after the directory")]
+    DirectoryTerminatorMissing,
+    /// The directory ends within an entry, which is left out.
+    #[error("{count} octets at the end of the directory are no entry")]
+    DirectoryRemainder {
+        /// How many.
+        count: usize,
+    },
+    /// An entry names octets that are no field; the next field that no entry names takes its tag.
+    #[error("directory entry {tag} does not point to a field")]
+    DirectoryEntry {
+        /// The tag of the entry.
+        tag: Tag,
+    },
+    /// More entries than fields: this one is left out.
+    #[error("no field for directory entry {tag}")]
+    FieldMissing {
+        /// The tag of the entry.
+        tag: Tag,
+    },
+    /// A field does not end with 0x1E; the directory or the end of the record ends it.
+    #[error("no field terminator after field {tag}")]
+    FieldTerminatorMissing {
+        /// The tag of the field.
+        tag: Tag,
+    },
+    /// A field that no entry names, so that it has no tag: it is left out.
+    #[error("{octets} octets of a field that no directory entry names")]
+    FieldUnlisted {
+        /// Its length without the terminator.
+        octets: usize,
+    },
+}
+
+impl RepairKind {
+    /// Whether octets of the record are missing, or were left out because nothing says which field they are.
+    pub fn is_loss(&self) -> bool {
+        matches!(
+            self,
+            Self::RecordTerminatorMissing | Self::FieldMissing { .. } | Self::FieldUnlisted { .. }
+        )
+    }
+
+    /// The repair of this kind at an offset from the start of the record.
+    pub(super) fn at(self, offset: usize) -> Repair {
+        Repair { kind: self, offset }
+    }
+}
+
+/// A number of the leader as a message shows it.
+struct Stated(Option<usize>);
+
+impl std::fmt::Display for Stated {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(number) => write!(f, "{number}"),
+            None => f.write_str("that is no number"),
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Sound and damaged records by hand, and the properties of reader and writer together.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::record::Field;
+
+/// 001 and 245 in 77 octets; base address 49, fields at 49 and 56.
+const SOUND: &str = "00077nam a2200049   4500001000700000245002000007\x1E\
+                     pg1342\x1E10\x1FaEmma /\x1FcAusten.\x1E\x1D";
+
+fn octets(text: &str) -> Bytes {
+    Bytes::copy_from_slice(text.as_bytes())
+}
+
+fn read(text: &str) -> (Vec<String>, Vec<String>) {
+    let parsed = parse(&octets(text)).expect(text);
+    let field = |field: &Field| format!("{} {}", field.tag, field.body.escape_ascii());
+    let fields = parsed.record.fields.iter().map(field).collect();
+    (
+        fields,
+        parsed.repairs.iter().map(Repair::to_string).collect(),
+    )
+}
+
+const BOTH: [&str; 2] = ["001 pg1342", "245 10\\x1faEmma /\\x1fcAusten."];
+
+fn check(text: &str, fields: &[&str], repairs: &[&str]) {
+    assert_eq!(read(text), (owned(fields), owned(repairs)), "{text:?}");
+    let strict = parse_strict(&octets(text))
+        .map(|_| ())
+        .map_err(|e| e.to_string());
+    let refusal = repairs
+        .first()
+        .map(|repair| format!("damaged record: {repair}"));
+    assert_eq!(strict, refusal.map_or(Ok(()), Err), "{text:?}");
+}
+
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+#[test]
+fn sound_records() {
+    check(SOUND, &BOTH, &[]);
+    check(&format!("{SOUND}\r\n"), &BOTH, &[]);
+    check("00026nam a2200025   4500\x1E\x1D", &[], &[]);
+    // Directory order is not octet order.
+    check(
+        "00057nam a2200049   4500002000300003001000300000\x1Eab\x1Ecd\x1E\x1D",
+        &["002 cd", "001 ab"],
+        &["record length 57 instead of 56 (octet 0)"],
+    );
+    // Another entry map: 3 digits of length, 4 of start, 1 of the implementation's own.
+    check(
+        "00054nam a2200047   3410FMT0030000-CAT0030003-\x1EBK\x1Ecd\x1E\x1D",
+        &["FMT BK", "CAT cd"],
+        &[],
+    );
+}
+
+#[test]
+fn wrong_lengths_and_addresses() {
+    let with = |from: &str, to: &str| SOUND.replacen(from, to, 1);
+    check(
+        &with("00077", "00076"),
+        &BOTH,
+        &["record length 76 instead of 77 (octet 0)"],
+    );
+    check(
+        &with("00077", "99999"),
+        &BOTH,
+        &["record length 99999 instead of 77 (octet 0)"],
+    );
+    check(
+        &with("00077", "abcde"),
+        &BOTH,
+        &["record length that is no number instead of 77 (octet 0)"],
+    );
+    check(
+        &with("00049", "00048"),
+        &BOTH,
+        &["base address 48 instead of 49 (octet 12)"],
+    );
+    check(
+        &with("00049", "99999"),
+        &BOTH,
+        &["base address 99999 instead of 49 (octet 12)"],
+    );
+    check(
+        &with("4500", "5400"),
+        &BOTH,
+        &["leader position 20 is not usable (octet 20)"],
+    );
+    check(
+        &with("4500", "    "),
+        &BOTH,
+        &[
+            "leader position 22 is not usable (octet 22)",
+            "leader position 20 is not usable (octet 20)",
+        ],
+    );
+    check(
+        &with("4500", "45  "),
+        &BOTH,
+        &["leader position 22 is not usable (octet 22)"],
+    );
+    check(
+        &with("a22", "a  "),
+        &BOTH,
+        &[
+            "leader position 10 is not usable (octet 10)",
+            "leader position 11 is not usable (octet 11)",
+        ],
+    );
+    check(
+        &format!("{SOUND}xyz"),
+        &BOTH,
+        &["3 octets after the record (octet 77)"],
+    );
+}
+
+#[test]
+fn directories_that_lie() {
+    let with = |from: &str, to: &str| SOUND.replacen(from, to, 1);
+    let lies_001 = "directory entry 001 does not point to a field (octet 24)";
+    let lies_245 = "directory entry 245 does not point to a field (octet 36)";
+    check(&with("002000007", "001900007"), &BOTH, &[lies_245]);
+    check(&with("002000007", "002100009"), &BOTH, &[lies_245]);
+    check(&with("002000007", "999999999"), &BOTH, &[lies_245]);
+    check(&with("002000007", "000000007"), &BOTH, &[lies_245]);
+    check(&with("002000007", "0021ABCDE"), &BOTH, &[lies_245]);
+    check(&with("002000007", "000700000"), &BOTH, &[lies_245]);
+    check(&with("000700000", "002700000"), &BOTH, &[lies_001]);
+    // Characters were counted instead of octets.
+    check(
+        "00060nam a2200049   4500001000300000245000400003\x1Eéé\x1E10éa\x1E\x1D",
+        &["001 \\xc3\\xa9\\xc3\\xa9", "245 10\\xc3\\xa9a"],
+        &[
+            "record length 60 instead of 61 (octet 0)",
+            lies_001,
+            lies_245,
+        ],
+    );
+    // A field without an entry, an entry without a field.
+    check(
+        "00060nam a2200037   4500001000300000\x1Eab\x1Estray\x1E\x1D",
+        &["001 ab"],
+        &[
+            "record length 60 instead of 47 (octet 0)",
+            "5 octets of a field that no directory entry names (octet 40)",
+        ],
+    );
+    check(
+        "00053nam a2200049   4500001000300000245000400003\x1Eab\x1E\x1D",
+        &["001 ab"],
+        &["no field for directory entry 245 (octet 36)"],
+    );
+    // A directory cut within its last entry.
+    check(
+        "00047nam a2200043   4500001000300000245000\x1Eab\x1E\x1D",
+        &["001 ab"],
+        &["6 octets at the end of the directory are no entry (octet 36)"],
+    );
+}
+
+#[test]
+fn missing_terminators() {
+    let with = |from: &str, to: &str| SOUND.replacen(from, to, 1);
+    // Of the record: cut off, or overwritten by another octet.
+    check(&SOUND[..76], &BOTH, &["no record terminator (octet 76)"]);
+    check(
+        &with("\x1D", "x"),
+        &BOTH,
+        &[
+            "no record terminator (octet 77)",
+            "1 octets of a field that no directory entry names (octet 76)",
+        ],
+    );
+    // Of the last field, of an inner field.
+    check(
+        &with("Austen.\x1E", "Austen."),
+        &BOTH,
+        &[
+            "record length 77 instead of 76 (octet 0)",
+            "directory entry 245 does not point to a field (octet 36)",
+            "no field terminator after field 245 (octet 75)",
+        ],
+    );
+    check(
+        &with("1342\x1E", "1342 "),
+        &BOTH,
+        &["no field terminator after field 001 (octet 55)"],
+    );
+    // Of the directory: overwritten, or lost.
+    check(
+        &with("7\x1E", "7 "),
+        &BOTH,
+        &["no field terminator after the directory (octet 48)"],
+    );
+    check(
+        &with("7\x1E", "7"),
+        &BOTH,
+        &[
+            "record length 77 instead of 76 (octet 0)",
+            "no field terminator after the directory (octet 48)",
+            "base address 49 instead of 48 (octet 12)",
+        ],
+    );
+    check(
+        &with("7\x1E", "7").replacen("00049", "     ", 1),
+        &BOTH,
+        &[
+            "record length 77 instead of 76 (octet 0)",
+            "no field terminator after the directory (octet 48)",
+            "base address that is no number instead of 48 (octet 12)",
+        ],
+    );
+}
+
+#[test]
+fn no_record_at_all() {
+    let refused = |text: &str| parse(&octets(text)).map(|_| ()).unwrap_err().to_string();
+    assert_eq!(refused(""), "0 octets are too few for a leader of 24");
+    assert_eq!(refused("00077"), "5 octets are too few for a leader of 24");
+    assert_eq!(
+        refused(&SOUND[..23]),
+        "23 octets are too few for a leader of 24"
+    );
+    assert_eq!(
+        refused(&SOUND[..24]),
+        "no field terminator after the leader"
+    );
+    assert_eq!(
+        refused(&SOUND[..40]),
+        "no field terminator after the leader"
+    );
+    assert_eq!(
+        refused(&"x".repeat(500)),
+        "no field terminator after the leader"
+    );
+}
+
+#[test]
+fn writing() {
+    let record = parse(&octets(&SOUND.replacen("00049", "99999", 1)))
+        .expect("read")
+        .record;
+    assert_eq!(encode(&record).as_deref(), Ok(SOUND.as_bytes()));
+
+    let refused = |record: MarcRecord| encode(&record).unwrap_err().to_string();
+    let of = |fields: Vec<Field>| MarcRecord {
+        leader: Leader::default(),
+        fields,
+    };
+    let field = |length: usize| Field::control(b"500", vec![b'x'; length]);
+    assert!(encode(&of(vec![field(9_998)])).is_ok());
+    assert_eq!(
+        refused(of(vec![field(9_999)])),
+        "field 500 has 10000 octets, ISO 2709 allows 9999"
+    );
+    // 24 + 11 × 12 + 1 + 10 × 9,999 + 1 + 1 leave no room; with nine long fields the tenth may have 9,829.
+    let long = |last| (0..9).map(|_| field(9_998)).chain([field(last)]).collect();
+    assert_eq!(
+        encode(&of(long(9_861))).map(|octets| octets.len()),
+        Ok(99_999)
+    );
+    assert_eq!(
+        refused(of(long(9_862))),
+        "the record has 100000 octets, ISO 2709 allows 99999"
+    );
+    let cut = |body: &'static str| refused(of(vec![Field::control(b"500", body)]));
+    assert_eq!(cut("a\x1Eb"), "a separator octet inside field 500");
+    assert_eq!(cut("a\x1Db"), "a separator octet inside field 500");
+    let odd_tag = of(vec![Field::control(b"5\x1F0", "")]);
+    assert_eq!(refused(odd_tag), "a separator octet inside field 5\x1F0");
+    let leader = Leader(*b"00000nam \x1D2200000   4500");
+    let odd_leader = MarcRecord {
+        leader,
+        fields: vec![],
+    };
+    assert_eq!(refused(odd_leader), "a separator octet inside the leader");
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_reads_back_without_repair(
+        fields in proptest::collection::vec((any::<[u8; 3]>(), proptest::collection::vec(prop_oneof![0u8..0x1D, 0x1Fu8..], 0..60)), 0..20)
+    ) {
+        let field = |(tag, body): (_, Vec<u8>)| Field::control(&tag, body);
+        let record = MarcRecord {
+            leader: Leader::default(),
+            fields: fields.into_iter().map(field).collect(),
+        };
+        if let Ok(written) = encode(&record) {
+            let written = Bytes::from(written);
+            let read = parse(&written).expect("written by us");
+            prop_assert_eq!(&read.repairs, &vec![]);
+            prop_assert_eq!(&read.record.fields, &record.fields);
+            prop_assert_eq!(encode(&read.record), Ok(written.to_vec()));
+        }
+    }
+}

@@ -1,0 +1,47 @@
+#![forbid(unsafe_code)]
+//! Bibliographic records in MARC: read, repaired, converted and written, in any of the forms they are kept in.
+//! Octets stay as they came, and what is not UTF-8 is shown as `\xNN`; [`charset`] makes UTF-8 of a record first.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`record`] | [`MarcRecord`], [`Leader`], [`Field`], [`Subfield`]: octets and views of them |
+//! | [`iso2709`] | the exchange form: lenient and strict reader, writer, files of records |
+//! | [`marcline`] | the line form that people read, written and read |
+//! | [`marcxml`] | MARCXML, written and read |
+//! | [`marcjson`] | MARC-in-JSON, written and read |
+//! | [`mrk`] | MARCMaker text that people edit, written and read |
+//! | [`stream`] | records from a file or pipe, one at a time, in any form |
+//! | `form` | [`Form`]: records written to one document, in any form |
+//! | [`charset`] | MARC-8, ISO 5426 and the other character sets of records and queries |
+//! | [`crosswalk`] | a record as ISBD lines, Dublin Core or labelled lines |
+//! | [`standard_number`] | ISBN, ISSN, LCCN and OCLC numbers, checked and in one form |
+//! | [`text`], [`xmltext`] | octets as text without loss, and in XML |
+
+pub mod charset;
+pub mod crosswalk;
+mod form;
+pub mod iso2709;
+pub mod marcjson;
+pub mod marcline;
+pub mod marcxml;
+pub mod mrk;
+pub mod record;
+pub mod standard_number;
+pub mod stream;
+pub mod text;
+pub mod xmltext;
+
+#[cfg(test)]
+mod corpus;
+#[cfg(test)]
+mod mutation;
+#[cfg(test)]
+mod random;
+
+pub use self::form::{Form, WriteError};
+pub use self::iso2709::{Iso2709Error, Parsed, Repair, RepairKind};
+pub use self::record::{
+    FIELD_TERMINATOR, Field, Leader, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Subfield,
+    Subfields, Tag,
+};
+pub use self::text::{octets_from_text, text_lossless};

@@ -1,0 +1,291 @@
+//! MARC-in-JSON, the object form: `{"leader": …, "fields": [{"001": …}, {"245": {"ind1": …, "ind2": …, "subfields": […]}}]}`.
+//! Octets that are not UTF-8 are shown as `\xNN` and read back, so any record survives the way there and back.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use serde_json::{Map, Value};
+
+use super::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag, character_length};
+use super::text::{octets_from_text, text_lossless};
+
+/// The record as one line of JSON, without a newline.
+///
+/// Each subfield is an object of its own, so order and repetition are kept. Beyond the usual form: a data field with more
+/// than two indicators has `ind3` and so on; a missing indicator is an empty string; text that belongs to no subfield is
+/// a first subfield with an empty code.
+pub fn to_json(record: &MarcRecord) -> String {
+    to_value(record).to_string()
+}
+
+/// The record as a JSON value, for use inside a larger one.
+pub fn to_value(record: &MarcRecord) -> Value {
+    let code_length = record.leader.code_length();
+    let fields = record
+        .fields
+        .iter()
+        .map(|field| object([(text(&field.tag.0), field_value(field, code_length))]))
+        .collect();
+    object([
+        ("leader".to_owned(), Value::String(text(&record.leader.0))),
+        ("fields".to_owned(), Value::Array(fields)),
+    ])
+}
+
+/// Why a text is no MARC-in-JSON record.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MarcJsonError {
+    /// The text is not JSON.
+    #[error("not JSON")]
+    Json(#[from] serde_json::Error),
+    /// The JSON is not a record; the path says where.
+    #[error("{path} is not {expected}")]
+    Shape {
+        /// Where, as in `fields[2].245.subfields`.
+        path: String,
+        /// What should stand there.
+        expected: &'static str,
+    },
+}
+
+/// Reads one record in the form [`to_json`] writes, and in the usual forms of others: a missing `ind1` or `ind2` is a
+/// blank, one object may hold several fields or subfields, unknown members of a data field are passed over.
+///
+/// # Errors
+/// [`MarcJsonError`] for text that is not JSON (or nested deeper than 128 levels) and for JSON of another shape.
+pub fn from_json(text: &str) -> Result<MarcRecord, MarcJsonError> {
+    from_value(&serde_json::from_str(text)?)
+}
+
+/// Reads one record from a JSON value, as [`from_json`] does.
+///
+/// # Errors
+/// [`MarcJsonError::Shape`] for a value that is not a record.
+pub fn from_value(value: &Value) -> Result<MarcRecord, MarcJsonError> {
+    let leader = value.get("leader").and_then(Value::as_str);
+    let leader = leader.and_then(|text| octets_from_text(text).try_into().ok());
+    let leader = Leader(leader.ok_or_else(|| shape("leader", "a string of 24 octets"))?);
+    let listed = value.get("fields").and_then(Value::as_array);
+    let listed = listed.ok_or_else(|| shape("fields", "an array"))?;
+    let mut fields = Vec::with_capacity(listed.len());
+    for (index, members) in listed.iter().enumerate() {
+        let path = format!("fields[{index}]");
+        let members = members
+            .as_object()
+            .ok_or_else(|| shape(&path, "an object"))?;
+        for (tag, content) in members {
+            fields.push(read_field(tag, content, &path)?);
+        }
+    }
+    Ok(MarcRecord { leader, fields })
+}
+
+fn field_value(field: &Field, code_length: usize) -> Value {
+    if let Some(value) = field.value() {
+        return Value::String(text(value));
+    }
+    let mut members = Map::new();
+    let mut indicators = field.indicators();
+    let mut index = 1;
+    while !indicators.is_empty() || index <= USUAL_INDICATORS {
+        let (one, rest) = indicators
+            .split_at_checked(character_length(indicators))
+            .unwrap_or((indicators, &[]));
+        members.insert(format!("ind{index}"), Value::String(text(one)));
+        indicators = rest;
+        index += 1;
+    }
+    let subfields = field
+        .subfields_with(code_length)
+        .map(|subfield| object([(text(subfield.code), Value::String(text(subfield.data)))]));
+    members.insert("subfields".to_owned(), Value::Array(subfields.collect()));
+    Value::Object(members)
+}
+
+/// `ind1` and `ind2` are always written.
+const USUAL_INDICATORS: usize = 2;
+/// `ind9` is the last one looked for: leader position 10 is one digit.
+const MOST_INDICATORS: usize = 9;
+
+fn read_field(tag: &str, content: &Value, path: &str) -> Result<Field, MarcJsonError> {
+    let path = format!("{path}.{tag}");
+    let tag: [u8; 3] = octets_from_text(tag)
+        .try_into()
+        .map_err(|_| shape(&path, "a tag of three octets"))?;
+    let body = match content {
+        Value::String(value) => Bytes::from(octets_from_text(value)),
+        Value::Object(members) => read_data(members, &path)?,
+        _ => return Err(shape(&path, "a string or an object")),
+    };
+    Ok(Field {
+        tag: Tag(tag),
+        body,
+    })
+}
+
+fn read_data(members: &Map<String, Value>, path: &str) -> Result<Bytes, MarcJsonError> {
+    let mut body = BytesMut::new();
+    for index in 1..=MOST_INDICATORS {
+        let name = format!("ind{index}");
+        match members.get(&name) {
+            Some(Value::String(indicator)) => body.put_slice(&octets_from_text(indicator)),
+            Some(_) => return Err(shape(&format!("{path}.{name}"), "a string")),
+            None if index <= USUAL_INDICATORS => body.put_u8(b' '),
+            None => {}
+        }
+    }
+    let path = format!("{path}.subfields");
+    let subfields = members.get("subfields").and_then(Value::as_array);
+    let subfields = subfields.ok_or_else(|| shape(&path, "an array"))?;
+    for (index, subfield) in subfields.iter().enumerate() {
+        let path = format!("{path}[{index}]");
+        let subfield = subfield
+            .as_object()
+            .ok_or_else(|| shape(&path, "an object"))?;
+        for (code, data) in subfield {
+            let data = data
+                .as_str()
+                .ok_or_else(|| shape(&path, "an object of strings"))?;
+            // An empty code in front is text without a delimiter; an empty subfield has one.
+            if !(index == 0 && code.is_empty() && !data.is_empty()) {
+                body.put_u8(SUBFIELD_DELIMITER);
+            }
+            body.put_slice(&octets_from_text(code));
+            body.put_slice(&octets_from_text(data));
+        }
+    }
+    Ok(body.freeze())
+}
+
+fn text(octets: &[u8]) -> String {
+    text_lossless(octets).into_owned()
+}
+
+fn object<const N: usize>(members: [(String, Value); N]) -> Value {
+    Value::Object(members.into_iter().collect())
+}
+
+fn shape(path: &str, expected: &'static str) -> MarcJsonError {
+    MarcJsonError::Shape {
+        path: path.to_owned(),
+        expected,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LEADER: &str = r#""leader":"00000nam a2200000   4500""#;
+
+    fn check(field: Field, json: &str) {
+        let record = MarcRecord {
+            leader: Leader::default(),
+            fields: vec![field],
+        };
+        assert_eq!(
+            to_json(&record),
+            format!("{{{LEADER},\"fields\":[{json}]}}")
+        );
+        assert_eq!(from_json(&to_json(&record)).expect(json), record, "{json}");
+    }
+
+    #[test]
+    fn fields_in_json() {
+        check(Field::control(b"001", " pg1342"), r#"{"001":" pg1342"}"#);
+        check(
+            Field::data(b"245", "10", [("a", "Emma /"), ("c", "J. \"A\".")]),
+            r#"{"245":{"ind1":"1","ind2":"0","subfields":[{"a":"Emma /"},{"c":"J. \"A\"."}]}}"#,
+        );
+        check(
+            Field::data(b"650", " 0", [("a", "a"), ("a", ""), ("", "")]),
+            r#"{"650":{"ind1":" ","ind2":"0","subfields":[{"a":"a"},{"a":""},{"":""}]}}"#,
+        );
+        check(
+            Field::control(b"500", "  "),
+            r#"{"500":{"ind1":" ","ind2":" ","subfields":[]}}"#,
+        );
+        check(
+            Field::control(b"500", "1\x1Fax"),
+            r#"{"500":{"ind1":"1","ind2":"","subfields":[{"a":"x"}]}}"#,
+        );
+        check(
+            Field::control(b"500", "é23\x1Fax"),
+            r#"{"500":{"ind1":"é","ind2":"2","ind3":"3","subfields":[{"a":"x"}]}}"#,
+        );
+        check(
+            Field::control(b"500", "10text\x1Fax"),
+            r#"{"500":{"ind1":"1","ind2":"0","ind3":"t","ind4":"e","ind5":"x","ind6":"t","subfields":[{"a":"x"}]}}"#,
+        );
+        check(
+            Field::control(b"500", "10text alone"),
+            r#"{"500":{"ind1":"1","ind2":"0","subfields":[{"":"text alone"}]}}"#,
+        );
+        check(
+            Field::control(b"F\xFFT", &b"\x00\xE9 \\xE9"[..]),
+            r#"{"F\\xFFT":"\u0000\\xE9 \\x5CxE9"}"#,
+        );
+    }
+
+    #[test]
+    fn other_writers_json() {
+        let json = format!(
+            "{{\"fields\":[{{\"001\":\"x\",\"005\":\"y\"}},{{\"245\":{{\"subfields\":[{{\"a\":\"A\",\"b\":\"B\"}}],\"ind2\":\"4\"}}}}],{LEADER}}}"
+        );
+        let record = from_json(&json).expect("readable");
+        let fields = [
+            Field::control(b"001", "x"),
+            Field::control(b"005", "y"),
+            Field::data(b"245", " 4", [("a", "A"), ("b", "B")]),
+        ];
+        assert_eq!(record.fields, fields);
+    }
+
+    fn refused(fields: &str, message: &str) {
+        let json = format!("{{{LEADER},\"fields\":{fields}}}");
+        assert_eq!(from_json(&json).unwrap_err().to_string(), message, "{json}");
+    }
+
+    #[test]
+    fn what_is_no_record() {
+        assert_eq!(from_json("{").unwrap_err().to_string(), "not JSON");
+        assert_eq!(
+            from_json(&"[".repeat(1_000_000)).unwrap_err().to_string(),
+            "not JSON"
+        );
+        let no_leader = from_json("{\"leader\":\"short\"}").unwrap_err();
+        assert_eq!(no_leader.to_string(), "leader is not a string of 24 octets");
+        refused("7", "fields is not an array");
+        refused("[7]", "fields[0] is not an object");
+        refused(
+            r#"[{"001":7}]"#,
+            "fields[0].001 is not a string or an object",
+        );
+        refused(
+            r#"[{"01":"x"}]"#,
+            "fields[0].01 is not a tag of three octets",
+        );
+        refused(
+            r#"[{"245":{"ind1":1}}]"#,
+            "fields[0].245.ind1 is not a string",
+        );
+        refused(r#"[{"245":{}}]"#, "fields[0].245.subfields is not an array");
+        refused(
+            r#"[{"245":{"subfields":[1]}}]"#,
+            "fields[0].245.subfields[0] is not an object",
+        );
+        refused(
+            r#"[{"245":{"subfields":[{"a":1}]}}]"#,
+            "fields[0].245.subfields[0] is not an object of strings",
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn every_field_comes_back(tag: [u8; 3], body in proptest::collection::vec(
+            prop_oneof![any::<u8>(), Just(0x1F), Just(b'\\'), Just(b'x')], 0..40)) {
+            let record = MarcRecord { leader: Leader::default(), fields: vec![Field::control(&tag, body)] };
+            prop_assert_eq!(from_json(&to_json(&record)).expect("ours"), record);
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! The line form of MARC: the leader, then a line for each field, as yaz-client and yaz-marcdump print it; written and read.
+//! Octets go out as they are in the record; making them safe for a terminal is the reader's business.
+
+use std::io::{self, Write};
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+use super::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag, character_length, number};
+use super::stream::push_note;
+
+/// The record as lines: the leader, then `TAG VALUE` for a control field and `TAG I1I2 $a DATA $b DATA` for a data field,
+/// each with its newline. No blank line follows; who prints several records puts one between them.
+pub fn to_lines(record: &MarcRecord) -> Vec<u8> {
+    let mut lines = Vec::new();
+    // A vector takes every octet: writing to it cannot fail.
+    let _ = write_lines(record, &mut lines);
+    lines
+}
+
+/// Writes what [`to_lines`] returns.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_lines(record: &MarcRecord, out: &mut impl Write) -> io::Result<()> {
+    out.write_all(&record.leader.0)?;
+    out.write_all(b"\n")?;
+    let code_length = record.leader.code_length();
+    record
+        .fields
+        .iter()
+        .try_for_each(|field| write_field(field, code_length, out))
+}
+
+/// Why lines are no record: their first, by its number.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: neither a leader nor a field")]
+pub struct LineError {
+    /// The line, counted from 1.
+    pub line: usize,
+}
+
+/// Reads the lines of one record. The first of them has the number `first_line`.
+///
+/// The form does not say where text ends and a subfield begins: each blank, `$`, code and blank begin one, also where a
+/// price such as `$5` was meant. Lines that are no field are passed over, a leader of another length than 24 is filled up
+/// with blanks or cut, each with a note.
+///
+/// # Errors
+/// [`LineError`], if not one line can be read.
+pub fn from_lines(
+    lines: &[u8],
+    first_line: usize,
+    notes: &mut Vec<String>,
+) -> Result<MarcRecord, LineError> {
+    let mut leader = None;
+    let mut fields = Vec::new();
+    for (index, line) in lines.split(|octet| *octet == b'\n').enumerate() {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.trim_ascii().is_empty() || is_remark(line) {
+            continue;
+        }
+        let code_length = leader.as_ref().map_or(1, Leader::code_length);
+        if leader.is_none() && fields.is_empty() && is_leader(line) {
+            if line.len() != Leader::LENGTH {
+                let length = line.len();
+                push_note(notes, || {
+                    format!("the leader has {length} octets instead of 24")
+                });
+            }
+            leader = Some(Leader::padded(line));
+        } else if let Some(field) = read_field(line, code_length) {
+            fields.push(field);
+        } else {
+            let line = first_line + index;
+            push_note(notes, || format!("line {line} is no field"));
+        }
+    }
+    if leader.is_none() {
+        if fields.is_empty() {
+            return Err(LineError { line: first_line });
+        }
+        push_note(notes, || "no leader, a usual one is taken".to_owned());
+    }
+    Ok(MarcRecord {
+        leader: leader.unwrap_or_default(),
+        fields,
+    })
+}
+
+/// Whether a line can only be the first of a record: a leader with both of its lengths.
+pub(super) fn begins_record(line: &[u8]) -> bool {
+    let line = line.trim_ascii_end();
+    line.len() == Leader::LENGTH && {
+        let leader = Leader::padded(line);
+        leader.record_length().is_some() && leader.base_address().is_some()
+    }
+}
+
+/// Where the leader of another record ends a line that begins with something else.
+pub(super) fn joined_record(line: &[u8]) -> Option<usize> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let place = line.len().checked_sub(Leader::LENGTH)?;
+    let leader = line.get(place..)?;
+    (place > 0 && Leader::padded(leader).is_plausible()).then_some(place)
+}
+
+/// The tag of the field on a line.
+pub(super) fn tag(line: &[u8]) -> Option<Tag> {
+    let (tag, rest) = line.split_first_chunk()?;
+    rest.starts_with(b" ").then_some(Tag(*tag))
+}
+
+/// Whether a line is a remark of the program that printed the record: `(…)` or `<!-- … -->`.
+pub(super) fn is_remark(line: &[u8]) -> bool {
+    line.starts_with(b"(") || line.starts_with(b"<!--")
+}
+
+/// A leader, possibly without the blanks at its end.
+fn is_leader(line: &[u8]) -> bool {
+    line.len() == Leader::LENGTH || line.get(..5).and_then(number).is_some()
+}
+
+fn read_field(line: &[u8], code_length: usize) -> Option<Field> {
+    let (tag, rest) = line
+        .split_first_chunk()
+        .map(|(tag, rest)| (Tag(*tag), rest))?;
+    let content = match rest.split_first() {
+        Some((b' ', content)) => content,
+        None => &[],
+        Some(_) => return None,
+    };
+    let first = subfield_at(content, 0, code_length).map(|mark| mark.start);
+    let is_number = tag.0.iter().all(u8::is_ascii_digit);
+    let plain = match (tag.is_control(), first) {
+        (true, first) => !matches!(first, Some(0 | USUAL_INDICATORS)),
+        (false, first) => !is_number && first.is_none(),
+    };
+    if plain {
+        let body = Bytes::copy_from_slice(content);
+        return Some(Field { tag, body });
+    }
+    let mut body = BytesMut::with_capacity(content.len());
+    let head_end = first.unwrap_or(content.len());
+    let head = content.get(..head_end).unwrap_or_default();
+    // Text in front of the first subfield stands behind two indicators and a blank.
+    match head.split_at_checked(USUAL_INDICATORS) {
+        Some((indicators, [b' ', text @ ..]))
+            if first.is_none_or(|first| first > MOST_INDICATORS) =>
+        {
+            body.put_slice(indicators);
+            body.put_slice(text);
+        }
+        _ => body.put_slice(head),
+    }
+    let mut next = first.and_then(|first| subfield_at(content, first, code_length));
+    while let Some(mark) = next {
+        next = subfield_at(content, mark.data, code_length);
+        let end = next.as_ref().map_or(content.len(), |next| next.start);
+        body.put_u8(SUBFIELD_DELIMITER);
+        body.put_slice(
+            content
+                .get(mark.start + 2..mark.code_end)
+                .unwrap_or_default(),
+        );
+        body.put_slice(content.get(mark.data..end).unwrap_or_default());
+    }
+    let body = body.freeze();
+    Some(Field { tag, body })
+}
+
+const USUAL_INDICATORS: usize = 2;
+const MOST_INDICATORS: usize = 9;
+
+/// Where a subfield is announced: ` $a `.
+struct Mark {
+    start: usize,
+    code_end: usize,
+    data: usize,
+}
+
+/// The first announcement at or behind an index.
+fn subfield_at(content: &[u8], from: usize, code_length: usize) -> Option<Mark> {
+    let mut start = from;
+    loop {
+        let rest = content.get(start..)?;
+        start += rest.windows(2).position(|pair| pair == b" $")?;
+        let after = content.get(start + 2..)?;
+        let mut length = 0;
+        for _ in 0..code_length {
+            length += character_length(after.get(length..).unwrap_or_default());
+        }
+        let behind = after.get(length..).unwrap_or_default();
+        let mark = |code: usize| Mark {
+            start,
+            code_end: start + 2 + code,
+            data: (start + 3 + code).min(content.len()),
+        };
+        match after.first() {
+            // A delimiter without a code, and without data.
+            Some(b' ') if after.len() == 1 || after.starts_with(b"  $") => return Some(mark(0)),
+            Some(b' ') | None => {}
+            Some(_) if behind.first().is_none_or(|octet| *octet == b' ') => {
+                return Some(mark(length));
+            }
+            Some(_) => {}
+        }
+        start += 1;
+    }
+}
+
+fn write_field(field: &Field, code_length: usize, out: &mut impl Write) -> io::Result<()> {
+    out.write_all(&field.tag.0)?;
+    out.write_all(b" ")?;
+    out.write_all(field.value().unwrap_or(field.indicators()))?;
+    for subfield in field.subfields_with(code_length) {
+        // Text in front of the first delimiter has no code to print; an empty subfield is a lone delimiter.
+        if !subfield.code.is_empty() || subfield.data.is_empty() {
+            out.write_all(b" $")?;
+            out.write_all(subfield.code)?;
+        }
+        out.write_all(b" ")?;
+        out.write_all(subfield.data)?;
+    }
+    out.write_all(b"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(field: Field, line: &[u8]) {
+        let leader = Leader::default();
+        let record = MarcRecord {
+            leader,
+            fields: vec![field],
+        };
+        let expected = [&leader.0[..], b"\n", line, b"\n"].concat();
+        assert_eq!(
+            to_lines(&record).escape_ascii().to_string(),
+            expected.escape_ascii().to_string()
+        );
+        let mut notes = Vec::new();
+        assert_eq!(from_lines(&expected, 1, &mut notes), Ok(record));
+        assert_eq!(notes, Vec::<String>::new());
+    }
+
+    #[test]
+    fn lines_of_fields() {
+        check(Field::control(b"001", "   00000002 "), b"001    00000002 ");
+        check(
+            Field::data(b"245", "10", [("a", "Emma /"), ("c", "Jane Austen.")]),
+            b"245 10 $a Emma / $c Jane Austen.",
+        );
+        check(Field::data(b"650", " 0", [("a", "War")]), b"650  0 $a War");
+        check(Field::data(b"500", "  ", [("a", "")]), b"500    $a ");
+        check(Field::data(b"500", "  ", [("", "")]), b"500    $ ");
+        check(Field::data(b"500", "", [("a", "x")]), b"500  $a x");
+        check(
+            Field::control(b"500", "10No delimiter"),
+            b"500 10 No delimiter",
+        );
+        check(Field::control(b"FMT", "BK"), b"FMT BK");
+        check(
+            Field::data(b"245", "10", [("a", b"caf\xE9")]),
+            b"245 10 $a caf\xE9",
+        );
+        check(
+            Field::data(
+                b"245",
+                "10",
+                [("a", "x"), ("", ""), ("b", ""), ("c", "$5 US$ ")],
+            ),
+            b"245 10 $a x $  $b  $c $5 US$ ",
+        );
+        check(
+            Field::control(b"245", "10Late delimiter\x1Fax"),
+            b"245 10 Late delimiter $a x",
+        );
+        check(Field::control(b"500", "123\x1Fax"), b"500 123 $a x");
+        check(Field::control(b"001", "00\x1Fadan"), b"001 00 $a dan");
+        check(Field::control(b"500", "  "), b"500   ");
+    }
+
+    #[test]
+    fn lines_that_people_touched() {
+        let mut notes = Vec::new();
+        let text = b"00000nam a2200000   45\r\n(a remark)\r\n001 x\r\n245 10 $a A $b\r\njunk\r\n";
+        let record = from_lines(text, 3, &mut notes).expect("readable");
+        let fields = [
+            Field::control(b"001", "x"),
+            Field::data(b"245", "10", [("a", "A"), ("b", "")]),
+        ];
+        assert_eq!(record.fields, fields);
+        assert_eq!(
+            notes,
+            [
+                "the leader has 22 octets instead of 24",
+                "line 7 is no field"
+            ]
+        );
+        assert_eq!(
+            from_lines(b"junk", 3, &mut notes),
+            Err(LineError { line: 3 })
+        );
+        let record = from_lines(b"001 x", 1, &mut Vec::new()).expect("a field");
+        assert_eq!(record.leader, Leader::default());
+    }
+}

@@ -1,0 +1,32 @@
+//! MARCXML, the MARC 21 slim schema: `<record><leader>…</leader><controlfield tag="001">…</controlfield><datafield …>`.
+//! Namespaces and prefixes do not matter to the reader; entities beyond the five of XML 1.0 are never expanded, nothing is fetched.
+
+mod read;
+mod write;
+
+pub use self::read::{MAX_DEPTH, MarcXmlError, from_xml};
+pub use self::write::{
+    COLLECTION_BEGIN, COLLECTION_END, NAMESPACE, collection, to_xml, to_xml_in_collection,
+};
+use super::record::MarcRecord;
+
+/// A record read from XML, and what was odd about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct XmlRecord {
+    /// The record, its text in UTF-8.
+    pub record: MarcRecord,
+    /// What was repaired or passed over, each in words; at most [`super::stream::MAX_NOTES`].
+    pub notes: Vec<String>,
+}
+
+/// A record written as XML, and what XML could not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct XmlText {
+    /// The `record` element, with a newline.
+    pub text: String,
+    /// What was replaced or left out, each in words.
+    pub notes: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,298 @@
+//! A `record` element into a record: lenient about what a person would understand, strict about well-formed XML.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use quick_xml::XmlVersion;
+use quick_xml::events::{BytesRef, BytesStart, Event};
+use quick_xml::reader::Reader;
+
+use super::XmlRecord;
+use crate::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag};
+use crate::stream::push_note;
+use crate::text::octets_from_text;
+
+/// How deep elements may be nested. MARCXML itself needs four levels; wrappers such as OAI-PMH a few more.
+pub const MAX_DEPTH: usize = 64;
+
+/// Why a text is no MARCXML record. Offsets count octets from the start of the text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MarcXmlError {
+    /// The text is not well-formed XML.
+    #[error("not well-formed XML: {fault} (octet {offset})")]
+    Syntax {
+        /// Where.
+        offset: u64,
+        /// What is wrong there.
+        fault: String,
+    },
+    /// Elements are nested more than [`MAX_DEPTH`] levels deep.
+    #[error("elements nested more than {MAX_DEPTH} levels deep (octet {offset})")]
+    TooDeep {
+        /// Where.
+        offset: u64,
+    },
+    /// The text ends before the record does.
+    #[error("the text ends within the record")]
+    Unfinished,
+    /// No `record` element in the text.
+    #[error("no record element")]
+    NoRecord,
+}
+
+/// Reads the first record of an XML text, whatever stands around it.
+///
+/// White space in text is kept. `\xNN`, as [`super::to_xml`] writes it, becomes an octet again. A leader of another length
+/// than 24 is filled up with blanks or cut, a missing or empty indicator is a blank, a field without a tag of three octets
+/// is left out, elements and text that the schema does not have are passed over: each with a note.
+///
+/// # Errors
+/// [`MarcXmlError`] for text that is not well-formed up to the end of the record, or holds no record.
+pub fn from_xml(text: &str) -> Result<XmlRecord, MarcXmlError> {
+    let mut reader = Reader::from_str(text);
+    let mut builder = Builder::default();
+    // The elements that are open, as far as the schema has them.
+    let mut open: Vec<Element> = Vec::new();
+    loop {
+        let event = reader.read_event().map_err(|error| MarcXmlError::Syntax {
+            offset: reader.error_position(),
+            fault: error.to_string(),
+        })?;
+        match event {
+            Event::Start(start) => {
+                if open.len() >= MAX_DEPTH {
+                    let offset = reader.buffer_position();
+                    return Err(MarcXmlError::TooDeep { offset });
+                }
+                open.push(builder.begin(&start, open.last().copied()));
+            }
+            Event::Empty(start) => {
+                let element = builder.begin(&start, open.last().copied());
+                if builder.end(element) {
+                    return Ok(builder.finish());
+                }
+            }
+            Event::End(_) => {
+                if let Some(element) = open.pop()
+                    && builder.end(element)
+                {
+                    return Ok(builder.finish());
+                }
+            }
+            Event::Text(text) => builder.text(&text.xml10_content(), open.last().copied()),
+            Event::CData(text) => builder.text(&text.xml10_content(), open.last().copied()),
+            Event::GeneralRef(reference) => builder.reference(&reference, open.last().copied()),
+            Event::Eof if builder.in_record => return Err(MarcXmlError::Unfinished),
+            Event::Eof => return Err(MarcXmlError::NoRecord),
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
+        }
+    }
+}
+
+/// What an open element is to the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Element {
+    Record,
+    Leader,
+    Control,
+    Data,
+    Subfield,
+    /// Around the record.
+    Outside,
+    /// Within the record, but not of the schema.
+    Foreign,
+}
+
+#[derive(Default)]
+struct Builder {
+    in_record: bool,
+    leader: Option<Leader>,
+    fields: Vec<Field>,
+    notes: Vec<String>,
+    /// The tag of the open field, if it has one that can be used.
+    tag: Option<Tag>,
+    body: BytesMut,
+    /// How many subfields the open field has.
+    subfields: usize,
+    code: String,
+    text: String,
+}
+
+impl Builder {
+    fn begin(&mut self, start: &BytesStart<'_>, parent: Option<Element>) -> Element {
+        let name = start.local_name();
+        let name: &str = name.as_ref();
+        match (parent, name) {
+            // A record that holds a record is a wrapper, as SRU and OAI-PMH have it.
+            (_, "record") if self.leader.is_none() && self.fields.is_empty() => {
+                self.in_record = true;
+                self.notes.clear();
+                Element::Record
+            }
+            (Some(Element::Record), "leader") => {
+                self.text.clear();
+                Element::Leader
+            }
+            (Some(Element::Record), "controlfield") => {
+                self.tag = self.tag(start);
+                self.text.clear();
+                Element::Control
+            }
+            (Some(Element::Record), "datafield") => {
+                self.tag = self.tag(start);
+                self.body = BytesMut::new();
+                self.subfields = 0;
+                for name in ["ind1", "ind2"] {
+                    let indicator = attribute(start, name).filter(|value| !value.is_empty());
+                    if indicator.is_none() {
+                        self.note(&format!("{name} missing, read as a blank"));
+                    }
+                    let indicator = indicator.unwrap_or_else(|| " ".to_owned());
+                    self.body.put_slice(&octets_from_text(&indicator));
+                }
+                Element::Data
+            }
+            (Some(Element::Data), "subfield") => {
+                self.code = attribute(start, "code").unwrap_or_else(|| {
+                    self.note("subfield without a code, read as a blank");
+                    " ".to_owned()
+                });
+                self.text.clear();
+                Element::Subfield
+            }
+            _ if self.in_record => {
+                if parent != Some(Element::Foreign) {
+                    self.note(&format!("element {name} passed over"));
+                }
+                Element::Foreign
+            }
+            _ => Element::Outside,
+        }
+    }
+
+    /// Closes an element; `true` if it was the record.
+    fn end(&mut self, element: Element) -> bool {
+        match element {
+            Element::Record => {
+                let found = self.leader.is_some() || !self.fields.is_empty();
+                self.in_record = found;
+                return found;
+            }
+            Element::Leader => {
+                let octets = octets_from_text(&self.text);
+                if octets.len() != Leader::LENGTH {
+                    self.note(&format!(
+                        "the leader has {} octets instead of 24",
+                        octets.len()
+                    ));
+                }
+                self.leader = Some(Leader::padded(&octets));
+            }
+            Element::Control => {
+                let body = octets_from_text(&self.text);
+                self.field(body.into());
+            }
+            Element::Subfield => {
+                // An empty code in front is text without a delimiter; an empty subfield has one.
+                if self.subfields > 0 || !self.code.is_empty() || self.text.is_empty() {
+                    self.body.put_u8(SUBFIELD_DELIMITER);
+                }
+                self.body.put_slice(&octets_from_text(&self.code));
+                self.body.put_slice(&octets_from_text(&self.text));
+                self.subfields += 1;
+            }
+            Element::Data => {
+                let body = std::mem::take(&mut self.body).freeze();
+                self.field(body);
+            }
+            Element::Outside | Element::Foreign => {}
+        }
+        false
+    }
+
+    fn field(&mut self, body: Bytes) {
+        if let Some(tag) = self.tag.take() {
+            self.fields.push(Field { tag, body });
+        }
+    }
+
+    fn text(&mut self, text: &str, parent: Option<Element>) {
+        match parent {
+            Some(Element::Leader | Element::Control | Element::Subfield) => {
+                self.text.push_str(text);
+            }
+            Some(Element::Record | Element::Data) if !text.trim_ascii().is_empty() => {
+                self.note("text outside of fields and subfields passed over");
+            }
+            _ => {}
+        }
+    }
+
+    fn reference(&mut self, reference: &BytesRef<'_>, parent: Option<Element>) {
+        let name = reference.xml10_content();
+        let character = match &*name {
+            "lt" => Some('<'),
+            "gt" => Some('>'),
+            "amp" => Some('&'),
+            "quot" => Some('"'),
+            "apos" => Some('\''),
+            _ => reference.resolve_char_ref().ok().flatten(),
+        };
+        match character {
+            Some(character) => self.text(character.encode_utf8(&mut [0; 4]), parent),
+            None => {
+                self.note(&format!("entity {name} is not known and stays as it is"));
+                self.text(&format!("&{name};"), parent);
+            }
+        }
+    }
+
+    fn tag(&mut self, start: &BytesStart<'_>) -> Option<Tag> {
+        let Some(text) = attribute(start, "tag") else {
+            self.note("field without a tag left out");
+            return None;
+        };
+        let tag = octets_from_text(&text).try_into().ok().map(Tag);
+        if tag.is_none() {
+            let shown: String = text.chars().take(MAX_SHOWN).collect();
+            self.note(&format!("field {shown} left out, a tag has three octets"));
+        }
+        tag
+    }
+
+    fn note(&mut self, note: &str) {
+        push_note(&mut self.notes, || note.to_owned());
+    }
+
+    fn finish(mut self) -> XmlRecord {
+        if self.leader.is_none() {
+            self.note("no leader, a usual one is taken");
+        }
+        XmlRecord {
+            record: MarcRecord {
+                leader: self.leader.unwrap_or_default(),
+                fields: self.fields,
+            },
+            notes: self.notes,
+        }
+    }
+}
+
+/// How much of a value a note shows.
+const MAX_SHOWN: usize = 20;
+
+/// The value of an attribute without a prefix.
+fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
+    let mut attributes = start.attributes();
+    let found = attributes
+        .with_checks(false)
+        .filter_map(Result::ok)
+        .find(|attribute| {
+            let key: &str = attribute.key.as_ref();
+            key == name
+        })?;
+    match found.normalized_value(XmlVersion::Implicit1_0) {
+        Ok(value) => Some(value.into_owned()),
+        // An entity that is not known: as it stands.
+        Err(_) => Some(found.value.to_string()),
+    }
+}

@@ -1,0 +1,164 @@
+//! MARCXML written and read: what comes back, what is repaired, what is refused.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::record::{Field, Leader, Tag};
+
+fn record(fields: Vec<Field>) -> MarcRecord {
+    let leader = Leader::default();
+    MarcRecord { leader, fields }
+}
+
+fn check(field: Field, xml: &str) {
+    let record = record(vec![field]);
+    let written = to_xml(&record);
+    assert_eq!(
+        written.text,
+        format!(
+            "<record xmlns=\"{NAMESPACE}\">\n  <leader>00000nam a2200000   4500</leader>\n{xml}</record>\n"
+        )
+    );
+    assert_eq!(written.notes, Vec::<String>::new(), "{xml}");
+    let read = from_xml(&collection([&record])).expect("ours");
+    let notes = Vec::new();
+    assert_eq!(read, XmlRecord { record, notes }, "{xml}");
+}
+
+#[test]
+fn fields_and_their_elements() {
+    check(
+        Field::control(b"001", " a<&>b "),
+        "  <controlfield tag=\"001\"> a&lt;&amp;&gt;b </controlfield>\n",
+    );
+    check(
+        Field::data(
+            b"245",
+            "1 ",
+            [
+                ("a", &b" Emma\t/\r\n"[..]),
+                ("\"", b""),
+                ("a", b"caf\xE9 \\xE9"),
+            ],
+        ),
+        "  <datafield tag=\"245\" ind1=\"1\" ind2=\" \">\n    <subfield code=\"a\"> Emma\t/&#13;\n</subfield>\n    \
+         <subfield code=\"&quot;\"></subfield>\n    <subfield code=\"a\">caf\\xE9 \\x5CxE9</subfield>\n  </datafield>\n",
+    );
+    check(
+        Field::control(b"500", "  "),
+        "  <datafield tag=\"500\" ind1=\" \" ind2=\" \">\n  </datafield>\n",
+    );
+    check(
+        Field::control(b"500", "10no delimiter"),
+        "  <datafield tag=\"500\" ind1=\"1\" ind2=\"0\">\n    <subfield code=\"\">no delimiter</subfield>\n  </datafield>\n",
+    );
+}
+
+#[test]
+fn what_xml_cannot_hold() {
+    let written = to_xml(&record(vec![
+        Field::control(b"001", "a\u{1}"),
+        Field::data(b"500", "123", [("a", "\u{1B}(N")]),
+    ]));
+    assert!(written.text.contains("a\u{FFFD}<") && written.text.contains("\u{FFFD}(N<"));
+    assert_eq!(
+        written.notes,
+        [
+            "control characters in 001 replaced, XML cannot hold them",
+            "field 500 has more than two indicators; MARCXML holds two",
+            "control characters in 500 replaced, XML cannot hold them",
+        ]
+    );
+}
+
+fn reads(inside: &str, fields: Vec<Field>, notes: &[&str]) {
+    let xml = format!(
+        "<m:record xmlns:m='x'><m:leader>00000nam a2200000   4500</m:leader>{inside}</m:record>"
+    );
+    let read = from_xml(&xml).expect(inside);
+    assert_eq!(read.record, record(fields), "{inside}");
+    assert_eq!(read.notes, notes, "{inside}");
+}
+
+#[test]
+fn other_writers_xml() {
+    reads(
+        "<controlfield tag='001'>x<!-- y --><![CDATA[<z>]]>&#x416;&apos;</controlfield>",
+        vec![Field::control(b"001", "x<z>Ж'")],
+        &[],
+    );
+    reads(
+        "<controlfield tag='001'/>",
+        vec![Field::control(b"001", "")],
+        &[],
+    );
+    reads(
+        "<datafield tag='245'><subfield>x</subfield><subfield code='a'>&bomb; y</subfield></datafield>",
+        vec![Field::data(b"245", "  ", [(" ", "x"), ("a", "&bomb; y")])],
+        &[
+            "ind1 missing, read as a blank",
+            "ind2 missing, read as a blank",
+            "subfield without a code, read as a blank",
+            "entity bomb is not known and stays as it is",
+        ],
+    );
+    reads(
+        "<datafield ind1='' ind2='1'/><controlfield tag='24'/>stray<b>old<c/></b>",
+        vec![],
+        &[
+            "field without a tag left out",
+            "ind1 missing, read as a blank",
+            "field 24 left out, a tag has three octets",
+            "text outside of fields and subfields passed over",
+            "element b passed over",
+        ],
+    );
+    let wrapped = "<record><header>h</header><metadata><record><controlfield tag='001'>x</controlfield></record></metadata></record>";
+    let read = from_xml(wrapped).expect("the inner one");
+    assert_eq!(read.record.fields, [Field::control(b"001", "x")]);
+    assert_eq!(read.notes, ["no leader, a usual one is taken"]);
+    let short = from_xml("<record><leader>00000</leader></record>").expect("a record");
+    assert_eq!(short.record.leader, Leader::padded(b"00000"));
+    assert_eq!(short.notes, ["the leader has 5 octets instead of 24"]);
+}
+
+#[test]
+fn what_is_no_record() {
+    let refused = |text: &str| from_xml(text).unwrap_err();
+    assert_eq!(refused(""), MarcXmlError::NoRecord);
+    assert_eq!(refused("<record/>"), MarcXmlError::NoRecord);
+    assert_eq!(
+        refused("<record><leader>x</leader>"),
+        MarcXmlError::Unfinished
+    );
+    assert!(matches!(
+        refused("<record><leader></record>"),
+        MarcXmlError::Syntax { .. }
+    ));
+    let deep = format!("<record>{}", "<a>".repeat(100_000));
+    assert!(matches!(refused(&deep), MarcXmlError::TooDeep { .. }));
+    let wide: String = (0..200_000).map(|n| format!(" a{n}='{n}'")).collect();
+    reads(
+        &format!("<controlfield{wide} tag='001'>x</controlfield>"),
+        vec![Field::control(b"001", "x")],
+        &[],
+    );
+}
+
+proptest! {
+    #[test]
+    fn fields_of_two_indicators_come_back(tag: [u8; 3], indicators in "[0-9 a-z]{2}", data in proptest::collection::vec(
+        (any::<char>(), "\\PC{0,12}"), 0..4)) {
+        // The tag is one that XML can hold.
+        let tag = tag.map(|octet| b' ' + octet % 0x5F);
+        let subfields = data.iter().map(|(code, text)| (code.to_string(), text));
+        let field = Field::data(&tag, &indicators, subfields.filter(|(code, _)| !code.starts_with(char::is_control)));
+        prop_assume!(field.subfields().all(|s| std::str::from_utf8(s.code).is_ok_and(|code| {
+            code.chars().all(crate::xmltext::is_character) && !code.contains(['\r', '\n', '\t'])
+        })));
+        prop_assume!(!(Tag(tag).is_control() || field.is_control()));
+        let record = record(vec![field]);
+        let text = to_xml(&record).text;
+        prop_assert_eq!(from_xml(&text).map(|read| read.record), Ok(record), "{}", text);
+    }
+}

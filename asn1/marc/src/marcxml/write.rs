@@ -1,0 +1,120 @@
+//! A record as a `record` element of MARC 21 slim: one line for each field, the text as it is.
+
+use super::XmlText;
+use crate::record::{Field, MarcRecord, character_length};
+use crate::xmltext::{put_attribute, put_content};
+
+/// The namespace of MARC 21 slim.
+pub const NAMESPACE: &str = "http://www.loc.gov/MARC21/slim";
+/// What stands in front of the records of a document.
+pub const COLLECTION_BEGIN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<collection xmlns=\"http://www.loc.gov/MARC21/slim\">\n";
+/// What stands behind them.
+pub const COLLECTION_END: &str = "</collection>\n";
+
+/// Writes one record as a document of its own: a `record` element that declares its namespace.
+///
+/// Octets that are not UTF-8 are shown as `\xNN`, which [`super::from_xml`] reads back. Control characters, which XML 1.0
+/// cannot hold, become U+FFFD. A data field has two indicators, as the schema says; further ones are left out. Text that
+/// belongs to no subfield is a first subfield with an empty code.
+pub fn to_xml(record: &MarcRecord) -> XmlText {
+    let begin = format!("<record xmlns=\"{NAMESPACE}\">");
+    element(record, &begin)
+}
+
+/// Writes one record as [`to_xml`] does, for a place in which [`COLLECTION_BEGIN`] has declared the namespace.
+pub fn to_xml_in_collection(record: &MarcRecord) -> XmlText {
+    element(record, "<record>")
+}
+
+fn element(record: &MarcRecord, begin: &str) -> XmlText {
+    let mut writer = Writer::default();
+    writer.text.push_str(begin);
+    writer.text.push_str("\n  <leader>");
+    writer.content(&record.leader.0, &"the leader");
+    writer.text.push_str("</leader>\n");
+    let code_length = record.leader.code_length();
+    for field in &record.fields {
+        writer.field(field, code_length);
+    }
+    writer.text.push_str("</record>\n");
+    XmlText {
+        text: writer.text,
+        notes: writer.notes,
+    }
+}
+
+/// Writes records as a document of their own, without a word on what XML cannot hold.
+pub fn collection<'a>(records: impl IntoIterator<Item = &'a MarcRecord>) -> String {
+    let mut text = COLLECTION_BEGIN.to_owned();
+    for record in records {
+        text.push_str(&to_xml_in_collection(record).text);
+    }
+    text.push_str(COLLECTION_END);
+    text
+}
+
+#[derive(Default)]
+struct Writer {
+    text: String,
+    notes: Vec<String>,
+}
+
+impl Writer {
+    fn field(&mut self, field: &Field, code_length: usize) {
+        let tag = field.tag;
+        if let Some(value) = field.value() {
+            self.text.push_str("  <controlfield tag=\"");
+            self.attribute(&tag.0, &tag);
+            self.text.push_str("\">");
+            self.content(value, &tag);
+            self.text.push_str("</controlfield>\n");
+            return;
+        }
+        self.text.push_str("  <datafield tag=\"");
+        self.attribute(&tag.0, &tag);
+        let mut indicators = field.indicators();
+        for name in ["ind1", "ind2"] {
+            let (one, rest) = indicators
+                .split_at_checked(character_length(indicators))
+                .unwrap_or((indicators, &[]));
+            self.text.push_str("\" ");
+            self.text.push_str(name);
+            self.text.push_str("=\"");
+            self.attribute(one, &tag);
+            indicators = rest;
+        }
+        if !indicators.is_empty() {
+            self.notes.push(format!(
+                "field {tag} has more than two indicators; MARCXML holds two"
+            ));
+        }
+        self.text.push_str("\">\n");
+        for subfield in field.subfields_with(code_length) {
+            self.text.push_str("    <subfield code=\"");
+            self.attribute(subfield.code, &tag);
+            self.text.push_str("\">");
+            self.content(subfield.data, &tag);
+            self.text.push_str("</subfield>\n");
+        }
+        self.text.push_str("  </datafield>\n");
+    }
+
+    fn content(&mut self, octets: &[u8], place: &dyn std::fmt::Display) {
+        let replaced = put_content(&mut self.text, octets);
+        self.note(replaced, place);
+    }
+
+    fn attribute(&mut self, octets: &[u8], place: &dyn std::fmt::Display) {
+        let replaced = put_attribute(&mut self.text, octets);
+        self.note(replaced, place);
+    }
+
+    fn note(&mut self, replaced: bool, place: &dyn std::fmt::Display) {
+        if replaced {
+            let note = format!("control characters in {place} replaced, XML cannot hold them");
+            if self.notes.last() != Some(&note) {
+                self.notes.push(note);
+            }
+        }
+    }
+}

@@ -1,0 +1,502 @@
+//! MARCMaker text (`mrk`), the form in which people edit MARC: `=245  10$aEmma /$cJane Austen.`, a blank line after each record.
+//! Mnemonics of MARCMaker: `{dollar}`, `{bsol}`, `{lcub}`, `{rcub}`, `{esc}`; `{xNN}` is ours, for octets no text can hold.
+
+use std::fmt::Write;
+
+use super::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag};
+use super::stream::push_note;
+use super::text::hexadecimal;
+
+/// Why a line of MARCMaker text cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {kind}")]
+pub struct MrkError {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub kind: MrkErrorKind,
+}
+
+/// What is wrong with a line of MARCMaker text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MrkErrorKind {
+    /// The line is neither a field nor a comment in front of a record.
+    #[error("a field begins with =")]
+    NoField,
+    /// The tag is not three octets, or no blank follows it.
+    #[error("{tag} is not a tag of three characters followed by two blanks")]
+    Tag {
+        /// What stands in its place.
+        tag: String,
+    },
+    /// A record begins with another field.
+    #[error("a record begins with =LDR")]
+    NoLeader,
+    /// The leader of the next record, where a blank line is missing, or the same leader twice.
+    #[error("a second =LDR in one record")]
+    SecondLeader,
+    /// The leader is too short or too long.
+    #[error("the leader has {octets} octets instead of 24")]
+    LeaderLength {
+        /// How many it has.
+        octets: usize,
+    },
+}
+
+/// Reads a text of any number of records, with LF or CRLF.
+///
+/// Blank lines end a record; lines that begin with `#` are comments in front of one. A backslash is a blank in the leader,
+/// in control fields and in indicators. Braces that are no mnemonic stay as they are. The lengths in the leader are kept;
+/// [`super::iso2709::encode`] counts them anew.
+///
+/// # Errors
+/// The first line that cannot be read, and why.
+pub fn parse_all(text: &str) -> Result<Vec<MarcRecord>, MrkError> {
+    let mut records = Vec::new();
+    let mut open: Option<MarcRecord> = None;
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+    for (index, line) in text.lines().enumerate() {
+        let at = |kind| MrkError {
+            line: index + 1,
+            kind,
+        };
+        if line.trim().is_empty() {
+            records.extend(open.take());
+            continue;
+        }
+        match &mut open {
+            None if line.starts_with('#') => {}
+            None => open = Some(read_leader(line).map_err(at)?),
+            Some(record) => record.fields.push(read_field(line).map_err(at)?),
+        }
+    }
+    records.extend(open);
+    Ok(records)
+}
+
+/// Reads one record as [`parse_all`] does, but passes over lines that cannot be read, each with a note; a leader of
+/// another length than 24 is filled up with blanks or cut. The first line of the text has the number `first_line`.
+///
+/// # Errors
+/// The first line, if not one line of the text can be read.
+pub fn parse_lenient(
+    text: &str,
+    first_line: usize,
+    notes: &mut Vec<String>,
+) -> Result<MarcRecord, MrkError> {
+    let mut leader = None;
+    let mut fields = Vec::new();
+    let mut first_fault = None;
+    for (index, line) in text.lines().enumerate() {
+        let kind = match read_either(line) {
+            Ok(Line::Field(field)) => {
+                fields.push(field);
+                continue;
+            }
+            Ok(Line::Leader(octets)) if leader.is_none() => {
+                leader = Some(Leader::padded(&octets));
+                if octets.len() == Leader::LENGTH {
+                    continue;
+                }
+                let octets = octets.len();
+                MrkErrorKind::LeaderLength { octets }
+            }
+            Ok(Line::Leader(_)) => MrkErrorKind::SecondLeader,
+            Err(_) if line.trim().is_empty() => continue,
+            Err(kind) => kind,
+        };
+        let line = first_line + index;
+        let fault = MrkError { line, kind };
+        push_note(notes, || fault.to_string());
+        first_fault.get_or_insert(fault);
+    }
+    match (leader, first_fault) {
+        (None, Some(fault)) if fields.is_empty() => Err(fault),
+        (leader, _) => {
+            if leader.is_none() {
+                push_note(notes, || "no leader, a usual one is taken".to_owned());
+            }
+            Ok(MarcRecord {
+                leader: leader.unwrap_or_default(),
+                fields,
+            })
+        }
+    }
+}
+
+/// Whether a line can only be the first of a record.
+pub(super) fn begins_record(line: &[u8]) -> bool {
+    line.starts_with(b"=LDR ") || line.starts_with(b"=000 ")
+}
+
+/// Where the leader of another record ends a line that begins with something else.
+pub(super) fn joined_record(line: &[u8]) -> Option<usize> {
+    const MARK: &[u8] = b"=LDR  ";
+    let line = line.trim_ascii_end();
+    let place = line.len().checked_sub(MARK.len() + Leader::LENGTH)?;
+    let leader = line.get(place..)?.strip_prefix(MARK)?;
+    let leader: Vec<u8> = leader
+        .iter()
+        .map(|octet| if *octet == b'\\' { b' ' } else { *octet })
+        .collect();
+    (place > 0 && Leader::padded(&leader).is_plausible()).then_some(place)
+}
+
+/// The tag of the field on a line.
+pub(super) fn tag(line: &[u8]) -> Option<Tag> {
+    let (tag, rest) = line.strip_prefix(b"=")?.split_first_chunk()?;
+    rest.starts_with(b"  ").then_some(Tag(*tag))
+}
+
+/// Writes one record, a line for each field and no blank line; [`parse_all`] reads exactly this record from it.
+pub fn to_mrk(record: &MarcRecord) -> String {
+    let mut text = String::from("=LDR  ");
+    put_head(&mut text, &record.leader.0);
+    text.push('\n');
+    for field in &record.fields {
+        text.push('=');
+        put_tag(&mut text, field.tag);
+        text.push_str("  ");
+        let mut parts = field.body.split(|octet| *octet == SUBFIELD_DELIMITER);
+        put_head(&mut text, parts.next().unwrap_or_default());
+        for part in parts {
+            text.push('$');
+            put(&mut text, part);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Writes records with a blank line between them.
+pub fn to_mrk_all<'a>(records: impl IntoIterator<Item = &'a MarcRecord>) -> String {
+    let texts: Vec<_> = records.into_iter().map(to_mrk).collect();
+    texts.join("\n")
+}
+
+/// A line of a record.
+enum Line {
+    Leader(Vec<u8>),
+    Field(Field),
+}
+
+fn read_either(line: &str) -> Result<Line, MrkErrorKind> {
+    let (tag, _, content) = tag_and_content(line)?;
+    if names_leader(tag) {
+        Ok(Line::Leader(octets(content, Blanks::Backslash)))
+    } else {
+        read_field(line).map(Line::Field)
+    }
+}
+
+fn read_leader(line: &str) -> Result<MarcRecord, MrkErrorKind> {
+    let (tag, _, content) = tag_and_content(line)?;
+    if !names_leader(tag) {
+        return Err(MrkErrorKind::NoLeader);
+    }
+    let leader = octets(content, Blanks::Backslash);
+    let leader = leader
+        .try_into()
+        .map_err(|leader: Vec<u8>| MrkErrorKind::LeaderLength {
+            octets: leader.len(),
+        })?;
+    Ok(MarcRecord {
+        leader: Leader(leader),
+        fields: Vec::new(),
+    })
+}
+
+fn read_field(line: &str) -> Result<Field, MrkErrorKind> {
+    let (name, tag, content) = tag_and_content(line)?;
+    if names_leader(name) {
+        return Err(MrkErrorKind::SecondLeader);
+    }
+    let mut body = Vec::with_capacity(content.len());
+    let mut parts = content.split('$');
+    read(
+        parts.next().unwrap_or_default(),
+        Blanks::Backslash,
+        &mut body,
+    );
+    for part in parts {
+        body.push(SUBFIELD_DELIMITER);
+        read(part, Blanks::AsTheyAre, &mut body);
+    }
+    Ok(Field::control(tag, body))
+}
+
+/// Cuts `=TAG  content`, into the tag as it is written, as it is, and the content; one blank after the tag is enough, and none
+/// at the end of the line.
+fn tag_and_content(line: &str) -> Result<(&str, Tag, &str), MrkErrorKind> {
+    let line = line.strip_prefix('=').ok_or(MrkErrorKind::NoField)?;
+    let (name, content) = line.split_once(' ').unwrap_or((line, ""));
+    // A tag that is cut off or runs on would otherwise become data.
+    let tag: [u8; 3] =
+        octets(name, Blanks::Backslash)
+            .try_into()
+            .map_err(|_| MrkErrorKind::Tag {
+                tag: name.to_owned(),
+            })?;
+    let content = content.strip_prefix(' ').unwrap_or(content);
+    Ok((name, Tag(tag), content))
+}
+
+/// MARCMaker writes `LDR`, older programs `000`.
+fn names_leader(tag: &str) -> bool {
+    matches!(tag, "LDR" | "000")
+}
+
+/// Whether a backslash in the text stands for a blank.
+#[derive(Clone, Copy, PartialEq)]
+enum Blanks {
+    Backslash,
+    AsTheyAre,
+}
+
+const MNEMONICS: [(&str, u8); 5] = [
+    ("dollar", b'$'),
+    ("bsol", b'\\'),
+    ("lcub", b'{'),
+    ("rcub", b'}'),
+    ("esc", 0x1B),
+];
+
+/// The octets of a text with mnemonics.
+fn octets(text: &str, blanks: Blanks) -> Vec<u8> {
+    let mut octets = Vec::with_capacity(text.len());
+    read(text, blanks, &mut octets);
+    octets
+}
+
+/// Puts the octets of a text with mnemonics behind others.
+fn read(text: &str, blanks: Blanks, octets: &mut Vec<u8>) {
+    let mut rest = text;
+    while let Some(place) = rest.bytes().position(|octet| matches!(octet, b'{' | b'\\')) {
+        let (before, from) = rest.split_at_checked(place).unwrap_or((rest, ""));
+        octets.extend_from_slice(before.as_bytes());
+        rest = if let Some((octet, after)) = mnemonic(from) {
+            octets.push(octet);
+            after
+        } else {
+            let blank = from.starts_with('\\') && blanks == Blanks::Backslash;
+            octets.extend(if blank {
+                Some(b' ')
+            } else {
+                from.bytes().next()
+            });
+            from.get(1..).unwrap_or_default()
+        };
+    }
+    octets.extend_from_slice(rest.as_bytes());
+}
+
+/// The octet a mnemonic at the start of the text stands for, and the text after it.
+fn mnemonic(text: &str) -> Option<(u8, &str)> {
+    let inside = text.strip_prefix('{')?;
+    let end = inside
+        .bytes()
+        .take(MOST_NAME)
+        .position(|octet| octet == b'}')?;
+    let (name, after) = inside.split_at_checked(end)?;
+    let octet = match name.as_bytes() {
+        [b'x', high, low] => hexadecimal(*high)? * 16 + hexadecimal(*low)?,
+        _ => MNEMONICS.iter().find(|(known, _)| *known == name)?.1,
+    };
+    Some((octet, after.strip_prefix('}')?))
+}
+
+/// The longest name with its closing brace: `dollar}`.
+const MOST_NAME: usize = 7;
+
+/// A tag, so written that it is no leader and has no blanks.
+fn put_tag(text: &mut String, tag: Tag) {
+    let mut written = String::new();
+    put_head(&mut written, &tag.0);
+    if names_leader(&written) {
+        for octet in tag.0 {
+            put_octet(text, octet);
+        }
+    } else {
+        text.push_str(&written);
+    }
+}
+
+/// The part of a field in front of its first delimiter: blanks are shown as backslashes.
+fn put_head(text: &mut String, octets: &[u8]) {
+    let mut first = true;
+    for part in octets.split(|octet| *octet == b' ') {
+        if !first {
+            text.push('\\');
+        }
+        first = false;
+        put(text, part);
+    }
+}
+
+/// Octets as text with mnemonics.
+fn put(text: &mut String, octets: &[u8]) {
+    for chunk in octets.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            let ascii = u8::try_from(character).ok().filter(u8::is_ascii);
+            let named = MNEMONICS.iter().find(|(_, octet)| Some(*octet) == ascii);
+            match (named, ascii) {
+                (Some((name, _)), _) => {
+                    text.push('{');
+                    text.push_str(name);
+                    text.push('}');
+                }
+                (None, Some(octet)) if octet.is_ascii_control() => put_octet(text, octet),
+                _ => text.push(character),
+            }
+        }
+        for octet in chunk.invalid() {
+            put_octet(text, *octet);
+        }
+    }
+}
+
+fn put_octet(text: &mut String, octet: u8) {
+    // A string takes every character: writing to it cannot fail.
+    let _ = write!(text, "{{x{octet:02X}}}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LEADER: &str = "=LDR  00000nam\\a2200000\\\\\\4500\n";
+
+    fn check(field: Field, line: &str) {
+        let text = format!("{LEADER}{line}\n");
+        let record = MarcRecord {
+            leader: Leader::default(),
+            fields: vec![field],
+        };
+        assert_eq!(to_mrk(&record), text);
+        assert_eq!(parse_all(&text), Ok(vec![record]), "{line}");
+    }
+
+    #[test]
+    fn fields_and_their_lines() {
+        check(Field::control(b"001", "pg1342"), "=001  pg1342");
+        check(Field::control(b"008", "a  b\\"), "=008  a\\\\b{bsol}");
+        check(
+            Field::data(b"245", "10", [("a", "Emma /"), ("c", "Austen.")]),
+            "=245  10$aEmma /$cAusten.",
+        );
+        check(
+            Field::data(b"650", " 0", [("a", "Война"), ("", ""), ("x", "")]),
+            "=650  \\0$aВойна$$x",
+        );
+        check(
+            Field::data(b"500", "  ", [("a", "US$ {5} C:\\\u{1B}")]),
+            "=500  \\\\$aUS{dollar} {lcub}5{rcub} C:{bsol}{esc}",
+        );
+        check(
+            Field::data(b"500", "", [(&b"\xFF"[..], &b"\xE9\r\n\x7F"[..])]),
+            "=500  ${xFF}{xE9}{x0D}{x0A}{x7F}",
+        );
+        check(
+            Field::control(b"500", "10no delimiter"),
+            "=500  10no\\delimiter",
+        );
+        check(Field::control(b"   ", ""), "=\\\\\\  ");
+        check(Field::control(b"LDR", "x"), "={x4C}{x44}{x52}  x");
+        check(Field::control(b"000", "x"), "={x30}{x30}{x30}  x");
+    }
+
+    #[test]
+    fn text_as_people_write_it() {
+        let text = "\u{FEFF}# The demo catalogue\r\n\r\n# first\r\n=LDR 00000nam a2200000   4500\r\n\
+                    =001  a\r\n=245  14$aThe {unknown} { $c{dollar}x}\r\n \r\n\r\n=000  00000nam a2200000   4500\n=001 b\n=245";
+        let records = parse_all(text).expect("readable");
+        let fields: Vec<_> = records.iter().map(|record| record.fields.clone()).collect();
+        let first = vec![
+            Field::control(b"001", "a"),
+            Field::data(b"245", "14", [("a", "The {unknown} { "), ("c", "$x}")]),
+        ];
+        let second = vec![Field::control(b"001", "b"), Field::control(b"245", "")];
+        assert_eq!(fields, [first, second]);
+        assert_eq!(parse_all(""), Ok(vec![]));
+        assert_eq!(parse_all("# only a comment"), Ok(vec![]));
+        assert_eq!(parse_all(&to_mrk_all(&records)), Ok(records));
+    }
+
+    #[test]
+    fn lenient_reading_keeps_what_can_be_read() {
+        let field = Field::control(b"001", "a");
+        for (text, fields, notes) in [
+            (
+                format!("{LEADER}=001  a\njunk\n"),
+                Ok(vec![field.clone()]),
+                "line 9: a field begins with =",
+            ),
+            (
+                "=LDR  0\n".to_owned(),
+                Ok(vec![]),
+                "line 7: the leader has 1 octets instead of 24",
+            ),
+            (
+                "=001  a\n".to_owned(),
+                Ok(vec![field]),
+                "no leader, a usual one is taken",
+            ),
+            (
+                "junk\n".to_owned(),
+                Err("line 7: a field begins with ="),
+                "line 7: a field begins with =",
+            ),
+        ] {
+            let mut found = Vec::new();
+            let read = parse_lenient(&text, 7, &mut found);
+            let read = read
+                .map(|record| record.fields)
+                .map_err(|error| error.to_string());
+            assert_eq!(read, fields.map_err(str::to_owned), "{text}");
+            assert_eq!(found, [notes], "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_that_cannot_be_read() {
+        let refused = |text: &str| parse_all(text).unwrap_err().to_string();
+        assert_eq!(refused("245"), "line 1: a field begins with =");
+        assert_eq!(refused("\n=001  x"), "line 2: a record begins with =LDR");
+        assert_eq!(
+            refused("=LDR  00000nam"),
+            "line 1: the leader has 8 octets instead of 24"
+        );
+        let after = |line: &str| refused(&format!("{LEADER}{line}"));
+        assert_eq!(after("# late"), "line 2: a field begins with =");
+        assert_eq!(after("=LDR  x"), "line 2: a second =LDR in one record");
+        for (line, tag) in [
+            ("=24  10", "24"),
+            ("=2450  x", "2450"),
+            ("=", ""),
+            ("=245\t10", "245\t10"),
+        ] {
+            let message =
+                format!("line 2: {tag} is not a tag of three characters followed by two blanks");
+            assert_eq!(after(line), message);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_record_comes_back(leader: [u8; 24], fields in proptest::collection::vec(
+            (any::<[u8; 3]>(), proptest::collection::vec(
+                prop_oneof![any::<u8>(), Just(0x1F), Just(b' '), Just(b'{'), Just(b'}'), Just(b'$'), Just(b'x')], 0..40)),
+            0..4)) {
+            let fields = fields.into_iter().map(|(tag, body)| Field::control(&tag, body)).collect();
+            let record = MarcRecord { leader: Leader(leader), fields };
+            prop_assert_eq!(parse_all(&to_mrk(&record)), Ok(vec![record]));
+        }
+
+        #[test]
+        fn no_text_panics(text in "(=LDR  |=[0-9]{3}|\\{|\\}|x[0-9A-F]|\\$|\\\\|é|\n|.){0,60}") {
+            let _ = parse_all(&text);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Damaged records by the hundred thousand through every reader and writer: none may panic, and what is read must be kept.
+//! Seeded, so that a failure can be repeated; `Z3950_MUTATIONS=N` multiplies the count.
+
+use bytes::Bytes;
+
+use super::crosswalk::sutrs::sutrs_text;
+use super::{
+    Field, Leader, MarcRecord, RECORD_TERMINATOR, corpus, iso2709, marcjson, marcline, mrk,
+};
+use crate::random::Random;
+
+const MUTATIONS: usize = 100_000;
+
+#[test]
+fn no_mutated_record_panics() {
+    let factor = std::env::var("Z3950_MUTATIONS")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let mut random = Random(0x5A39_5020_2709_1968);
+    let originals = originals();
+    for _ in 0..MUTATIONS * factor.unwrap_or(1) {
+        let mut octets = random.pick(&originals).to_vec();
+        for _ in 0..=random.below(6) {
+            mutate(&mut random, &mut octets);
+        }
+        survives(Bytes::from(octets));
+    }
+}
+
+/// Reads the octets and writes them in every form; what a form can hold comes back.
+fn survives(octets: Bytes) {
+    for piece in iso2709::split(octets.clone()).chain([octets.clone()]) {
+        let _ = iso2709::parse_strict(&piece);
+        let Ok(parsed) = iso2709::parse(&piece) else {
+            continue;
+        };
+        for repair in &parsed.repairs {
+            assert!(
+                repair.offset <= piece.len(),
+                "{repair} {}",
+                piece.escape_ascii()
+            );
+            assert!(!repair.to_string().is_empty());
+        }
+        let record = parsed.record;
+        if let Ok(written) = iso2709::encode(&record) {
+            let again = iso2709::parse(&written.into())
+                .expect("written by us")
+                .record;
+            assert_eq!(again.fields, record.fields, "{}", piece.escape_ascii());
+        }
+        let json = marcjson::to_json(&record);
+        assert_eq!(
+            marcjson::from_json(&json).ok().as_ref(),
+            Some(&record),
+            "{json}"
+        );
+        let text = mrk::to_mrk(&record);
+        assert_eq!(mrk::parse_all(&text), Ok(vec![record.clone()]), "{text}");
+        assert!(marcline::to_lines(&record).ends_with(b"\n"));
+        assert!(sutrs_text(&record).ends_with('\n'));
+    }
+}
+
+/// Records of our own, and of the corpus where it is there, short enough to be quick.
+fn originals() -> Vec<Bytes> {
+    let own = MarcRecord {
+        leader: Leader::default(),
+        fields: vec![
+            Field::control(b"001", "pg1342"),
+            Field::control(b"008", "971201s1813    enk           000 1 eng  "),
+            Field::data(b"245", "10", [("a", "Гордость :"), ("b", "")]),
+            Field::data(b"500", "  ", [("a", b"caf\xE2e")]),
+            Field::data(b"650", " 0", [("a", "War"), ("a", "Peace")]),
+            Field::data(b"880", "10", [("6", "245-01"), ("a", "紅樓夢")]),
+            Field::control(b"FMT", "BK"),
+        ],
+    };
+    let own = Bytes::from(iso2709::encode(&own).expect("short"));
+    let files = corpus::files();
+    let real = files.iter().flat_map(|file| corpus::records(file));
+    let short = real.filter(|record| record.len() < 800);
+    short.step_by(2).chain([own]).collect()
+}
+
+/// Octets that matter to the format.
+const TELLING: &[u8] = &[
+    0x1D, 0x1E, 0x1F, b'0', b'9', b' ', b'a', 0, 0x80, 0xC3, 0xFF, b'\n', b'\\', b'$', b'{',
+];
+
+/// One small damage: half of them in leader and directory, where it matters most.
+fn mutate(random: &mut Random, octets: &mut Vec<u8>) {
+    let reach = if random.below(2) == 0 {
+        24 + 12 * 8
+    } else {
+        usize::MAX
+    };
+    let place = random.below(octets.len().min(reach));
+    let octet = match random.below(2) {
+        0 => *random.pick(TELLING),
+        _ => u8::try_from(random.below(256)).expect("an octet"),
+    };
+    match random.below(8) {
+        0..4 if !octets.is_empty() => octets[place] = octet,
+        4 => octets.insert(place, octet),
+        5 if !octets.is_empty() => {
+            octets.remove(place);
+        }
+        6 => octets.truncate(place.max(random.below(octets.len() + 1))),
+        7 => {
+            let copy = octets[place..octets.len().min(place + random.below(40))].to_vec();
+            octets.extend(copy);
+            octets.push(RECORD_TERMINATOR);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,213 @@
+//! Records from a file or a pipe, one at a time and in constant memory, in any form that can be read.
+//! A damaged record never costs its neighbours: each form has its own way to find where the next one begins.
+
+mod cut;
+mod guess;
+mod json;
+mod lines;
+mod marc;
+mod window;
+mod xml;
+
+#[cfg(test)]
+mod damage;
+#[cfg(test)]
+mod mutation;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Read};
+
+use bytes::Bytes;
+
+use self::cut::{Cut, Piece};
+pub use self::guess::GUESS_OCTETS;
+use self::window::Window;
+use super::marcxml;
+use super::record::MarcRecord;
+use super::text::text_lossless;
+use super::{iso2709, marcjson, marcline, mrk};
+
+/// The most octets that are read in search of the end of one record; what is longer is reported and passed over.
+pub const MAX_RECORD: usize = 16 * 1024 * 1024;
+/// The most notes that are kept of one record; a last one says that there were more.
+pub const MAX_NOTES: usize = 100;
+
+/// A form in which records are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum InputForm {
+    /// ISO 2709.
+    Marc,
+    /// MARCXML, with or without a collection, also within SRU and OAI-PMH answers.
+    MarcXml,
+    /// MARC-in-JSON: objects one after the other, on a line each or not, or in an array.
+    Json,
+    /// MARCMaker text.
+    Mrk,
+    /// Lines as YAZ prints them.
+    Line,
+}
+
+/// A record of the input, or what stands in the place of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its number in the input, from 1; damaged ones count.
+    pub number: u64,
+    /// The octets of the input in front of it (of the text, where the input is XML in another encoding than UTF-8).
+    pub offset: u64,
+    /// The record, or in words why there is none.
+    pub record: Result<MarcRecord, String>,
+    /// What was repaired or passed over, each in words.
+    pub notes: Vec<String>,
+    /// Whether the record is not whole: octets of it are missing, or were left out.
+    pub incomplete: bool,
+}
+
+/// Reads records from any source of octets; iterates over what is [`Found`].
+///
+/// Memory is bounded by [`MAX_RECORD`] and the size of one record. After an error of the source the iterator ends.
+#[derive(Debug)]
+pub struct RecordReader<R> {
+    window: Window<R>,
+    cut: Cut,
+    number: u64,
+    failed: bool,
+}
+
+impl<R: Read> RecordReader<R> {
+    /// A reader of one form.
+    pub fn new(input: R, form: InputForm) -> Self {
+        Self {
+            window: Window::new(input),
+            cut: Cut::new(form),
+            number: 0,
+            failed: false,
+        }
+    }
+
+    /// A reader that finds out the form from the first [`GUESS_OCTETS`]; without a hint there, it is `fallback`.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn guessing(input: R, fallback: InputForm) -> io::Result<Self> {
+        let mut window = Window::new(input);
+        window.fill(GUESS_OCTETS)?;
+        let form = InputForm::guess(window.held()).unwrap_or(fallback);
+        Ok(Self {
+            window,
+            cut: Cut::new(form),
+            number: 0,
+            failed: false,
+        })
+    }
+
+    /// The form that is read.
+    pub fn form(&self) -> InputForm {
+        self.cut.form()
+    }
+
+    /// How many octets have been passed.
+    pub fn offset(&self) -> u64 {
+        self.window.offset()
+    }
+
+    fn read(&mut self) -> io::Result<Option<Found>> {
+        let Some(piece) = self.cut.next(&mut self.window)? else {
+            return Ok(None);
+        };
+        self.number += 1;
+        let mut notes = Vec::new();
+        let mut incomplete = piece.damage.is_some() || piece.cut_off;
+        if piece.cut_off {
+            push_note(&mut notes, || {
+                "cut off: another record begins on its last line".to_owned()
+            });
+        }
+        let record = match piece.damage {
+            Some(damage) => Err(damage),
+            None => parse(self.cut.form(), &piece, &mut notes, &mut incomplete),
+        };
+        Ok(Some(Found {
+            number: self.number,
+            offset: piece.offset,
+            incomplete: incomplete || record.is_err(),
+            record,
+            notes,
+        }))
+    }
+}
+
+impl<R: Read> Iterator for RecordReader<R> {
+    type Item = io::Result<Found>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let found = self.read().transpose();
+        self.failed = matches!(found, Some(Err(_)));
+        found
+    }
+}
+
+fn parse(
+    form: InputForm,
+    piece: &Piece,
+    notes: &mut Vec<String>,
+    incomplete: &mut bool,
+) -> Result<MarcRecord, String> {
+    match form {
+        InputForm::Marc => {
+            let parsed = iso2709::parse(&piece.octets).map_err(|error| error.to_string())?;
+            for repair in &parsed.repairs {
+                *incomplete |= repair.kind.is_loss();
+                push_note(notes, || repair.to_string());
+            }
+            Ok(parsed.record)
+        }
+        InputForm::MarcXml => {
+            let text = text(&piece.octets, notes);
+            let read = marcxml::from_xml(&text).map_err(|error| error.to_string())?;
+            for note in read.notes {
+                push_note(notes, || note);
+            }
+            Ok(read.record)
+        }
+        InputForm::Json => {
+            let text = text(&piece.octets, notes);
+            marcjson::from_json(&text).map_err(|error| match error {
+                marcjson::MarcJsonError::Json(error) => format!("not JSON: {error}"),
+                error => error.to_string(),
+            })
+        }
+        InputForm::Mrk => {
+            let text = text(&piece.octets, notes);
+            mrk::parse_lenient(&text, piece.line, notes).map_err(|error| error.to_string())
+        }
+        InputForm::Line => marcline::from_lines(&piece.octets, piece.line, notes)
+            .map_err(|error| error.to_string()),
+    }
+}
+
+/// The octets as text; what is not UTF-8 as `\xNN`, which the readers of text make octets of again.
+fn text<'a>(octets: &'a Bytes, notes: &mut Vec<String>) -> std::borrow::Cow<'a, str> {
+    match std::str::from_utf8(octets) {
+        Ok(text) => text.into(),
+        Err(error) => {
+            push_note(notes, || {
+                format!("not UTF-8 (octet {})", error.valid_up_to())
+            });
+            text_lossless(octets)
+        }
+    }
+}
+
+/// Adds a note, unless there are [`MAX_NOTES`] already.
+pub(super) fn push_note(notes: &mut Vec<String>, note: impl FnOnce() -> String) {
+    match notes.len() {
+        count if count < MAX_NOTES => notes.push(note()),
+        MAX_NOTES => notes.push("and more".to_owned()),
+        _ => {}
+    }
+}

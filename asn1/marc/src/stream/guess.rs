@@ -1,0 +1,63 @@
+//! Which form an input has, told by how it begins or by the name of its file.
+
+use super::InputForm;
+use crate::record::number;
+
+/// How many octets of an input are looked at.
+pub const GUESS_OCTETS: usize = 1024;
+
+impl InputForm {
+    /// Every form.
+    pub const ALL: [Self; 5] = [Self::Marc, Self::MarcXml, Self::Json, Self::Mrk, Self::Line];
+
+    /// Its name: `marc`, `marcxml`, `json`, `mrk` or `line`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Marc => "marc",
+            Self::MarcXml => "marcxml",
+            Self::Json => "json",
+            Self::Mrk => "mrk",
+            Self::Line => "line",
+        }
+    }
+
+    /// The form of an input that begins with these octets; `None` if they are too few or like nothing known.
+    pub fn guess(octets: &[u8]) -> Option<Self> {
+        if octets.starts_with(b"\xFF\xFE") || octets.starts_with(b"\xFE\xFF") {
+            return Some(Self::MarcXml);
+        }
+        let octets = octets.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(octets);
+        let text = octets.trim_ascii_start();
+        match text.first()? {
+            b'<' => Some(Self::MarcXml),
+            b'{' | b'[' => Some(Self::Json),
+            b'=' | b'#' => Some(Self::Mrk),
+            _ if is_leader_line(text) => Some(Self::Line),
+            _ if text.get(..5).and_then(number).is_some() || text.contains(&0x1E) => {
+                Some(Self::Marc)
+            }
+            _ => None,
+        }
+    }
+
+    /// The form of a file with this extension, in any case: `mrc`, `marc`, `iso`, `xml`, `json`, `mrk`, `line`, `txt` …
+    pub fn by_extension(extension: &str) -> Option<Self> {
+        Some(match extension.to_ascii_lowercase().as_str() {
+            "mrc" | "marc" | "iso" | "iso2709" | "mrk21" | "dat" | "lex" => Self::Marc,
+            "xml" | "marcxml" | "mrcx" => Self::MarcXml,
+            "json" | "jsonl" | "ndjson" | "mij" => Self::Json,
+            "mrk" | "mrk8" => Self::Mrk,
+            "line" | "txt" => Self::Line,
+            _ => return None,
+        })
+    }
+}
+
+/// 24 octets without a separator, then the end of the line.
+fn is_leader_line(text: &[u8]) -> bool {
+    let Some((leader, rest)) = text.split_at_checked(24) else {
+        return false;
+    };
+    let plain = |octet: &u8| *octet >= b' ';
+    leader.iter().all(plain) && (rest.starts_with(b"\n") || rest.starts_with(b"\r\n"))
+}

@@ -1,0 +1,117 @@
+//! Forms of lines cut into records: a blank line ends one, the line that can only be its first begins the next.
+
+use std::io::{self, Read};
+
+use super::MAX_RECORD;
+use super::cut::Piece;
+use super::window::Window;
+use crate::Tag;
+use crate::marcline;
+use crate::mrk;
+
+#[derive(Debug)]
+pub(super) struct Cutter {
+    /// Lines passed so far.
+    lines: usize,
+    /// Whether a line can only be the first of a record.
+    begins: fn(&[u8]) -> bool,
+    /// Whether a line between records is none of them.
+    is_comment: fn(&[u8]) -> bool,
+    /// Where the first line of a record stands at the end of another line, which lost the rest of its own record.
+    joined: fn(&[u8]) -> Option<usize>,
+    /// The tag of the field on a line; `None` if the line is not a field.
+    tag: fn(&[u8]) -> Option<Tag>,
+}
+
+impl Cutter {
+    pub(super) fn mrk() -> Self {
+        Self {
+            lines: 0,
+            begins: mrk::begins_record,
+            is_comment: |line| line.starts_with(b"#"),
+            joined: mrk::joined_record,
+            tag: mrk::tag,
+        }
+    }
+
+    pub(super) fn line() -> Self {
+        Self {
+            lines: 0,
+            begins: marcline::begins_record,
+            is_comment: marcline::is_remark,
+            joined: marcline::joined_record,
+            tag: marcline::tag,
+        }
+    }
+
+    pub(super) fn next<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<Option<Piece>> {
+        self.pass_comments(window)?;
+        let (mut end, mut lines, mut long, mut cut_off) = (0, 0, false, false);
+        while let Some(next) = window.line(end, MAX_RECORD)? {
+            let line = window.held().get(end..next).unwrap_or_default();
+            if line.trim_ascii().is_empty() || (lines > 0 && (self.begins)(line)) {
+                break;
+            }
+            if let Some(place) = (self.joined)(line)
+                && let tag = (self.tag)(line).filter(|_| lines > 0)
+                && self.restarts(window, tag, next)?
+            {
+                (end, cut_off) = (end + place, true);
+                break;
+            }
+            (end, lines) = (next, lines + 1);
+            if end >= MAX_RECORD {
+                long = true;
+                break;
+            }
+        }
+        if end == 0 {
+            return Ok(None);
+        }
+        let line = self.lines + 1;
+        self.lines += lines;
+        let damage = long.then(|| format!("no end of the record within {MAX_RECORD} octets"));
+        Ok(Some(Piece {
+            offset: window.offset(),
+            line,
+            octets: window.take(end),
+            damage,
+            cut_off,
+        }))
+    }
+
+    /// Whether the fields begin anew with the line at `next`: after the leader of another record, but not after text that
+    /// looks like one. `tag` is that of the line before; `None` stands for a leader.
+    fn restarts<R: Read>(
+        &self,
+        window: &mut Window<R>,
+        tag: Option<Tag>,
+        next: usize,
+    ) -> io::Result<bool> {
+        let Some(end) = window.line(next, MAX_RECORD)? else {
+            return Ok(false);
+        };
+        let line = window.held().get(next..end).unwrap_or_default();
+        Ok((self.tag)(line)
+            .is_some_and(|first| first.is_control() || tag.is_none_or(|tag| first < tag)))
+    }
+
+    /// Passes over blank lines and comments.
+    fn pass_comments<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<()> {
+        window.fill(BYTE_ORDER_MARK.len())?;
+        if window.offset() == 0 && window.held().starts_with(BYTE_ORDER_MARK) {
+            window.pass(BYTE_ORDER_MARK.len());
+        }
+        while let Some(end) = window.line(0, MAX_RECORD)? {
+            let line = window.held().get(..end).unwrap_or_default();
+            if !line.trim_ascii().is_empty() && !(self.is_comment)(line) {
+                break;
+            }
+            window.pass(end);
+            self.lines += 1;
+        }
+        Ok(())
+    }
+}
+
+const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();

@@ -1,0 +1,54 @@
+//! ISO 2709 cut into records as [`iso2709::split`] does it, on an input that is not all in memory.
+
+use std::io::{self, Read};
+
+use super::MAX_RECORD;
+use super::cut::Piece;
+use super::window::Window;
+use crate::iso2709;
+
+#[derive(Debug)]
+pub(super) struct Cutter;
+
+impl Cutter {
+    pub(super) fn next<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<Option<Piece>> {
+        loop {
+            let filler = window
+                .held()
+                .iter()
+                .take_while(|octet| iso2709::is_filler(octet))
+                .count();
+            window.pass(filler);
+            if !window.held().is_empty() {
+                break;
+            }
+            if !window.more()? {
+                return Ok(None);
+            }
+        }
+        let offset = window.offset();
+        let mut wanted = iso2709::LOOK_AHEAD;
+        let (length, damage) = loop {
+            window.fill(wanted)?;
+            let held = window.held().len();
+            let complete = held < wanted;
+            if let Some(length) = iso2709::record_length(window.held(), complete) {
+                break (length, None);
+            }
+            if held >= MAX_RECORD {
+                let damage = format!("no record terminator within {MAX_RECORD} octets");
+                break (MAX_RECORD, Some(damage));
+            }
+            if complete {
+                break (held, None);
+            }
+            wanted = wanted.saturating_mul(2).min(MAX_RECORD);
+        };
+        Ok(Some(Piece {
+            offset,
+            octets: window.take(length),
+            damage,
+            ..Piece::default()
+        }))
+    }
+}

@@ -1,0 +1,139 @@
+//! Damaged documents by the hundred thousand records through the readers of MARCXML, MARC-in-JSON, MARCMaker text and lines:
+//! none may panic, and the sound records at both ends of each must be found. Seeded; `Z3950_MUTATIONS=N` multiplies the count.
+
+use super::*;
+use crate::Field;
+use crate::Form;
+use crate::Leader;
+
+/// Documents for each form; each has [`RECORDS`] records that are mutated.
+const DOCUMENTS: usize = 10_000;
+const RECORDS: usize = 8;
+
+#[test]
+fn no_mutated_document_panics_or_costs_a_neighbour() {
+    let factor = std::env::var("Z3950_MUTATIONS")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let mut random = 0x5A39_5020_2018_0401_u64;
+    for (input, output) in [
+        (InputForm::MarcXml, Form::MarcXml),
+        (InputForm::Json, Form::Json),
+        (InputForm::Mrk, Form::Mrk),
+        (InputForm::Line, Form::Line),
+    ] {
+        let samples: Vec<Vec<u8>> = records()
+            .iter()
+            .map(|record| written(output, record))
+            .collect();
+        for _ in 0..DOCUMENTS * factor.unwrap_or(1) {
+            survives(input, output, &samples, &mut random);
+        }
+    }
+}
+
+fn survives(input: InputForm, output: Form, samples: &[Vec<u8>], random: &mut u64) {
+    let guard = written(output, &guard());
+    let between = output.between().as_bytes();
+    let mut document = [output.begin().as_bytes(), &guard, between].concat();
+    for _ in 0..RECORDS {
+        let mut sample = samples
+            .get(below(random, samples.len()))
+            .cloned()
+            .unwrap_or_default();
+        mutate(&mut sample, random);
+        document.extend(sample);
+        document.extend(between);
+    }
+    // A line end, so that a cut-off line does not take the next record along.
+    document.extend(b"\n\n");
+    document.extend(&guard);
+    document.extend(output.end().as_bytes());
+    let found: Vec<Found> = RecordReader::new(&document[..], input)
+        .map(|found| found.expect("in memory"))
+        .collect();
+    for found in &found {
+        assert!(found.offset <= document.len() as u64 && found.notes.len() <= MAX_NOTES + 1);
+        if let Ok(record) = &found.record {
+            for form in Form::ALL {
+                let _ = form.write(record, &mut Vec::new());
+            }
+        }
+    }
+    assert!(
+        found.first().is_some_and(is_guard),
+        "{}",
+        document.escape_ascii()
+    );
+    // The opening of a comment or of CDATA may reach to a later closing; nothing else may.
+    let swallowing = [&b"<!--"[..], b"<![CDATA[", b"<?", b"<!DOCTYPE"];
+    let mutated = document.get(output.begin().len()..).unwrap_or_default();
+    if !swallowing
+        .iter()
+        .any(|opening| super::window::find(mutated, opening).is_some())
+    {
+        assert!(
+            found.last().is_some_and(is_guard),
+            "{}",
+            document.escape_ascii()
+        );
+    }
+}
+
+fn is_guard(found: &Found) -> bool {
+    found.record.as_ref().is_ok_and(|record| *record == guard())
+}
+
+fn guard() -> MarcRecord {
+    MarcRecord {
+        leader: Leader(*b"00052nam a2200037   4500"),
+        fields: vec![Field::control(b"001", "guard")],
+    }
+}
+
+fn records() -> Vec<MarcRecord> {
+    let mut other = guard();
+    other.fields = vec![
+        Field::control(b"001", "pg1342"),
+        Field::control(b"008", "971201s1813    enk           000 1 eng  "),
+        Field::data(b"245", "10", [("a", "Гордость & <x> :"), ("b", "")]),
+        Field::data(b"500", "  ", [("a", b"caf\xE2e {dollar} $5 \\")]),
+        Field::data(b"880", "10", [("6", "245-01"), ("a", "紅樓夢 \"q\"")]),
+        Field::control(b"FMT", "BK"),
+    ];
+    vec![guard(), other]
+}
+
+fn written(form: Form, record: &MarcRecord) -> Vec<u8> {
+    let mut out = Vec::new();
+    form.write(record, &mut out).expect("short");
+    out
+}
+
+/// xorshift64.
+fn below(random: &mut u64, limit: usize) -> usize {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    usize::try_from(*random >> 33).unwrap_or(0) % limit.max(1)
+}
+
+/// Octets that matter to one of the forms.
+const TELLING: &[u8] = b"<>/&;\"'={}[],:\\$#! \n\r\0\x1B\x1F\x80\xC3\xFFax0-?";
+
+fn mutate(octets: &mut Vec<u8>, random: &mut u64) {
+    for _ in 0..=below(random, 3) {
+        let place = below(random, octets.len());
+        let octet = TELLING
+            .get(below(random, TELLING.len()))
+            .copied()
+            .unwrap_or(0);
+        match below(random, 5) {
+            0 | 1 if place < octets.len() => octets[place] = octet,
+            2 => octets.insert(place, octet),
+            3 if place < octets.len() => drop(octets.remove(place)),
+            4 if below(random, 3) == 0 => octets.truncate(place),
+            _ => {}
+        }
+    }
+}

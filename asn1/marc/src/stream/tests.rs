@@ -1,0 +1,302 @@
+//! Inputs of every form: their records, where damaged ones stand, and that these cost no neighbour.
+
+use std::io::{self, Read};
+
+use super::*;
+use crate::Field;
+use crate::Form;
+use crate::Leader;
+
+/// A record by its 001.
+fn record(number: &str) -> MarcRecord {
+    MarcRecord {
+        leader: Leader(*b"00040nam a2200037   4500"),
+        fields: vec![Field::control(b"001", number.to_owned())],
+    }
+}
+
+/// The document of these records in a form.
+fn document(form: Form, numbers: &[&str]) -> Vec<u8> {
+    let mut out = form.begin().as_bytes().to_vec();
+    for (index, number) in numbers.iter().enumerate() {
+        if index > 0 {
+            out.extend(form.between().as_bytes());
+        }
+        form.write(&record(number), &mut out).expect("short");
+    }
+    out.extend(form.end().as_bytes());
+    out
+}
+
+/// Gives an octet at a time, as a slow pipe does.
+struct Slow<'a>(&'a [u8]);
+
+impl Read for Slow<'_> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let count = room.len().min(1);
+        self.0.read(room.get_mut(..count).unwrap_or_default())
+    }
+}
+
+/// What was found: the 001, or `!` and why there is no record.
+fn found(form: InputForm, input: &[u8]) -> Vec<String> {
+    let shown = |found: Found| match found.record {
+        Ok(record) => String::from_utf8_lossy(record.control_number().unwrap_or(b"?")).into_owned(),
+        Err(damage) => format!("!{damage}"),
+    };
+    let quick: Vec<Found> = RecordReader::new(input, form)
+        .map(|found| found.expect("in memory"))
+        .collect();
+    if input.len() < 4096 {
+        let slow: Vec<Found> = RecordReader::new(Slow(input), form)
+            .map(|found| found.expect("in memory"))
+            .collect();
+        assert_eq!(slow, quick, "{}", input.escape_ascii());
+    }
+    for (index, found) in quick.iter().enumerate() {
+        assert_eq!(found.number, index as u64 + 1);
+        assert!(found.offset <= input.len() as u64);
+    }
+    quick.into_iter().map(shown).collect()
+}
+
+const FORMS: [(InputForm, Form); 5] = [
+    (InputForm::Marc, Form::Marc),
+    (InputForm::MarcXml, Form::MarcXml),
+    (InputForm::Json, Form::Json),
+    (InputForm::Mrk, Form::Mrk),
+    (InputForm::Line, Form::Line),
+];
+
+#[test]
+fn every_form_is_told_and_read() {
+    for (input, output) in FORMS {
+        let document = document(output, &["a", "b", "c"]);
+        assert_eq!(found(input, &document), ["a", "b", "c"], "{input:?}");
+        assert_eq!(InputForm::guess(&document), Some(input));
+        let reader = RecordReader::guessing(&document[..], InputForm::Marc).expect("in memory");
+        assert_eq!(reader.form(), input);
+        assert_eq!(
+            reader
+                .map(|found| found.expect("in memory").record.expect("sound"))
+                .collect::<Vec<_>>(),
+            ["a", "b", "c"].map(record)
+        );
+        assert_eq!(found(input, b""), Vec::<String>::new());
+        assert_eq!(found(input, b"\n \n"), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_failing_source_ends_the_records() {
+    struct Broken;
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("gone"))
+        }
+    }
+    for (form, _) in FORMS {
+        let mut reader = RecordReader::new(Broken, form);
+        assert!(reader.next().is_some_and(|found| found.is_err()));
+        assert!(reader.next().is_none());
+    }
+}
+
+/// `WHOLE` stands for a sound record, cut out of a document of the form.
+fn damaged(form: InputForm, output: Form, template: &str, expected: &[&str]) {
+    let mut whole = Vec::new();
+    output.write(&record("x"), &mut whole).expect("short");
+    let whole = String::from_utf8(whole).expect("text");
+    assert_eq!(
+        found(form, template.replace("WHOLE", &whole).as_bytes()),
+        expected,
+        "{template}"
+    );
+}
+
+#[test]
+fn damage_costs_no_neighbour() {
+    let xml = |template: &str, expected: &[&str]| {
+        damaged(InputForm::MarcXml, Form::MarcXml, template, expected)
+    };
+    let unclosed = "!the record is not closed";
+    xml(
+        "<collection>WHOLE<record><leader>x</leader>WHOLE</collection>",
+        &["x", unclosed, "x"],
+    );
+    xml(
+        "<collection>WHOLE<record><leader>x</leader></collection>",
+        &["x", unclosed],
+    );
+    xml(
+        "WHOLE<record><leader>x",
+        &["x", "!the input ends within the record"],
+    );
+    xml("WHOLE<!-- <record><leader>WHOLE", &["x", unclosed, "x"]);
+    xml(
+        "WHOLE<!-- WHOLE -->WHOLE<![CDATA[WHOLE]]>WHOLE<?p WHOLE?>WHOLE",
+        &["x", "x", "x", "x"],
+    );
+    xml("WHOLE<a b='WHOLE</record>WHOLE", &["x", "x", "x"]);
+    let first_tag = "!the record is not closed";
+    xml(
+        "WHOLE<rec\nWHOLE<m:record typeWHOLE",
+        &["x", first_tag, "x", first_tag, "x"],
+    );
+    xml("WHOLE<rec", &["x", first_tag]);
+    xml("<!DOCTYPE r [<!ENTITY a '<record>'>]>WHOLE", &["x"]);
+    xml("<!DOCTYPE r [ WHOLE WHOLE", &["x", "x"]);
+    xml(
+        "WHOLE<m:record><m:leader/></m:record><record/>WHOLE",
+        &["x", "?", "!no record element", "x"],
+    );
+    let bad = found(
+        InputForm::MarcXml,
+        b"<record><leader></a></record><record><leader/></record>",
+    );
+    assert!(
+        matches!(&bad[..], [bad, good] if bad.starts_with("!not well-formed XML") && good == "?"),
+        "{bad:?}"
+    );
+
+    let json = |template: &str, expected: &[&str]| {
+        damaged(InputForm::Json, Form::Json, template, expected)
+    };
+    let brace = "!a brace is missing";
+    json("\u{FEFF}[WHOLE,\r\nWHOLE]", &["x", "x"]);
+    json("WHOLE WHOLE", &["x", "x"]);
+    json("WHOLE{\"leader\":[\nWHOLE", &["x", brace, "x"]);
+    json(
+        "WHOLE{\"leader\":\"x\nWHOLE",
+        &["x", "!a string without its end", "x"],
+    );
+    json(
+        "junk\nand more\nWHOLE, more\nWHOLE",
+        &["!no JSON object", "x", "!no JSON object", "x"],
+    );
+    json(
+        "WHOLE{}WHOLE",
+        &["x", "!leader is not a string of 24 octets", "x"],
+    );
+    json("{\"leader\":\"a\\\"}\",", &["!the record does not end"]);
+
+    let mrk =
+        |template: &str, expected: &[&str]| damaged(InputForm::Mrk, Form::Mrk, template, expected);
+    mrk(
+        "\u{FEFF}# remark\n\nWHOLEWHOLE\n\n\nWHOLE",
+        &["x", "x", "x"],
+    );
+    mrk(
+        "WHOLE\njunk\n\nWHOLEjunk\n",
+        &["x", "!line 4: a field begins with =", "x"],
+    );
+
+    let line = |template: &str, expected: &[&str]| {
+        damaged(InputForm::Line, Form::Line, template, expected)
+    };
+    line("WHOLEWHOLE\n(remark)\nWHOLE", &["x", "x", "x"]);
+    line(
+        "WHOLE\njunk\n\nWHOLE",
+        &["x", "!line 4: neither a leader nor a field", "x"],
+    );
+
+    let marc = |template: &str, expected: &[&str]| {
+        damaged(InputForm::Marc, Form::Marc, template, expected)
+    };
+    marc(
+        "WHOLEshort\x1DWHOLE\n99999WHOLE",
+        &[
+            "x",
+            "!6 octets are too few for a leader of 24",
+            "x",
+            "!5 octets are too few for a leader of 24",
+            "x",
+        ],
+    );
+}
+
+#[test]
+fn audit_a5_xml_that_is_no_marcxml_is_damage() {
+    let no_marcxml = "!no MARCXML: neither a record nor a collection";
+    for (input, expected) in [
+        ("<html><p>x</p></html>", &[no_marcxml][..]),
+        ("00040nam a2200037   4500", &[no_marcxml]),
+        ("<?xml version='1.0'?><collection/>", &[]),
+        ("<m:collection xmlns:m='x'></m:collection>", &[]),
+        (
+            "<zs:searchRetrieveResponse><zs:numberOfRecords>0</zs:numberOfRecords></zs:searchRetrieveResponse>",
+            &[],
+        ),
+        ("\u{FEFF} \n", &[]),
+        ("", &[]),
+    ] {
+        assert_eq!(
+            found(InputForm::MarcXml, input.as_bytes()),
+            expected,
+            "{input}"
+        );
+    }
+}
+
+#[test]
+fn bombs_are_quick_and_harmless() {
+    let laughs = "<!DOCTYPE r [<!ENTITY a 'ha'><!ENTITY b '&a;&a;&a;&a;'>]><record><leader>&b;&b;</leader></record>";
+    let mut reader = RecordReader::new(laughs.as_bytes(), InputForm::MarcXml);
+    let record = reader.next().expect("one").expect("in memory");
+    assert!(
+        record
+            .notes
+            .contains(&"entity b is not known and stays as it is".to_owned()),
+        "{record:?}"
+    );
+    let external = "<!DOCTYPE r SYSTEM 'file:///etc/passwd' [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><record><controlfield tag='001'>&x;</controlfield></record>";
+    assert_eq!(found(InputForm::MarcXml, external.as_bytes()), ["&x;"]);
+    let deep = format!("<record><leader/>{}", "<a>".repeat(100_000));
+    assert_eq!(
+        found(InputForm::MarcXml, deep.as_bytes()),
+        ["!the input ends within the record"]
+    );
+    let deep = format!("{deep}</record><record><leader/></record>");
+    let deep = found(InputForm::MarcXml, deep.as_bytes());
+    assert!(
+        matches!(&deep[..], [deep, good] if deep.contains("nested") && good == "?"),
+        "{deep:?}"
+    );
+    for pattern in [
+        "<!--",
+        "<![CDATA[",
+        "<?",
+        "<!DOCTYPE [",
+        "<record",
+        "<record ",
+        "<a b='",
+        "&",
+        "<record><leader>",
+    ] {
+        let bomb = pattern.repeat(200_000);
+        let _ = found(InputForm::MarcXml, bomb.as_bytes());
+        let _ = found(InputForm::MarcXml, format!("<record>{bomb}").as_bytes());
+    }
+    for pattern in ["{", "[", "{\"leader\":", "\"", "{\n", "\\", "{\"a\":[\n"] {
+        let _ = found(InputForm::Json, pattern.repeat(200_000).as_bytes());
+    }
+    let endless = vec![b'x'; MAX_RECORD + 100];
+    for (form, _) in FORMS {
+        let _ = found(form, &endless);
+    }
+}
+
+#[test]
+fn xml_in_other_encodings() {
+    let text = "<?xml version='1.0' encoding='iso-8859-1'?><record><controlfield tag='001'>caf\u{E9}</controlfield></record>";
+    let latin: Vec<u8> = text
+        .chars()
+        .map(|character| u32::from(character) as u8)
+        .collect();
+    assert_eq!(found(InputForm::MarcXml, &latin), ["café"]);
+    let utf16: Vec<u8> = "\u{FEFF}<record><controlfield tag='001'>紅</controlfield></record>"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    assert_eq!(found(InputForm::MarcXml, &utf16), ["紅"]);
+}

@@ -1,0 +1,97 @@
+//! Text on its way into an XML 1.0 document (Extensible Markup Language 1.0, §2.2, §2.4, §2.11).
+//! Markup is escaped; what XML 1.0 cannot hold at all becomes U+FFFD.
+
+use super::text::text_lossless;
+
+/// Appends octets as element content; `true` if a character had to be replaced.
+///
+/// Octets that are not UTF-8 are shown as `\xNN`. A carriage return is written as a reference, for a reader would make a
+/// line feed of it.
+pub fn put_content(out: &mut String, octets: &[u8]) -> bool {
+    put(out, octets, |character| match character {
+        '<' => Some("&lt;"),
+        '>' => Some("&gt;"),
+        '&' => Some("&amp;"),
+        '\r' => Some("&#13;"),
+        _ => None,
+    })
+}
+
+/// Appends octets as the inside of an attribute value in double quotes; `true` if a character had to be replaced.
+pub fn put_attribute(out: &mut String, octets: &[u8]) -> bool {
+    put(out, octets, |character| match character {
+        '<' => Some("&lt;"),
+        '>' => Some("&gt;"),
+        '&' => Some("&amp;"),
+        '"' => Some("&quot;"),
+        '\t' => Some("&#9;"),
+        '\n' => Some("&#10;"),
+        '\r' => Some("&#13;"),
+        _ => None,
+    })
+}
+
+fn put(out: &mut String, octets: &[u8], escape: fn(char) -> Option<&'static str>) -> bool {
+    let text = text_lossless(octets);
+    let mut replaced = false;
+    let mut rest = &*text;
+    while let Some((place, character)) = rest
+        .char_indices()
+        .find(|(_, character)| !is_character(*character) || escape(*character).is_some())
+    {
+        let (before, from) = rest.split_at_checked(place).unwrap_or((rest, ""));
+        out.push_str(before);
+        match escape(character) {
+            Some(reference) => out.push_str(reference),
+            None => {
+                replaced = true;
+                out.push(char::REPLACEMENT_CHARACTER);
+            }
+        }
+        rest = from.get(character.len_utf8()..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    replaced
+}
+
+/// Whether XML 1.0 has the character (§2.2, production 2).
+pub(super) fn is_character(character: char) -> bool {
+    matches!(character, '\t' | '\n' | '\r' | ' '..='\u{FFFD}' | '\u{10000}'..)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(octets: &[u8], content: &str, attribute: &str, replaced: bool) {
+        let (mut one, mut other) = (String::new(), String::new());
+        assert_eq!(put_content(&mut one, octets), replaced, "{octets:?}");
+        assert_eq!(put_attribute(&mut other, octets), replaced, "{octets:?}");
+        assert_eq!((&*one, &*other), (content, attribute));
+    }
+
+    #[test]
+    fn what_stands_for_what() {
+        check(b"", "", "", false);
+        check(
+            "紅 <a>&\"'".as_bytes(),
+            "紅 &lt;a&gt;&amp;\"'",
+            "紅 &lt;a&gt;&amp;&quot;'",
+            false,
+        );
+        check(b"\t\n\r", "\t\n&#13;", "&#9;&#10;&#13;", false);
+        check(
+            b"a\x1Bb\x00",
+            "a\u{FFFD}b\u{FFFD}",
+            "a\u{FFFD}b\u{FFFD}",
+            true,
+        );
+        check(
+            "\u{FFFE}\u{10000}".as_bytes(),
+            "\u{FFFD}\u{10000}",
+            "\u{FFFD}\u{10000}",
+            true,
+        );
+        check(b"caf\xE9", "caf\\xE9", "caf\\xE9", false);
+    }
+}
