@@ -23,9 +23,13 @@ pub(crate) fn install(verbose: u8, color: ColorChoice) {
         .with_ansi(is_colored(color))
         .with_target(false)
         .without_time();
+    let shown = Targets::new()
+        .with_target("z3950", level)
+        // Its name begins with that of the client.
+        .with_target("z3950_server", LevelFilter::OFF);
     tracing_subscriber::registry()
         .with(words)
-        .with(Targets::new().with_target("z3950", level))
+        .with(shown)
         .init();
 }
 
