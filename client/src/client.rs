@@ -3,30 +3,32 @@
 
 mod lease;
 
-#[cfg(feature = "profile")]
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-#[cfg(feature = "profile")]
 use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::join_all;
-#[cfg(feature = "profile")]
+use tokio::task::spawn_blocking;
 use z3950_asn1::apdu::IdAuthentication;
 
 pub use self::lease::Lease;
+use crate::connection::Connection;
 use crate::error::{Cause, Error, Phase};
 use crate::open::{self, OpenError, Opened};
 use crate::pace::Pace;
 use crate::plan::{self, Plan, PlanError, PlanOptions};
-use crate::pool::{Key, Pool};
-#[cfg(feature = "profile")]
-use crate::profile::{Credentials, CredentialsError, Profile, Profiles};
+use crate::pool::{Key, Pool, TargetLimits};
+use crate::profile::{Credentials, CredentialsError, Profile, ProfileError, Profiles, Resolved};
+use crate::record::Record;
 use crate::retrieve::{self, Outcome, Retrieval};
+use crate::service::init::InitOptions;
 use crate::session::{Repeat, Session, SessionOptions};
 use crate::target::Endpoint;
+#[cfg(feature = "proxy")]
+use crate::transport::Proxy;
 use crate::transport::{Connect, Resolve, RouteError, Routes, Timeouts};
-use crate::url::Z3950Url;
+use crate::url::{Mode, Z3950Url};
 
 /// How a client works.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -46,7 +48,6 @@ pub struct ClientOptions {
 #[derive(Clone)]
 pub struct Client {
     options: Arc<ClientOptions>,
-    #[cfg(feature = "profile")]
     profiles: Arc<Profiles>,
     shared: Arc<Shared>,
 }
@@ -55,13 +56,40 @@ pub struct Client {
 struct Shared {
     routes: Routes,
     pool: Pool,
-    #[cfg(feature = "profile")]
     secrets: Mutex<HashMap<Credentials, IdAuthentication>>,
 }
 
 impl Client {
-    /// A client that connects by TCP and asks the operating system for addresses.
-    pub fn new(options: ClientOptions) -> Self {
+    /// A client that connects by TCP and knows nothing but what it is told: it reads no file and no variable of the
+    /// environment, and runs no command.
+    pub fn new() -> Self {
+        Self::with(ClientOptions::default())
+    }
+
+    /// A client as its user has set it up: with the targets that come with this library and those of the user's
+    /// `targets.toml`, by name; with the proxy that the environment names, where this is built with `proxy`. Passwords come
+    /// from where `targets.toml` says, when a target needs them.
+    ///
+    /// # Errors
+    /// [`Error::Target`] for a file that is not a list of targets, [`Error::Route`] for a proxy that is none.
+    pub fn from_user_config() -> Result<Self, Error> {
+        let built_in = Profiles::built_in();
+        let profiles = match Profiles::user_file().filter(|path| path.exists()) {
+            Some(path) => built_in.with_file(&path).map_err(of_target)?,
+            None => built_in,
+        };
+        let routes = Routes::default();
+        #[cfg(feature = "proxy")]
+        let routes = match Proxy::from_environment(|name| std::env::var(name).ok()) {
+            Ok((Some(proxy), exempt)) => routes.proxy(proxy, exempt),
+            Ok((None, _)) => routes,
+            Err(error) => return Err(Error::Route(error.to_string())),
+        };
+        Ok(Self::with_routes(ClientOptions::default(), routes).with_profiles(profiles))
+    }
+
+    /// The same as [`new`](Self::new) with options.
+    pub fn with(options: ClientOptions) -> Self {
         Self::with_routes(options, Routes::default())
     }
 
@@ -79,12 +107,10 @@ impl Client {
     pub fn with_routes(options: ClientOptions, routes: Routes) -> Self {
         Self {
             options: Arc::new(options),
-            #[cfg(feature = "profile")]
             profiles: Arc::default(),
             shared: Arc::new(Shared {
                 routes,
                 pool: Pool::default(),
-                #[cfg(feature = "profile")]
                 secrets: Mutex::default(),
             }),
         }
@@ -104,7 +130,6 @@ impl Client {
     }
 
     /// A client that knows these servers, with the same options and sessions.
-    #[cfg(feature = "profile")]
     pub fn with_profiles(&self, profiles: impl Into<Arc<Profiles>>) -> Self {
         Self {
             profiles: profiles.into(),
@@ -117,8 +142,7 @@ impl Client {
     ///
     /// # Errors
     /// See [`CredentialsError`].
-    #[cfg(feature = "profile")]
-    pub fn authentication(
+    pub async fn authentication(
         &self,
         credentials: &Credentials,
     ) -> Result<IdAuthentication, CredentialsError> {
@@ -129,7 +153,10 @@ impl Client {
         if let Some(known) = secrets().get(credentials) {
             return Ok(known.clone());
         }
-        let found = credentials.authentication()?;
+        let asked = credentials.clone();
+        // A command may take as long as a person takes to type.
+        let found = spawn_blocking(move || asked.authentication()).await;
+        let found = found.map_err(|error| CredentialsError::Command(io::Error::other(error)))??;
         secrets().insert(credentials.clone(), found.clone());
         Ok(found)
     }
@@ -140,11 +167,10 @@ impl Client {
     ///
     /// # Errors
     /// See [`PlanError`].
-    pub fn plan(&self, url: &Z3950Url) -> Result<Plan, PlanError> {
+    pub async fn plan(&self, url: &Z3950Url) -> Result<Plan, PlanError> {
         let plan = plan::plan(url, &self.options.plan)?;
-        #[cfg(feature = "profile")]
         if let Some((_, entry)) = self.profiles.of_url(url) {
-            return self.known(plan, url, &entry.profile);
+            return self.known(plan, url, &entry.profile).await;
         }
         Ok(plan)
     }
@@ -154,7 +180,7 @@ impl Client {
     /// # Errors
     /// Only where there is nothing to send; all else is an [`Outcome`].
     pub async fn retrieve(&self, url: &Z3950Url) -> Result<Retrieval, PlanError> {
-        self.retrieve_plan(&self.plan(url)?).await
+        self.retrieve_plan(&self.plan(url).await?).await
     }
 
     /// The same for a URL already planned.
@@ -194,7 +220,7 @@ impl Client {
     /// # Errors
     /// See [`OpenError`]. A search that fails is none: see [`Opened::found`].
     pub async fn open(&self, url: &Z3950Url) -> Result<Opened, OpenError> {
-        self.open_plan(&self.plan(url)?).await
+        self.open_plan(&self.plan(url).await?).await
     }
 
     /// The same for a URL already planned, a retrieval URL too.
@@ -228,7 +254,7 @@ impl Client {
                 Err(error) => return Ok(opened(session, true, Some(Err(error)))),
             }
         }
-        let session = self.connect(&endpoint, None, &options).await?;
+        let session = self.session(&endpoint, None, &options).await?;
         let session = session.with_pace(pace);
         self.shared.pool.remember(key, &session);
         let found = match open::process(&session, plan).await {
@@ -239,13 +265,73 @@ impl Client {
         Ok(opened(session, false, found))
     }
 
+    /// Opens a session with a target: `host:port/database+database`, `ssl:…`, `unix:…`, `connect:proxy,…`, a `z39.50s:` URL,
+    /// or the name of a profile. What the profile of the server says holds for all that is asked there.
+    ///
+    /// Where as many sessions are open as the profile allows, it waits for one to come back.
+    ///
+    /// # Errors
+    /// [`Error::Target`], [`Error::Credentials`]; that the server cannot be reached, or refuses the session.
+    pub async fn connect(&self, target: impl AsRef<str>) -> Result<Connection, Error> {
+        let target = self.profiles.resolve(target.as_ref()).map_err(of_target)?;
+        let lease = self
+            .lease_at(&target, self.options.plan.init.clone())
+            .await?;
+        Ok(Connection::new(self.clone(), target, lease))
+    }
+
+    /// The record that a retrieval URL names, `z39.50r://host/database?docid` (RFC 2056 §4).
+    /// [`retrieve`](Self::retrieve) tells more of how it went.
+    ///
+    /// # Errors
+    /// [`Error::Url`] and [`Error::Plan`] for a URL that cannot be followed; [`Error::NoMatch`], [`Error::Ambiguous`],
+    /// [`Error::Refused`], or what came in the way of an answer.
+    pub async fn get(&self, url: impl AsRef<str>) -> Result<Record, Error> {
+        let url = Z3950Url::parse(url.as_ref(), Mode::Lenient)?;
+        let charset = self.profiles.of_url(&url);
+        let charset = charset.and_then(|(_, entry)| entry.profile.record_charset);
+        let record = self.retrieve(&url).await?.into_record()?;
+        Ok(record.with_charset(charset))
+    }
+
+    /// Lends a session with a target, within what its profile allows. `init` says who to be, else the profile does.
+    ///
+    /// # Errors
+    /// [`Error::Credentials`]; those of [`lease`](Self::lease).
+    pub async fn lease_at(&self, target: &Resolved, init: InitOptions) -> Result<Lease, Error> {
+        let options = self.options_at(target, init).await?;
+        let limits = TargetLimits::from(&target.profile);
+        let proxy = target.proxy.as_deref();
+        self.lease(&target.endpoint, proxy, &options, &limits).await
+    }
+
+    /// How to open a session with a target. `init` says who to be, else the profile does.
+    ///
+    /// # Errors
+    /// [`Error::Credentials`].
+    pub async fn options_at(
+        &self,
+        target: &Resolved,
+        mut init: InitOptions,
+    ) -> Result<SessionOptions, Error> {
+        if let (None, Some(credentials)) = (&init.authentication, &target.profile.credentials) {
+            let authentication = self.authentication(credentials).await;
+            init.authentication = Some(authentication.map_err(of_credentials)?);
+        }
+        Ok(SessionOptions {
+            init,
+            timeouts: self.options.timeouts,
+            ..SessionOptions::default()
+        })
+    }
+
     /// Opens a session at an endpoint, without a URL, which the caller alone uses; through `proxy` if one is named for
     /// this target alone. `options` are what the caller wants of it: neither those of [`ClientOptions`] nor the pool count.
     ///
     /// # Errors
     /// Those of [`Session::connect`]; in phase Connect also a way that cannot be gone, such as TLS without a certificate
     /// that is there.
-    pub async fn connect(
+    pub async fn session(
         &self,
         endpoint: &Endpoint,
         proxy: Option<&str>,
@@ -262,13 +348,17 @@ impl Client {
     }
 
     /// The plan with what the profile of the server knows.
-    #[cfg(feature = "profile")]
-    fn known(&self, plan: Plan, url: &Z3950Url, profile: &Profile) -> Result<Plan, PlanError> {
+    async fn known(
+        &self,
+        plan: Plan,
+        url: &Z3950Url,
+        profile: &Profile,
+    ) -> Result<Plan, PlanError> {
         let plan = plan.with_profile(profile);
         let is_open = plan.init_options().authentication.is_none() && url.userinfo().is_none();
         match profile.credentials.as_ref().filter(|_| is_open) {
             None => Ok(plan),
-            Some(credentials) => match self.authentication(credentials) {
+            Some(credentials) => match self.authentication(credentials).await {
                 Ok(authentication) => Ok(plan.with_authentication(authentication)),
                 Err(error) => Err(PlanError::Credentials(error.to_string())),
             },
@@ -298,6 +388,14 @@ impl Shared {
     }
 }
 
+fn of_target(error: ProfileError) -> Error {
+    Error::Target(Arc::new(error))
+}
+
+fn of_credentials(error: CredentialsError) -> Error {
+    Error::Credentials(Arc::new(error))
+}
+
 /// Whether a session found open was none any more.
 fn is_over(error: &Error) -> bool {
     matches!(error, Error::Ended { .. }) || Repeat::IfLost.allows(error)
@@ -308,6 +406,12 @@ fn no_way(error: RouteError) -> Error {
     Error::Unavailable {
         phase: Phase::Connect,
         cause: Cause::Other(Arc::new(io::Error::other(error))),
+    }
+}
+
+impl Default for Client {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -1,204 +1,249 @@
-//! The way from a session's handles to its task, and what becomes of requests when the session ends.
-//! The conversation itself is in `task`, the operations under way in `operations`, the stream in `wire`.
+//! A server to ask, by whatever name it goes: the operations of ZOOM's Connection, on a session that is opened again where it
+//! was lost, with what the target's profile says applied.
 
-mod operations;
-mod segments;
-mod server_requests;
-mod task;
-mod wire;
+mod names;
 
-use std::sync::{Arc, OnceLock};
+use std::fmt;
+use std::sync::Arc;
 
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{mpsc, oneshot, watch};
-use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, Span};
-use z3950_asn1::apdu::{Apdu, Close, TriggerResourceControlRequest};
+use tokio::sync::{Mutex, MutexGuard};
+use z3950_asn1::apdu;
 
+pub(crate) use self::names::Name;
+use self::names::Names;
+use crate::client::{Client, Lease};
 use crate::error::Error;
-use crate::session::SessionOptions;
-use crate::transport::Timeouts;
-use task::Connection;
+use crate::lookup::{self, Identifier, LookupOptions};
+use crate::plan;
+use crate::query::Query;
+use crate::record::Record;
+use crate::result_set::ResultSet;
+use crate::retrieve;
+use crate::scan_set::ScanSet;
+use crate::service::records::ResultRecord;
+use crate::service::scan::ScanOptions;
+use crate::service::search::SearchOptions;
+use crate::session::{Repeat, Session};
+use crate::target::adapt::RecordForm;
+use crate::target::profile::Resolved;
+use crate::url::{Kind, Octets, Z3950Url};
 
-/// How many requests may wait for those in progress before callers wait to hand theirs over.
-const QUEUE: usize = 16;
+/// A server to ask. Cloning it gives another handle on the same session.
+///
+/// The session is opened by [`Client::connect`] and opened again, once for each operation, where the server has dropped it;
+/// what changes something at the server is never made twice. When the last handle and the last result set are gone, the
+/// session goes back to the client's pool, until [`Client::close_all`].
+#[derive(Clone)]
+pub struct Connection {
+    shared: Arc<Shared>,
+    form: RecordForm,
+}
 
-/// How a session ended.
-#[derive(Debug, Clone)]
+struct Shared {
+    client: Client,
+    target: Resolved,
+    lease: Mutex<Lease>,
+    names: Arc<Names>,
+}
+
+/// The records that an identifier names, as [`Connection::lookup`] found them.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum End {
-    /// This side closed it.
-    Closed,
-    /// Something went wrong, or the server closed it.
-    Failed(Arc<Error>),
+pub struct Found {
+    /// The search that found them, as PQF.
+    pub query: String,
+    /// How many records match.
+    pub hits: u64,
+    /// The first of them, up to 20; a diagnostic that stands in the place of a record is an error there.
+    pub records: Vec<Result<Record, Error>>,
 }
 
-impl End {
-    /// What a request learns that comes too late.
-    fn error(&self) -> Error {
-        match self {
-            Self::Closed => Error::Ended { cause: None },
-            Self::Failed(error) => Error::Ended {
-                cause: Some(error.clone()),
-            },
+impl Connection {
+    pub(crate) fn new(client: Client, target: Resolved, lease: Lease) -> Self {
+        let names = Names::new(lease.server_info());
+        Self {
+            shared: Arc::new(Shared {
+                client,
+                target,
+                names: Arc::new(names),
+                lease: Mutex::new(lease),
+            }),
+            form: RecordForm::default(),
         }
     }
-}
 
-/// How far a session has come.
-#[derive(Debug, Clone)]
-enum State {
-    Open,
-    /// No request is taken any more; farewells may still be on their way.
-    Ended(End),
-    /// The stream is closed.
-    Gone(End),
-}
-
-impl State {
-    fn end(&self) -> Option<&End> {
-        match self {
-            Self::Open => None,
-            Self::Ended(end) | Self::Gone(end) => Some(end),
-        }
-    }
-}
-
-/// A request on its way to the task.
-struct Command {
-    request: Apdu,
-    timeouts: Timeouts,
-    reply: oneshot::Sender<Result<Apdu, Error>>,
-}
-
-/// A TriggerResourceControl on its way to the task, for every operation in progress; the reply is their number.
-struct Trigger {
-    request: TriggerResourceControlRequest,
-    reply: oneshot::Sender<usize>,
-}
-
-/// The other end of the task. Dropping it closes the session.
-#[derive(Debug)]
-pub(crate) struct Handle {
-    commands: mpsc::Sender<Command>,
-    triggers: mpsc::Sender<Trigger>,
-    closing: CancellationToken,
-    /// The Close to send, where it is not the usual one.
-    farewell: Arc<OnceLock<Close>>,
-    state: watch::Receiver<State>,
-}
-
-/// Starts the task that owns `stream`, on the current tokio runtime.
-pub(crate) fn spawn<S>(stream: S, options: &SessionOptions, span: Span) -> Handle
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
-    let (command_sender, commands) = mpsc::channel(QUEUE);
-    let (trigger_sender, triggers) = mpsc::channel(1);
-    let (state, watched) = watch::channel(State::Open);
-    let closing = CancellationToken::new();
-    let farewell = Arc::default();
-    let connection = Connection::new(
-        stream,
-        options,
-        task::Orders {
-            commands,
-            triggers,
-            closing: closing.clone(),
-            farewell: Arc::clone(&farewell),
-        },
-        state,
-    );
-    // In a box: what is moved into the runtime is then small.
-    tokio::spawn(Box::pin(connection.run()).instrument(span));
-    Handle {
-        commands: command_sender,
-        triggers: trigger_sender,
-        closing,
-        farewell,
-        state: watched,
-    }
-}
-
-impl Handle {
-    /// Sends a request and waits for its answer, which [`service::examine`](crate::service::examine) has let through.
+    /// Searches. The records stay at the server until they are asked for.
     ///
-    /// Dropping the future leaves the session in step: a request not yet sent is not sent, and the answer to
-    /// one that was is taken and dropped.
-    pub(crate) async fn ask(&self, request: Apdu, timeouts: Timeouts) -> Result<Apdu, Error> {
-        let (reply, answer) = oneshot::channel();
-        let command = Command {
-            request,
-            timeouts,
-            reply,
+    /// # Errors
+    /// [`Error::Refused`] with the server's diagnostics; [`Error::Query`] for a term that the target's character set
+    /// cannot write; others if the server went away.
+    pub async fn search(&self, query: impl Into<Query>) -> Result<ResultSet, Error> {
+        let query = self.adapted(query)?;
+        let name = self.shared.names.take();
+        let search = SearchOptions {
+            result_set: name.name(),
+            ..self.shared.target.search_options(&self.form)
         };
-        if self.commands.send(command).await.is_err() {
-            return Err(self.too_late());
-        }
-        answer.await.unwrap_or_else(|_| Err(self.too_late()))
+        let mut options = self.shared.target.pager_options(&self.form);
+        let mut turn = name.turn().await;
+        let mut lease = self.lease().await;
+        options.reconnect = Some(lease.reconnect());
+        let pager = lease
+            .run(Repeat::IfLost, |session| {
+                let (query, search, options) = (query.clone(), search.clone(), options.clone());
+                async move { session.pager(query, &search, options).await }
+            })
+            .await?;
+        turn.take();
+        drop(turn);
+        Ok(ResultSet::new(self.clone(), name, pager))
     }
 
-    /// Sends a TriggerResourceControl for each operation in progress, ahead of requests that wait; answers for how many.
-    pub(crate) async fn trigger(
-        &self,
-        request: TriggerResourceControlRequest,
-    ) -> Result<usize, Error> {
-        let (reply, count) = oneshot::channel();
-        if self
-            .triggers
-            .send(Trigger { request, reply })
-            .await
-            .is_err()
-        {
-            return Err(self.too_late());
-        }
-        count.await.map_err(|_| self.too_late())
-    }
-
-    /// Closes the session, operations in progress or not; returns when the stream is closed.
+    /// The terms around the one of a query with one term, in its index: twenty from that place on.
     ///
-    /// `farewell` is what is said instead of the usual word; only the first one counts.
-    pub(crate) async fn close(&self, farewell: Option<Close>) -> Result<(), Error> {
-        if let Some(close) = farewell {
-            // Who closes first has the last word.
-            let _ = self.farewell.set(close);
+    /// # Errors
+    /// Those of [`search`](Self::search), and a query of several terms.
+    pub async fn scan(&self, query: impl Into<Query>) -> Result<ScanSet, Error> {
+        let apdu::Query::Type1(query) = self.adapted(query)? else {
+            return Err(Error::NotOneTerm);
+        };
+        let apdu::RpnStructure::Op(apdu::Operand::AttributesPlusTerm(start)) = query.rpn else {
+            return Err(Error::NotOneTerm);
+        };
+        let options = ScanOptions {
+            databases: self.shared.target.databases(),
+            attribute_set: Some(query.attribute_set),
+            ..ScanOptions::default()
+        };
+        let mut lease = self.lease().await;
+        let result = lease
+            .run(Repeat::IfLost, |session| {
+                let (start, options) = (start.clone(), options.clone());
+                async move { session.scan(start, &options).await }
+            })
+            .await?;
+        Ok(ScanSet::new(result))
+    }
+
+    /// The one record with a docid, as RFC 2056 §4 retrieves it.
+    ///
+    /// # Errors
+    /// [`Error::NoMatch`], [`Error::Ambiguous`], [`Error::Refused`], or that the server went away.
+    pub async fn get(&self, docid: impl AsRef<[u8]>) -> Result<Record, Error> {
+        let target = &self.shared.target;
+        let databases = target.databases();
+        let names = databases.iter().map(|name| Octets::from(name.0.as_bytes()));
+        let url = Z3950Url::builder(Kind::Retrieval, target.endpoint.host())
+            .port(target.endpoint.port())
+            .databases(names)
+            .docid(docid.as_ref())
+            .build()?;
+        let plan = plan::plan(&url, &self.shared.client.options().plan)?;
+        let plan = plan.with_profile(&target.profile);
+        let mut lease = self.lease().await;
+        let retrieval = lease
+            .run(Repeat::IfLost, |session| {
+                let plan = plan.clone();
+                async move { retrieve::attempt(&session, &plan).await }
+            })
+            .await?;
+        retrieval
+            .into_record()
+            .map(|record| record.with_charset(target.profile.record_charset))
+    }
+
+    /// The records with a number that people know them by, however it is written: `isbn:0-14-143951-3`, `issn:`, `lccn:`,
+    /// `oclc:`, `local:`, `docid:`, or a number by its shape. The searches for it are made one after the other until one
+    /// finds something; `None` where none does.
+    ///
+    /// # Errors
+    /// [`Error::Identifier`]; [`Error::Refused`] if every search was refused; that the server went away.
+    pub async fn lookup(&self, identifier: &str) -> Result<Option<Found>, Error> {
+        let identifier: Identifier = identifier.parse().map_err(Error::Identifier)?;
+        let attempts = lookup::attempts(&identifier);
+        let target = &self.shared.target;
+        let mut options = LookupOptions {
+            search: target.search_options(&self.form),
+            records: target.pager_options(&self.form),
+            count: lookup::SHOWN,
+        };
+        let mut adapted = attempts.clone();
+        for attempt in &mut adapted {
+            attempt.query = target.adapted(&attempt.query).map_err(Error::Query)?;
         }
-        self.closing.cancel();
-        let mut state = self.state.clone();
-        let gone = state
-            .wait_for(|state| matches!(state, State::Gone(_)))
-            .await;
-        match gone.as_deref() {
-            Ok(State::Gone(end @ End::Failed(_))) => Err(end.error()),
-            _ => Ok(()),
-        }
+        let name = self.shared.names.take();
+        options.search.result_set = name.name();
+        let mut turn = name.turn().await;
+        turn.take();
+        let mut lease = self.lease().await;
+        options.records.reconnect = Some(lease.reconnect());
+        let (adapted, options) = (&adapted, &options);
+        let found = lease
+            .run(Repeat::IfLost, |session| async move {
+                lookup::lookup(&session, adapted, options).await
+            })
+            .await?;
+        Ok(found.map(|found| Found {
+            query: found.attempt.query.to_string(),
+            hits: found.hits,
+            records: (1..)
+                .zip(found.records)
+                .map(|(position, record)| self.record(record, Some(position)))
+                .collect(),
+        }))
     }
 
-    /// Whether requests are taken.
-    pub(crate) fn is_open(&self) -> bool {
-        self.state.borrow().end().is_none() && !self.closing.is_cancelled()
+    /// The session of Z39.50 beneath, for services that have no method here: Sort, Extended Services, Explain and so on.
+    /// It must not outlive the connection.
+    ///
+    /// `None` for a server that is asked in another protocol; there is none yet.
+    pub async fn as_z3950(&self) -> Option<Session> {
+        Some((**self.lease().await).clone())
     }
 
-    /// Waits until no request is taken any more.
-    pub(crate) async fn ended(&self) -> End {
-        let mut state = self.state.clone();
-        let ended = state.wait_for(|state| state.end().is_some()).await;
-        ended
-            .ok()
-            .and_then(|state| state.end().cloned())
-            .unwrap_or(End::Closed)
+    /// The target: where the server is, which databases are searched, and what is known of it.
+    pub fn target(&self) -> &Resolved {
+        &self.shared.target
     }
 
-    fn too_late(&self) -> Error {
-        self.state
-            .borrow()
-            .end()
-            .map_or(Error::Ended { cause: None }, End::error)
+    /// The same connection, whose searches want records of another form.
+    #[must_use]
+    pub fn with_form(self, form: RecordForm) -> Self {
+        Self { form, ..self }
+    }
+
+    /// Closes the session, for all handles and result sets.
+    ///
+    /// # Errors
+    /// That the server did not answer the Close; the session is over all the same.
+    pub async fn close(self) -> Result<(), Error> {
+        Session::close(&**self.lease().await).await
+    }
+
+    /// What stands at a position, as a record or the reason why there is none.
+    pub(crate) fn record(
+        &self,
+        record: ResultRecord,
+        position: Option<u64>,
+    ) -> Result<Record, Error> {
+        Record::of(record, position)
+            .map(|record| record.with_charset(self.shared.target.profile.record_charset))
+    }
+
+    fn adapted(&self, query: impl Into<Query>) -> Result<apdu::Query, Error> {
+        let query = self.shared.target.adapted(query.into().as_rpn());
+        query.map(apdu::Query::Type1).map_err(Error::Query)
+    }
+
+    async fn lease(&self) -> MutexGuard<'_, Lease> {
+        self.shared.lease.lock().await
     }
 }
 
-impl Drop for Handle {
-    fn drop(&mut self) {
-        self.closing.cancel();
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("endpoint", &self.shared.target.endpoint)
+            .finish_non_exhaustive()
     }
 }

@@ -10,7 +10,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use z3950_asn1::apdu::{Apdu, CloseReason, DefaultDiagFormat, DiagRec};
+use z3950_marc::charset::Unwritable;
 
+use crate::lookup::IdentifierError;
+use crate::plan::PlanError;
+use crate::target::profile::{CredentialsError, ProfileError};
+use crate::url::{BuildError, UrlError};
 pub use fault::ProtocolFault;
 
 /// Why a request to a server has no answer, or not the one asked for.
@@ -65,6 +70,45 @@ pub enum Error {
         /// What was being done.
         phase: Phase,
     },
+    /// No record matches: the locator is invalid, as far as this server goes (RFC 1736 §3).
+    #[error("no record matches")]
+    NoMatch,
+    /// The docid does not name one record.
+    #[error("{hits} records match, so none is delivered")]
+    Ambiguous {
+        /// How many records match.
+        hits: u64,
+    },
+    /// The port is reserved for another protocol, and connecting to it was not allowed: nothing was sent.
+    #[error("port {0} is reserved for another protocol and was not connected to")]
+    PortRefused(u16),
+    /// What was named is not a target, or the file of targets cannot be read.
+    #[error(transparent)]
+    Target(Arc<ProfileError>),
+    /// The credentials of the target's profile cannot be had.
+    #[error(transparent)]
+    Credentials(Arc<CredentialsError>),
+    /// The URL cannot be read.
+    #[error(transparent)]
+    Url(#[from] UrlError),
+    /// The URL cannot be made of these parts.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The URL cannot be followed.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The character set of the target cannot write a term.
+    #[error("the query cannot be written in the character set of the target")]
+    Query(#[source] Unwritable),
+    /// What is to be looked up is not an identifier.
+    #[error(transparent)]
+    Identifier(#[from] IdentifierError),
+    /// A scan begins at one term, and the query has several, or none.
+    #[error("a scan begins at one term of one index")]
+    NotOneTerm,
+    /// The way to servers cannot be used, such as the proxy that the environment names.
+    #[error("{0}")]
+    Route(String),
     /// The session was over before the request was made: nothing of it was sent.
     #[error("the session has ended")]
     Ended {

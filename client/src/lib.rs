@@ -11,11 +11,11 @@
 //! - [`error`]: what failed, in which phase, and what the server said.
 //!
 //! ```no_run
-//! use z3950::{Client, ClientOptions, retrieve::Outcome, url::{Mode, Z3950Url}};
+//! use z3950::{Client, retrieve::Outcome, url::{Mode, Z3950Url}};
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let url = Z3950Url::parse("z39.50r://cnidr.org:2100/tmf?bkirch_rules__a1;esn=f;rs=marc", Mode::Strict)?;
-//! let client = Client::new(ClientOptions::default());
+//! let client = Client::new();
 //! match client.retrieve(&url).await?.outcome {
 //!     Outcome::Delivered(delivered) => println!("{:?}", delivered.record),
 //!     outcome => eprintln!("{outcome}"),
@@ -33,12 +33,12 @@ pub mod open;
 pub mod pace;
 pub mod plan;
 mod pool;
-#[cfg(feature = "profile")]
-pub mod profile;
-pub mod result_set;
+mod protocol;
+mod query;
+mod record;
+mod result_set;
 pub mod retrieve;
-pub mod service;
-pub mod session;
+mod scan_set;
 pub mod target;
 pub mod transport;
 pub mod url;
@@ -47,10 +47,18 @@ pub mod url;
 mod testing;
 
 pub use client::{Client, ClientOptions, Lease};
+pub use connection::{Connection, Found};
 pub use error::{Diagnostics, Error, Phase};
-pub use open::{Found, OpenError, Opened};
+pub use open::{OpenError, Opened};
 pub use plan::{Plan, PlanError, PlanOptions, plan};
 pub use pool::TargetLimits;
+pub use protocol::{pager, service, session};
+pub use query::{Query, QueryError, QueryErrorKind};
+pub use record::{Holding, Item, Record};
+pub use result_set::{Records, ResultSet, SortKey, SortKeyError};
 pub use retrieve::{Outcome, Retrieval};
+pub use scan_set::{ScanSet, ScanTerm};
 pub use session::{Session, SessionOptions};
+pub use target::adapt::RecordForm;
+pub use target::profile;
 pub use transport::Timeouts;

@@ -10,7 +10,6 @@ use tokio::sync::watch;
 use z3950_asn1::codec;
 
 use crate::pace::Clock;
-#[cfg(feature = "profile")]
 use crate::profile::Profile;
 use crate::session::{Session, SessionOptions, WeakSession};
 use crate::target::Endpoint;
@@ -37,7 +36,6 @@ impl Default for TargetLimits {
     }
 }
 
-#[cfg(feature = "profile")]
 impl From<&Profile> for TargetLimits {
     fn from(profile: &Profile) -> Self {
         let default = Self::default();

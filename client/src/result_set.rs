@@ -1,524 +1,278 @@
-//! A result set as records that page by themselves (Z39.50-2003 §3.1.6, §3.2.3): each position once and in order, in
-//! chunks as large as the server can bear.
+//! What a search found: records that stay at the server and page by themselves, as ZOOM's ResultSet has it
+//! (Z39.50-2003 §3.1.6, §3.2.3).
 
-use std::collections::VecDeque;
 use std::fmt;
-use std::ops::DerefMut;
-use std::sync::Arc;
+use std::ops::{Bound, RangeBounds};
+use std::str::FromStr;
 
-use futures_util::StreamExt;
-use futures_util::stream::{self, BoxStream};
-use z3950_asn1::apdu::{DiagRec, Query, SortKeySpec};
-use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::oid::Oid;
+use futures_util::Stream;
+use tokio::sync::Mutex;
+use z3950_asn1::apdu::{SortKeySpec, SortRelation};
+use z3950_asn1::query::names::Names;
 
-use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
-use crate::service::delete::{Delete, DeleteResult};
-use crate::service::present::{PresentOptions, PresentResult};
-use crate::service::records::ResultRecord;
-use crate::service::search::{SearchOptions, SearchResult};
-use crate::service::sort::SortOptions;
-use crate::session::{Reconnect, Session};
+use crate::connection::{Connection, Name};
+use crate::error::Error;
+use crate::pager::{Cursor, Pager};
+use crate::record::Record;
+use crate::service::search::SearchResult;
+use crate::service::sort::key_by_attributes;
+use crate::target::profile::Attributes;
 
-/// How records are fetched. By default twenty at a time, in the server's choice of form.
-#[derive(Clone)]
-pub struct ResultSetOptions {
-    /// Their form; the result set is that of the search.
-    pub present: PresentOptions,
-    /// Record syntaxes to ask for in turn where the server does not have the records in the one of `present`; `None` leaves the
-    /// choice to the server.
-    pub alternatives: Vec<Option<Oid>>,
-    /// How many are asked for at once, at most. Fewer are from where a server shows that they are too many.
-    pub chunk_size: u64,
-    /// Opens a session again that was lost, where that is wanted: the search is repeated on it, and must find as many
-    /// records as before.
-    pub reconnect: Option<Arc<dyn Reconnect>>,
-}
-
-impl Default for ResultSetOptions {
-    fn default() -> Self {
-        Self {
-            present: PresentOptions::default(),
-            alternatives: Vec::new(),
-            chunk_size: 20,
-            reconnect: None,
-        }
-    }
-}
-
-impl fmt::Debug for ResultSetOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResultSetOptions")
-            .field("present", &self.present)
-            .field("alternatives", &self.alternatives)
-            .field("chunk_size", &self.chunk_size)
-            .field("reconnect", &self.reconnect.is_some())
-            .finish()
-    }
-}
-
-/// After so many whole chunks a larger one is tried again.
-const CHUNKS_TO_GROWTH: u32 = 4;
-
-/// What a search found, at a server.
-///
-/// What stands at a position is a record or the diagnostic in its place; there is always one of them.
-#[derive(Debug)]
+/// What a search found. Several of one connection can be read at the same time, also from servers that keep one result
+/// set only: its search is then made again.
 pub struct ResultSet {
-    session: Session,
-    query: Query,
-    search: SearchOptions,
-    options: ResultSetOptions,
+    connection: Connection,
+    name: Name,
     found: SearchResult,
-    /// The keys it was sorted by, if it was.
-    sorted_by: Option<Vec<SortKeySpec>>,
-    chunks: Chunks,
-    /// The first records, which came with the search.
-    pushed: Vec<ResultRecord>,
+    pager: Mutex<Pager>,
+}
+
+/// A key to sort by: an index and a direction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SortKey(SortKeySpec);
+
+/// A text that is not a sort key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SortKeyError {
+    /// The direction is neither `asc` nor `desc`.
+    #[error("{0} is not a direction; write asc or desc")]
+    Direction(String),
+    /// No index has that name.
+    #[error("no index is called {name}{}", hint(.nearest))]
+    Index {
+        /// The name.
+        name: String,
+        /// The known name most like it.
+        nearest: Option<String>,
+    },
+    /// Something that is not an attribute.
+    #[error("{0}")]
+    Attributes(String),
+}
+
+fn hint(nearest: &Option<String>) -> String {
+    nearest
+        .as_ref()
+        .map_or_else(String::new, |nearest| format!("; did you mean {nearest}?"))
+}
+
+/// Records of a result set, one after the other; they are fetched in chunks, each when it is needed.
+pub struct Records<'a> {
+    set: &'a ResultSet,
+    cursor: Cursor,
 }
 
 impl ResultSet {
-    /// Searches. Records that come with the response are not asked for again.
-    ///
-    /// # Errors
-    /// Those of [`Session::search`].
-    pub async fn search(
-        session: &Session,
-        query: Query,
-        search: &SearchOptions,
-        mut options: ResultSetOptions,
-    ) -> Result<Self, Error> {
-        let mut search = search.clone();
-        let mut syntaxes = options.alternatives.clone().into_iter();
-        let mut found = loop {
-            match (
-                session.search(query.clone(), &search).await,
-                syntaxes.next(),
-            ) {
-                // Some servers refuse the search because of the form that its records would have.
-                (Err(Error::Refused { diagnostics, .. }), Some(next))
-                    if has_any(&diagnostics, &OF_SYNTAX) =>
-                {
-                    search.record_syntax = next;
-                }
-                (result, _) => break result?,
-            }
-        };
-        let mut pushed = std::mem::take(&mut found.records);
-        // What is too large beside others may still come alone.
-        let may_change = !options.alternatives.is_empty();
-        let usable = pushed.iter().position(|record| {
-            is_oversized(record) || (may_change && is_in_no_such_syntax(record))
-        });
-        pushed.truncate(usable.unwrap_or(pushed.len()));
-        options.present.result_set = search.result_set.clone();
-        Ok(Self {
-            session: session.clone(),
-            query,
-            search,
-            chunks: Chunks::new(options.chunk_size),
-            options,
-            pushed,
-            found,
-            sorted_by: None,
-        })
+    pub(crate) fn new(connection: Connection, name: Name, pager: Pager) -> Self {
+        Self {
+            connection,
+            name,
+            found: pager.found().clone(),
+            pager: Mutex::new(pager),
+        }
     }
 
-    /// How many records there are, as far as the server says; 0 where it does not know.
+    /// How many records match, as far as the server says: it may estimate ([`is_estimate`](Self::is_estimate)), and 0 is also
+    /// what this gives where it does not know.
     pub fn count(&self) -> u64 {
         self.found.hits
     }
 
-    /// The record syntax asked for now: that of the options, or the one of the alternatives that the server has.
-    pub fn record_syntax(&self) -> Option<Oid> {
-        self.options.present.record_syntax
+    /// Whether the server estimated the number, or does not know it: reading the records shows how many there are.
+    pub fn is_estimate(&self) -> bool {
+        self.found.is_estimate() || self.found.count().is_none()
     }
 
-    /// What the server said of the search; its records have become those of this set.
+    /// What the server said of the search: facets, hits of each term, diagnostics beside the result.
     pub fn found(&self) -> &SearchResult {
         &self.found
     }
 
-    /// The session in use; another one after the first was lost and opened again.
-    pub fn session(&self) -> &Session {
-        &self.session
-    }
-
-    /// What stands at a position, 1-based.
+    /// The record at a position, 1-based.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a position that is not in the set; those of [`Session::present`].
-    pub async fn record(&mut self, position: u64) -> Result<ResultRecord, Error> {
-        let fetched = self.fetch(position, 1).await?;
-        fetched.into_iter().next().ok_or_else(nothing_came)
+    /// [`Error::Refused`] for a position that is not in the set, and for a diagnostic in the place of the record; that the
+    /// server went away.
+    pub async fn record(&self, position: u64) -> Result<Record, Error> {
+        let mut pager = self.pager.lock().await;
+        let _turn = self.turn(&mut pager).await?;
+        let record = pager.record(position).await?;
+        self.connection.record(record, Some(position))
     }
 
-    /// What stands at `count` positions from `start` on, 1-based; less where the set ends.
+    /// All records.
+    pub fn stream(&self) -> Records<'_> {
+        self.range(..)
+    }
+
+    /// The records at these positions, 1-based, as far as there are so many.
+    ///
+    /// ```no_run
+    /// # async fn example(hits: z3950::ResultSet) -> Result<(), z3950::Error> {
+    /// let mut page = hits.range(11..=20);
+    /// while let Some(record) = page.next().await {
+    ///     println!("{}", record?.title().unwrap_or_default());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn range(&self, positions: impl RangeBounds<u64>) -> Records<'_> {
+        let first = match positions.start_bound() {
+            Bound::Included(first) => *first,
+            Bound::Excluded(before) => before.saturating_add(1),
+            Bound::Unbounded => 1,
+        };
+        let first = first.max(1);
+        let end = match positions.end_bound() {
+            Bound::Included(last) => last.saturating_add(1),
+            Bound::Excluded(end) => *end,
+            Bound::Unbounded => u64::MAX,
+        };
+        Records {
+            set: self,
+            cursor: Cursor::new(&self.found, first, end.saturating_sub(first)),
+        }
+    }
+
+    /// Sorts the records at the server, by keys of which the first is the most important.
     ///
     /// # Errors
-    /// Those of [`Session::present`]; what came before one is lost.
-    pub async fn range(&mut self, start: u64, count: u64) -> Result<Vec<ResultRecord>, Error> {
+    /// [`Error::Refused`] where the server does not sort, or not by these keys; that it went away.
+    pub async fn sort(&mut self, keys: &[SortKey]) -> Result<(), Error> {
+        let mut pager = self.pager.lock().await;
+        let _turn = self.turn(&mut pager).await?;
+        pager
+            .sort(keys.iter().map(|key| key.0.clone()).collect())
+            .await
+    }
+
+    /// Waits for the right to present, with the result set at the server.
+    async fn turn(&self, pager: &mut Pager) -> Result<impl Sized + use<>, Error> {
+        let mut turn = self.name.turn().await;
+        if turn.is_taken() {
+            pager.search_again().await?;
+            turn.take();
+        }
+        Ok(turn)
+    }
+}
+
+impl Records<'_> {
+    /// The next record; `None` after the last. A diagnostic in the place of a record is an error that the next record
+    /// follows; any other error is the last item.
+    pub async fn next(&mut self) -> Option<Result<Record, Error>> {
+        let position = self.cursor.position();
+        let record = match self.cursor.buffered() {
+            Some(record) => Ok(record),
+            None => {
+                let mut pager = self.set.pager.lock().await;
+                match self.set.turn(&mut pager).await {
+                    Ok(_turn) => self.cursor.next(&mut pager).await?,
+                    Err(error) => {
+                        self.cursor.end();
+                        Err(error)
+                    }
+                }
+            }
+        };
+        let record = record.and_then(|record| self.set.connection.record(record, Some(position)));
+        Some(record)
+    }
+
+    /// The rest of the records, until the first error.
+    ///
+    /// # Errors
+    /// Those of [`next`](Self::next).
+    pub async fn collect(mut self) -> Result<Vec<Record>, Error> {
         let mut records = Vec::new();
-        let mut stream = pages(self, start, count);
-        while let Some(record) = stream.next().await {
+        while let Some(record) = self.next().await {
             records.push(record?);
         }
         Ok(records)
     }
+}
 
-    /// What stands at each position from `start` on, 1-based, in order; an error is the last item.
-    pub fn stream(&mut self, start: u64) -> BoxStream<'_, Result<ResultRecord, Error>> {
-        pages(self, start, u64::MAX)
+impl<'a> Records<'a> {
+    /// The records as a [`Stream`], for the combinators of the crate `futures`.
+    pub fn into_stream(self) -> impl Stream<Item = Result<Record, Error>> + Send + use<'a> {
+        futures_util::stream::unfold(self, |mut records| async move {
+            records.next().await.map(|record| (record, records))
+        })
     }
+}
 
-    /// All of it, as [`stream`](Self::stream) gives it.
-    pub fn into_stream(self) -> BoxStream<'static, Result<ResultRecord, Error>> {
-        pages(Box::new(self), 1, u64::MAX)
-    }
-
-    /// Sorts it in place, by keys of which the first is the most important.
+impl SortKey {
+    /// By an index that people call by a name: `title`, `author`, `date`; A to Z, oldest first.
     ///
     /// # Errors
-    /// Those of [`Session::sort`].
-    pub async fn sort(&mut self, keys: Vec<SortKeySpec>) -> Result<(), Error> {
-        self.pushed.clear();
-        let options = self.sort_options();
-        self.session.sort(keys.clone(), &options).await?;
-        self.sorted_by = Some(keys);
-        Ok(())
+    /// A name that no index has.
+    pub fn ascending(index: &str) -> Result<Self, SortKeyError> {
+        Self::of(index, SortRelation::ASCENDING)
     }
 
-    /// Deletes it at the server.
+    /// The same, Z to A, newest first.
     ///
     /// # Errors
-    /// Those of [`Session::delete`].
-    pub async fn delete(self) -> Result<DeleteResult, Error> {
-        let names = vec![self.search.result_set.clone()];
-        self.session.delete(Delete::Sets(names)).await
+    /// A name that no index has.
+    pub fn descending(index: &str) -> Result<Self, SortKeyError> {
+        Self::of(index, SortRelation::DESCENDING)
     }
 
-    /// At least one and at most `count` records from `start` on; or why there is none.
-    async fn fetch(&mut self, start: u64, count: u64) -> Result<Vec<ResultRecord>, Error> {
-        if let Some(records) = self.pushed(start, count) {
-            return Ok(records);
-        }
-        let mut has_reconnected = false;
-        let mut alternatives_left = self.options.alternatives.len();
-        loop {
-            let asked = self.chunks.at_most(count);
-            let result = self
-                .session
-                .present(start, asked, &self.options.present)
-                .await;
-            if alternatives_left > 0 && is_syntax_refused(&result) {
-                alternatives_left -= 1;
-                self.change_syntax();
-                continue;
+    /// The key as it is sent.
+    pub fn as_spec(&self) -> &SortKeySpec {
+        &self.0
+    }
+
+    fn of(key: &str, relation: SortRelation) -> Result<Self, SortKeyError> {
+        let attributes = match key.contains('=') {
+            true => {
+                let attributes = key.parse::<Attributes>();
+                let attributes =
+                    attributes.map_err(|error| SortKeyError::Attributes(error.to_string()))?;
+                attributes
+                    .0
+                    .into_iter()
+                    .map(|attribute| attribute.0)
+                    .collect()
             }
-            match result.map(|presented| (presented.records, presented.diagnostics)) {
-                Ok((mut records, _)) if !records.is_empty() => {
-                    // What follows in another syntax is asked for by itself.
-                    let others = records.iter().skip(1).position(is_in_no_such_syntax);
-                    if let Some(before) = others.filter(|_| !self.options.alternatives.is_empty()) {
-                        records.truncate(before + 1);
-                    }
-                    let records = self.without_oversized(start, asked, records).await?;
-                    self.chunks.came(records.len());
-                    return Ok(records);
-                }
-                // Success without a record: servers must not, but some do when they are asked for many.
-                Ok(_) if asked > 1 => self.chunks.shrink(asked),
-                Ok((_, diagnostics)) => return Err(refused(diagnostics)),
-                Err(Error::Refused { diagnostics, .. })
-                    if asked > 1
-                        && (has_any(&diagnostics, &TOO_MANY)
-                            || (self.found.count().is_none()
-                                && diagnostics.has(Condition::OUT_OF_RANGE.0))) =>
-                {
-                    self.chunks.shrink(asked);
-                }
-                Err(Error::Refused { diagnostics, .. })
-                    if asked == 1 && has_any(&diagnostics, &OF_ONE_RECORD) =>
-                {
-                    return in_place(diagnostics).map(|record| vec![record]);
-                }
-                Err(error)
-                    if !has_reconnected
-                        && self.options.reconnect.is_some()
-                        && error.is_connection_lost() =>
-                {
-                    has_reconnected = true;
-                    self.reopen(&error).await?;
-                    if !matches!(error, Error::Ended { .. }) {
-                        self.chunks.lost(asked);
-                    }
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Asks for the next of the record syntaxes from now on. After the last of them, it is the first again.
-    fn change_syntax(&mut self) {
-        let options = &mut self.options;
-        if !options.alternatives.is_empty() {
-            let next = options.alternatives.remove(0);
-            let refused = std::mem::replace(&mut options.present.record_syntax, next);
-            options.alternatives.push(refused);
-            tracing::info!(syntax = ?next, "asking for another record syntax");
-        }
-    }
-
-    fn pushed(&self, start: u64, count: u64) -> Option<Vec<ResultRecord>> {
-        let skipped = usize::try_from(start.checked_sub(1)?).ok()?;
-        let rest = self.pushed.get(skipped..).filter(|rest| !rest.is_empty())?;
-        let count = usize::try_from(count).unwrap_or(usize::MAX);
-        Some(rest.iter().take(count).cloned().collect())
-    }
-
-    /// A record that is too large for a message of several may come alone (Z39.50-2003 §3.3.1): the records before it, or
-    /// if it is the first, it alone.
-    async fn without_oversized(
-        &mut self,
-        start: u64,
-        asked: u64,
-        mut records: Vec<ResultRecord>,
-    ) -> Result<Vec<ResultRecord>, Error> {
-        let oversized = records.iter().position(is_oversized);
-        match oversized.filter(|_| asked > 1) {
-            None => Ok(records),
-            Some(0) => {
-                records.truncate(1);
-                let alone = self.session.present(start, 1, &self.options.present).await;
-                match alone {
-                    Ok(alone) if !alone.records.is_empty() => Ok(alone.records),
-                    // What was said of it among others holds.
-                    Ok(_) | Err(Error::Refused { .. }) => Ok(records),
-                    Err(error) => Err(error),
-                }
-            }
-            Some(before) => {
-                records.truncate(before);
-                Ok(records)
-            }
-        }
-    }
-
-    /// Makes the same result set on another session.
-    async fn reopen(&mut self, error: &Error) -> Result<(), Error> {
-        let Some(reconnect) = &self.options.reconnect else {
-            return Ok(());
+            false => Names::default().attributes(key).map_err(|nearest| {
+                let name = key.to_owned();
+                SortKeyError::Index { name, nearest }
+            })?,
         };
-        tracing::info!(%error, "session lost, searching again on another");
-        let session = reconnect.reconnect().await?;
-        let search = SearchOptions {
-            small_set_upper_bound: 0,
-            large_set_lower_bound: 1,
-            medium_set_present_number: 0,
-            ..self.search.clone()
-        };
-        let found = session.search(self.query.clone(), &search).await?;
-        if found.hits != self.found.hits {
-            let fault = ProtocolFault::ResultSetChanged {
-                was: self.found.hits,
-                is: found.hits,
-            };
-            return Err(Error::fault(Phase::Search, fault));
-        }
-        if let Some(keys) = &self.sorted_by {
-            session.sort(keys.clone(), &self.sort_options()).await?;
-        }
-        self.session = session;
-        Ok(())
+        Ok(Self(key_by_attributes(attributes, relation)))
     }
+}
 
-    fn sort_options(&self) -> SortOptions {
-        SortOptions {
-            input_result_sets: vec![self.search.result_set.clone()],
-            sorted_result_set: self.search.result_set.clone(),
-            ..SortOptions::default()
+impl FromStr for SortKey {
+    type Err = SortKeyError;
+
+    /// Reads `title`, `date:desc` or attributes such as `1=31:desc`.
+    fn from_str(text: &str) -> Result<Self, SortKeyError> {
+        match text.rsplit_once(':') {
+            Some((key, "asc")) => Self::ascending(key),
+            Some((key, "desc")) => Self::descending(key),
+            Some((_, direction)) => Err(SortKeyError::Direction(direction.to_owned())),
+            None => Self::ascending(text),
         }
     }
 }
 
-/// How many records are asked for at once.
-#[derive(Debug)]
-struct Chunks {
-    size: u64,
-    /// Never more than this.
-    ceiling: u64,
-    /// Whole chunks since the size changed.
-    whole: u32,
-}
-
-impl Chunks {
-    fn new(size: u64) -> Self {
-        let size = size.max(1);
-        Self {
-            size,
-            ceiling: size,
-            whole: 0,
-        }
-    }
-
-    fn at_most(&self, count: u64) -> u64 {
-        self.size.min(count).max(1)
-    }
-
-    /// So many were too many.
-    fn shrink(&mut self, asked: u64) {
-        self.size = (asked / 2).max(1);
-        self.whole = 0;
-    }
-
-    /// So many were more than the connection outlived: no more of that.
-    fn lost(&mut self, asked: u64) {
-        self.shrink(asked);
-        self.ceiling = self.size;
-    }
-
-    /// So many came at once.
-    fn came(&mut self, count: usize) {
-        if u64::try_from(count).unwrap_or(u64::MAX) < self.size || self.size == self.ceiling {
-            return;
-        }
-        self.whole += 1;
-        if self.whole == CHUNKS_TO_GROWTH {
-            self.size = self.size.saturating_mul(2).min(self.ceiling);
-            self.whole = 0;
-        }
+impl fmt::Debug for ResultSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResultSet")
+            .field("connection", &self.connection)
+            .field("count", &self.count())
+            .finish_non_exhaustive()
     }
 }
 
-/// Each position once, from `start` on.
-fn pages<'a, S>(set: S, start: u64, count: u64) -> BoxStream<'a, Result<ResultRecord, Error>>
-where
-    S: DerefMut<Target = ResultSet> + Send + 'a,
-{
-    struct Place<S> {
-        set: S,
-        next: u64,
-        left: u64,
-        come: VecDeque<ResultRecord>,
-    }
-    let start = start.max(1);
-    let there_are = match set.found.count() {
-        Some(count) => (count + 1).saturating_sub(start),
-        None => u64::MAX,
-    };
-    let place = Place {
-        set,
-        next: start,
-        left: count.min(there_are),
-        come: VecDeque::new(),
-    };
-    let records = stream::unfold(place, |mut place| async move {
-        if let Some(record) = place.come.pop_front() {
-            return Some((Ok(record), place));
-        }
-        if place.left == 0 {
-            return None;
-        }
-        match place.set.fetch(place.next, place.left).await {
-            Ok(records) => {
-                place.come = records.into();
-                let came = u64::try_from(place.come.len()).unwrap_or(u64::MAX);
-                place.next = place.next.saturating_add(came);
-                place.left = place.left.saturating_sub(came);
-                let record = place.come.pop_front()?;
-                Some((Ok(record), place))
-            }
-            // The server had only guessed how many there are, or did not know.
-            Err(Error::Refused { diagnostics, .. })
-                if place.set.found.is_estimate() && diagnostics.has(Condition::OUT_OF_RANGE.0) =>
-            {
-                None
-            }
-            Err(Error::Refused { diagnostics, .. })
-                if place.set.found.count().is_none()
-                    && (diagnostics.is_empty() || diagnostics.has(Condition::OUT_OF_RANGE.0)) =>
-            {
-                None
-            }
-            Err(error) => {
-                place.left = 0;
-                Some((Err(error), place))
-            }
-        }
-    });
-    records.boxed()
-}
-
-/// Reasons for a refusal that fewer records may not meet.
-const TOO_MANY: [i64; 6] = [14, 16, 17, 31, 32, 33];
-
-/// Reasons for a refusal that concern the one record asked for, and not the next.
-const OF_ONE_RECORD: [i64; 5] = [14, 15, 16, 17, 238];
-
-fn has_any(diagnostics: &Diagnostics, conditions: &[i64]) -> bool {
-    conditions
-        .iter()
-        .any(|condition| diagnostics.has(*condition))
-}
-
-/// Reasons for a refusal that another record syntax may meet.
-const OF_SYNTAX: [i64; 3] = [227, 238, 239];
-
-/// Whether records did not come, or the first of them did not, because of the syntax asked for.
-fn is_syntax_refused(result: &Result<PresentResult, Error>) -> bool {
-    match result {
-        Ok(presented) => match presented.records.first() {
-            Some(first) => is_in_no_such_syntax(first),
-            None => has_any(&presented.diagnostics, &OF_SYNTAX),
-        },
-        Err(Error::Refused { diagnostics, .. }) => has_any(diagnostics, &OF_SYNTAX),
-        Err(_) => false,
+impl fmt::Debug for Records<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Records")
+            .field("set", self.set)
+            .field("cursor", &self.cursor)
+            .finish()
     }
 }
-
-/// Whether a record is not to be had in the syntax asked for.
-fn is_in_no_such_syntax(record: &ResultRecord) -> bool {
-    match record {
-        ResultRecord::Diagnostic {
-            diagnostic: DiagRec::DefaultFormat(diagnostic),
-            ..
-        } => OF_SYNTAX.contains(&diagnostic.condition),
-        _ => false,
-    }
-}
-
-/// Whether a record would come alone.
-fn is_oversized(record: &ResultRecord) -> bool {
-    match record {
-        ResultRecord::Diagnostic {
-            diagnostic: DiagRec::DefaultFormat(diagnostic),
-            ..
-        } => matches!(diagnostic.condition, 16 | 17),
-        _ => false,
-    }
-}
-
-/// The refusal of one record in the place of the record.
-fn in_place(diagnostics: Diagnostics) -> Result<ResultRecord, Error> {
-    match diagnostics.0.into_iter().next() {
-        Some(diagnostic) => Ok(ResultRecord::Diagnostic {
-            database: None,
-            diagnostic,
-        }),
-        None => Err(nothing_came()),
-    }
-}
-
-fn nothing_came() -> Error {
-    refused(Diagnostics::default())
-}
-
-fn refused(diagnostics: Diagnostics) -> Error {
-    Error::Refused {
-        phase: Phase::Present,
-        diagnostics,
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -9,6 +9,7 @@ use z3950_asn1::oid::Oid;
 
 use crate::error::{Diagnostics, Error};
 use crate::plan::{Course, Plan};
+use crate::record::Record;
 use crate::service::records::ResultRecord;
 use crate::service::search::{self, SearchResult};
 use crate::session::Session;
@@ -51,6 +52,17 @@ pub enum Asked {
     Search,
     /// The record.
     Present,
+}
+
+impl Retrieval {
+    /// The record, or why there is none.
+    ///
+    /// # Errors
+    /// [`Error::NoMatch`], [`Error::Ambiguous`], [`Error::PortRefused`], [`Error::Refused`] for a diagnostic of the server, or
+    /// what came in the way of an answer.
+    pub fn into_record(self) -> Result<Record, Error> {
+        self.outcome.into_record()
+    }
 }
 
 impl From<Outcome> for Retrieval {

@@ -1,6 +1,9 @@
 //! Targets as people write them: the host forms of YAZ (`lib.example:2100/books+maps`, `tcp:`, `ssl:`, `unix:`,
 //! `connect:`) and session URLs (RFC 2056 §3). A target says where a server is and what to search there.
 
+pub mod adapt;
+pub mod profile;
+
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;

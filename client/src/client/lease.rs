@@ -154,7 +154,7 @@ impl Lease {
     }
 
     /// What a result set needs that goes on in a session like this one when this one is lost, in the same place: see
-    /// [`ResultSetOptions::reconnect`](crate::result_set::ResultSetOptions::reconnect).
+    /// [`PagerOptions::reconnect`](crate::pager::PagerOptions::reconnect).
     pub fn reconnect(&self) -> Arc<dyn Reconnect> {
         Arc::clone(&self.way) as Arc<dyn Reconnect>
     }

@@ -3,7 +3,6 @@
 mod fallback;
 mod faults;
 mod leases;
-#[cfg(feature = "profile")]
 mod profiles;
 mod sessions;
 

@@ -19,10 +19,13 @@ pub(crate) use self::attempts::{LCCN, OCLC_NUMBER};
 pub use self::identifier::{Identifier, IdentifierError, Kind};
 pub use self::matched::{Match, matched};
 use crate::error::Error;
-use crate::result_set::{ResultSet, ResultSetOptions};
+use crate::pager::{Pager, PagerOptions};
 use crate::service::records::ResultRecord;
 use crate::service::search::SearchOptions;
 use crate::session::Session;
+
+/// How many records a lookup fetches where nothing says how many.
+pub(crate) const SHOWN: u64 = 20;
 
 /// Where to look, and which records are wanted.
 #[derive(Clone, Debug)]
@@ -30,7 +33,7 @@ pub struct LookupOptions {
     /// How to search; the databases at least.
     pub search: SearchOptions,
     /// The form of the records.
-    pub records: ResultSetOptions,
+    pub records: PagerOptions,
     /// How many records to fetch at most.
     pub count: u64,
 }
@@ -66,7 +69,7 @@ pub async fn lookup<'a>(
             continue;
         }
         let query = Query::Type1(attempt.query.clone());
-        let search = ResultSet::search(session, query, &options.search, options.records.clone());
+        let search = Pager::search(session, query, &options.search, options.records.clone());
         match search.await {
             Ok(set) if set.count() == 0 => {
                 has_answered = true;

@@ -40,7 +40,7 @@ async fn check(identifier: &str, answer: fn(&str) -> Result<i64, i64>, expected:
     let session = session.expect("a session");
     let options = LookupOptions {
         search: SearchOptions::default(),
-        records: ResultSetOptions::default(),
+        records: PagerOptions::default(),
         count: 1,
     };
     let attempts = attempts(&identifier.parse().expect("an identifier"));

@@ -4,12 +4,10 @@
 use std::fmt;
 
 use z3950_asn1::apdu::AttributeElement;
-#[cfg(feature = "profile")]
 use z3950_asn1::apdu::IdAuthentication;
 use z3950_asn1::oid::Oid;
 use z3950_marc::charset::Charset;
 
-#[cfg(feature = "profile")]
 use super::IdentitySource;
 use super::Plan;
 use super::course::Way;
@@ -46,7 +44,6 @@ impl Plan {
     }
 
     /// The same plan with the identity of the server's profile.
-    #[cfg(feature = "profile")]
     pub(crate) fn with_authentication(mut self, authentication: IdAuthentication) -> Self {
         self.init.authentication = Some(authentication);
         self.identity_source = Some(IdentitySource::Profile);
@@ -59,7 +56,6 @@ impl Plan {
     }
 }
 
-#[cfg(feature = "profile")]
 impl Plan {
     /// The same plan with what the profile of the server knows: TLS, limits, the character set of records; and for
     /// [`Fallback`](super::Fallback)s its searches for a docid, its habits and its record syntax. A profile of another host

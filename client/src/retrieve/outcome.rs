@@ -2,6 +2,8 @@
 //! is not there told apart from a server that is not there).
 
 use std::fmt;
+use std::io;
+use std::sync::Arc;
 
 use z3950_asn1::apdu::{CloseReason, DiagRec, External};
 use z3950_asn1::oid::Oid;
@@ -9,6 +11,7 @@ use z3950_asn1::types::InternationalString;
 
 use super::OutcomeName;
 use crate::error::{Cause, Diagnostics, Error, InitRejected, Phase, ProtocolFault};
+use crate::record::Record;
 
 /// What became of a retrieval. `Display` says it in plain words, one level; [`Outcome::source`] leads on.
 #[derive(Debug, Clone)]
@@ -130,6 +133,25 @@ impl Outcome {
         }
     }
 
+    /// The record, or why there is none.
+    pub(super) fn into_record(self) -> Result<Record, Error> {
+        if let Some(error) = self.error() {
+            return Err(error);
+        }
+        Err(match self {
+            Self::Delivered(delivered) => {
+                return Ok(Record::new(delivered.record, None).in_database(delivered.database));
+            }
+            Self::Ambiguous { hits } => Error::Ambiguous { hits },
+            Self::RecordDiagnostic { diagnostic } => Error::Refused {
+                phase: Phase::Present,
+                diagnostics: diagnostic.into(),
+            },
+            Self::PortRefused { port } => Error::PortRefused(port),
+            _ => Error::NoMatch,
+        })
+    }
+
     /// The error that this outcome is, if it is one of a session.
     fn error(&self) -> Option<Error> {
         Some(match self.clone() {
@@ -202,9 +224,17 @@ impl From<Error> for Outcome {
             },
             Error::AccessRefused { phase } => Self::AccessRefused { phase },
             Error::Ended { cause: Some(cause) } => Self::from((*cause).clone()),
+            Error::NoMatch => Self::NoMatch,
+            Error::Ambiguous { hits } => Self::Ambiguous { hits },
+            Error::PortRefused(port) => Self::PortRefused { port },
             Error::Ended { cause: None } => Self::Unavailable {
                 phase: Phase::Close,
                 cause: Cause::Disconnected,
+            },
+            // What is wrong before a session is there.
+            other => Self::Unavailable {
+                phase: Phase::Connect,
+                cause: Cause::Other(Arc::new(io::Error::other(other))),
             },
         }
     }

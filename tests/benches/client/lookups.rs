@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     let url = format!("z39.50r://{host}/{database}?{docid};rs=usmarc");
     let runtime = Builder::new_current_thread().enable_all().build();
     let delivered = runtime.expect("a runtime").block_on(async {
-        let client = Client::new(ClientOptions {
+        let client = Client::with(ClientOptions {
             keep_open: true,
             ..ClientOptions::default()
         });

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use z3950::error::ProtocolFault;
-use z3950::result_set::ResultSetOptions;
+use z3950::pager::PagerOptions;
 use z3950::service::delete::Delete;
 use z3950::service::duplicate::DuplicateDetectionOptions;
 use z3950::service::explain::ExplainOptions;
@@ -193,10 +193,10 @@ async fn a_search_brings_records_facets_and_reports() {
 
 #[tokio::test]
 async fn result_sets_page_by_themselves() {
-    let options = || ResultSetOptions {
+    let options = || PagerOptions {
         present: usmarc(),
         chunk_size: 7,
-        ..ResultSetOptions::default()
+        ..PagerOptions::default()
     };
     if let Some(server) = peer::yaz_ztest() {
         let session = open(&server).await;
@@ -291,9 +291,9 @@ async fn result_sets_are_sorted_and_deleted() {
     }
     if let Some(server) = zebra() {
         let session = open(&server).await;
-        let options = ResultSetOptions {
+        let options = PagerOptions {
             present: usmarc(),
-            ..ResultSetOptions::default()
+            ..PagerOptions::default()
         };
         let all = pqf("@attr 1=_ALLRECORDS @attr 2=103 x");
         let set = session.result_set(all, &into("a"), options).await;

@@ -316,7 +316,7 @@ async fn s_22_what_is_unavailable_says_why() {
         "{outcome:?}"
     );
 
-    let nameless = z3950::Client::new(options());
+    let nameless = z3950::Client::with(options());
     let outcome = nameless
         .retrieve(&url("z39.50r://nosuch.invalid/cat?id7"))
         .await

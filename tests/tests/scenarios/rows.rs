@@ -493,7 +493,7 @@ async fn z_7_7_ipv6_serves_as_well() {
     let server = library().ipv6().start();
     let text = format!("z39.50r://[::1]:{}/cat?id7", server.addr_v6().port());
     let url = z3950::url::Z3950Url::parse(&text, z3950::url::Mode::Lenient).expect("lenient");
-    let outcome = Client::new(options())
+    let outcome = Client::with(options())
         .retrieve(&url)
         .await
         .expect("planned")

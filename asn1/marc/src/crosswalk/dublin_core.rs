@@ -1,6 +1,10 @@
 //! A MARC record as the fifteen elements of Dublin Core, in the XML of OAI-PMH (`oai_dc`; DCMES 1.1, OAI-PMH 2.0 §2.5).
 //! The mapping is that of the MARC to Dublin Core crosswalk, in record order within each element.
 
+use quick_xml::Reader;
+use quick_xml::escape::resolve_xml_entity;
+use quick_xml::events::Event;
+
 use super::labels::{Joint, Line, clean, is_unimarc, line};
 use crate::record::{Field, MarcRecord};
 use crate::xmltext::put_content;
@@ -66,6 +70,45 @@ pub fn elements(record: &MarcRecord) -> Vec<(&'static str, String)> {
         }
     }
     elements
+}
+
+/// The first title of a record of Dublin Core in XML, under any namespace of its elements; `None` where there is none, or
+/// the document cannot be read up to it.
+pub fn title_in_xml(document: &[u8]) -> Option<String> {
+    let mut reader = Reader::from_str(std::str::from_utf8(document).ok()?);
+    let mut title: Option<String> = None;
+    loop {
+        match reader.read_event().ok()? {
+            Event::Start(start) if start.local_name().as_ref() == "title" => {
+                title = Some(String::new());
+            }
+            Event::End(end) if end.local_name().as_ref() == "title" => {
+                let title = title.take()?;
+                let words: Vec<&str> = title.split_whitespace().collect();
+                return (!words.is_empty()).then(|| words.join(" "));
+            }
+            Event::Text(text) => {
+                if let Some(title) = &mut title {
+                    title.push_str(&text);
+                }
+            }
+            Event::CData(text) => {
+                if let Some(title) = &mut title {
+                    title.push_str(&text);
+                }
+            }
+            Event::GeneralRef(reference) => {
+                if let Some(title) = &mut title {
+                    match reference.resolve_char_ref().ok()? {
+                        Some(character) => title.push(character),
+                        None => title.push_str(resolve_xml_entity(&reference)?),
+                    }
+                }
+            }
+            Event::Eof => return None,
+            _ => {}
+        }
+    }
 }
 
 /// MARC 21 (Bibliographic) to Dublin Core.

@@ -4,7 +4,7 @@ use serde_json::json;
 use z3950::lookup::{
     Attempt, Found, Identifier, Kind, LookupOptions, Match, attempts, lookup, matched,
 };
-use z3950::result_set::ResultSetOptions;
+use z3950::pager::PagerOptions;
 use z3950::retrieve::OutcomeName;
 use z3950::service::records::ResultRecord;
 
@@ -56,10 +56,10 @@ fn options(arguments: &Lookup, place: &Place) -> LookupOptions {
     let (search, present) = place.options(&arguments.asked);
     LookupOptions {
         search,
-        records: ResultSetOptions {
+        records: PagerOptions {
             present,
             alternatives: place.alternatives(arguments.asked.syntax),
-            ..ResultSetOptions::default()
+            ..PagerOptions::default()
         },
         count: arguments.count,
     }
@@ -147,7 +147,7 @@ impl Desk {
         let mut lease = self.reach.lease(&self.place).await?;
         // Records that are broken off go on where they were.
         let options = &LookupOptions {
-            records: ResultSetOptions {
+            records: PagerOptions {
                 reconnect: Some(lease.reconnect()),
                 ..self.options.records.clone()
             },

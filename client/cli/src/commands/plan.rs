@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         ..ClientOptions::default()
     };
     let profiles = Arc::new(connection::profiles(&arguments.known)?);
-    let client = Client::new(options).with_profiles(Arc::clone(&profiles));
+    let client = Client::with(options).with_profiles(Arc::clone(&profiles));
     let plan = match client.plan(&url) {
         Ok(plan) => plan,
         Err(error) => return refuse(arguments, &url.to_string(), None, &error, output),

@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use futures_util::StreamExt;
 use z3950::client::Lease;
 use z3950::error::{Error, Phase};
+use z3950::pager::{Pager, PagerOptions};
 use z3950::profile::Attributes;
-use z3950::result_set::{ResultSet, ResultSetOptions};
 use z3950::retrieve::OutcomeName;
 use z3950::service::records::ResultRecord;
 use z3950::service::search::SearchOptions;
@@ -135,7 +135,7 @@ fn count(arguments: &Search) -> u64 {
 struct Spot {
     place: Place,
     search: SearchOptions,
-    options: ResultSetOptions,
+    options: PagerOptions,
 }
 
 impl Spot {
@@ -147,11 +147,11 @@ impl Spot {
                 takes_unknown_count: true,
                 ..search
             },
-            options: ResultSetOptions {
+            options: PagerOptions {
                 present,
                 alternatives: place.alternatives(arguments.asked.syntax),
                 chunk_size: chunk.clamp(1, count(arguments).max(1)),
-                ..ResultSetOptions::default()
+                ..PagerOptions::default()
             },
             place,
         }
@@ -287,19 +287,19 @@ impl Searcher {
         lease: &mut Lease,
         spot: &Spot,
         query: RpnQuery,
-    ) -> Result<ResultSet, Error> {
+    ) -> Result<Pager, Error> {
         let search = self.facets.asked(spot.search.clone());
         let search = search.map_err(|error| Error::fault(Phase::Search, error))?;
         let (query, search) = (&Query::Type1(query), &search);
         // A list of records that is broken off goes on where it was.
-        let options = &ResultSetOptions {
+        let options = &PagerOptions {
             reconnect: Some(lease.reconnect()),
             ..spot.options.clone()
         };
         lease
             .run(repeat(lease), |session| async move {
                 let mut set = session
-                    .result_set(query.clone(), search, options.clone())
+                    .pager(query.clone(), search, options.clone())
                     .await?;
                 if !self.keys.is_empty() && set.found().count().is_none_or(|hits| hits > 1) {
                     set.sort(self.keys.clone()).await?;
@@ -314,7 +314,7 @@ impl Searcher {
         &self,
         spot: &Spot,
         envelope: Envelope,
-        set: &mut ResultSet,
+        set: &mut Pager,
         subject: &str,
         records: &Records,
     ) -> Answer {

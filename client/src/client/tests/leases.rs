@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use z3950_asn1::apdu::*;
 
 use super::*;
-use crate::result_set::ResultSetOptions;
+use crate::pager::PagerOptions;
 use crate::service::search::SearchOptions;
 use crate::session::{Repeat, SessionOptions};
 use crate::target::Endpoint;
@@ -373,13 +373,13 @@ async fn a_result_set_goes_on_in_a_session_like_the_lost_one() {
         ],
     );
     let lease = lend(&client, &limits(1, 0)).await;
-    let options = ResultSetOptions {
+    let options = PagerOptions {
         chunk_size: 1,
         reconnect: Some(lease.reconnect()),
-        ..ResultSetOptions::default()
+        ..PagerOptions::default()
     };
     let search = SearchOptions::default();
-    let set = lease.result_set(query(), &search, options).await;
+    let set = lease.pager(query(), &search, options).await;
     let mut set = set.expect("found");
     let records: Vec<_> = set.stream(1).collect().await;
     assert_eq!(records.iter().filter(|record| record.is_ok()).count(), 2);

@@ -34,7 +34,7 @@ fn knowing(options: ClientOptions) -> Client {
     let path = folder.path().join("targets.toml");
     std::fs::write(&path, TARGETS).expect("written");
     let profiles = Profiles::default().with_file(&path).expect("targets");
-    Client::new(options).with_profiles(profiles)
+    Client::with(options).with_profiles(profiles)
 }
 
 fn who(plan: &Plan) -> String {

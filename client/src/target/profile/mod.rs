@@ -178,7 +178,7 @@ mod tests {
 
     use super::*;
 
-    const PAGE: &str = include_str!("../../docs/targets.md");
+    const PAGE: &str = include_str!("../../../docs/targets.md");
 
     /// The keys of the table under a heading of the page.
     fn documented(heading: &str) -> BTreeSet<String> {

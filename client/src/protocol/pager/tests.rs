@@ -132,21 +132,21 @@ fn words(record: &ResultRecord) -> String {
     }
 }
 
-async fn result_set(server: &Server, pushed: u64, reconnects: bool) -> ResultSet {
+async fn result_set(server: &Server, pushed: u64, reconnects: bool) -> Pager {
     let again = server.clone();
     let reconnect = move || -> crate::transport::BoxFuture<'static, Result<Session, Error>> {
         let server = again.clone();
         Box::pin(async move { server.open().await })
     };
-    let options = ResultSetOptions {
+    let options = PagerOptions {
         chunk_size: 4,
         reconnect: reconnects.then(|| Arc::new(reconnect) as Arc<dyn Reconnect>),
-        ..ResultSetOptions::default()
+        ..PagerOptions::default()
     };
     let search = SearchOptions::default().with_records(pushed);
     let session = server.open().await.expect("a session");
     session
-        .result_set(query(), &search, options)
+        .pager(query(), &search, options)
         .await
         .expect("found")
 }
@@ -315,8 +315,8 @@ async fn a_guess_ends_where_the_records_do() {
             .await;
         peer.hears_nothing().await;
     });
-    let (search, options) = (SearchOptions::default(), ResultSetOptions::default());
-    let set = session.result_set(query(), &search, options).await;
+    let (search, options) = (SearchOptions::default(), PagerOptions::default());
+    let set = session.pager(query(), &search, options).await;
     let set = set.expect("found");
     assert!(set.found().is_estimate());
     let records = set.into_stream().collect::<Vec<_>>().await;
@@ -359,17 +359,17 @@ async fn in_syntaxes(
         }])
     });
     let session = Session::over(stream, &SessionOptions::default()).await;
-    let options = ResultSetOptions {
+    let options = PagerOptions {
         present: PresentOptions {
             record_syntax: Some(oid::USMARC),
             ..PresentOptions::default()
         },
         alternatives: alternatives.to_vec(),
-        ..ResultSetOptions::default()
+        ..PagerOptions::default()
     };
     let session = session.expect("a session");
     let set = session
-        .result_set(query(), &SearchOptions::default(), options)
+        .pager(query(), &SearchOptions::default(), options)
         .await;
     let records = set.expect("found").into_stream().collect::<Vec<_>>().await;
     let records: Vec<String> = records

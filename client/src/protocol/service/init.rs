@@ -12,8 +12,8 @@ use z3950_asn1::format::charset_negotiation::{
 };
 use z3950_asn1::types::{Bits, InternationalString};
 
-use crate::connection::Handle;
 use crate::error::{Diagnostics, Error, InitRejected, Phase};
+use crate::protocol::driver::Handle;
 use crate::transport::Timeouts;
 
 /// `preferredMessageSize` offered, in octets.

@@ -14,7 +14,7 @@ use super::present::PresentOptions;
 use super::records::ResultRecord;
 use super::search::{DEFAULT_RESULT_SET, SearchOptions};
 use crate::error::Error;
-use crate::result_set::ResultSetOptions;
+use crate::pager::PagerOptions;
 use crate::session::Session;
 
 /// The Explain database.
@@ -141,11 +141,11 @@ pub(crate) async fn explain(
         element_set: options.element_set.clone(),
         ..PresentOptions::default()
     };
-    let set = ResultSetOptions {
+    let set = PagerOptions {
         present,
-        ..ResultSetOptions::default()
+        ..PagerOptions::default()
     };
-    let mut set = session.result_set(options.query(), &search, set).await?;
+    let mut set = session.pager(options.query(), &search, set).await?;
     let mut result = ExplainResult {
         hits: set.count(),
         records: Vec::new(),

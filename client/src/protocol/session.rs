@@ -16,11 +16,11 @@ use z3950_asn1::apdu::{
 };
 
 pub use self::reconnect::{Reconnect, Repeat};
-pub use crate::connection::End;
-use crate::connection::{self, Handle};
 use crate::error::{Error, Phase, ProtocolFault};
 use crate::pace::Pace;
-use crate::result_set::{ResultSet, ResultSetOptions};
+use crate::pager::{Pager, PagerOptions};
+pub use crate::protocol::driver::End;
+use crate::protocol::driver::{self, Handle};
 use crate::service::access::AccessControl;
 use crate::service::close::CloseOptions;
 use crate::service::delete::{self, Delete, DeleteResult};
@@ -159,7 +159,7 @@ impl Session {
             }
         }
         let timeouts = options.timeouts;
-        let handle = Arc::new(connection::spawn(stream, options, span));
+        let handle = Arc::new(driver::spawn(stream, options, span));
         let server = init::init(&handle, &options.init, answered, timeouts).await?;
         Ok(Self {
             shared: Arc::new(Shared {
@@ -258,13 +258,13 @@ impl Session {
     ///
     /// # Errors
     /// Those of [`search`](Self::search).
-    pub async fn result_set(
+    pub async fn pager(
         &self,
         query: Query,
         search: &SearchOptions,
-        options: ResultSetOptions,
-    ) -> Result<ResultSet, Error> {
-        ResultSet::search(self, query, search, options).await
+        options: PagerOptions,
+    ) -> Result<Pager, Error> {
+        Pager::search(self, query, search, options).await
     }
 
     /// Browses an index around a term.

@@ -1,0 +1,567 @@
+//! A result set as records that page by themselves (Z39.50-2003 §3.1.6, §3.2.3): each position once and in order, in
+//! chunks as large as the server can bear.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::DerefMut;
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use z3950_asn1::apdu::{DiagRec, Query, SortKeySpec};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::Oid;
+
+use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
+use crate::service::delete::{Delete, DeleteResult};
+use crate::service::present::{PresentOptions, PresentResult};
+use crate::service::records::ResultRecord;
+use crate::service::search::{SearchOptions, SearchResult};
+use crate::service::sort::SortOptions;
+use crate::session::{Reconnect, Session};
+
+/// How records are fetched. By default twenty at a time, in the server's choice of form.
+#[derive(Clone)]
+pub struct PagerOptions {
+    /// Their form; the result set is that of the search.
+    pub present: PresentOptions,
+    /// Record syntaxes to ask for in turn where the server does not have the records in the one of `present`; `None` leaves the
+    /// choice to the server.
+    pub alternatives: Vec<Option<Oid>>,
+    /// How many are asked for at once, at most. Fewer are from where a server shows that they are too many.
+    pub chunk_size: u64,
+    /// Opens a session again that was lost, where that is wanted: the search is repeated on it, and must find as many
+    /// records as before.
+    pub reconnect: Option<Arc<dyn Reconnect>>,
+}
+
+impl Default for PagerOptions {
+    fn default() -> Self {
+        Self {
+            present: PresentOptions::default(),
+            alternatives: Vec::new(),
+            chunk_size: 20,
+            reconnect: None,
+        }
+    }
+}
+
+impl fmt::Debug for PagerOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PagerOptions")
+            .field("present", &self.present)
+            .field("alternatives", &self.alternatives)
+            .field("chunk_size", &self.chunk_size)
+            .field("reconnect", &self.reconnect.is_some())
+            .finish()
+    }
+}
+
+/// After so many whole chunks a larger one is tried again.
+const CHUNKS_TO_GROWTH: u32 = 4;
+
+/// What a search found, at a server.
+///
+/// What stands at a position is a record or the diagnostic in its place; there is always one of them.
+#[derive(Debug)]
+pub struct Pager {
+    session: Session,
+    query: Query,
+    search: SearchOptions,
+    options: PagerOptions,
+    found: SearchResult,
+    /// The keys it was sorted by, if it was.
+    sorted_by: Option<Vec<SortKeySpec>>,
+    chunks: Chunks,
+    /// The first records, which came with the search.
+    pushed: Vec<ResultRecord>,
+}
+
+impl Pager {
+    /// Searches. Records that come with the response are not asked for again.
+    ///
+    /// # Errors
+    /// Those of [`Session::search`].
+    pub async fn search(
+        session: &Session,
+        query: Query,
+        search: &SearchOptions,
+        mut options: PagerOptions,
+    ) -> Result<Self, Error> {
+        let mut search = search.clone();
+        let mut syntaxes = options.alternatives.clone().into_iter();
+        let mut found = loop {
+            match (
+                session.search(query.clone(), &search).await,
+                syntaxes.next(),
+            ) {
+                // Some servers refuse the search because of the form that its records would have.
+                (Err(Error::Refused { diagnostics, .. }), Some(next))
+                    if has_any(&diagnostics, &OF_SYNTAX) =>
+                {
+                    search.record_syntax = next;
+                }
+                (result, _) => break result?,
+            }
+        };
+        let mut pushed = std::mem::take(&mut found.records);
+        // What is too large beside others may still come alone.
+        let may_change = !options.alternatives.is_empty();
+        let usable = pushed.iter().position(|record| {
+            is_oversized(record) || (may_change && is_in_no_such_syntax(record))
+        });
+        pushed.truncate(usable.unwrap_or(pushed.len()));
+        options.present.result_set = search.result_set.clone();
+        Ok(Self {
+            session: session.clone(),
+            query,
+            search,
+            chunks: Chunks::new(options.chunk_size),
+            options,
+            pushed,
+            found,
+            sorted_by: None,
+        })
+    }
+
+    /// How many records there are, as far as the server says; 0 where it does not know.
+    pub fn count(&self) -> u64 {
+        self.found.hits
+    }
+
+    /// The record syntax asked for now: that of the options, or the one of the alternatives that the server has.
+    pub fn record_syntax(&self) -> Option<Oid> {
+        self.options.present.record_syntax
+    }
+
+    /// What the server said of the search; its records have become those of this set.
+    pub fn found(&self) -> &SearchResult {
+        &self.found
+    }
+
+    /// The session in use; another one after the first was lost and opened again.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// What stands at a position, 1-based.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for a position that is not in the set; those of [`Session::present`].
+    pub async fn record(&mut self, position: u64) -> Result<ResultRecord, Error> {
+        let fetched = self.fetch(position, 1).await?;
+        fetched.into_iter().next().ok_or_else(nothing_came)
+    }
+
+    /// What stands at `count` positions from `start` on, 1-based; less where the set ends.
+    ///
+    /// # Errors
+    /// Those of [`Session::present`]; what came before one is lost.
+    pub async fn range(&mut self, start: u64, count: u64) -> Result<Vec<ResultRecord>, Error> {
+        let mut records = Vec::new();
+        let mut stream = pages(self, start, count);
+        while let Some(record) = stream.next().await {
+            records.push(record?);
+        }
+        Ok(records)
+    }
+
+    /// What stands at each position from `start` on, 1-based, in order; an error is the last item.
+    pub fn stream(&mut self, start: u64) -> BoxStream<'_, Result<ResultRecord, Error>> {
+        pages(self, start, u64::MAX)
+    }
+
+    /// All of it, as [`stream`](Self::stream) gives it.
+    pub fn into_stream(self) -> BoxStream<'static, Result<ResultRecord, Error>> {
+        pages(Box::new(self), 1, u64::MAX)
+    }
+
+    /// Sorts it in place, by keys of which the first is the most important.
+    ///
+    /// # Errors
+    /// Those of [`Session::sort`].
+    pub async fn sort(&mut self, keys: Vec<SortKeySpec>) -> Result<(), Error> {
+        self.pushed.clear();
+        let options = self.sort_options();
+        self.session.sort(keys.clone(), &options).await?;
+        self.sorted_by = Some(keys);
+        Ok(())
+    }
+
+    /// Deletes it at the server.
+    ///
+    /// # Errors
+    /// Those of [`Session::delete`].
+    pub async fn delete(self) -> Result<DeleteResult, Error> {
+        let names = vec![self.search.result_set.clone()];
+        self.session.delete(Delete::Sets(names)).await
+    }
+
+    /// At least one and at most `count` records from `start` on; or why there is none.
+    async fn fetch(&mut self, start: u64, count: u64) -> Result<Vec<ResultRecord>, Error> {
+        if let Some(records) = self.pushed(start, count) {
+            return Ok(records);
+        }
+        let mut has_reconnected = false;
+        let mut alternatives_left = self.options.alternatives.len();
+        loop {
+            let asked = self.chunks.at_most(count);
+            let result = self
+                .session
+                .present(start, asked, &self.options.present)
+                .await;
+            if alternatives_left > 0 && is_syntax_refused(&result) {
+                alternatives_left -= 1;
+                self.change_syntax();
+                continue;
+            }
+            match result.map(|presented| (presented.records, presented.diagnostics)) {
+                Ok((mut records, _)) if !records.is_empty() => {
+                    // What follows in another syntax is asked for by itself.
+                    let others = records.iter().skip(1).position(is_in_no_such_syntax);
+                    if let Some(before) = others.filter(|_| !self.options.alternatives.is_empty()) {
+                        records.truncate(before + 1);
+                    }
+                    let records = self.without_oversized(start, asked, records).await?;
+                    self.chunks.came(records.len());
+                    return Ok(records);
+                }
+                // Success without a record: servers must not, but some do when they are asked for many.
+                Ok(_) if asked > 1 => self.chunks.shrink(asked),
+                Ok((_, diagnostics)) => return Err(refused(diagnostics)),
+                Err(Error::Refused { diagnostics, .. })
+                    if asked > 1
+                        && (has_any(&diagnostics, &TOO_MANY)
+                            || (self.found.count().is_none()
+                                && diagnostics.has(Condition::OUT_OF_RANGE.0))) =>
+                {
+                    self.chunks.shrink(asked);
+                }
+                Err(Error::Refused { diagnostics, .. })
+                    if asked == 1 && has_any(&diagnostics, &OF_ONE_RECORD) =>
+                {
+                    return in_place(diagnostics).map(|record| vec![record]);
+                }
+                Err(error)
+                    if !has_reconnected
+                        && self.options.reconnect.is_some()
+                        && error.is_connection_lost() =>
+                {
+                    has_reconnected = true;
+                    self.reopen(&error).await?;
+                    if !matches!(error, Error::Ended { .. }) {
+                        self.chunks.lost(asked);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Asks for the next of the record syntaxes from now on. After the last of them, it is the first again.
+    fn change_syntax(&mut self) {
+        let options = &mut self.options;
+        if !options.alternatives.is_empty() {
+            let next = options.alternatives.remove(0);
+            let refused = std::mem::replace(&mut options.present.record_syntax, next);
+            options.alternatives.push(refused);
+            tracing::info!(syntax = ?next, "asking for another record syntax");
+        }
+    }
+
+    fn pushed(&self, start: u64, count: u64) -> Option<Vec<ResultRecord>> {
+        let skipped = usize::try_from(start.checked_sub(1)?).ok()?;
+        let rest = self.pushed.get(skipped..).filter(|rest| !rest.is_empty())?;
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        Some(rest.iter().take(count).cloned().collect())
+    }
+
+    /// A record that is too large for a message of several may come alone (Z39.50-2003 §3.3.1): the records before it, or
+    /// if it is the first, it alone.
+    async fn without_oversized(
+        &mut self,
+        start: u64,
+        asked: u64,
+        mut records: Vec<ResultRecord>,
+    ) -> Result<Vec<ResultRecord>, Error> {
+        let oversized = records.iter().position(is_oversized);
+        match oversized.filter(|_| asked > 1) {
+            None => Ok(records),
+            Some(0) => {
+                records.truncate(1);
+                let alone = self.session.present(start, 1, &self.options.present).await;
+                match alone {
+                    Ok(alone) if !alone.records.is_empty() => Ok(alone.records),
+                    // What was said of it among others holds.
+                    Ok(_) | Err(Error::Refused { .. }) => Ok(records),
+                    Err(error) => Err(error),
+                }
+            }
+            Some(before) => {
+                records.truncate(before);
+                Ok(records)
+            }
+        }
+    }
+
+    /// Makes the same result set on another session.
+    async fn reopen(&mut self, error: &Error) -> Result<(), Error> {
+        let Some(reconnect) = &self.options.reconnect else {
+            return Ok(());
+        };
+        tracing::info!(%error, "session lost, searching again on another");
+        let session = reconnect.reconnect().await?;
+        self.search_on(&session).await?;
+        self.session = session;
+        Ok(())
+    }
+
+    /// Makes the same result set again, after another has taken its name.
+    ///
+    /// # Errors
+    /// Those of [`Session::search`]; [`ProtocolFault::ResultSetChanged`] where it has another number of records now.
+    pub(crate) async fn search_again(&mut self) -> Result<(), Error> {
+        self.search_on(&self.session).await
+    }
+
+    async fn search_on(&self, session: &Session) -> Result<(), Error> {
+        let search = SearchOptions {
+            small_set_upper_bound: 0,
+            large_set_lower_bound: 1,
+            medium_set_present_number: 0,
+            ..self.search.clone()
+        };
+        let found = session.search(self.query.clone(), &search).await?;
+        if found.hits != self.found.hits {
+            let fault = ProtocolFault::ResultSetChanged {
+                was: self.found.hits,
+                is: found.hits,
+            };
+            return Err(Error::fault(Phase::Search, fault));
+        }
+        if let Some(keys) = &self.sorted_by {
+            session.sort(keys.clone(), &self.sort_options()).await?;
+        }
+        Ok(())
+    }
+
+    fn sort_options(&self) -> SortOptions {
+        SortOptions {
+            input_result_sets: vec![self.search.result_set.clone()],
+            sorted_result_set: self.search.result_set.clone(),
+            ..SortOptions::default()
+        }
+    }
+}
+
+/// How many records are asked for at once.
+#[derive(Debug)]
+struct Chunks {
+    size: u64,
+    /// Never more than this.
+    ceiling: u64,
+    /// Whole chunks since the size changed.
+    whole: u32,
+}
+
+impl Chunks {
+    fn new(size: u64) -> Self {
+        let size = size.max(1);
+        Self {
+            size,
+            ceiling: size,
+            whole: 0,
+        }
+    }
+
+    fn at_most(&self, count: u64) -> u64 {
+        self.size.min(count).max(1)
+    }
+
+    /// So many were too many.
+    fn shrink(&mut self, asked: u64) {
+        self.size = (asked / 2).max(1);
+        self.whole = 0;
+    }
+
+    /// So many were more than the connection outlived: no more of that.
+    fn lost(&mut self, asked: u64) {
+        self.shrink(asked);
+        self.ceiling = self.size;
+    }
+
+    /// So many came at once.
+    fn came(&mut self, count: usize) {
+        if u64::try_from(count).unwrap_or(u64::MAX) < self.size || self.size == self.ceiling {
+            return;
+        }
+        self.whole += 1;
+        if self.whole == CHUNKS_TO_GROWTH {
+            self.size = self.size.saturating_mul(2).min(self.ceiling);
+            self.whole = 0;
+        }
+    }
+}
+
+/// Positions of a result set that are read one after the other, each once.
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    /// The position after the last one fetched.
+    next: u64,
+    left: u64,
+    come: VecDeque<ResultRecord>,
+}
+
+impl Cursor {
+    /// `count` positions from `start` on, 1-based, as far as there are so many.
+    pub(crate) fn new(found: &SearchResult, start: u64, count: u64) -> Self {
+        let start = start.max(1);
+        let there_are = match found.count() {
+            Some(count) => count.saturating_add(1).saturating_sub(start),
+            None => u64::MAX,
+        };
+        Self {
+            next: start,
+            left: count.min(there_are),
+            come: VecDeque::new(),
+        }
+    }
+
+    /// The position of the record that comes next.
+    pub(crate) fn position(&self) -> u64 {
+        let fetched = u64::try_from(self.come.len()).unwrap_or(u64::MAX);
+        self.next.saturating_sub(fetched)
+    }
+
+    /// The next record, if it has been fetched already.
+    pub(crate) fn buffered(&mut self) -> Option<ResultRecord> {
+        self.come.pop_front()
+    }
+
+    /// Nothing comes after this.
+    pub(crate) fn end(&mut self) {
+        self.left = 0;
+    }
+
+    /// The next record; an error is the last item.
+    pub(crate) async fn next(&mut self, pager: &mut Pager) -> Option<Result<ResultRecord, Error>> {
+        if let Some(record) = self.buffered() {
+            return Some(Ok(record));
+        }
+        if self.left == 0 {
+            return None;
+        }
+        match pager.fetch(self.next, self.left).await {
+            Ok(records) => {
+                self.come = records.into();
+                let came = u64::try_from(self.come.len()).unwrap_or(u64::MAX);
+                self.next = self.next.saturating_add(came);
+                self.left = self.left.saturating_sub(came);
+                self.buffered().map(Ok)
+            }
+            // The server had only guessed how many there are, or did not know.
+            Err(Error::Refused { diagnostics, .. })
+                if pager.found.is_estimate() && diagnostics.has(Condition::OUT_OF_RANGE.0) =>
+            {
+                None
+            }
+            Err(Error::Refused { diagnostics, .. })
+                if pager.found.count().is_none()
+                    && (diagnostics.is_empty() || diagnostics.has(Condition::OUT_OF_RANGE.0)) =>
+            {
+                None
+            }
+            Err(error) => {
+                self.end();
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+/// Each position once, from `start` on.
+fn pages<'a, S>(set: S, start: u64, count: u64) -> BoxStream<'a, Result<ResultRecord, Error>>
+where
+    S: DerefMut<Target = Pager> + Send + 'a,
+{
+    let cursor = Cursor::new(&set.found, start, count);
+    let records = stream::unfold((set, cursor), |(mut set, mut cursor)| async move {
+        let record = cursor.next(&mut set).await?;
+        Some((record, (set, cursor)))
+    });
+    records.boxed()
+}
+
+/// Reasons for a refusal that fewer records may not meet.
+const TOO_MANY: [i64; 6] = [14, 16, 17, 31, 32, 33];
+
+/// Reasons for a refusal that concern the one record asked for, and not the next.
+const OF_ONE_RECORD: [i64; 5] = [14, 15, 16, 17, 238];
+
+fn has_any(diagnostics: &Diagnostics, conditions: &[i64]) -> bool {
+    conditions
+        .iter()
+        .any(|condition| diagnostics.has(*condition))
+}
+
+/// Reasons for a refusal that another record syntax may meet.
+const OF_SYNTAX: [i64; 3] = [227, 238, 239];
+
+/// Whether records did not come, or the first of them did not, because of the syntax asked for.
+fn is_syntax_refused(result: &Result<PresentResult, Error>) -> bool {
+    match result {
+        Ok(presented) => match presented.records.first() {
+            Some(first) => is_in_no_such_syntax(first),
+            None => has_any(&presented.diagnostics, &OF_SYNTAX),
+        },
+        Err(Error::Refused { diagnostics, .. }) => has_any(diagnostics, &OF_SYNTAX),
+        Err(_) => false,
+    }
+}
+
+/// Whether a record is not to be had in the syntax asked for.
+fn is_in_no_such_syntax(record: &ResultRecord) -> bool {
+    match record {
+        ResultRecord::Diagnostic {
+            diagnostic: DiagRec::DefaultFormat(diagnostic),
+            ..
+        } => OF_SYNTAX.contains(&diagnostic.condition),
+        _ => false,
+    }
+}
+
+/// Whether a record would come alone.
+fn is_oversized(record: &ResultRecord) -> bool {
+    match record {
+        ResultRecord::Diagnostic {
+            diagnostic: DiagRec::DefaultFormat(diagnostic),
+            ..
+        } => matches!(diagnostic.condition, 16 | 17),
+        _ => false,
+    }
+}
+
+/// The refusal of one record in the place of the record.
+fn in_place(diagnostics: Diagnostics) -> Result<ResultRecord, Error> {
+    match diagnostics.0.into_iter().next() {
+        Some(diagnostic) => Ok(ResultRecord::Diagnostic {
+            database: None,
+            diagnostic,
+        }),
+        None => Err(nothing_came()),
+    }
+}
+
+fn nothing_came() -> Error {
+    refused(Diagnostics::default())
+}
+
+fn refused(diagnostics: Diagnostics) -> Error {
+    Error::Refused {
+        phase: Phase::Present,
+        diagnostics,
+    }
+}
+
+#[cfg(test)]
+mod tests;

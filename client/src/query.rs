@@ -1,0 +1,313 @@
+//! What to search for, as a value: built of parts, or read from a text in one of the field's query languages
+//! (the type-1 query, Z39.50-2003 §3.7).
+
+use std::fmt;
+use std::ops::{BitAnd, BitOr, Sub};
+
+use z3950_asn1::apdu::{
+    AttributeElement, AttributesPlusTerm, Operand, Operator, RpnQuery, RpnRpnOp, RpnStructure, Term,
+};
+use z3950_asn1::oid::{BIB_1, Oid};
+use z3950_asn1::query::names::Names;
+use z3950_asn1::query::{Dialects, Language};
+
+pub use z3950_asn1::query::{QueryError, QueryErrorKind};
+
+/// A query: one term in one index, or several joined by `&` (and), `|` (or) and `-` (and not).
+///
+/// ```
+/// use z3950::Query;
+///
+/// let query = Query::title("war and peace") & Query::author("tolstoy");
+/// assert_eq!(query.to_string(), "@and @attr 1=4 \"war and peace\" @attr 1=1003 tolstoy");
+/// # assert_eq!(query, Query::words("ti:\"war and peace\" au:tolstoy")?);
+/// # Ok::<(), z3950::QueryError>(())
+/// ```
+///
+/// A text is never guessed to be in one language or another: [`words`](Self::words), [`pqf`](Self::pqf),
+/// [`cql`](Self::cql) and [`ccl`](Self::ccl) say which it is in. `Display` writes PQF, which [`pqf`](Self::pqf) reads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Query(RpnQuery);
+
+/// Queries for one term in the index of that name.
+macro_rules! indexes {
+    ($($(#[$about:meta])* $index:ident;)*) => {
+        $(
+            $(#[$about])*
+            pub fn $index(term: impl AsRef<str>) -> Self {
+                Self::named(stringify!($index), term.as_ref())
+            }
+        )*
+    };
+}
+
+impl Query {
+    indexes! {
+        /// In any index: Bib-1 Use 1016.
+        any;
+        /// In titles: Use 4.
+        title;
+        /// In names of authors: Use 1003.
+        author;
+        /// In subject headings: Use 21.
+        subject;
+        /// An ISBN, as it is given: Use 7. [`Connection::lookup`](crate::Connection::lookup) tries its other forms too.
+        isbn;
+        /// An ISSN, as it is given: Use 8.
+        issn;
+        /// A Library of Congress control number, as it is given: Use 9.
+        lccn;
+        /// A record's identifier in its database: Use 1032 with Structure 104, as RFC 2056 §4 has it.
+        docid;
+        /// A date of publication: Use 31.
+        date;
+        /// A publisher: Use 1018.
+        publisher;
+    }
+
+    /// One term in the index that people call by a name: `title` or `ti`, `author` or `au`, `callnumber` and so on
+    /// ([`TABLE`](z3950_asn1::query::names::TABLE)).
+    ///
+    /// # Errors
+    /// An index that is not known, with the nearest name that is.
+    pub fn index(name: &str, term: impl AsRef<str>) -> Result<Self, QueryError> {
+        let attributes = Names::default().attributes(name);
+        let attributes = attributes.map_err(|nearest| QueryError {
+            kind: QueryErrorKind::Index {
+                name: name.to_owned(),
+                nearest,
+            },
+            offset: 0,
+        })?;
+        Ok(Self::term(attributes, term.as_ref()))
+    }
+
+    /// One term with attributes of Bib-1, each a type and a value: `[(1, 4), (5, 1)]` is a title, truncated on the right
+    /// (Z39.50-2003 Appendix ATR).
+    pub fn attributes(
+        attributes: impl IntoIterator<Item = (i64, i64)>,
+        term: impl AsRef<str>,
+    ) -> Self {
+        let attributes = attributes.into_iter();
+        let attributes = attributes.map(|(kind, value)| AttributeElement::numeric(kind, value));
+        Self::term(attributes.collect(), term.as_ref())
+    }
+
+    /// Reads words, of which all must occur, with names of indexes before a colon: `ti:"war and peace" au:tolstoy`.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and at which octet.
+    pub fn words(text: &str) -> Result<Self, QueryError> {
+        Self::read(Language::Names, text)
+    }
+
+    /// Reads PQF, the prefix query format of YAZ: `@and @attr 1=4 war @attr 1=1003 tolstoy`.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and at which octet.
+    pub fn pqf(text: &str) -> Result<Self, QueryError> {
+        Self::read(Language::Pqf, text)
+    }
+
+    /// Reads CQL 1.1 or 1.2: `dc.title="war and peace" and dc.creator=tolstoy`. Sort keys are left out.
+    ///
+    /// # Errors
+    /// What is wrong with the text, or cannot be said in a type-1 query, and at which octet.
+    pub fn cql(text: &str) -> Result<Self, QueryError> {
+        Self::read(Language::Cql, text)
+    }
+
+    /// Reads CCL (ISO 8777): `ti=(war and peace) and au=tolstoy`.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and at which octet.
+    pub fn ccl(text: &str) -> Result<Self, QueryError> {
+        Self::read(Language::Ccl, text)
+    }
+
+    /// The query as it is sent, but for what a target's profile adds.
+    pub fn as_rpn(&self) -> &RpnQuery {
+        &self.0
+    }
+
+    fn read(language: Language, text: &str) -> Result<Self, QueryError> {
+        Dialects::default().read(language, text).map(Self)
+    }
+
+    /// A term in an index of the table, which has all those that a method above names.
+    fn named(index: &str, term: &str) -> Self {
+        let attributes = Names::default().attributes(index);
+        Self::term(attributes.unwrap_or_default(), term)
+    }
+
+    fn term(attributes: Vec<AttributeElement>, term: &str) -> Self {
+        Self(RpnQuery {
+            attribute_set: BIB_1,
+            rpn: RpnStructure::Op(Operand::AttributesPlusTerm(AttributesPlusTerm {
+                attributes,
+                term: Term::General(term.as_bytes().to_vec().into()),
+            })),
+        })
+    }
+
+    fn joined(self, other: Self, op: Operator) -> Self {
+        let Self(left) = self;
+        let Self(mut right) = other;
+        // One query names one attribute set; what is in another says so term by term.
+        if right.attribute_set != left.attribute_set {
+            name_set(&mut right.rpn, right.attribute_set);
+        }
+        Self(RpnQuery {
+            attribute_set: left.attribute_set,
+            rpn: RpnStructure::RpnRpnOp(Box::new(RpnRpnOp {
+                rpn1: left.rpn,
+                rpn2: right.rpn,
+                op,
+            })),
+        })
+    }
+}
+
+/// Names the attribute set of each attribute that does not name one.
+fn name_set(rpn: &mut RpnStructure, set: Oid) {
+    let mut waiting = vec![rpn];
+    while let Some(structure) = waiting.pop() {
+        match structure {
+            RpnStructure::Op(Operand::AttributesPlusTerm(operand)) => {
+                for attribute in &mut operand.attributes {
+                    attribute.attribute_set.get_or_insert(set);
+                }
+            }
+            RpnStructure::Op(_) => {}
+            RpnStructure::RpnRpnOp(operation) => {
+                waiting.extend([&mut operation.rpn1, &mut operation.rpn2]);
+            }
+        }
+    }
+}
+
+impl BitAnd for Query {
+    type Output = Self;
+
+    /// Both.
+    fn bitand(self, other: Self) -> Self {
+        self.joined(other, Operator::And)
+    }
+}
+
+impl BitOr for Query {
+    type Output = Self;
+
+    /// Either.
+    fn bitor(self, other: Self) -> Self {
+        self.joined(other, Operator::Or)
+    }
+}
+
+impl Sub for Query {
+    type Output = Self;
+
+    /// The first and not the second.
+    fn sub(self, other: Self) -> Self {
+        self.joined(other, Operator::AndNot)
+    }
+}
+
+impl From<RpnQuery> for Query {
+    fn from(query: RpnQuery) -> Self {
+        Self(query)
+    }
+}
+
+impl From<Query> for RpnQuery {
+    fn from(query: Query) -> Self {
+        query.0
+    }
+}
+
+impl fmt::Display for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use z3950_asn1::oid::UTIL;
+
+    use super::*;
+
+    #[test]
+    fn parts_are_joined_as_the_languages_join_them() {
+        let pqf = |text| Query::pqf(text).expect(text);
+        for (query, expected) in [
+            (Query::any("war"), "@attr 1=1016 war"),
+            (
+                Query::title("war") & Query::author("tolstoy"),
+                "@and @attr 1=4 war @attr 1=1003 tolstoy",
+            ),
+            (
+                Query::subject("war") | Query::isbn("0141439513"),
+                "@or @attr 1=21 war @attr 1=7 0141439513",
+            ),
+            (
+                Query::date("1900") - Query::publisher("x"),
+                "@not @attr 1=31 1900 @attr 1=1018 x",
+            ),
+            (Query::docid("id7"), "@attr 1=1032 @attr 4=104 id7"),
+            (
+                Query::issn("1") & Query::lccn("2") | Query::any("3"),
+                "@or @and @attr 1=8 1 @attr 1=9 2 @attr 1=1016 3",
+            ),
+            (
+                Query::attributes([(1, 4), (5, 1)], "war"),
+                "@attr 1=4 @attr 5=1 war",
+            ),
+            (
+                Query::index("ti", "war").expect("an index"),
+                "@attr 1=4 war",
+            ),
+        ] {
+            assert_eq!(query, pqf(expected), "{expected}");
+            assert_eq!(query.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn every_language_is_read_by_name_and_none_is_guessed() {
+        let expected = Query::title("war") & Query::author("tolstoy");
+        for query in [
+            Query::words("ti:war au:tolstoy"),
+            Query::pqf("@and @attr 1=4 war @attr 1=1003 tolstoy"),
+        ] {
+            assert_eq!(query.expect("a query"), expected);
+        }
+        // Their defaults say more of structure and truncation.
+        for query in [
+            Query::cql("dc.title=war and dc.creator=tolstoy"),
+            Query::ccl("ti=war and au=tolstoy"),
+        ] {
+            assert!(query.expect("a query").to_string().starts_with("@and "));
+        }
+        let words = Query::words("@attr 1=4 war").expect("words");
+        assert_ne!(words, Query::title("war"));
+    }
+
+    #[test]
+    fn an_unknown_index_is_refused_with_the_nearest() {
+        let error = Query::index("tilte", "war").expect_err("no index");
+        assert!(
+            error.to_string().contains("did you mean \"title\"?"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn each_part_keeps_its_attribute_set() {
+        let other = Query::pqf("@attrset util @attr 1=2 x").expect("a query");
+        let query = Query::title("war") & other;
+        assert_eq!(query.to_string(), "@and @attr 1=4 war @attr util 1=2 x");
+        assert_eq!(query.as_rpn().attribute_set, BIB_1);
+        let _ = UTIL;
+    }
+}

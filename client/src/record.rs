@@ -1,0 +1,309 @@
+//! A record of a result set, and what people want of it: its title, its text, its MARC, its holdings
+//! (Z39.50-2003 Appendix REC).
+
+use bytes::Bytes;
+use serde_json::Value;
+use z3950_asn1::apdu::External;
+use z3950_asn1::codec::dump;
+use z3950_asn1::oid::Oid;
+use z3950_asn1::record::RetrievedRecord;
+use z3950_asn1::record::opac::{HoldingsAndCircData, HoldingsRecord};
+use z3950_asn1::record::tree::Describe;
+use z3950_asn1::types::InternationalString;
+use z3950_marc::charset::{self, Charset, utf8_or_latin1};
+use z3950_marc::crosswalk::dublin_core;
+use z3950_marc::stream::{InputForm, RecordReader};
+use z3950_marc::{MarcRecord, iso2709, marcjson, marcline, marcxml, text_lossless};
+
+use crate::error::{Error, Phase};
+use crate::service::records::ResultRecord;
+
+/// A record as a server sent it.
+///
+/// Octets stay as they came; whatever is text is given in UTF-8. The character set is the one that the record names or its
+/// octets show, unless the profile of the target knows better.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    external: External,
+    database: Option<String>,
+    position: Option<u64>,
+    charset: Option<Charset>,
+}
+
+/// A copy that a library holds of what a record describes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Holding {
+    /// The library, by the code or name that the server has for it (852 $a).
+    pub library: Option<String>,
+    /// The branch or collection (852 $b).
+    pub location: Option<String>,
+    /// Where on the shelves (852 $c).
+    pub shelving_location: Option<String>,
+    /// The call number (852 $h and $i).
+    pub call_number: Option<String>,
+    /// Which volumes and issues, in words (853 to 868).
+    pub extent: Option<String>,
+    /// What the public should know (852 $z).
+    pub note: Option<String>,
+    /// The items, where the server tells.
+    pub items: Vec<Item>,
+}
+
+/// One item of a holding, and whether it can be had.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Item {
+    /// The item's number, such as its bar code.
+    pub id: Option<String>,
+    /// Whether it can be lent now.
+    pub is_available: bool,
+    /// When it will be, as the server writes it.
+    pub available_from: Option<String>,
+    /// What stands in the way of lending it.
+    pub restrictions: Option<String>,
+    /// Whether somebody waits for it.
+    pub is_on_hold: bool,
+}
+
+impl Record {
+    /// A record that came in an EXTERNAL, at a position of a result set, 1-based, if it came from one.
+    pub fn new(external: External, position: Option<u64>) -> Self {
+        Self {
+            external,
+            position,
+            database: None,
+            charset: None,
+        }
+    }
+
+    /// What stands at a position of a result set: a record, or the reason why there is none.
+    pub(crate) fn of(record: ResultRecord, position: Option<u64>) -> Result<Self, Error> {
+        match record {
+            ResultRecord::Record { database, external } => {
+                Ok(Self::new(external, position).in_database(database))
+            }
+            ResultRecord::Diagnostic { diagnostic, .. } => Err(Error::Refused {
+                phase: Phase::Present,
+                diagnostics: diagnostic.into(),
+            }),
+        }
+    }
+
+    /// The same record, whose text is in this character set, whatever it says itself.
+    #[must_use]
+    pub fn with_charset(self, charset: Option<Charset>) -> Self {
+        Self { charset, ..self }
+    }
+
+    /// The same record, from a database of this name.
+    #[must_use]
+    pub(crate) fn in_database(self, name: Option<InternationalString>) -> Self {
+        let database = name.map(|name| name.to_string_lossy().into_owned());
+        Self { database, ..self }
+    }
+
+    /// Where it stands in its result set, 1-based; `None` for one that did not come from there.
+    pub fn position(&self) -> Option<u64> {
+        self.position
+    }
+
+    /// The database that it is from, if the server says so.
+    pub fn database(&self) -> Option<&str> {
+        self.database.as_deref()
+    }
+
+    /// The record syntax that it is in, if the server says so.
+    pub fn syntax(&self) -> Option<Oid> {
+        self.external.direct_reference
+    }
+
+    /// The record as it came, octet for octet.
+    pub fn octets(&self) -> Bytes {
+        RetrievedRecord::octets_of(&self.external)
+    }
+
+    /// The EXTERNAL that it came in.
+    pub fn external(&self) -> &External {
+        &self.external
+    }
+
+    /// The record by its syntax, for what the methods here do not tell.
+    pub fn retrieved(&self) -> RetrievedRecord {
+        RetrievedRecord::of(&self.external)
+    }
+
+    /// The MARC record that it is or holds, in UTF-8: of ISO 2709, of MARCXML, or within an OPAC record. `None` for any
+    /// other, and for one that cannot be read.
+    pub fn marc(&self) -> Option<MarcRecord> {
+        match self.retrieved() {
+            RetrievedRecord::Marc(octets) => self.marc_of(&octets),
+            RetrievedRecord::Xml(octets) => {
+                let found = RecordReader::new(&octets[..], InputForm::MarcXml)
+                    .next()?
+                    .ok()?;
+                let record = found.record.ok()?;
+                (!record.fields.is_empty()).then_some(record)
+            }
+            RetrievedRecord::Opac(record) => {
+                match RetrievedRecord::of(record.bibliographic_record.as_ref()?) {
+                    RetrievedRecord::Marc(octets) => self.marc_of(&octets),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The title proper with what belongs to it, on one line: of MARC 21 (245) or UNIMARC (200), of Summary, or the first
+    /// `dc:title` of an XML record. `None` where there is none.
+    pub fn title(&self) -> Option<String> {
+        if let Some(record) = self.marc() {
+            let elements = dublin_core::elements(&record).into_iter();
+            let titles = elements.filter(|(name, _)| *name == "title");
+            let title = titles.map(|(_, value)| unpunctuated(&value)).next();
+            return title.filter(|title| !title.is_empty());
+        }
+        match self.retrieved() {
+            RetrievedRecord::Summary(record) => text(Some(&record.title)),
+            RetrievedRecord::Grs1(record) => titled(&record.to_json()),
+            RetrievedRecord::Xml(octets) => dublin_core::title_in_xml(&octets),
+            _ => None,
+        }
+    }
+
+    /// The record for people, without control over the terminal taken away: MARC as lines, SUTRS and XML as they are,
+    /// the syntaxes of ASN.1 as indented lines, anything else as a listing of its BER values. What is not text shows
+    /// as `\xNN`.
+    pub fn text(&self) -> String {
+        let octets = match self.retrieved() {
+            RetrievedRecord::Marc(octets) => match self.marc_of(&octets) {
+                Some(record) => marcline::to_lines(&record),
+                None => octets.to_vec(),
+            },
+            RetrievedRecord::Opac(record) => return record.to_text(),
+            RetrievedRecord::Grs1(record) => return record.to_text(),
+            RetrievedRecord::Summary(record) => return record.describe().to_text(),
+            RetrievedRecord::Explain(record) => return record.describe().to_text(),
+            RetrievedRecord::Sutrs(text) => match self.charset {
+                Some(charset) => return charset.decode(text.as_bytes()).text.into_owned(),
+                None => return utf8_or_latin1(text.as_bytes()).into_owned(),
+            },
+            RetrievedRecord::Xml(octets) => octets.to_vec(),
+            record @ RetrievedRecord::Other(_) => return dump::dump(&record.octets()),
+        };
+        text_lossless(&octets).into_owned()
+    }
+
+    /// The record as JSON: MARC-in-JSON for MARC, also within XML; the elements of a syntax of ASN.1; a string for other
+    /// text. `None` for octets that are none of these.
+    pub fn json(&self) -> Option<Value> {
+        match self.retrieved() {
+            RetrievedRecord::Opac(record) => Some(record.to_json()),
+            RetrievedRecord::Grs1(record) => Some(record.to_json()),
+            RetrievedRecord::Summary(record) => Some(record.describe().to_json()),
+            RetrievedRecord::Explain(record) => Some(record.describe().to_json()),
+            RetrievedRecord::Sutrs(_) => Some(self.text().into()),
+            RetrievedRecord::Marc(_) => self.marc().as_ref().map(marcjson::to_value),
+            RetrievedRecord::Xml(octets) => match self.marc() {
+                Some(record) => Some(marcjson::to_value(&record)),
+                None => std::str::from_utf8(&octets).ok().map(Value::from),
+            },
+            RetrievedRecord::Other(_) => None,
+        }
+    }
+
+    /// The record as a MARCXML document; `None` where [`marc`](Self::marc) gives none.
+    pub fn marcxml(&self) -> Option<String> {
+        self.marc().map(|record| marcxml::to_xml(&record).text)
+    }
+
+    /// What the library holds of it, as an OPAC record tells; empty for any other. A holding that comes as a MARC record
+    /// has its location and call number of field 852.
+    pub fn holdings(&self) -> Vec<Holding> {
+        let RetrievedRecord::Opac(record) = self.retrieved() else {
+            return Vec::new();
+        };
+        let holdings = record.holdings_data.into_iter().flatten();
+        holdings
+            .filter_map(|holding| match holding {
+                HoldingsRecord::HoldingsAndCirc(data) => Some(of_data(&data)),
+                HoldingsRecord::MarcHoldingsRecord(external) => {
+                    match RetrievedRecord::of(&external) {
+                        RetrievedRecord::Marc(octets) => Some(of_marc(&self.marc_of(&octets)?)),
+                        _ => None,
+                    }
+                }
+            })
+            .collect()
+    }
+
+    fn marc_of(&self, octets: &Bytes) -> Option<MarcRecord> {
+        let parsed = iso2709::parse(octets).ok()?;
+        let options = charset::Options {
+            charset: self.charset,
+            ..charset::Options::default()
+        };
+        Some(charset::to_utf8(&parsed.record, &options).record)
+    }
+}
+
+/// The first element called title of a GRS-1 record (tagSet-G 1), as its JSON has it.
+fn titled(elements: &Value) -> Option<String> {
+    let mut elements = elements.as_array()?.iter();
+    let title = elements.find(|element| element.get("name") == Some(&"title".into()))?;
+    let title = title.get("content")?.get("string")?.as_str()?.trim();
+    (!title.is_empty()).then(|| title.to_owned())
+}
+
+/// ISBD ends a title with the mark that leads to the next area.
+fn unpunctuated(title: &str) -> String {
+    title
+        .trim_end_matches(|last: char| last.is_whitespace() || "/:;=,".contains(last))
+        .to_owned()
+}
+
+fn text(value: Option<&InternationalString>) -> Option<String> {
+    let text = utf8_or_latin1(value?.as_bytes());
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn of_data(data: &HoldingsAndCircData) -> Holding {
+    let items = data.circulation_data.iter().flatten();
+    Holding {
+        library: text(data.nuc_code.as_ref()),
+        location: text(data.local_location.as_ref()),
+        shelving_location: text(data.shelving_location.as_ref()),
+        call_number: text(data.call_number.as_ref()),
+        extent: text(data.enum_and_chron.as_ref()),
+        note: text(data.public_note.as_ref()),
+        items: items
+            .map(|item| Item {
+                id: text(item.item_id.as_ref()),
+                is_available: item.available_now,
+                available_from: text(item.availability_date.as_ref()),
+                restrictions: text(item.restrictions.as_ref()),
+                is_on_hold: item.on_hold,
+            })
+            .collect(),
+    }
+}
+
+/// Field 852 of MARC 21 for Holdings.
+fn of_marc(record: &MarcRecord) -> Holding {
+    let field = record.fields_by_tag("852").next();
+    let of = |code| {
+        let data = field.and_then(|field| field.subfield(code))?;
+        Some(text_lossless(data).trim().to_owned()).filter(|text| !text.is_empty())
+    };
+    let call_number: Vec<String> = ["h", "i"].into_iter().filter_map(of).collect();
+    Holding {
+        library: of("a"),
+        location: of("b"),
+        shelving_location: of("c"),
+        call_number: (!call_number.is_empty()).then(|| call_number.join(" ")),
+        note: of("z"),
+        ..Holding::default()
+    }
+}

@@ -1,0 +1,99 @@
+//! A stretch of an index, as ZOOM's ScanSet has it (Z39.50-2003 §3.2.8).
+
+use z3950_asn1::apdu::{Entry, Term};
+use z3950_marc::charset::utf8_or_latin1;
+
+use crate::error::{Error, Phase};
+use crate::service::scan::ScanResult;
+
+/// Terms of an index, in its order.
+#[derive(Clone, Debug)]
+pub struct ScanSet {
+    terms: Vec<ScanTerm>,
+    result: ScanResult,
+}
+
+/// A term of an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScanTerm {
+    /// The term, as it can be searched for.
+    pub term: String,
+    /// As the server would show it, where that is something else.
+    pub display: Option<String>,
+    /// In how many records it occurs, if the server says so.
+    pub count: Option<u64>,
+}
+
+impl ScanSet {
+    /// Entries that are diagnostics are left to [`result`](Self::result).
+    pub(crate) fn new(result: ScanResult) -> Self {
+        let terms = result.entries.iter();
+        Self {
+            terms: terms.filter_map(ScanTerm::of).collect(),
+            result,
+        }
+    }
+
+    /// The terms.
+    pub fn terms(&self) -> &[ScanTerm] {
+        &self.terms
+    }
+
+    /// Where the term asked for, or the one after its place, stands among them: 1-based, if the server says so.
+    pub fn position(&self) -> Option<usize> {
+        let position = usize::try_from(self.result.position_of_term?).ok()?;
+        (1..=self.terms.len())
+            .contains(&position)
+            .then_some(position)
+    }
+
+    /// All that the server said.
+    pub fn result(&self) -> &ScanResult {
+        &self.result
+    }
+
+    /// The diagnostics that came in the place of terms, as errors.
+    pub fn errors(&self) -> impl Iterator<Item = Error> {
+        self.result.entries.iter().filter_map(|entry| match entry {
+            Entry::SurrogateDiagnostic(diagnostic) => Some(Error::Refused {
+                phase: Phase::Scan,
+                diagnostics: diagnostic.clone().into(),
+            }),
+            Entry::TermInfo(_) => None,
+        })
+    }
+}
+
+impl ScanTerm {
+    fn of(entry: &Entry) -> Option<Self> {
+        let Entry::TermInfo(info) = entry else {
+            return None;
+        };
+        let text = |octets: &[u8]| utf8_or_latin1(octets).into_owned();
+        let term = match &info.term {
+            Term::General(octets) => text(octets.as_bytes()),
+            Term::CharacterString(string) => text(string.as_bytes()),
+            Term::Numeric(number) => number.to_string(),
+            _ => text(info.display_term.as_ref()?.as_bytes()),
+        };
+        let display = info.display_term.as_ref();
+        let display = display.map(|display| text(display.as_bytes()));
+        Some(Self {
+            display: display.filter(|display| *display != term),
+            count: info
+                .global_occurrences
+                .and_then(|count| count.try_into().ok()),
+            term,
+        })
+    }
+}
+
+impl<'a> IntoIterator for &'a ScanSet {
+    type Item = &'a ScanTerm;
+    type IntoIter = std::slice::Iter<'a, ScanTerm>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.terms.iter()
+    }
+}
