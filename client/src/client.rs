@@ -153,10 +153,15 @@ impl Client {
         if let Some(known) = secrets().get(credentials) {
             return Ok(known.clone());
         }
-        let asked = credentials.clone();
-        // A command may take as long as a person takes to type.
-        let found = spawn_blocking(move || asked.authentication()).await;
-        let found = found.map_err(|error| CredentialsError::Command(io::Error::other(error)))??;
+        let found = match credentials.password_command {
+            None => credentials.authentication()?,
+            // A command may take as long as a person takes to type.
+            Some(_) => {
+                let asked = credentials.clone();
+                let found = spawn_blocking(move || asked.authentication()).await;
+                found.map_err(|error| CredentialsError::Command(io::Error::other(error)))??
+            }
+        };
         secrets().insert(credentials.clone(), found.clone());
         Ok(found)
     }

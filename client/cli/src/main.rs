@@ -61,7 +61,7 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         Command::Register(arguments) => register::run(arguments, output),
         Command::Unregister => register::undo(output),
         Command::Convert(arguments) => convert::run(arguments, output),
-        Command::Plan(arguments) => plan::run(arguments, output),
+        Command::Plan(arguments) => connecting(|| plan::run(arguments, output)),
         Command::Query(command) => query::run(command, output),
         Command::Get(arguments) => connecting(|| get::run(arguments, output)),
         Command::Decode(arguments) => decode::run(arguments, output),

@@ -12,7 +12,7 @@ use z3950_asn1::apdu::*;
 use z3950_asn1::oid;
 
 use super::*;
-use crate::Found;
+use crate::open::Found;
 use crate::plan::{Fallback, Strategy};
 use crate::testing::*;
 use crate::url::{Host, Mode};

@@ -201,7 +201,7 @@ async fn result_sets_page_by_themselves() {
     if let Some(server) = peer::yaz_ztest() {
         let session = open(&server).await;
         let search = into("a").with_records(2);
-        let set = session.result_set(pqf("45"), &search, options()).await;
+        let set = session.pager(pqf("45"), &search, options()).await;
         let mut set = set.expect("found");
         let records = set.range(1, u64::MAX).await.expect("records");
         assert_eq!((set.count(), records.len()), (45, 45));
@@ -209,7 +209,7 @@ async fn result_sets_page_by_themselves() {
     if let Some(server) = zebra() {
         let session = open(&server).await;
         let all = pqf("@attr 1=_ALLRECORDS @attr 2=103 x");
-        let set = session.result_set(all, &into("a"), options()).await;
+        let set = session.pager(all, &into("a"), options()).await;
         let records = set.expect("found").range(1, u64::MAX).await;
         let mut came: Vec<_> = records.expect("records").iter().map(docid).collect();
         let mut expected: Vec<_> = books().iter().map(docid_of).collect();
@@ -296,7 +296,7 @@ async fn result_sets_are_sorted_and_deleted() {
             ..PagerOptions::default()
         };
         let all = pqf("@attr 1=_ALLRECORDS @attr 2=103 x");
-        let set = session.result_set(all, &into("a"), options).await;
+        let set = session.pager(all, &into("a"), options).await;
         let mut set = set.expect("found");
         set.sort(by_docid(SortRelation::DESCENDING))
             .await

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use z3950::RecordForm;
 use z3950::plan::record_syntax_by_name;
 use z3950_asn1::oid::Oid;
 
@@ -94,6 +95,13 @@ pub(crate) struct Asked {
     /// Answer with a JSON object a line, an envelope around each record.
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
+}
+
+impl Asked {
+    /// The form that records are wanted in.
+    pub(crate) fn form(&self) -> RecordForm {
+        RecordForm::new(self.syntax, self.element_set.clone())
+    }
 }
 
 #[derive(Debug, Args)]

@@ -99,7 +99,7 @@ struct Retriever {
 
 impl Work for Retriever {
     async fn answer(&self, ask: &Ask, records: &Records) -> Answer {
-        match self.plan(&ask.input) {
+        match self.plan(&ask.input).await {
             Ok((url, plan)) => self.retrieve(&url, &plan, records).await,
             Err(words) => {
                 let (piece, answer) = refused(words);
@@ -112,7 +112,7 @@ impl Work for Retriever {
 
 impl Retriever {
     /// Reads and plans a URL, or says why that cannot be done.
-    fn plan(&self, text: &[u8]) -> Result<(Z3950Url, Plan), String> {
+    async fn plan(&self, text: &[u8]) -> Result<(Z3950Url, Plan), String> {
         if GopherUrl::has_scheme(text) {
             let url = named(text);
             return Err(format!("{url} leads to no record; use: z3950 get {url}"));
@@ -122,7 +122,7 @@ impl Retriever {
         if url.kind() == Kind::Session {
             return Err(format!("{url} opens a session; use: z3950 open {url}"));
         }
-        match self.client.plan(&url) {
+        match self.client.plan(&url).await {
             Ok(plan) => Ok((url, plan)),
             Err(error) => Err(format!("{url}: {error}")),
         }

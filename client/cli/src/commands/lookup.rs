@@ -53,14 +53,10 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
 }
 
 fn options(arguments: &Lookup, place: &Place) -> LookupOptions {
-    let (search, present) = place.options(&arguments.asked);
+    let (search, records) = place.options(&arguments.asked);
     LookupOptions {
         search,
-        records: PagerOptions {
-            present,
-            alternatives: place.alternatives(arguments.asked.syntax),
-            ..PagerOptions::default()
-        },
+        records,
         count: arguments.count,
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::{Args, ValueEnum};
+use z3950::RecordForm;
 use z3950::error::{Diagnostics, Error, Phase};
 use z3950::retrieve::OutcomeName;
 use z3950::service::extended::{Order as Ordered, TaskResult, ill_request_for, ill_request_of};
@@ -287,7 +288,7 @@ async fn loan(
     position: i64,
 ) -> Result<Result<Option<External>, String>, Error> {
     let options = PresentOptions {
-        record_syntax: Some(place.syntax(None)),
+        record_syntax: Some(place.resolved.syntax(&RecordForm::default())),
         ..PresentOptions::default()
     };
     let position = u64::try_from(position).unwrap_or(1);

@@ -20,7 +20,7 @@ use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::shown;
 
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) async fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
     let text = arguments.url.as_encoded_bytes();
     let url = match Z3950Url::parse(text, mode(arguments.execution.strict)) {
         Ok(url) => url,
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     };
     let profiles = Arc::new(connection::profiles(&arguments.known)?);
     let client = Client::with(options).with_profiles(Arc::clone(&profiles));
-    let plan = match client.plan(&url) {
+    let plan = match client.plan(&url).await {
         Ok(plan) => plan,
         Err(error) => return refuse(arguments, &url.to_string(), None, &error, output),
     };

@@ -7,14 +7,12 @@ use futures_util::StreamExt;
 use z3950::client::Lease;
 use z3950::error::{Error, Phase};
 use z3950::pager::{Pager, PagerOptions};
-use z3950::profile::Attributes;
 use z3950::retrieve::OutcomeName;
 use z3950::service::records::ResultRecord;
 use z3950::service::search::SearchOptions;
-use z3950::service::sort::key_by_attributes;
 use z3950::target::redacted;
-use z3950_asn1::apdu::{Query, RpnQuery, SortKeySpec, SortRelation};
-use z3950_asn1::query::names::Names;
+use z3950::{SortKey, SortKeyError};
+use z3950_asn1::apdu::{Query, RpnQuery};
 
 use crate::args::Search;
 use crate::batch::{Answer, Ask, HELD, Piece, Records, Words, Work};
@@ -27,15 +25,12 @@ use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
 
-/// How many records to ask for at once where the profile does not say.
-const CHUNK: u64 = 20;
-
 /// How many records to show where nothing says how many.
 const SHOWN: u64 = 10;
 
 pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit, Failure> {
-    let keys: Result<Vec<_>, _> = arguments.sort.iter().map(|text| sort_key(text)).collect();
-    let keys = keys.map_err(Failure::Usage)?;
+    let keys: Result<Vec<_>, _> = arguments.sort.iter().map(|text| text.parse()).collect();
+    let keys = keys.map_err(|error: SortKeyError| Failure::Usage(format!("--sort: {error}")))?;
     let has_files = !arguments.batch.inputs.is_empty();
     let (targets, query) = match arguments.words.as_slice() {
         targets if has_files => (targets, None),
@@ -140,18 +135,15 @@ struct Spot {
 
 impl Spot {
     fn new(arguments: &Search, place: Place) -> Self {
-        let (search, present) = place.options(&arguments.asked);
-        let chunk = place.resolved.profile.chunk.map_or(CHUNK, u64::from);
+        let (search, options) = place.options(&arguments.asked);
         Self {
             search: SearchOptions {
                 takes_unknown_count: true,
                 ..search
             },
             options: PagerOptions {
-                present,
-                alternatives: place.alternatives(arguments.asked.syntax),
-                chunk_size: chunk.clamp(1, count(arguments).max(1)),
-                ..PagerOptions::default()
+                chunk_size: options.chunk_size.min(count(arguments).max(1)),
+                ..options
             },
             place,
         }
@@ -163,7 +155,7 @@ struct Searcher {
     reach: Reach,
     places: Vec<Spot>,
     reader: Reader,
-    keys: Vec<SortKeySpec>,
+    keys: Vec<SortKey>,
     facets: facets::Arguments,
     start: u64,
     count: u64,
@@ -302,7 +294,8 @@ impl Searcher {
                     .pager(query.clone(), search, options.clone())
                     .await?;
                 if !self.keys.is_empty() && set.found().count().is_none_or(|hits| hits > 1) {
-                    set.sort(self.keys.clone()).await?;
+                    let keys = self.keys.iter().map(|key| key.as_spec().clone());
+                    set.sort(keys.collect()).await?;
                 }
                 Ok(set)
             })
@@ -439,64 +432,5 @@ impl Searcher {
             ..Piece::default()
         };
         (piece, envelope.answer(Exit::Delivered))
-    }
-}
-
-/// A key such as `title`, `date:desc` or `1=31:desc`.
-fn sort_key(text: &str) -> Result<SortKeySpec, String> {
-    let (key, relation) = match text.rsplit_once(':') {
-        Some((key, "asc")) => (key, SortRelation::ASCENDING),
-        Some((key, "desc")) => (key, SortRelation::DESCENDING),
-        Some((_, order)) => return Err(format!("--sort: {order} is no order; write asc or desc")),
-        None => (text, SortRelation::ASCENDING),
-    };
-    let attributes = match key.contains('=') {
-        true => key
-            .parse::<Attributes>()
-            .map(|attributes| {
-                attributes
-                    .0
-                    .into_iter()
-                    .map(|attribute| attribute.0)
-                    .collect()
-            })
-            .map_err(|error| format!("--sort: {error}")),
-        false => Names::default().attributes(key).map_err(|nearest| {
-            let hint = nearest.map_or_else(String::new, |name| format!("; did you mean {name}?"));
-            format!("--sort: no index is called {key}{hint}")
-        }),
-    };
-    Ok(key_by_attributes(attributes?, relation))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use z3950_asn1::apdu::{SortElement, SortKey};
-
-    #[test]
-    fn sort_keys_are_names_or_attributes() {
-        for (text, attributes, relation) in [
-            ("title", 1, SortRelation::ASCENDING),
-            ("date:desc", 1, SortRelation::DESCENDING),
-            ("1=31,4=4:asc", 2, SortRelation::ASCENDING),
-        ] {
-            let key = sort_key(text).expect(text);
-            let SortElement::Generic(SortKey::SortAttributes(found)) = &key.sort_element else {
-                panic!("{key:?}");
-            };
-            assert_eq!(
-                (found.list.0.len(), key.sort_relation),
-                (attributes, relation)
-            );
-        }
-        for (text, words) in [
-            ("titel", "no index is called titel; did you mean title?"),
-            ("title:up", "up is no order"),
-            ("1=", "no attribute"),
-        ] {
-            let error = sort_key(text).expect_err(text);
-            assert!(error.contains(words), "{error}");
-        }
     }
 }

@@ -3,18 +3,16 @@
 use std::ffi::OsStr;
 use std::fmt;
 
-use z3950::TargetLimits;
 use z3950::client::{Client, ClientOptions, Lease};
 use z3950::error::{Cause, Error, Phase};
-use z3950::profile::{CredentialsError, Profiles, Resolved};
+use z3950::pager::PagerOptions;
+use z3950::profile::{Profiles, Resolved};
 use z3950::service::init::InitOptions;
-use z3950::service::present::PresentOptions;
 use z3950::service::search::SearchOptions;
 use z3950::session::{Session, SessionOptions};
 use z3950::target::redacted;
 use z3950::url::Host;
-use z3950_asn1::apdu::{DatabaseName, Operand, RpnQuery, RpnStructure, Term};
-use z3950_asn1::oid::{Oid, UNIMARC, USMARC, XML};
+use z3950_asn1::apdu::{DatabaseName, RpnQuery};
 use z3950_marc::charset::Charset;
 
 use crate::args::{Asked, Connection};
@@ -23,9 +21,6 @@ use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::console::report::explain;
 use crate::render::shown;
-
-/// What is searched where neither target nor profile names a database.
-const DEFAULT_DATABASE: &str = "Default";
 
 /// What it takes to get from a target to a session.
 #[derive(Clone)]
@@ -49,8 +44,6 @@ pub(crate) struct Place {
 pub(crate) enum Unanswered {
     /// The server's character set cannot write the query.
     Query(String),
-    /// The credentials of the profile cannot be had.
-    Credentials(CredentialsError),
     /// What the server said, or what came in the way.
     Session(Error),
     /// The server's name has no address; and what may have been meant.
@@ -90,9 +83,7 @@ impl Reach {
             let names = databases.iter().map(String::as_str);
             resolved.databases = names.map(DatabaseName::from).collect();
         }
-        if resolved.databases.is_empty() {
-            resolved.databases = vec![DEFAULT_DATABASE.into()];
-        }
+        resolved.databases = resolved.databases();
         Some(Place {
             text: redacted(&text),
             resolved,
@@ -116,29 +107,25 @@ impl Reach {
         place: &Place,
         change: impl FnOnce(&mut SessionOptions),
     ) -> Result<Session, Unanswered> {
-        let mut options = self.session_options(place)?;
+        let mut options = self.options(place).await?;
         change(&mut options);
         let Resolved {
             endpoint, proxy, ..
         } = &place.resolved;
-        let session = self.client.connect(endpoint, proxy.as_deref(), &options);
+        let session = self.client.session(endpoint, proxy.as_deref(), &options);
         session.await.map_err(|error| self.unanswered(place, error))
     }
 
     /// Borrows a session there, within what the profile says that the server bears.
     pub(crate) async fn lease(&self, place: &Place) -> Result<Lease, Unanswered> {
-        let options = self.session_options(place)?;
-        let Resolved {
-            endpoint,
-            proxy,
-            profile,
-            ..
-        } = &place.resolved;
-        let limits = TargetLimits::from(profile);
-        let lease = self
-            .client
-            .lease(endpoint, proxy.as_deref(), &options, &limits);
+        let lease = self.client.lease_at(&place.resolved, self.init.clone());
         lease.await.map_err(|error| self.unanswered(place, error))
+    }
+
+    /// How to open sessions there. Who to be is what the options of the command say, else the profile.
+    async fn options(&self, place: &Place) -> Result<SessionOptions, Unanswered> {
+        let options = self.client.options_at(&place.resolved, self.init.clone());
+        Ok(options.await?)
     }
 
     fn unanswered(&self, place: &Place, error: Error) -> Unanswered {
@@ -164,20 +151,6 @@ impl Reach {
     /// Closes the sessions that nobody uses any more.
     pub(crate) async fn close(&self) {
         self.client.close_all().await;
-    }
-
-    /// How to open sessions there. Who to be is what the options of the command say, else the profile.
-    fn session_options(&self, place: &Place) -> Result<SessionOptions, CredentialsError> {
-        let mut options = SessionOptions {
-            init: self.init.clone(),
-            timeouts: self.client.options().timeouts,
-            ..SessionOptions::default()
-        };
-        let credentials = &place.resolved.profile.credentials;
-        if let (None, Some(credentials)) = (&options.init.authentication, credentials) {
-            options.init.authentication = Some(self.client.authentication(credentials)?);
-        }
-        Ok(options)
     }
 }
 
@@ -208,41 +181,13 @@ impl Place {
         names.map(|name| shown(name.0.as_bytes())).collect()
     }
 
-    /// The record syntax to ask for: the one given, else the profile's, else USMARC.
-    pub(crate) fn syntax(&self, given: Option<Oid>) -> Oid {
-        given
-            .or(self.resolved.profile.record_syntax)
-            .unwrap_or(USMARC)
-    }
-
-    /// The record syntaxes to ask for in turn where none was given and the server does not have the one asked for: MARC of
-    /// either kind, MARC within XML, and what it has else.
-    pub(crate) fn alternatives(&self, given: Option<Oid>) -> Vec<Option<Oid>> {
-        if given.is_some() {
-            return Vec::new();
-        }
-        let first = self.syntax(given);
-        let others = [USMARC, UNIMARC, XML].into_iter();
-        let others = others.filter(|syntax| *syntax != first);
-        others.map(Some).chain([None]).collect()
-    }
-
     /// How to search there for such records as are asked for, and how to have them presented.
-    pub(crate) fn options(&self, asked: &Asked) -> (SearchOptions, PresentOptions) {
-        let of_profile = self.resolved.profile.element_set.as_ref();
-        let element_set = asked.element_set.as_ref().or(of_profile);
-        let present = PresentOptions {
-            element_set: element_set.map(|name| name.as_str().into()),
-            record_syntax: Some(self.syntax(asked.syntax)),
-            ..PresentOptions::default()
-        };
-        let search = SearchOptions {
-            databases: self.resolved.databases.clone(),
-            element_set: present.element_set.clone(),
-            record_syntax: present.record_syntax,
-            ..SearchOptions::default()
-        };
-        (search, present)
+    pub(crate) fn options(&self, asked: &Asked) -> (SearchOptions, PagerOptions) {
+        let form = asked.form();
+        (
+            self.resolved.search_options(&form),
+            self.resolved.pager_options(&form),
+        )
     }
 
     /// The character set its records are in, if the command line or the profile knows.
@@ -255,36 +200,11 @@ impl Place {
     /// # Errors
     /// A term that the character set cannot write.
     pub(crate) fn adapted(&self, query: &RpnQuery) -> Result<RpnQuery, Unanswered> {
-        let mut query = query.clone();
-        self.resolved.profile.attributes.lay_under(&mut query);
-        let Some(charset) = self.resolved.profile.query_charset else {
-            return Ok(query);
-        };
-        let mut waiting = vec![&mut query.rpn];
-        while let Some(structure) = waiting.pop() {
-            match structure {
-                RpnStructure::Op(Operand::AttributesPlusTerm(operand)) => {
-                    encode(&mut operand.term, charset)?;
-                }
-                RpnStructure::Op(_) => {}
-                RpnStructure::RpnRpnOp(operation) => {
-                    waiting.extend([&mut operation.rpn1, &mut operation.rpn2]);
-                }
-            }
-        }
-        Ok(query)
+        self.resolved.adapted(query).map_err(|error| {
+            let words = crate::console::report::chain(&error);
+            Unanswered::Query(words)
+        })
     }
-}
-
-/// A term that is no text in UTF-8 stays as it is.
-fn encode(term: &mut Term, charset: Charset) -> Result<(), Unanswered> {
-    if let Term::General(octets) = term
-        && let Ok(text) = std::str::from_utf8(octets.as_bytes())
-    {
-        let unwritable = |error| Unanswered::Query(crate::console::report::chain(&error));
-        *octets = charset.encode(text).map_err(unwritable)?.into();
-    }
-    Ok(())
 }
 
 impl fmt::Display for Place {
@@ -302,19 +222,12 @@ impl Unanswered {
     pub(crate) fn explain(&self) -> (Exit, String) {
         match self {
             Self::Query(reason) => (Exit::Usage, reason.clone()),
-            Self::Credentials(error) => (Exit::Usage, crate::console::report::chain(error)),
             Self::Session(error) => explain(error),
             Self::Unresolved(error, hint) => {
                 let words = crate::console::report::chain(error);
                 (Exit::Transport, format!("{words}; {hint}"))
             }
         }
-    }
-}
-
-impl From<CredentialsError> for Unanswered {
-    fn from(error: CredentialsError) -> Self {
-        Self::Credentials(error)
     }
 }
 

@@ -91,7 +91,6 @@ impl Envelope {
         let (_, message) = failure.explain();
         match failure {
             Unanswered::Query(_) => self.outcome(OutcomeName::NotSent, &message),
-            Unanswered::Credentials(_) => self.outcome(OutcomeName::NoCredentials, &message),
             Unanswered::Session(error) | Unanswered::Unresolved(error, _) => self
                 .outcome(name(error), &message)
                 .diagnosed(error.diagnostics()),
@@ -168,6 +167,7 @@ fn name(error: &Error) -> OutcomeName {
             phase: Phase::ExtendedServices,
             ..
         } => OutcomeName::TaskFailed,
+        Error::Credentials(_) => OutcomeName::NoCredentials,
         error => Outcome::from(error.clone()).name(),
     }
 }

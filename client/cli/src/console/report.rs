@@ -24,6 +24,12 @@ pub(crate) fn explain(error: &Error) -> (Exit, String) {
         | Error::ProtocolError { .. }
         | Error::ProtocolClosed { .. }
         | Error::Ended { .. } => Exit::Transport,
+        Error::NoMatch => Exit::NoMatch,
+        Error::Ambiguous { .. } => Exit::Ambiguous,
+        Error::PortRefused(_) => Exit::PortRefused,
+        Error::Target(_) | Error::Credentials(_) | Error::Query(_) => Exit::Usage,
+        Error::Url(_) | Error::Build(_) | Error::Plan(_) => Exit::Usage,
+        Error::Identifier(_) | Error::NotOneTerm | Error::Route(_) => Exit::Usage,
         _ => Exit::Unexpected,
     };
     (exit, format!("{}{}", chain(error), advice(error)))

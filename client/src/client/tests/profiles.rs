@@ -52,8 +52,8 @@ fn who(plan: &Plan) -> String {
     }
 }
 
-#[test]
-fn a_profile_adds_what_a_url_leaves_open() {
+#[tokio::test]
+async fn a_profile_adds_what_a_url_leaves_open() {
     let consent = options(|plan| plan.allow_url_credentials = true);
     let somebody = options(|plan| plan.init.authentication = Some(IdAuthentication::Anonymous));
     for (text, options, endpoint, name) in [
@@ -104,6 +104,7 @@ fn a_profile_adds_what_a_url_leaves_open() {
     ] {
         let plan = knowing(options)
             .plan(&url(&format!("z39.50{text}")))
+            .await
             .expect("a plan");
         assert_eq!(plan.endpoint().to_string(), endpoint, "{text}");
         assert_eq!(who(&plan), name, "{text}");
@@ -116,21 +117,23 @@ fn a_profile_adds_what_a_url_leaves_open() {
         assert_eq!(plan.limits() == limits, is_known, "{text}");
         assert!(!format!("{plan:?}").contains("secret"));
     }
-    let error = knowing(options(|_| ())).plan(&url("z39.50r://broken.example/cat?id7"));
+    let error = knowing(options(|_| ()))
+        .plan(&url("z39.50r://broken.example/cat?id7"))
+        .await;
     assert!(matches!(error, Err(PlanError::Credentials(_))), "{error:?}");
 }
 
-#[test]
-fn what_is_sent_for_a_retrieval_stays_as_prescribed() {
+#[tokio::test]
+async fn what_is_sent_for_a_retrieval_stays_as_prescribed() {
     let id = url("z39.50r://safe.example/cat?id7");
     let plain = plan::plan(&id, &options(|_| ()).plan).expect("a plan");
-    let known = knowing(options(|_| ())).plan(&id).expect("a plan");
+    let known = knowing(options(|_| ())).plan(&id).await.expect("a plan");
     assert_eq!(known.search_request(), plain.search_request());
     assert_eq!(known.present_request(1), plain.present_request(1));
     assert_eq!(known.searches(), ["1=1032,4=104"]);
     // Other searches are the server's own first, each once, with its habits.
     let allowed = options(|plan| plan.fallback = Fallback::ALL);
-    let known = knowing(allowed).plan(&id).expect("a plan");
+    let known = knowing(allowed).plan(&id).await.expect("a plan");
     assert_eq!(
         known.searches(),
         ["1=9999", "1=1007", "1=1032,4=104", "1=1032", "1=12"]
