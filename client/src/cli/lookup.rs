@@ -170,6 +170,7 @@ impl Desk {
             attempt,
             hits,
             records: slots,
+            failure,
         } = found;
         let envelope = envelope
             .with("hits", hits)
@@ -217,6 +218,12 @@ impl Desk {
             let (piece, one) = self.record(identifier, envelope, position, slot);
             records.send(piece).await;
             answer = graver(answer, one);
+        }
+        if let Some(failure) = failure {
+            let subject = format!("{}: {identifier}", self.place);
+            let (piece, one) = self.writing.failed(envelope, &failure.into(), &subject);
+            records.send(piece).await;
+            return graver(answer, one);
         }
         let count = self.options.count;
         if self.is_written && count < hits {
