@@ -176,19 +176,24 @@ impl Desk {
             .with("hits", hits)
             .with("step", attempt.attributes.as_str())
             .with("terms", attempt.terms.clone());
-        let mut answer = match hits {
-            1 => envelope
-                .clone()
-                .with("outcome", OutcomeName::Delivered)
-                .answer(Exit::Delivered),
-            _ => {
-                let words = format!("{hits} records match");
+        let is_counted = self.options.count == 0;
+        let of_all = match (hits, is_counted) {
+            (1, false) => envelope.clone().with("outcome", OutcomeName::Delivered),
+            (1, true) => envelope.clone().with("outcome", OutcomeName::Found),
+            (_, is_counted) => {
+                let name = match is_counted {
+                    true => OutcomeName::Found,
+                    false => OutcomeName::Ambiguous,
+                };
                 envelope
                     .clone()
-                    .outcome(OutcomeName::Ambiguous, &words)
-                    .answer(Exit::Ambiguous)
+                    .outcome(name, &format!("{hits} records match"))
             }
         };
+        let mut answer = of_all.answer(match hits {
+            1 => Exit::Delivered,
+            _ => Exit::Ambiguous,
+        });
         if !self.writing.json {
             let verb = if hits == 1 {
                 "record matches"
@@ -201,14 +206,15 @@ impl Desk {
                 attempt.attributes,
                 attempt.terms.join(" or ")
             );
-            records.send(Words::Note(words)).await;
-        } else if slots.is_empty() {
-            let octets = envelope
-                .clone()
-                .with("outcome", OutcomeName::Found)
-                .octets();
+            // In a batch, only warnings are shown.
+            let words = match hits {
+                1 => Words::Note(words),
+                _ => Words::Warning(words),
+            };
+            records.send(words).await;
+        } else if is_counted {
             let piece = Piece {
-                octets,
+                octets: of_all.octets(),
                 ..Piece::default()
             };
             records.send(piece).await;

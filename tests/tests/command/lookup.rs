@@ -65,6 +65,14 @@ fn audit_a1_an_answer_that_is_broken_off_goes_on_where_it_was() {
     let (ran, _folder, written) = six_records(&[(broken, Fault::ResetAfter(0))]);
     assert_eq!(ran.code, Some(4), "{ran:?}");
     assert_eq!(written, [("l.mrc".to_owned(), 6)], "{ran:?}");
+    let named = "warning: ";
+    let several = "isbn:0306406152: 6 records match 1=7";
+    assert!(
+        ran.stderr.contains(named) && ran.stderr.contains(several),
+        "{ran:?}"
+    );
+    let sum = "1 input answered: 1 with several matches; 6 records written";
+    assert!(ran.stderr.contains(sum), "{ran:?}");
 }
 
 #[test]
