@@ -10,14 +10,15 @@ pub use self::write::{
 };
 
 use super::marc::MarcRecord;
+use super::remarks::Remarks;
 
 /// A record read from XML, and what was odd about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct XmlRecord {
     /// The record, its text in UTF-8.
     pub record: MarcRecord,
-    /// What was repaired or passed over, each in words; at most [`super::stream::MAX_NOTES`].
-    pub notes: Vec<String>,
+    /// What was repaired or passed over.
+    pub remarks: Remarks,
 }
 
 /// A record written as XML, and what XML could not hold.

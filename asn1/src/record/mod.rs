@@ -9,6 +9,7 @@
 //! | [`marcxml`] | MARCXML, written and read |
 //! | [`marcjson`] | MARC-in-JSON, written and read |
 //! | [`mrk`] | MARCMaker text that people edit, written and read |
+//! | `remarks` | [`Remarks`]: what a lenient reader repaired or left out |
 //! | `retrieved` | [`RetrievedRecord`]: what an EXTERNAL holds, by its record syntax |
 //! | [`stream`] | records from a file or pipe, one at a time, in any form |
 //! | `form` | [`Form`]: records written to one document, in any form |
@@ -35,6 +36,7 @@ pub mod marcline;
 pub mod marcxml;
 pub mod mrk;
 pub mod opac;
+mod remarks;
 mod retrieved;
 pub mod standard_number;
 pub mod stream;
@@ -57,6 +59,7 @@ pub use self::marc::{
     FIELD_TERMINATOR, Field, Leader, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Subfield,
     Subfields, Tag,
 };
+pub use self::remarks::Remarks;
 pub use self::retrieved::{RetrievedRecord, is_marc, marc_syntax, sutrs_external};
 pub use self::sutrs::sutrs_text;
 pub use self::text::{octets_from_text, text_lossless};

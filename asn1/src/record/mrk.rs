@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::marc::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag};
-use super::stream::push_note;
+use super::remarks::Remarks;
 use super::text::hexadecimal;
 
 /// Why a line of MARCMaker text cannot be read.
@@ -75,15 +75,15 @@ pub fn parse_all(text: &str) -> Result<Vec<MarcRecord>, MrkError> {
     Ok(records)
 }
 
-/// Reads one record as [`parse_all`] does, but passes over lines that cannot be read, each with a note; a leader of
-/// another length than 24 is filled up with blanks or cut. The first line of the text has the number `first_line`.
+/// Reads one record as [`parse_all`] does, but passes over lines that cannot be read, each with a remark; a leader
+/// of another length than 24 is filled up with blanks or cut. Both are losses, and so is a missing leader. The first line of the text has the number `first_line`.
 ///
 /// # Errors
 /// The first line, if not one line of the text can be read.
 pub fn parse_lenient(
     text: &str,
     first_line: usize,
-    notes: &mut Vec<String>,
+    remarks: &mut Remarks,
 ) -> Result<MarcRecord, MrkError> {
     let mut leader = None;
     let mut fields = Vec::new();
@@ -108,14 +108,14 @@ pub fn parse_lenient(
         };
         let line = first_line + index;
         let fault = MrkError { line, kind };
-        push_note(notes, || fault.to_string());
+        remarks.loss(|| fault.to_string());
         first_fault.get_or_insert(fault);
     }
     match (leader, first_fault) {
         (None, Some(fault)) if fields.is_empty() => Err(fault),
         (leader, _) => {
             if leader.is_none() {
-                push_note(notes, || "no leader, a usual one is taken".to_owned());
+                remarks.loss(|| "no leader, a usual one is taken".to_owned());
             }
             Ok(MarcRecord {
                 leader: leader.unwrap_or_default(),
@@ -449,14 +449,23 @@ mod tests {
                 "line 7: a field begins with =",
             ),
         ] {
-            let mut found = Vec::new();
+            let mut found = Remarks::default();
             let read = parse_lenient(&text, 7, &mut found);
             let read = read
                 .map(|record| record.fields)
                 .map_err(|error| error.to_string());
             assert_eq!(read, fields.map_err(str::to_owned), "{text}");
-            assert_eq!(found, [notes], "{text}");
+            assert_eq!(found.notes, [notes], "{text}");
+            assert!(found.is_loss, "{text}");
         }
+    }
+
+    #[test]
+    fn lenient_reading_of_a_sound_record_says_nothing() {
+        let mut found = Remarks::default();
+        let text = format!("{LEADER}=001 a\n=245  10$a{{unknown}}\n \n");
+        let record = parse_lenient(&text, 1, &mut found).expect("readable");
+        assert_eq!((record.fields.len(), found), (2, Remarks::default()));
     }
 
     #[test]
