@@ -310,6 +310,51 @@ fn wrappers_of_marcxml_are_no_damage() {
 }
 
 #[test]
+fn a_document_that_lost_its_end_is_damage() {
+    let xml = "!the input ends within the document: records may be missing";
+    for (template, expected) in [
+        ("<collection>WHOLE", &["x", xml][..]),
+        ("<collection>WHOLE</coll", &["x", xml]),
+        ("<collection>\n", &[xml]),
+        (
+            "<OAI-PMH><ListRecords><record><metadata>WHOLE</metadata>",
+            &["x", xml],
+        ),
+        (
+            "<searchRetrieveResponse><record>WHOLE</record>",
+            &["x", xml],
+        ),
+        // One report on the end is enough.
+        ("<collection>WHOLE<rec", &["x", "!the record is not closed"]),
+        (
+            "<collection>WHOLE<record><leader>",
+            &["x", "!the input ends within the record"],
+        ),
+        ("<a>WHOLE", &["x"]),
+        ("WHOLE", &["x"]),
+    ] {
+        damaged(InputForm::MarcXml, Form::MarcXml, template, expected);
+    }
+    let json = "!the input ends within the array: records may be missing";
+    for (template, expected) in [
+        ("[WHOLE,\nWHOLE", &["x", "x", json][..]),
+        ("\n[WHOLE,\nWHOLE,\n", &["x", "x", json]),
+        ("[", &[json]),
+        ("[WHOLE,WHOLE]\n", &["x", "x"]),
+        ("[]", &[]),
+        ("[WHOLE][WHOLE]", &["x", "x"]),
+        // One report on the end is enough; other inputs are no array.
+        (
+            "[WHOLE,{\"leader\":\"x\"",
+            &["x", "!the record does not end"],
+        ),
+        ("WHOLE\n[WHOLE", &["x", "x"]),
+    ] {
+        damaged(InputForm::Json, Form::Json, template, expected);
+    }
+}
+
+#[test]
 fn bombs_are_quick_and_harmless() {
     let laughs = "<!DOCTYPE r [<!ENTITY a 'ha'><!ENTITY b '&a;&a;&a;&a;'>]><record><leader>&b;&b;</leader></record>";
     let mut reader = RecordReader::new(laughs.as_bytes(), InputForm::MarcXml);

@@ -46,7 +46,10 @@ impl Cutter {
                         continue;
                     }
                     if std::mem::replace(&mut self.known, true) {
-                        return Ok(self.outside.gap());
+                        return Ok(self
+                            .outside
+                            .gap()
+                            .or_else(|| self.outside.unclosed(window.offset())));
                     }
                     self.outside.remains = None;
                     return Ok(Some(Piece {
@@ -54,6 +57,7 @@ impl Cutter {
                         ..Piece::default()
                     }));
                 }
+                self.outside.reported = true;
                 let damage = match end >= MAX_RECORD {
                     true => format!("no end of the record within {MAX_RECORD} octets"),
                     false => "the input ends within the record".to_owned(),
@@ -139,6 +143,8 @@ struct Outside {
     collection: Option<usize>,
     /// `record` elements that are open around records, as SRU and OAI-PMH have them.
     wrappers: usize,
+    /// How many documents of records are open: collections, and answers of SRU and OAI-PMH.
+    documents: usize,
 }
 
 impl Outside {
@@ -164,6 +170,13 @@ impl Outside {
 
     /// Takes note of a tag, which only records have or a wrapper.
     fn markup<R: Read>(&mut self, markup: &Markup, window: &Window<R>) {
+        match markup.kind {
+            Kind::Start("collection" | "searchRetrieveResponse" | "OAI-PMH") => self.documents += 1,
+            Kind::End("collection" | "searchRetrieveResponse" | "OAI-PMH") => {
+                self.documents = self.documents.saturating_sub(1);
+            }
+            _ => {}
+        }
         match markup.kind {
             Kind::Start("collection") => {
                 self.open += 1;
@@ -208,6 +221,16 @@ impl Outside {
             .as_ref()
             .map_or(at(place.start), |remains| remains.start);
         self.remains = Some(start..at(place.end));
+    }
+
+    /// The report on a document that has no end, which stands there once the input ends: records may be missing.
+    fn unclosed(&mut self, offset: u64) -> Option<Piece> {
+        let is_open = std::mem::take(&mut self.documents) > 0;
+        (is_open && !self.reported).then(|| Piece {
+            offset,
+            damage: Some("the input ends within the document: records may be missing".to_owned()),
+            ..Piece::default()
+        })
     }
 
     /// The report on the remains since the last record.
