@@ -59,6 +59,7 @@ pub fn from_lines(
         if line.trim_ascii().is_empty() || is_remark(line) {
             continue;
         }
+        remarks.terminators(line, first_line + index);
         let code_length = leader.as_ref().map_or(1, Leader::code_length);
         if leader.is_none() && fields.is_empty() && is_leader(line) {
             if line.len() != Leader::LENGTH {
@@ -300,6 +301,13 @@ mod tests {
         assert_eq!(
             from_lines(b"junk", 3, &mut remarks),
             Err(LineError { line: 3 })
+        );
+        let joined = b"00000nam a2200000   4500\n001 x00026nam a2200025   4500\x1E\x1D";
+        let mut remarks = Remarks::default();
+        from_lines(joined, 1, &mut remarks).expect("a field");
+        assert_eq!(
+            remarks.notes,
+            ["line 2: a record in ISO 2709 ends within it"]
         );
         for (text, is_loss) in [
             (&b"001 x"[..], true),

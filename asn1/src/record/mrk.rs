@@ -93,6 +93,7 @@ pub fn parse_lenient(
     let mut fields = Vec::new();
     let mut first_fault = None;
     for (index, line) in text.lines().enumerate() {
+        remarks.terminators(line.as_bytes(), first_line + index);
         let kind = match read_either(line) {
             Ok(Line::Field(field)) => {
                 fields.push(field);
@@ -407,6 +408,16 @@ mod tests {
             assert_eq!(found.notes, [notes], "{text}");
             assert!(found.is_loss, "{text}");
         }
+    }
+
+    #[test]
+    fn a_record_terminator_in_a_line_is_a_loss() {
+        let mut found = Remarks::default();
+        let text = format!("{LEADER}=001  a\n=500  \\\\$ab00026nam a2200025   4500\x1E\x1D\n");
+        let record = parse_lenient(&text, 7, &mut found).expect("readable");
+        assert_eq!((record.fields.len(), found.is_loss), (2, true));
+        let words = "line 9: a record in ISO 2709 ends within it";
+        assert_eq!(found.notes, [words]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What a lenient reader says of a record: what it repaired or passed over, and whether something of the record is lost by that.
 
+use super::marc::RECORD_TERMINATOR;
+
 /// The most remarks that are kept of one record; a last one says that there were more.
 pub const MAX_NOTES: usize = 100;
 
@@ -20,6 +22,14 @@ impl Remarks {
             count if count < MAX_NOTES => self.notes.push(note()),
             MAX_NOTES => self.notes.push("and more".to_owned()),
             _ => {}
+        }
+    }
+
+    /// Remarks on a record terminator (ISO 2709 §4.6) in a line of text, which is what joining a file in lines without a last
+    /// line end with one in ISO 2709 leaves: another record has become a part of the line.
+    pub(super) fn terminators(&mut self, line: &[u8], number: usize) {
+        if line.contains(&RECORD_TERMINATOR) {
+            self.loss(|| format!("line {number}: a record in ISO 2709 ends within it"));
         }
     }
 
