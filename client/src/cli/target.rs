@@ -20,7 +20,7 @@ use crate::service::init::InitOptions;
 use crate::service::present::PresentOptions;
 use crate::service::search::SearchOptions;
 use crate::session::{Session, SessionOptions};
-use crate::target::redacted;
+use crate::target::{Endpoint, redacted};
 use crate::url::Host;
 
 /// What is searched where neither target nor profile names a database.
@@ -32,6 +32,8 @@ pub(super) struct Reach {
     client: Client,
     profiles: Profiles,
     init: InitOptions,
+    /// The options given that only TLS uses.
+    of_tls: Vec<&'static str>,
 }
 
 /// A target of the command line.
@@ -67,6 +69,7 @@ impl Reach {
             client: client(&connection.network, options).await?,
             profiles: connection::profiles(&connection.known)?,
             init: connection::init(&connection.identity)?,
+            of_tls: connection::of_tls(&connection.network),
         })
     }
 
@@ -91,6 +94,13 @@ impl Reach {
         }
         if resolved.databases.is_empty() {
             resolved.databases = vec![DEFAULT_DATABASE.into()];
+        }
+        if !matches!(resolved.endpoint, Endpoint::Tls(..)) && !self.of_tls.is_empty() {
+            output.warning(&format!(
+                "{}: the connection is without TLS, so that {} has no effect; ssl: before the host asks for TLS",
+                redacted(&text),
+                self.of_tls.join(" and ")
+            ));
         }
         Some(Place {
             text: redacted(&text),
