@@ -153,3 +153,25 @@ fn a_second_signal_ends_the_program_at_once() {
     };
     assert_eq!(status.code(), Some(143));
 }
+
+#[test]
+fn standard_output_by_its_name_goes_on_where_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (input, output) = (folder.path().join("in.mrk"), folder.path().join("out"));
+    std::fs::write(&input, RECORD).expect("written");
+    let mut file = std::fs::File::create(&output).expect("made");
+    file.write_all(b"before\n").expect("written");
+    let status = Command::new(path("z3950"))
+        .args(["convert", "--to", "mrk", "-o", "/dev/stdout"])
+        .arg(&input)
+        .stdout(file.try_clone().expect("cloned"))
+        .status();
+    assert!(status.expect("the program starts").success());
+    file.write_all(b"after\n").expect("written");
+    let written = std::fs::read_to_string(&output).expect("text");
+    assert!(
+        written.starts_with("before\n=LDR") && written.ends_with("after\n"),
+        "{written}"
+    );
+    assert!(written.contains("$aTitle"), "{written}");
+}

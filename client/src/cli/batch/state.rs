@@ -44,9 +44,10 @@ impl State<'_> {
     /// Says what is there already.
     pub(super) fn begin(&self) {
         if self.before > 0 {
-            let words = match self.targets.len() {
-                0 | 1 => format!("{} inputs were answered before", self.before),
-                _ => format!("{} answers were there before", self.before),
+            let words = match (self.before, self.targets.len()) {
+                (1, 0 | 1) => "1 input was answered before".to_owned(),
+                (before, 0 | 1) => format!("{before} inputs were answered before"),
+                (before, _) => format!("the report has {before} answers already"),
             };
             self.output.note(&words);
         }

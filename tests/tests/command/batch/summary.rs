@@ -66,7 +66,7 @@ fn reports_say_found_where_records_were_only_counted_and_null_where_there_is_no_
     let ran = demo(folder.path(), &[&url[..], &files].concat(), "");
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(
-        ran.stderr.contains("1 inputs were answered before"),
+        ran.stderr.contains("1 input was answered before"),
         "{ran:?}"
     );
     assert!(
