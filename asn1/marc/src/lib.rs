@@ -11,6 +11,7 @@
 //! | [`marcjson`] | MARC-in-JSON, written and read |
 //! | [`mrk`] | MARCMaker text that people edit, written and read |
 //! | [`stream`] | records from a file or pipe, one at a time, in any form |
+//! | `remarks` | [`Remarks`]: what a lenient reader repaired or left out |
 //! | `form` | [`Form`]: records written to one document, in any form |
 //! | [`charset`] | MARC-8, ISO 5426 and the other character sets of records and queries |
 //! | [`crosswalk`] | a record as ISBD lines, Dublin Core or labelled lines |
@@ -26,6 +27,7 @@ pub mod marcline;
 pub mod marcxml;
 pub mod mrk;
 pub mod record;
+mod remarks;
 pub mod standard_number;
 pub mod stream;
 pub mod text;
@@ -44,4 +46,5 @@ pub use self::record::{
     FIELD_TERMINATOR, Field, Leader, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Subfield,
     Subfields, Tag,
 };
+pub use self::remarks::Remarks;
 pub use self::text::{octets_from_text, text_lossless};

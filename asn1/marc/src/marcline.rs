@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use bytes::{BufMut, Bytes, BytesMut};
 
 use super::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag, character_length, number};
-use super::stream::push_note;
+use super::remarks::Remarks;
 
 /// The record as lines: the leader, then `TAG VALUE` for a control field and `TAG I1I2 $a DATA $b DATA` for a data field,
 /// each with its newline. No blank line follows; who prints several records puts one between them.
@@ -43,14 +43,14 @@ pub struct LineError {
 ///
 /// The form does not say where text ends and a subfield begins: each blank, `$`, code and blank begin one, also where a
 /// price such as `$5` was meant. Lines that are no field are passed over, a leader of another length than 24 is filled up
-/// with blanks or cut, each with a note.
+/// with blanks or cut, each with a remark. All of these are losses, and so is a missing leader.
 ///
 /// # Errors
 /// [`LineError`], if not one line can be read.
 pub fn from_lines(
     lines: &[u8],
     first_line: usize,
-    notes: &mut Vec<String>,
+    remarks: &mut Remarks,
 ) -> Result<MarcRecord, LineError> {
     let mut leader = None;
     let mut fields = Vec::new();
@@ -59,27 +59,26 @@ pub fn from_lines(
         if line.trim_ascii().is_empty() || is_remark(line) {
             continue;
         }
+        remarks.terminators(line, first_line + index);
         let code_length = leader.as_ref().map_or(1, Leader::code_length);
         if leader.is_none() && fields.is_empty() && is_leader(line) {
             if line.len() != Leader::LENGTH {
                 let length = line.len();
-                push_note(notes, || {
-                    format!("the leader has {length} octets instead of 24")
-                });
+                remarks.loss(|| format!("the leader has {length} octets instead of 24"));
             }
             leader = Some(Leader::padded(line));
         } else if let Some(field) = read_field(line, code_length) {
             fields.push(field);
         } else {
             let line = first_line + index;
-            push_note(notes, || format!("line {line} is no field"));
+            remarks.loss(|| format!("line {line} is no field"));
         }
     }
     if leader.is_none() {
         if fields.is_empty() {
             return Err(LineError { line: first_line });
         }
-        push_note(notes, || "no leader, a usual one is taken".to_owned());
+        remarks.loss(|| "no leader, a usual one is taken".to_owned());
     }
     Ok(MarcRecord {
         leader: leader.unwrap_or_default(),
@@ -240,9 +239,9 @@ mod tests {
             to_lines(&record).escape_ascii().to_string(),
             expected.escape_ascii().to_string()
         );
-        let mut notes = Vec::new();
-        assert_eq!(from_lines(&expected, 1, &mut notes), Ok(record));
-        assert_eq!(notes, Vec::<String>::new());
+        let mut remarks = Remarks::default();
+        assert_eq!(from_lines(&expected, 1, &mut remarks), Ok(record));
+        assert_eq!(remarks, Remarks::default());
     }
 
     #[test]
@@ -284,26 +283,42 @@ mod tests {
 
     #[test]
     fn lines_that_people_touched() {
-        let mut notes = Vec::new();
+        let mut remarks = Remarks::default();
         let text = b"00000nam a2200000   45\r\n(a remark)\r\n001 x\r\n245 10 $a A $b\r\njunk\r\n";
-        let record = from_lines(text, 3, &mut notes).expect("readable");
+        let record = from_lines(text, 3, &mut remarks).expect("readable");
         let fields = [
             Field::control(b"001", "x"),
             Field::data(b"245", "10", [("a", "A"), ("b", "")]),
         ];
         assert_eq!(record.fields, fields);
         assert_eq!(
-            notes,
+            remarks.notes,
             [
                 "the leader has 22 octets instead of 24",
                 "line 7 is no field"
             ]
         );
         assert_eq!(
-            from_lines(b"junk", 3, &mut notes),
+            from_lines(b"junk", 3, &mut remarks),
             Err(LineError { line: 3 })
         );
-        let record = from_lines(b"001 x", 1, &mut Vec::new()).expect("a field");
-        assert_eq!(record.leader, Leader::default());
+        let joined = b"00000nam a2200000   4500\n001 x00026nam a2200025   4500\x1E\x1D";
+        let mut remarks = Remarks::default();
+        from_lines(joined, 1, &mut remarks).expect("a field");
+        assert_eq!(
+            remarks.notes,
+            ["line 2: a record in ISO 2709 ends within it"]
+        );
+        for (text, is_loss) in [
+            (&b"001 x"[..], true),
+            (b"00000nam a2200000   450\n001 x", true),
+            (b"00000nam a2200000   4500\n001 x\njunk", true),
+            (b"00000nam a2200000   4500\n(remark)\n\n001 x\n", false),
+        ] {
+            let mut remarks = Remarks::default();
+            let record = from_lines(text, 1, &mut remarks).expect("a field");
+            assert_eq!(record.fields, [Field::control(b"001", "x")]);
+            assert_eq!(remarks.is_loss, is_loss, "{}", text.escape_ascii());
+        }
     }
 }

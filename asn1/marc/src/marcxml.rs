@@ -9,14 +9,15 @@ pub use self::write::{
     COLLECTION_BEGIN, COLLECTION_END, NAMESPACE, collection, to_xml, to_xml_in_collection,
 };
 use super::record::MarcRecord;
+use super::remarks::Remarks;
 
 /// A record read from XML, and what was odd about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct XmlRecord {
     /// The record, its text in UTF-8.
     pub record: MarcRecord,
-    /// What was repaired or passed over, each in words; at most [`super::stream::MAX_NOTES`].
-    pub notes: Vec<String>,
+    /// What was repaired or passed over.
+    pub remarks: Remarks,
 }
 
 /// A record written as XML, and what XML could not hold.

@@ -1,11 +1,14 @@
 //! MARCMaker text (`mrk`), the form in which people edit MARC: `=245  10$aEmma /$cJane Austen.`, a blank line after each record.
-//! Mnemonics of MARCMaker: `{dollar}`, `{bsol}`, `{lcub}`, `{rcub}`, `{esc}`; `{xNN}` is ours, for octets no text can hold.
+//! Mnemonics of MARCMaker are read, and `{dollar}`, `{bsol}`, `{lcub}`, `{rcub}`, `{esc}` written; `{xNN}` is ours, for octets
+//! no text can hold.
+
+mod mnemonics;
 
 use std::fmt::Write;
 
+use self::mnemonics::{Blanks, OCTETS, read};
 use super::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag};
-use super::stream::push_note;
-use super::text::hexadecimal;
+use super::remarks::Remarks;
 
 /// Why a line of MARCMaker text cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,7 +50,8 @@ pub enum MrkErrorKind {
 /// Reads a text of any number of records, with LF or CRLF.
 ///
 /// Blank lines end a record; lines that begin with `#` are comments in front of one. A backslash is a blank in the leader,
-/// in control fields and in indicators. Braces that are no mnemonic stay as they are. The lengths in the leader are kept;
+/// in control fields and in indicators. A mnemonic such as `{eacute}` is its character in UTF-8, one such as `{acute}` the mark
+/// of the character after it. Braces that are no mnemonic stay as they are. The lengths in the leader are kept;
 /// [`super::iso2709::encode`] counts them anew.
 ///
 /// # Errors
@@ -75,20 +79,21 @@ pub fn parse_all(text: &str) -> Result<Vec<MarcRecord>, MrkError> {
     Ok(records)
 }
 
-/// Reads one record as [`parse_all`] does, but passes over lines that cannot be read, each with a note; a leader of
-/// another length than 24 is filled up with blanks or cut. The first line of the text has the number `first_line`.
+/// Reads one record as [`parse_all`] does, but passes over lines that cannot be read, each with a remark; a leader
+/// of another length than 24 is filled up with blanks or cut. Both are losses, and so is a missing leader. The first line of the text has the number `first_line`.
 ///
 /// # Errors
 /// The first line, if not one line of the text can be read.
 pub fn parse_lenient(
     text: &str,
     first_line: usize,
-    notes: &mut Vec<String>,
+    remarks: &mut Remarks,
 ) -> Result<MarcRecord, MrkError> {
     let mut leader = None;
     let mut fields = Vec::new();
     let mut first_fault = None;
     for (index, line) in text.lines().enumerate() {
+        remarks.terminators(line.as_bytes(), first_line + index);
         let kind = match read_either(line) {
             Ok(Line::Field(field)) => {
                 fields.push(field);
@@ -108,14 +113,14 @@ pub fn parse_lenient(
         };
         let line = first_line + index;
         let fault = MrkError { line, kind };
-        push_note(notes, || fault.to_string());
+        remarks.loss(|| fault.to_string());
         first_fault.get_or_insert(fault);
     }
     match (leader, first_fault) {
         (None, Some(fault)) if fields.is_empty() => Err(fault),
         (leader, _) => {
             if leader.is_none() {
-                push_note(notes, || "no leader, a usual one is taken".to_owned());
+                remarks.loss(|| "no leader, a usual one is taken".to_owned());
             }
             Ok(MarcRecord {
                 leader: leader.unwrap_or_default(),
@@ -247,67 +252,12 @@ fn names_leader(tag: &str) -> bool {
     matches!(tag, "LDR" | "000")
 }
 
-/// Whether a backslash in the text stands for a blank.
-#[derive(Clone, Copy, PartialEq)]
-enum Blanks {
-    Backslash,
-    AsTheyAre,
-}
-
-const MNEMONICS: [(&str, u8); 5] = [
-    ("dollar", b'$'),
-    ("bsol", b'\\'),
-    ("lcub", b'{'),
-    ("rcub", b'}'),
-    ("esc", 0x1B),
-];
-
 /// The octets of a text with mnemonics.
 fn octets(text: &str, blanks: Blanks) -> Vec<u8> {
     let mut octets = Vec::with_capacity(text.len());
     read(text, blanks, &mut octets);
     octets
 }
-
-/// Puts the octets of a text with mnemonics behind others.
-fn read(text: &str, blanks: Blanks, octets: &mut Vec<u8>) {
-    let mut rest = text;
-    while let Some(place) = rest.bytes().position(|octet| matches!(octet, b'{' | b'\\')) {
-        let (before, from) = rest.split_at_checked(place).unwrap_or((rest, ""));
-        octets.extend_from_slice(before.as_bytes());
-        rest = if let Some((octet, after)) = mnemonic(from) {
-            octets.push(octet);
-            after
-        } else {
-            let blank = from.starts_with('\\') && blanks == Blanks::Backslash;
-            octets.extend(if blank {
-                Some(b' ')
-            } else {
-                from.bytes().next()
-            });
-            from.get(1..).unwrap_or_default()
-        };
-    }
-    octets.extend_from_slice(rest.as_bytes());
-}
-
-/// The octet a mnemonic at the start of the text stands for, and the text after it.
-fn mnemonic(text: &str) -> Option<(u8, &str)> {
-    let inside = text.strip_prefix('{')?;
-    let end = inside
-        .bytes()
-        .take(MOST_NAME)
-        .position(|octet| octet == b'}')?;
-    let (name, after) = inside.split_at_checked(end)?;
-    let octet = match name.as_bytes() {
-        [b'x', high, low] => hexadecimal(*high)? * 16 + hexadecimal(*low)?,
-        _ => MNEMONICS.iter().find(|(known, _)| *known == name)?.1,
-    };
-    Some((octet, after.strip_prefix('}')?))
-}
-
-/// The longest name with its closing brace: `dollar}`.
-const MOST_NAME: usize = 7;
 
 /// A tag, so written that it is no leader and has no blanks.
 fn put_tag(text: &mut String, tag: Tag) {
@@ -339,7 +289,7 @@ fn put(text: &mut String, octets: &[u8]) {
     for chunk in octets.utf8_chunks() {
         for character in chunk.valid().chars() {
             let ascii = u8::try_from(character).ok().filter(u8::is_ascii);
-            let named = MNEMONICS.iter().find(|(_, octet)| Some(*octet) == ascii);
+            let named = OCTETS.iter().find(|(_, octet)| Some(*octet) == ascii);
             match (named, ascii) {
                 (Some((name, _)), _) => {
                     text.push('{');
@@ -449,14 +399,33 @@ mod tests {
                 "line 7: a field begins with =",
             ),
         ] {
-            let mut found = Vec::new();
+            let mut found = Remarks::default();
             let read = parse_lenient(&text, 7, &mut found);
             let read = read
                 .map(|record| record.fields)
                 .map_err(|error| error.to_string());
             assert_eq!(read, fields.map_err(str::to_owned), "{text}");
-            assert_eq!(found, [notes], "{text}");
+            assert_eq!(found.notes, [notes], "{text}");
+            assert!(found.is_loss, "{text}");
         }
+    }
+
+    #[test]
+    fn a_record_terminator_in_a_line_is_a_loss() {
+        let mut found = Remarks::default();
+        let text = format!("{LEADER}=001  a\n=500  \\\\$ab00026nam a2200025   4500\x1E\x1D\n");
+        let record = parse_lenient(&text, 7, &mut found).expect("readable");
+        assert_eq!((record.fields.len(), found.is_loss), (2, true));
+        let words = "line 9: a record in ISO 2709 ends within it";
+        assert_eq!(found.notes, [words]);
+    }
+
+    #[test]
+    fn lenient_reading_of_a_sound_record_says_nothing() {
+        let mut found = Remarks::default();
+        let text = format!("{LEADER}=001 a\n=245  10$a{{unknown}}\n \n");
+        let record = parse_lenient(&text, 1, &mut found).expect("readable");
+        assert_eq!((record.fields.len(), found), (2, Remarks::default()));
     }
 
     #[test]

@@ -25,13 +25,13 @@ pub use self::guess::GUESS_OCTETS;
 use self::window::Window;
 use super::marcxml;
 use super::record::MarcRecord;
+pub use super::remarks::MAX_NOTES;
+use super::remarks::Remarks;
 use super::text::text_lossless;
 use super::{iso2709, marcjson, marcline, mrk};
 
 /// The most octets that are read in search of the end of one record; what is longer is reported and passed over.
 pub const MAX_RECORD: usize = 16 * 1024 * 1024;
-/// The most notes that are kept of one record; a last one says that there were more.
-pub const MAX_NOTES: usize = 100;
 
 /// A form in which records are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -117,23 +117,20 @@ impl<R: Read> RecordReader<R> {
             return Ok(None);
         };
         self.number += 1;
-        let mut notes = Vec::new();
-        let mut incomplete = piece.damage.is_some() || piece.cut_off;
+        let mut remarks = Remarks::default();
         if piece.cut_off {
-            push_note(&mut notes, || {
-                "cut off: another record begins on its last line".to_owned()
-            });
+            remarks.loss(|| "cut off: another record begins on its last line".to_owned());
         }
         let record = match piece.damage {
             Some(damage) => Err(damage),
-            None => parse(self.cut.form(), &piece, &mut notes, &mut incomplete),
+            None => parse(self.cut.form(), &piece, &mut remarks),
         };
         Ok(Some(Found {
             number: self.number,
             offset: piece.offset,
-            incomplete: incomplete || record.is_err(),
+            incomplete: remarks.is_loss || record.is_err(),
             record,
-            notes,
+            notes: remarks.notes,
         }))
     }
 }
@@ -151,63 +148,48 @@ impl<R: Read> Iterator for RecordReader<R> {
     }
 }
 
-fn parse(
-    form: InputForm,
-    piece: &Piece,
-    notes: &mut Vec<String>,
-    incomplete: &mut bool,
-) -> Result<MarcRecord, String> {
+fn parse(form: InputForm, piece: &Piece, remarks: &mut Remarks) -> Result<MarcRecord, String> {
     match form {
         InputForm::Marc => {
             let parsed = iso2709::parse(&piece.octets).map_err(|error| error.to_string())?;
             for repair in &parsed.repairs {
-                *incomplete |= repair.kind.is_loss();
-                push_note(notes, || repair.to_string());
+                remarks.note(|| repair.to_string());
+                remarks.is_loss |= repair.kind.is_loss();
             }
             Ok(parsed.record)
         }
         InputForm::MarcXml => {
-            let text = text(&piece.octets, notes);
+            let text = text(&piece.octets, remarks);
             let read = marcxml::from_xml(&text).map_err(|error| error.to_string())?;
-            for note in read.notes {
-                push_note(notes, || note);
+            for note in read.remarks.notes {
+                remarks.note(|| note);
             }
+            remarks.is_loss |= read.remarks.is_loss;
             Ok(read.record)
         }
         InputForm::Json => {
-            let text = text(&piece.octets, notes);
+            let text = text(&piece.octets, remarks);
             marcjson::from_json(&text).map_err(|error| match error {
                 marcjson::MarcJsonError::Json(error) => format!("not JSON: {error}"),
                 error => error.to_string(),
             })
         }
         InputForm::Mrk => {
-            let text = text(&piece.octets, notes);
-            mrk::parse_lenient(&text, piece.line, notes).map_err(|error| error.to_string())
+            let text = text(&piece.octets, remarks);
+            mrk::parse_lenient(&text, piece.line, remarks).map_err(|error| error.to_string())
         }
-        InputForm::Line => marcline::from_lines(&piece.octets, piece.line, notes)
+        InputForm::Line => marcline::from_lines(&piece.octets, piece.line, remarks)
             .map_err(|error| error.to_string()),
     }
 }
 
 /// The octets as text; what is not UTF-8 as `\xNN`, which the readers of text make octets of again.
-fn text<'a>(octets: &'a Bytes, notes: &mut Vec<String>) -> std::borrow::Cow<'a, str> {
+fn text<'a>(octets: &'a Bytes, remarks: &mut Remarks) -> std::borrow::Cow<'a, str> {
     match std::str::from_utf8(octets) {
         Ok(text) => text.into(),
         Err(error) => {
-            push_note(notes, || {
-                format!("not UTF-8 (octet {})", error.valid_up_to())
-            });
+            remarks.note(|| format!("not UTF-8 (octet {})", error.valid_up_to()));
             text_lossless(octets)
         }
-    }
-}
-
-/// Adds a note, unless there are [`MAX_NOTES`] already.
-pub(super) fn push_note(notes: &mut Vec<String>, note: impl FnOnce() -> String) {
-    match notes.len() {
-        count if count < MAX_NOTES => notes.push(note()),
-        MAX_NOTES => notes.push("and more".to_owned()),
-        _ => {}
     }
 }

@@ -115,6 +115,24 @@ pub(super) fn cut(file: &mut File, length: u64) -> io::Result<()> {
 
 /// Opens what is written directly. Standard output may be a file that has something already.
 pub(super) fn stream(path: &Path) -> Result<File, Error> {
-    let file = File::options().append(true).open(path);
+    let file = own(path).unwrap_or_else(|| File::options().append(true).open(path));
     file.map_err(Error::unwritable(path))
+}
+
+/// A stream of this process by its name, which goes on where the stream is: opened anew, a file would have a position of
+/// its own, and what other programs write after it would overwrite it.
+#[cfg(unix)]
+fn own(path: &Path) -> Option<io::Result<File>> {
+    use std::os::fd::AsFd;
+    let own = match path.to_str()? {
+        "/dev/stdout" => io::stdout().as_fd().try_clone_to_owned(),
+        "/dev/stderr" => io::stderr().as_fd().try_clone_to_owned(),
+        _ => return None,
+    };
+    Some(own.map(File::from))
+}
+
+#[cfg(not(unix))]
+fn own(_: &Path) -> Option<io::Result<File>> {
+    None
 }

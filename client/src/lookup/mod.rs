@@ -7,6 +7,7 @@
 //! | `attempts` | the searches for one, most likely first |
 //! | `matched` | where in a record the identifier stands |
 
+use futures_util::StreamExt;
 use z3950_asn1::apdu::Query;
 use z3950_asn1::bib1::diagnostics::Condition;
 
@@ -47,6 +48,8 @@ pub struct Found<'a> {
     pub hits: u64,
     /// The first of them.
     pub records: Vec<ResultRecord>,
+    /// What ended the records early; `None` if all that were wanted came.
+    pub failure: Option<Error>,
 }
 
 /// Makes the searches one after the other, until one finds something; `None` if none does.
@@ -55,7 +58,8 @@ pub struct Found<'a> {
 /// such index at all.
 ///
 /// # Errors
-/// [`Error::Refused`] if every search was refused, or if the records are; others end the session.
+/// [`Error::Refused`] if every search was refused, or if the first record is; others end the session. After the first
+/// record, an error is in [`Found::failure`].
 pub async fn lookup<'a>(
     session: &Session,
     attempts: &'a [Attempt],
@@ -76,14 +80,17 @@ pub async fn lookup<'a>(
                 one_by_one &= attempt.is_single;
             }
             Ok(mut set) => {
-                return Ok(Some(Found {
-                    attempt,
-                    hits: set.count(),
-                    records: match options.count {
-                        0 => Vec::new(),
-                        count => set.range(1, count).await?,
-                    },
-                }));
+                let hits = set.count();
+                let (records, failure) = first(&mut set, options.count).await;
+                return match failure {
+                    Some(failure) if records.is_empty() => Err(failure),
+                    failure => Ok(Some(Found {
+                        attempt,
+                        hits,
+                        records,
+                        failure,
+                    })),
+                };
             }
             Err(Error::Refused { phase, diagnostics }) => {
                 one_by_one = !diagnostics.has(Condition::USE.0);
@@ -96,6 +103,19 @@ pub async fn lookup<'a>(
         Some(refusal) if !has_answered => Err(refusal),
         _ => Ok(None),
     }
+}
+
+/// The first records of a set, and what ended them early.
+async fn first(set: &mut Pager, count: u64) -> (Vec<ResultRecord>, Option<Error>) {
+    let mut records = Vec::new();
+    let mut stream = set.stream_range(1, count);
+    while let Some(record) = stream.next().await {
+        match record {
+            Ok(record) => records.push(record),
+            Err(error) => return (records, Some(error)),
+        }
+    }
+    (records, None)
 }
 
 #[cfg(test)]

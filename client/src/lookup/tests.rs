@@ -136,3 +136,46 @@ async fn searches_are_made_until_one_finds_something() {
     )
     .await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn records_before_a_lost_connection_are_kept() {
+    for (given, expected) in [
+        (0, "closed during Present"),
+        (1, "1 of 3, closed during Present"),
+        (2, "2 of 3, closed during Present"),
+        (3, "3 of 3"),
+    ] {
+        let mut left = given;
+        let stream = answering(move |request| match request {
+            Apdu::InitializeRequest(_) => {
+                Some(vec![init_response(true, ProtocolVersion::UP_TO_3).into()])
+            }
+            Apdu::SearchRequest(_) => Some(vec![found(3, Vec::new()).into()]),
+            _ if left == 0 => None,
+            _ => {
+                left -= 1;
+                let records = Records::ResponseRecords(vec![marc()]);
+                Some(vec![
+                    presented(PresentStatus::PARTIAL_1, Some(records)).into(),
+                ])
+            }
+        });
+        let session = Session::over(stream, &SessionOptions::default()).await;
+        let options = LookupOptions {
+            search: SearchOptions::default(),
+            records: PagerOptions::default(),
+            count: 3,
+        };
+        let attempts = attempts(&"local:7".parse().expect("an identifier"));
+        let shown = match lookup(&session.expect("a session"), &attempts, &options).await {
+            Ok(None) => "nothing".to_owned(),
+            Ok(Some(found)) => {
+                let failure = found.failure.map(|error| format!(", {error}"));
+                let failure = failure.unwrap_or_default();
+                format!("{} of {}{failure}", found.records.len(), found.hits)
+            }
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(shown, expected, "{given}");
+    }
+}

@@ -156,19 +156,29 @@ impl Pager {
     /// What stands at `count` positions from `start` on, 1-based; less where the set ends.
     ///
     /// # Errors
-    /// Those of [`Session::present`]; what came before one is lost.
+    /// Those of [`Session::present`]; [`stream_range`](Self::stream_range) also gives the records before one.
     pub async fn range(&mut self, start: u64, count: u64) -> Result<Vec<ResultRecord>, Error> {
         let mut records = Vec::new();
-        let mut stream = pages(self, start, count);
+        let mut stream = self.stream_range(start, count);
         while let Some(record) = stream.next().await {
             records.push(record?);
         }
         Ok(records)
     }
 
+    /// What stands at `count` positions from `start` on, 1-based, in order; less where the set ends. An error is the last
+    /// item.
+    pub fn stream_range(
+        &mut self,
+        start: u64,
+        count: u64,
+    ) -> BoxStream<'_, Result<ResultRecord, Error>> {
+        pages(self, start, count)
+    }
+
     /// What stands at each position from `start` on, 1-based, in order; an error is the last item.
     pub fn stream(&mut self, start: u64) -> BoxStream<'_, Result<ResultRecord, Error>> {
-        pages(self, start, u64::MAX)
+        self.stream_range(start, u64::MAX)
     }
 
     /// All of it, as [`stream`](Self::stream) gives it.

@@ -4,6 +4,7 @@ mod broken;
 mod cut;
 mod killed;
 mod resumed;
+mod summary;
 
 use std::fs;
 use std::path::Path;
@@ -72,7 +73,7 @@ fn lookups_of_a_file_are_reported_line_by_line() {
     assert_eq!(ran.stdout, "");
     assert_eq!(
         ran.stderr,
-        "note: 6 inputs answered: 4 delivered, 1 not carried out, 1 without a match\n"
+        "note: 6 inputs answered: 4 delivered, 1 not carried out, 1 without a match; 4 records written\n"
     );
     let report = text(&folder, "report.tsv");
     let columns = [

@@ -7,7 +7,7 @@ use z3950_marc::mrk;
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::peer;
-use z3950_tests::program::z3950;
+use z3950_tests::program::{Ran, z3950};
 
 /// Two records, of which the second has the ISBN of the first as a cancelled one.
 const RECORDS: &str = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=020  \\\\$a0306406152 (pbk.)\n=245  00$aOne\n\n\
@@ -63,6 +63,36 @@ fn nothing_behind_a_prefix_is_wrong_usage() {
 
 #[test]
 fn audit_a1_an_answer_that_is_broken_off_goes_on_where_it_was() {
+    let broken = When::present().session(1).nth(2);
+    let (ran, _folder, written) = six_records(&[(broken, Fault::ResetAfter(0))]);
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    assert_eq!(written, [("l.mrc".to_owned(), 6)], "{ran:?}");
+    let named = "warning: ";
+    let several = "isbn:0306406152: 6 records match 1=7";
+    assert!(
+        ran.stderr.contains(named) && ran.stderr.contains(several),
+        "{ran:?}"
+    );
+    let sum = "1 input answered: 1 with several matches; 6 records written";
+    assert!(ran.stderr.contains(sum), "{ran:?}");
+}
+
+#[test]
+fn records_before_a_second_break_are_kept() {
+    let broken = [
+        (When::present().session(1).nth(3), Fault::ResetAfter(0)),
+        (When::present().session(2), Fault::ResetAfter(0)),
+    ];
+    let (ran, _folder, written) = six_records(&broken);
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    assert_eq!(written, [("l.mrc.part".to_owned(), 2)], "{ran:?}");
+    assert!(ran.stderr.contains("during Present"), "{ran:?}");
+    assert!(ran.stderr.contains("l.mrc.part"), "{ran:?}");
+}
+
+/// Looks up the ISBN of six records at a server with these faults, which gives them one by one. Gives the files in the
+/// folder of the output, with the number of their records.
+fn six_records(faults: &[(When, Fault)]) -> (Ran, tempfile::TempDir, Vec<(String, usize)>) {
     let six = (0..6).map(|number| {
         let mut record = record(&format!("id{number}"), "Seven");
         record
@@ -70,27 +100,30 @@ fn audit_a1_an_answer_that_is_broken_off_goes_on_where_it_was() {
             .insert(1, Field::data(b"020", "  ", [("a", "0306406152")]));
         record
     });
-    let server = TestServer::builder()
+    let mut server = TestServer::builder()
         .database("cat", six)
-        .fault(When::search(), Fault::NeverPiggyback)
-        .fault(When::present().session(1).nth(2), Fault::ResetAfter(0))
+        .fault(When::search(), Fault::NeverPiggyback);
+    for (when, fault) in faults {
+        server = server.fault(when.clone(), fault.clone());
+    }
+    let server = server
         .fault(When::present(), Fault::FewerRecords(1))
         .start();
     let target = format!("{}/cat", server.addr());
     let folder = tempfile::tempdir().expect("a folder");
     let output = folder.path().join("l.mrc");
     let output = output.to_str().expect("text");
-    let ran = z3950([
-        "lookup",
-        &target,
-        "isbn:0306406152",
-        "--count",
-        "6",
-        "--output",
-        output,
-    ]);
-    assert_eq!(ran.code, Some(4), "{ran:?}");
-    let written = std::fs::read(output).expect("it is there");
-    let ends = written.iter().filter(|octet| **octet == 0x1d).count();
-    assert_eq!(ends, 6, "{ran:?}");
+    let identifier = "isbn:0306406152";
+    let options = ["--count", "6", "--output", output];
+    let ran = z3950([&["lookup", &target, identifier][..], &options].concat());
+    let files = std::fs::read_dir(&folder).expect("a folder");
+    let files = files.map(|entry| {
+        let path = entry.expect("an entry").path();
+        let octets = std::fs::read(&path).expect("a file");
+        let records = octets.iter().filter(|octet| **octet == 0x1d).count();
+        let name = path.file_name().expect("a name").to_string_lossy();
+        (name.into_owned(), records)
+    });
+    let files = files.filter(|(name, _)| !name.starts_with('.')).collect();
+    (ran, folder, files)
 }

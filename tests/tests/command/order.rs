@@ -55,6 +55,21 @@ fn one_record_is_ordered() {
 }
 
 #[test]
+fn a_loan_of_a_record_in_unimarc_can_be_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("uni.mrk");
+    let record = "=LDR  00000nam0 2200000   450 \n=001  u1\n=100  \\\\$a20010101d2001    m  y0frey50      ba\n\
+                  =200  1\\$aGuerre et wars\n";
+    std::fs::write(&path, record).expect("written");
+    let database = format!("uni={}", path.display());
+    let daemon = Daemon::start(["--demo", "--database", &database]);
+    let target = format!("{}/uni", daemon.address());
+    let ran = z3950(["order", &target, "@attr 1=1016 wars", "--ill"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("1.0.10161.2.1"), "{ran:?}");
+}
+
+#[test]
 fn requests_of_ones_own_are_sent_as_they_are() {
     let daemon = Daemon::start(["--demo"]);
     let folder = tempfile::tempdir().expect("a folder");

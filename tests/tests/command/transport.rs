@@ -204,6 +204,19 @@ fn audit_c3_a_plain_certificate_of_openssl_is_trusted_where_it_is_named() {
 }
 
 #[test]
+fn a_certificate_named_for_a_plain_connection_is_warned_of() {
+    let authority = Authority::new();
+    let daemon = Daemon::start(["--demo"]);
+    let target = format!("{}/books", daemon.address());
+    let ran = lookup(&target, &["--ca-file", &authority.root()]);
+    assert!(is_found(&ran), "{ran:?}");
+    let words = "without TLS, so that --ca-file has no effect";
+    assert!(ran.stderr.contains(words), "{ran:?}");
+    let ran = lookup(&target, &[]);
+    assert!(is_found(&ran) && !ran.stderr.contains("TLS"), "{ran:?}");
+}
+
+#[test]
 fn audit_d16_files_of_certificates_and_keys_are_named() {
     let authority = Authority::new();
     let (certificate, key) = authority.certify(&["127.0.0.1"], false, true);

@@ -194,7 +194,9 @@ fn wrong_usage_is_told_before_anything_is_sent() {
     for (arguments, words) in [
         (&["insert"][..], "name a file"),
         (&["insert", "--id", "a"], "only to delete"),
+        (&["delete"], "--id"),
         (&["insert", "/nonexistent.mrc"], "/nonexistent.mrc"),
+        (&["insert", &good, "/nonexistent.mrc"], "/nonexistent.mrc"),
         (&["insert", &good, "--syntax", "sutrs"], "--whole"),
         (&["insert", &text, "--whole"], "--syntax"),
         (&["special", &good, "--version", "1"], "no special update"),
@@ -208,6 +210,7 @@ fn wrong_usage_is_told_before_anything_is_sent() {
         assert_eq!(ran.code, Some(2), "{arguments:?}: {ran:?}");
         assert!(ran.stderr.contains(words), "{arguments:?}: {ran:?}");
     }
+    assert_eq!(bench.hits("updated title"), 0, "nothing was sent");
     let ran = bench.update(&["insert", &text]);
     assert_eq!(ran.code, Some(8), "{ran:?}");
     let ran = z3950(["update", "127.0.0.1:1/books", "insert", &good]);

@@ -296,6 +296,50 @@ fn audit_a5_xml_without_marcxml_is_a_fault() {
 }
 
 #[test]
+fn what_stands_outside_of_records_is_a_fault() {
+    let form = |form: &str| convert(&["--to", form], &marc(&["a", "b"])).stdout;
+    let (xml, mrk, lines) = (form("marcxml"), form("mrk"), form("line"));
+    let rest = "=001  x\njunk\n";
+    for (input, kept, words) in [
+        (
+            xml.replacen("<record", "<rexord", 1),
+            &["b"][..],
+            "are in no record",
+        ),
+        (
+            format!("{xml}{}", marc(&["c"])),
+            &["a", "b"],
+            "are in no record",
+        ),
+        (
+            xml.replacen("<controlfield tag=", "<controlfield tog=", 1),
+            &["b"],
+            "field without a tag left out",
+        ),
+        (
+            format!("{}\n{}", mrk.trim_end(), marc(&["c"])),
+            &["a", "b"],
+            "line 8: a field begins with =",
+        ),
+        (format!("{mrk}\n{rest}"), &["a", "b", "x"], "line 10"),
+        (
+            format!("{}\n{}", lines.trim_end(), xml),
+            &["a", "b"],
+            "line 8 is no field",
+        ),
+    ] {
+        let ran = convert(&[], &input);
+        assert_eq!(ran.code, Some(8), "{input}: {ran:?}");
+        assert_eq!(numbers(&ran.stdout), kept, "{input}: {ran:?}");
+        assert!(ran.stderr.contains(words), "{input}: {ran:?}");
+    }
+    for input in [xml, mrk, lines] {
+        let ran = convert(&[], &input);
+        assert_eq!((ran.code, &*ran.stderr), (Some(0), ""), "{input}");
+    }
+}
+
+#[test]
 fn audit_a5_characters_that_are_lost_are_a_fault() {
     let title = |text: &str| MarcRecord {
         fields: vec![Field::data(b"245", "10", [("a", text.to_owned())])],

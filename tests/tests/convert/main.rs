@@ -5,6 +5,7 @@ mod damaged;
 mod danmarc;
 mod formats;
 mod namespaces;
+mod outputs;
 mod real;
 mod yaz;
 

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use expectrl::ControlCode;
 use expectrl::process::unix::{Signal, WaitStatus};
+use z3950_asn1::apdu::Apdu;
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::peer;
@@ -70,13 +71,31 @@ fn ended_by(person: &mut Person, signal: Signal) -> Option<i32> {
 }
 
 #[test]
-fn signals_end_the_program_while_a_line_is_awaited() {
+fn signals_close_the_session_while_a_line_is_awaited() {
     for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
         let home = home();
         let server = catalogue();
         let mut person = Person::at(&server, home.path());
         assert_eq!(ended_by(&mut person, signal), Some(code));
+        let is_close = |apdu: &Apdu| matches!(apdu, Apdu::Close(_));
+        server.wait_until(|entries| {
+            let mut apdus = entries.iter().filter_map(|entry| entry.apdu.as_ref());
+            apdus.any(is_close)
+        });
     }
+}
+
+#[test]
+fn a_server_that_does_not_answer_close_does_not_keep_the_program() {
+    let home = home();
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .fault(When::close(), Fault::Delay(4 * PATIENCE))
+        .start();
+    let mut person = Person::at(&server, home.path());
+    let began = Instant::now();
+    assert_eq!(ended_by(&mut person, Signal::SIGTERM), Some(143));
+    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
 }
 
 #[test]

@@ -86,7 +86,8 @@ pub fn to_utf8(record: &MarcRecord, options: &Options) -> Converted {
 ///
 /// The record is read as UTF-8 if that is what it is in, else converted to it first; problems of both ways are reported,
 /// those of the second counted in the UTF-8 form. Leader position 9 becomes blank for any set but UTF-8, and UNIMARC 100 $a
-/// says `0103` for ISO 5426; for a set that UNIMARC has no code for it is left alone.
+/// says `0103` for ISO 5426 and nothing, in blanks, for every other set: UNIMARC has codes for none of them. Such a record is
+/// read in the right set only where the reader is told which one it is.
 pub fn to_charset(record: &MarcRecord, charset: Charset, options: &Options) -> Converted {
     let mut converted = to_utf8(record, options);
     if charset == Charset::Utf8 {
@@ -176,13 +177,16 @@ fn declare(record: &mut MarcRecord, charset: Charset) {
             let declared = match charset {
                 Charset::Utf8 => b"50  ",
                 Charset::Iso5426 => b"0103",
-                _ => return,
+                _ => b"    ",
             };
             if sets != *declared
                 && let Some(field) = record.fields.get_mut(index)
             {
                 let mut body = field.body.to_vec();
-                for (octet, new) in body.iter_mut().skip(place).zip(declared) {
+                let in_data = |octet: &&mut u8| **octet != SUBFIELD_DELIMITER;
+                let octets = body.iter_mut().skip(place).take_while(in_data);
+                // The four octets after them name additional sets, none of which the text is in any more.
+                for (octet, new) in octets.zip(declared.iter().chain(b"    ")) {
                     *octet = *new;
                 }
                 field.body = Bytes::from(body);
@@ -255,6 +259,54 @@ mod tests {
         let kept = to_utf8(&source, &Options::default()).record;
         let back = to_charset(&kept, Charset::Iso5426, &Options::default());
         assert_eq!(back.record, source);
+    }
+
+    #[test]
+    fn unimarc_names_no_set_that_the_text_is_not_in() {
+        let latin2 = Charset::by_name("iso-8859-2").expect("a known name");
+        for (before, target, after) in [
+            ("y0frey50      ba", Charset::Marc8, "y0frey        ba"),
+            ("y0frey50      ba", Charset::Latin1, "y0frey        ba"),
+            ("y0frey50      ba", latin2, "y0frey        ba"),
+            ("y0frey50      ba", Charset::Iso5426, "y0frey0103    ba"),
+            ("y0frey50      ba", Charset::Utf8, "y0frey50      ba"),
+            // Additional sets, and blanks.
+            ("y0frey01030205ba", Charset::Utf8, "y0frey50      ba"),
+            ("y0frey01030205ba", Charset::Iso5426, "y0frey0103    ba"),
+            ("y0frey01030205ba", Charset::Latin1, "y0frey        ba"),
+            ("y0frey        ba", Charset::Marc8, "y0frey        ba"),
+            // Too short for additional sets.
+            ("y0frey0103", Charset::Utf8, "y0frey50  "),
+        ] {
+            let date = "19840619a1874    m  ";
+            let source = record(
+                b' ',
+                vec![Field::data(
+                    b"100",
+                    "  ",
+                    [("a", format!("{date}{before}")), ("b", "0103".to_owned())],
+                )],
+            );
+            let converted = to_charset(&source, target, &Options::default()).record;
+            let expected = Field::data(
+                b"100",
+                "  ",
+                [("a", format!("{date}{after}")), ("b", "0103".to_owned())],
+            );
+            assert_eq!(converted.fields, [expected], "{before} in {target}");
+        }
+        // Of an authority: positions 13-16.
+        let source = record(
+            b' ',
+            vec![Field::data(
+                b"100",
+                "  ",
+                [("a", "19990101afrey50      ba0")],
+            )],
+        );
+        let converted = to_charset(&source, Charset::Latin1, &Options::default()).record;
+        let expected = Field::data(b"100", "  ", [("a", "19990101afrey        ba0")]);
+        assert_eq!(converted.fields, [expected]);
     }
 
     #[test]

@@ -83,12 +83,23 @@ pub enum RepairKind {
 }
 
 impl RepairKind {
-    /// Whether octets of the record are missing, or were left out because nothing says which field they are.
+    /// Whether something of the record is lost by this: octets of it are missing, or were left out because nothing says
+    /// what they are. Every other repair keeps all octets of all fields; only numbers are counted anew, or a field takes the
+    /// tag of the entry that is left for it.
     pub fn is_loss(&self) -> bool {
-        matches!(
-            self,
-            Self::RecordTerminatorMissing | Self::FieldMissing { .. } | Self::FieldUnlisted { .. }
-        )
+        match self {
+            Self::RecordTerminatorMissing
+            | Self::TrailingOctets { .. }
+            | Self::DirectoryRemainder { .. }
+            | Self::FieldMissing { .. }
+            | Self::FieldUnlisted { .. } => true,
+            Self::RecordLength { .. }
+            | Self::LeaderDigit { .. }
+            | Self::BaseAddress { .. }
+            | Self::DirectoryTerminatorMissing
+            | Self::DirectoryEntry { .. }
+            | Self::FieldTerminatorMissing { .. } => false,
+        }
     }
 
     /// The repair of this kind at an offset from the start of the record.

@@ -7,7 +7,7 @@ use quick_xml::reader::Reader;
 
 use super::XmlRecord;
 use crate::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag};
-use crate::stream::push_note;
+use crate::remarks::Remarks;
 use crate::text::octets_from_text;
 
 /// How deep elements may be nested. MARCXML itself needs four levels; wrappers such as OAI-PMH a few more.
@@ -43,7 +43,8 @@ pub enum MarcXmlError {
 ///
 /// White space in text is kept. `\xNN`, as [`super::to_xml`] writes it, becomes an octet again. A leader of another length
 /// than 24 is filled up with blanks or cut, a missing or empty indicator is a blank, a field without a tag of three octets
-/// is left out, elements and text that the schema does not have are passed over: each with a note.
+/// is left out, elements and text that the schema does not have are passed over: each with a remark. Foreign elements and
+/// missing indicators are no loss, all others are, and so is a missing leader or the missing code of a subfield.
 ///
 /// # Errors
 /// [`MarcXmlError`] for text that is not well-formed up to the end of the record, or holds no record.
@@ -107,7 +108,7 @@ struct Builder {
     in_record: bool,
     leader: Option<Leader>,
     fields: Vec<Field>,
-    notes: Vec<String>,
+    remarks: Remarks,
     /// The tag of the open field, if it has one that can be used.
     tag: Option<Tag>,
     body: BytesMut,
@@ -125,7 +126,7 @@ impl Builder {
             // A record that holds a record is a wrapper, as SRU and OAI-PMH have it.
             (_, "record") if self.leader.is_none() && self.fields.is_empty() => {
                 self.in_record = true;
-                self.notes.clear();
+                self.remarks = Remarks::default();
                 Element::Record
             }
             (Some(Element::Record), "leader") => {
@@ -153,15 +154,17 @@ impl Builder {
             }
             (Some(Element::Data), "subfield") => {
                 self.code = attribute(start, "code").unwrap_or_else(|| {
-                    self.note("subfield without a code, read as a blank");
+                    self.loss("subfield without a code, read as a blank");
                     " ".to_owned()
                 });
                 self.text.clear();
                 Element::Subfield
             }
             _ if self.in_record => {
-                if parent != Some(Element::Foreign) {
+                let is_marc = matches!(name, "leader" | "controlfield" | "datafield" | "subfield");
+                if is_marc || parent != Some(Element::Foreign) {
                     self.note(&format!("element {name} passed over"));
+                    self.remarks.is_loss |= is_marc;
                 }
                 Element::Foreign
             }
@@ -180,7 +183,7 @@ impl Builder {
             Element::Leader => {
                 let octets = octets_from_text(&self.text);
                 if octets.len() != Leader::LENGTH {
-                    self.note(&format!(
+                    self.loss(&format!(
                         "the leader has {} octets instead of 24",
                         octets.len()
                     ));
@@ -221,7 +224,7 @@ impl Builder {
                 self.text.push_str(text);
             }
             Some(Element::Record | Element::Data) if !text.trim_ascii().is_empty() => {
-                self.note("text outside of fields and subfields passed over");
+                self.loss("text outside of fields and subfields passed over");
             }
             _ => {}
         }
@@ -248,31 +251,35 @@ impl Builder {
 
     fn tag(&mut self, start: &BytesStart<'_>) -> Option<Tag> {
         let Some(text) = attribute(start, "tag") else {
-            self.note("field without a tag left out");
+            self.loss("field without a tag left out");
             return None;
         };
         let tag = octets_from_text(&text).try_into().ok().map(Tag);
         if tag.is_none() {
             let shown: String = text.chars().take(MAX_SHOWN).collect();
-            self.note(&format!("field {shown} left out, a tag has three octets"));
+            self.loss(&format!("field {shown} left out, a tag has three octets"));
         }
         tag
     }
 
     fn note(&mut self, note: &str) {
-        push_note(&mut self.notes, || note.to_owned());
+        self.remarks.note(|| note.to_owned());
+    }
+
+    fn loss(&mut self, note: &str) {
+        self.remarks.loss(|| note.to_owned());
     }
 
     fn finish(mut self) -> XmlRecord {
         if self.leader.is_none() {
-            self.note("no leader, a usual one is taken");
+            self.loss("no leader, a usual one is taken");
         }
         XmlRecord {
             record: MarcRecord {
                 leader: self.leader.unwrap_or_default(),
                 fields: self.fields,
             },
-            notes: self.notes,
+            remarks: self.remarks,
         }
     }
 }

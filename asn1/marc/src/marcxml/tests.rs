@@ -21,8 +21,8 @@ fn check(field: Field, xml: &str) {
     );
     assert_eq!(written.notes, Vec::<String>::new(), "{xml}");
     let read = from_xml(&collection([&record])).expect("ours");
-    let notes = Vec::new();
-    assert_eq!(read, XmlRecord { record, notes }, "{xml}");
+    let remarks = Remarks::default();
+    assert_eq!(read, XmlRecord { record, remarks }, "{xml}");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn reads(inside: &str, fields: Vec<Field>, notes: &[&str]) {
     );
     let read = from_xml(&xml).expect(inside);
     assert_eq!(read.record, record(fields), "{inside}");
-    assert_eq!(read.notes, notes, "{inside}");
+    assert_eq!(read.remarks.notes, notes, "{inside}");
 }
 
 #[test]
@@ -116,10 +116,48 @@ fn other_writers_xml() {
     let wrapped = "<record><header>h</header><metadata><record><controlfield tag='001'>x</controlfield></record></metadata></record>";
     let read = from_xml(wrapped).expect("the inner one");
     assert_eq!(read.record.fields, [Field::control(b"001", "x")]);
-    assert_eq!(read.notes, ["no leader, a usual one is taken"]);
+    assert_eq!(read.remarks.notes, ["no leader, a usual one is taken"]);
     let short = from_xml("<record><leader>00000</leader></record>").expect("a record");
     assert_eq!(short.record.leader, Leader::padded(b"00000"));
-    assert_eq!(short.notes, ["the leader has 5 octets instead of 24"]);
+    assert_eq!(
+        short.remarks.notes,
+        ["the leader has 5 octets instead of 24"]
+    );
+}
+
+#[test]
+fn what_is_left_out_is_a_loss() {
+    let whole = "<leader>00000nam a2200000   4500</leader><controlfield tag='001'>x</controlfield>";
+    for (inside, is_loss) in [
+        (whole.to_owned(), false),
+        // Not of MARC, and no indicator as blanks are written by some.
+        (format!("{whole}<x:note>of <b>theirs</b></x:note>"), false),
+        (format!("{whole}<datafield tag='245'/>&bomb;"), true),
+        (
+            format!("{whole}<datafield tag='245'><subfield code='a'>&bomb;</subfield></datafield>"),
+            false,
+        ),
+        (
+            format!("{whole}<datafield tag='245'><subfield>x</subfield></datafield>"),
+            true,
+        ),
+        (format!("{whole}<subfield code='a'>x</subfield>"), true),
+        (
+            format!("{whole}<b><controlfield tag='002'>x</controlfield></b>"),
+            true,
+        ),
+        (
+            format!("{whole}<datafield tag='24' ind1=' ' ind2=' '/>"),
+            true,
+        ),
+        (format!("{whole}<controlfield>x</controlfield>"), true),
+        (format!("{whole}stray"), true),
+        (whole.replace("4500", "450"), true),
+        (whole.replace("leader", "b"), true),
+    ] {
+        let read = from_xml(&format!("<record>{inside}</record>")).expect("a record");
+        assert_eq!(read.remarks.is_loss, is_loss, "{inside}: {read:?}");
+    }
 }
 
 #[test]

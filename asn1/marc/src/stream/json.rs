@@ -10,17 +10,25 @@ use super::window::Window;
 pub(super) struct Cutter {
     /// Whether what stands between records has been reported since the last one.
     reported: bool,
+    /// Whether the input is an array that has not ended; `None` before its first octet.
+    in_array: Option<bool>,
 }
 
 impl Cutter {
     pub(super) fn next<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<Option<Piece>> {
         loop {
             // Between records: blanks, commas and the brackets of an array.
-            let filler = window
-                .held()
-                .iter()
-                .take_while(|octet| is_filler(**octet))
-                .count();
+            let held = window.held();
+            let filler = held.iter().take_while(|octet| is_filler(**octet)).count();
+            let between = held.get(..filler).unwrap_or_default();
+            let mut brackets = between.iter().filter(|octet| matches!(octet, b'[' | b']'));
+            let last = brackets.next_back();
+            match (self.in_array, last) {
+                (None, Some(bracket)) => self.in_array = Some(*bracket == b'['),
+                (None, None) if held.len() > filler => self.in_array = Some(false),
+                (Some(true), Some(b']')) => self.in_array = Some(false),
+                _ => {}
+            }
             window.pass(filler);
             if !window.held().is_empty() {
                 if window.held().first() == Some(&b'{') {
@@ -37,7 +45,14 @@ impl Cutter {
                     }));
                 }
             } else if !window.more()? {
-                return Ok(None);
+                let is_open = self.in_array.replace(false) == Some(true) && !self.reported;
+                return Ok(is_open.then(|| Piece {
+                    offset: window.offset(),
+                    damage: Some(
+                        "the input ends within the array: records may be missing".to_owned(),
+                    ),
+                    ..Piece::default()
+                }));
             }
         }
         let mut scan = Scan::default();

@@ -137,7 +137,7 @@ fn damage_costs_no_neighbour() {
         "WHOLE<!-- WHOLE -->WHOLE<![CDATA[WHOLE]]>WHOLE<?p WHOLE?>WHOLE",
         &["x", "x", "x", "x"],
     );
-    xml("WHOLE<a b='WHOLE</record>WHOLE", &["x", "x", "x"]);
+    xml("WHOLE<a b='WHOLE<b>WHOLE", &["x", "x", "x"]);
     let first_tag = "!the record is not closed";
     xml(
         "WHOLE<rec\nWHOLE<m:record typeWHOLE",
@@ -145,7 +145,10 @@ fn damage_costs_no_neighbour() {
     );
     xml("WHOLE<rec", &["x", first_tag]);
     xml("<!DOCTYPE r [<!ENTITY a '<record>'>]>WHOLE", &["x"]);
-    xml("<!DOCTYPE r [ WHOLE WHOLE", &["x", "x"]);
+    xml(
+        "<!DOCTYPE r [ WHOLE WHOLE",
+        &["!octets 10-12 are in no record", "x", "x"],
+    );
     xml(
         "WHOLE<m:record><m:leader/></m:record><record/>WHOLE",
         &["x", "?", "!no record element", "x"],
@@ -235,6 +238,121 @@ fn audit_a5_xml_that_is_no_marcxml_is_damage() {
             expected,
             "{input}"
         );
+    }
+}
+
+/// `WHOLE` stands for a sound record; what is between `⟦` and `⟧` is reported as one gap.
+fn gaps(template: &str) {
+    let whole = String::from_utf8(document(Form::MarcXml, &["x"])).expect("text");
+    let whole = whole
+        .strip_prefix(Form::MarcXml.begin())
+        .and_then(|whole| whole.strip_suffix(Form::MarcXml.end()))
+        .expect("a collection");
+    let (mut input, mut start, mut expected) = (String::new(), 0, Vec::new());
+    for part in template.split_inclusive(['⟦', '⟧']) {
+        let text = part.trim_end_matches(['⟦', '⟧']);
+        expected.extend(text.matches("WHOLE").map(|_| "x".to_owned()));
+        input += &text.replace("WHOLE", whole);
+        if part.ends_with('⟦') {
+            start = input.len();
+        } else if part.ends_with('⟧') {
+            let last = input.len() - 1;
+            expected.push(format!("!octets {start}-{last} are in no record"));
+        }
+    }
+    assert_eq!(
+        found(InputForm::MarcXml, input.as_bytes()),
+        expected,
+        "{template}"
+    );
+}
+
+#[test]
+fn remains_of_marcxml_outside_of_records_are_damage() {
+    let field = "<datafield tag='245'><subfield code='a'>x</subfield></datafield>";
+    for template in [
+        "<collection>WHOLE ⟦FIELD</record>⟧ WHOLE</collection>",
+        "<collection>⟦<m:leader>x</m:leader></m:record>⟧ WHOLE</collection>",
+        "<collection>WHOLE ⟦FIELD⟧ </collection>",
+        "WHOLE⟦</record>⟧WHOLE ⟦<leader/>⟧",
+        "WHOLE⟦ma</subfield> <!-- c --></datafield>⟧ <?p?>WHOLE",
+        // Text, which a collection does not have, and other forms.
+        "<a>b<collection>WHOLE ⟦ma, 1815⟧\nWHOLE</collection>c</a>",
+        "<collection>WHOLE</collection>\n⟦00040nam a2200037   4500\u{1E}⟧\n",
+        "WHOLE⟦{\"leader\":\"x\"}⟧",
+        "⟦=LDR  x⟧\n\nWHOLE",
+        // Within wrappers too, whose own text is none of MARC.
+        "<OAI-PMH>a<b>c</b><record><header>d</header><metadata>WHOLE</metadata></record>e\
+         ⟦FIELD</record>⟧</metadata></OAI-PMH>",
+    ] {
+        gaps(&template.replace("FIELD", field));
+    }
+}
+
+#[test]
+fn wrappers_of_marcxml_are_no_damage() {
+    let item = "<record><header>d</header><metadata>WHOLE</metadata></record>";
+    for template in [
+        "\u{FEFF}<?xml version='1.0'?>\n<!DOCTYPE c []><collection>WHOLE</collection>\n\0\x1A\u{FEFF}",
+        "<OAI-PMH>a<ListRecords>b ITEM c ITEM d</ListRecords><e>f</e>g<h/></OAI-PMH>",
+        "<s:searchRetrieveResponse><s:numberOfRecords>5</s:numberOfRecords><s:records><s:record><s:recordData>\
+         WHOLE</s:recordData><s:recordPosition>1</s:recordPosition></s:record></s:records>text\
+         <s:extra>x</s:extra></s:searchRetrieveResponse>",
+        "<a>b<![CDATA[<leader>]]><collection><!-- <leader> --><note>n</note>WHOLE</collection>c</a>",
+        "<collection/>\n<collection>WHOLE</collection>",
+    ] {
+        gaps(&template.replace("ITEM", item));
+    }
+    // One report is enough for a record that lost its first tag.
+    let cut = "<collection><rec<leader>x</leader><controlfield tag='001'>y</controlfield></record></collection>";
+    assert_eq!(
+        found(InputForm::MarcXml, cut.as_bytes()),
+        ["!the record is not closed"]
+    );
+}
+
+#[test]
+fn a_document_that_lost_its_end_is_damage() {
+    let xml = "!the input ends within the document: records may be missing";
+    for (template, expected) in [
+        ("<collection>WHOLE", &["x", xml][..]),
+        ("<collection>WHOLE</coll", &["x", xml]),
+        ("<collection>\n", &[xml]),
+        (
+            "<OAI-PMH><ListRecords><record><metadata>WHOLE</metadata>",
+            &["x", xml],
+        ),
+        (
+            "<searchRetrieveResponse><record>WHOLE</record>",
+            &["x", xml],
+        ),
+        // One report on the end is enough.
+        ("<collection>WHOLE<rec", &["x", "!the record is not closed"]),
+        (
+            "<collection>WHOLE<record><leader>",
+            &["x", "!the input ends within the record"],
+        ),
+        ("<a>WHOLE", &["x"]),
+        ("WHOLE", &["x"]),
+    ] {
+        damaged(InputForm::MarcXml, Form::MarcXml, template, expected);
+    }
+    let json = "!the input ends within the array: records may be missing";
+    for (template, expected) in [
+        ("[WHOLE,\nWHOLE", &["x", "x", json][..]),
+        ("\n[WHOLE,\nWHOLE,\n", &["x", "x", json]),
+        ("[", &[json]),
+        ("[WHOLE,WHOLE]\n", &["x", "x"]),
+        ("[]", &[]),
+        ("[WHOLE][WHOLE]", &["x", "x"]),
+        // One report on the end is enough; other inputs are no array.
+        (
+            "[WHOLE,{\"leader\":\"x\"",
+            &["x", "!the record does not end"],
+        ),
+        ("WHOLE\n[WHOLE", &["x", "x"]),
+    ] {
+        damaged(InputForm::Json, Form::Json, template, expected);
     }
 }
 

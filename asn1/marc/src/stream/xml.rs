@@ -2,6 +2,7 @@
 //! Comments, CDATA and a document type are passed over as what they are; nothing in them is a tag.
 
 use std::io::{self, Read};
+use std::ops::Range;
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
@@ -14,6 +15,8 @@ pub(super) struct Cutter {
     begun: bool,
     /// Whether the input has nothing, or something that is a record or holds records; any other input is none in MARCXML.
     known: bool,
+    /// What stands around the records.
+    outside: Outside,
 }
 
 impl Cutter {
@@ -28,7 +31,12 @@ impl Cutter {
         let mut from = 0;
         // Within a record, which begins at 0 of the window; and whether it has anything of MARC.
         let (mut inside, mut content) = (false, false);
+        // Elements that are open within it, for the case that it is a wrapper.
+        let mut open = 0_usize;
         let (end, damage) = loop {
+            if !inside {
+                self.outside.text(window)?;
+            }
             let Some(markup) = Markup::find(window, from)? else {
                 let end = window.held().len();
                 if !inside {
@@ -37,26 +45,47 @@ impl Cutter {
                         from = 0;
                         continue;
                     }
-                    return Ok((!std::mem::replace(&mut self.known, true)).then(|| Piece {
+                    if std::mem::replace(&mut self.known, true) {
+                        return Ok(self
+                            .outside
+                            .gap()
+                            .or_else(|| self.outside.unclosed(window.offset())));
+                    }
+                    self.outside.remains = None;
+                    return Ok(Some(Piece {
                         damage: Some("no MARCXML: neither a record nor a collection".to_owned()),
                         ..Piece::default()
                     }));
                 }
+                self.outside.reported = true;
                 let damage = match end >= MAX_RECORD {
                     true => format!("no end of the record within {MAX_RECORD} octets"),
                     false => "the input ends within the record".to_owned(),
                 };
                 break (end, Some(damage));
             };
-            self.known |= !matches!(markup.kind, Kind::Other);
+            self.known |= markup.kind.is_known();
+            // What stands in front of a record is reported before it.
+            if !inside
+                && matches!(
+                    markup.kind,
+                    Kind::Cut | Kind::Start("record") | Kind::Empty("record")
+                )
+                && let Some(gap) = self.outside.gap()
+            {
+                return Ok(Some(gap));
+            }
             match markup.kind {
                 Kind::Cut if !inside || !content => {
+                    self.outside.reported = true;
                     window.pass(markup.start);
                     let end = markup.end - markup.start;
                     break (end, Some("the record is not closed".to_owned()));
                 }
                 Kind::Start("record") | Kind::Empty("record") if !inside || !content => {
                     // A record around this one was a wrapper.
+                    self.outside
+                        .record(inside.then_some(std::mem::take(&mut open)));
                     window.pass(markup.start);
                     (inside, from) = (true, markup.end - markup.start);
                     if matches!(markup.kind, Kind::Empty(_)) {
@@ -72,7 +101,14 @@ impl Cutter {
                     break (markup.start, Some("the record is not closed".to_owned()));
                 }
                 Kind::Start("leader" | "controlfield" | "datafield")
-                | Kind::Empty("leader" | "controlfield" | "datafield") => content = true,
+                | Kind::Empty("leader" | "controlfield" | "datafield")
+                    if inside =>
+                {
+                    content = true;
+                }
+                _ if !inside => self.outside.markup(&markup, window),
+                Kind::Start(_) => open += 1,
+                Kind::End(_) => open = open.saturating_sub(1),
                 _ => {}
             }
             from = markup.end;
@@ -80,6 +116,7 @@ impl Cutter {
                 window.pass(from);
                 from = 0;
             } else if from >= MAX_RECORD {
+                self.outside.reported = true;
                 let damage = format!("no end of the record within {MAX_RECORD} octets");
                 break (from, Some(damage));
             }
@@ -91,6 +128,126 @@ impl Cutter {
             ..Piece::default()
         }))
     }
+}
+
+/// What stands outside of records: wrappers of any names with their own text, and remains of records, which are damage.
+#[derive(Debug, Default)]
+struct Outside {
+    /// The octets of the input from the first to the last remains since the last record.
+    remains: Option<Range<u64>>,
+    /// Whether a report on the last record covers what follows it.
+    reported: bool,
+    /// Elements that are open around records.
+    open: usize,
+    /// How many are open with the innermost collection, which has records and no text.
+    collection: Option<usize>,
+    /// `record` elements that are open around records, as SRU and OAI-PMH have them.
+    wrappers: usize,
+    /// How many documents of records are open: collections, and answers of SRU and OAI-PMH.
+    documents: usize,
+}
+
+impl Outside {
+    /// Passes over the text in front of the next markup. Within wrappers it is theirs.
+    fn text<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<()> {
+        loop {
+            let held = window.held();
+            let end = held.iter().position(|octet| *octet == b'<');
+            let length = end.unwrap_or(held.len());
+            let text = held.get(..length).unwrap_or_default();
+            if (self.open == 0 || self.collection == Some(self.open))
+                && let Some(first) = text.iter().position(is_text)
+                && let Some(last) = text.iter().rposition(is_text)
+            {
+                self.remains(window.offset(), first..last + 1);
+            }
+            window.pass(length);
+            if end.is_some() || !window.more()? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes note of a tag, which only records have or a wrapper.
+    fn markup<R: Read>(&mut self, markup: &Markup, window: &Window<R>) {
+        match markup.kind {
+            Kind::Start("collection" | "searchRetrieveResponse" | "OAI-PMH") => self.documents += 1,
+            Kind::End("collection" | "searchRetrieveResponse" | "OAI-PMH") => {
+                self.documents = self.documents.saturating_sub(1);
+            }
+            _ => {}
+        }
+        match markup.kind {
+            Kind::Start("collection") => {
+                self.open += 1;
+                self.collection = Some(self.open);
+            }
+            Kind::End("collection") => {
+                let open = self.collection.take().unwrap_or(self.open);
+                self.open = open.saturating_sub(1);
+                if std::mem::take(&mut self.reported) {
+                    self.remains = None;
+                }
+            }
+            Kind::End("record") if self.wrappers > 0 => {
+                self.wrappers -= 1;
+                self.open = self.open.saturating_sub(1);
+            }
+            Kind::Start("leader" | "controlfield" | "datafield" | "subfield")
+            | Kind::Empty("leader" | "controlfield" | "datafield" | "subfield")
+            | Kind::End("leader" | "controlfield" | "datafield" | "subfield" | "record") => {
+                self.remains(window.offset(), markup.start..markup.end);
+            }
+            Kind::Start(_) => self.open += 1,
+            Kind::End(_) => self.open = self.open.saturating_sub(1),
+            Kind::Empty(_) | Kind::Cut | Kind::Other => {}
+        }
+    }
+
+    /// A record begins; within another `record`, which has so many elements open, that one is a wrapper.
+    fn record(&mut self, within: Option<usize>) {
+        self.reported = false;
+        if let Some(open) = within {
+            self.wrappers += 1;
+            self.open += 1 + open;
+        }
+    }
+
+    /// Remains of a record, by their place in the window, which begins at `offset`.
+    fn remains(&mut self, offset: u64, place: Range<usize>) {
+        let at = |index: usize| offset.saturating_add(u64::try_from(index).unwrap_or(u64::MAX));
+        let start = self
+            .remains
+            .as_ref()
+            .map_or(at(place.start), |remains| remains.start);
+        self.remains = Some(start..at(place.end));
+    }
+
+    /// The report on a document that has no end, which stands there once the input ends: records may be missing.
+    fn unclosed(&mut self, offset: u64) -> Option<Piece> {
+        let is_open = std::mem::take(&mut self.documents) > 0;
+        (is_open && !self.reported).then(|| Piece {
+            offset,
+            damage: Some("the input ends within the document: records may be missing".to_owned()),
+            ..Piece::default()
+        })
+    }
+
+    /// The report on the remains since the last record.
+    fn gap(&mut self) -> Option<Piece> {
+        let remains = self.remains.take().filter(|_| !self.reported)?;
+        let last = remains.end.saturating_sub(1);
+        Some(Piece {
+            offset: remains.start,
+            damage: Some(format!("octets {}-{last} are in no record", remains.start)),
+            ..Piece::default()
+        })
+    }
+}
+
+/// Whether an octet between records is neither space nor of a byte order mark, which joined files have there.
+fn is_text(octet: &u8) -> bool {
+    !octet.is_ascii_whitespace() && !matches!(octet, 0 | 0x1A | 0xEF | 0xBB | 0xBF)
 }
 
 /// Whether there is nothing but space, as in a file without records.
@@ -126,7 +283,7 @@ struct Markup {
     kind: Kind,
 }
 
-/// What it is, with the local name where that matters here.
+/// What it is, with the local name where that matters here; other elements have an empty one.
 enum Kind {
     Start(&'static str),
     Empty(&'static str),
@@ -136,21 +293,22 @@ enum Kind {
     Other,
 }
 
+impl Kind {
+    /// Whether only MARCXML and what wraps it has such markup.
+    fn is_known(&self) -> bool {
+        match self {
+            Self::Start(name) | Self::Empty(name) | Self::End(name) => !name.is_empty(),
+            Self::Cut => true,
+            Self::Other => false,
+        }
+    }
+}
+
 impl Markup {
     /// The first markup at or behind an index; `None` if there is no more, or none that ends within [`MAX_RECORD`].
-    ///
-    /// Outside of a record, octets in front of markup need not be kept; `from` is 0 then, and they are passed.
     fn find<R: Read>(window: &mut Window<R>, from: usize) -> io::Result<Option<Self>> {
         let mut from = from;
         loop {
-            // Text outside of records may be of any length.
-            while from == 0 && !window.held().contains(&b'<') {
-                let length = window.held().len();
-                window.pass(length);
-                if !window.more()? {
-                    return Ok(None);
-                }
-            }
             let Some(start) = window.find(from, b"<", MAX_RECORD)? else {
                 return Ok(None);
             };
@@ -271,24 +429,27 @@ fn local_name(inside: &[u8]) -> &[u8] {
 
 fn kind(tag: &[u8]) -> Kind {
     // The last two are answers of SRU and OAI-PMH, which may have no record.
-    const NAMES: [&str; 7] = [
+    const NAMES: [&str; 8] = [
         "record",
         "collection",
         "leader",
         "controlfield",
         "datafield",
+        "subfield",
         "searchRetrieveResponse",
         "OAI-PMH",
     ];
     let inside = tag.strip_prefix(b"<").unwrap_or(tag);
+    if inside.starts_with(b"!") {
+        return Kind::Other;
+    }
     let (closes, inside) = match inside.strip_prefix(b"/") {
         Some(inside) => (true, inside),
         None => (false, inside),
     };
     let local = local_name(inside);
-    let Some(name) = NAMES.into_iter().find(|known| known.as_bytes() == local) else {
-        return Kind::Other;
-    };
+    let known = NAMES.into_iter().find(|known| known.as_bytes() == local);
+    let name = known.unwrap_or_default();
     match (closes, tag.ends_with(b"/>")) {
         (true, _) => Kind::End(name),
         (false, true) => Kind::Empty(name),

@@ -89,7 +89,7 @@ pub(crate) struct Entry {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Kept {
     pub(super) position: u64,
-    pub(super) target: String,
+    pub(super) target: Option<String>,
     pub(super) input: String,
     pub(super) outcome: String,
     pub(super) exit: u8,
@@ -131,7 +131,7 @@ impl ReportForm {
         if self == Self::Json {
             let line = json!({
                 "position": entry.position,
-                "target": entry.target,
+                "target": Some(&entry.target).filter(|target| !target.is_empty()),
                 "input": entry.input,
                 "outcome": answer.outcome.as_str(),
                 "exit": answer.exit,
@@ -189,7 +189,7 @@ impl ReportForm {
         };
         Some(Kept {
             position: position.parse().ok()?,
-            target: (*target).to_owned(),
+            target: Some((*target).to_owned()),
             input: (*input).to_owned(),
             outcome: (*outcome).to_owned(),
             exit: exit.parse().ok()?,
@@ -313,7 +313,10 @@ mod tests {
             let kept = form.read(line.trim_end_matches('\n')).expect("a line");
             let found = (kept.position, kept.exit, kept.length);
             assert_eq!(found, (7, 5, 4_096));
-            assert_eq!((kept.target, kept.input), (entry().target, entry().input));
+            assert_eq!(
+                (kept.target, kept.input),
+                (Some(entry().target), entry().input)
+            );
             assert_eq!(form.read(&line[1..line.len() / 2]), None);
         }
     }

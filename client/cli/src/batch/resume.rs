@@ -151,7 +151,7 @@ pub(crate) fn resume(
             Some(ask) => (ask.position, shown(ask)),
             None => (kept.position, (String::new(), String::new())),
         };
-        let of_report = (kept.target, kept.input);
+        let of_report = (kept.target.unwrap_or_default(), kept.input);
         if ask.is_none() || position != kept.position || of_report != of_ask {
             return Err(ResumeError::OtherInput {
                 line: number,

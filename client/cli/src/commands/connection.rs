@@ -30,6 +30,18 @@ pub(crate) fn routes(options: &Network) -> Result<Routes, Failure> {
     })
 }
 
+/// The options given by which TLS is expected, and which do nothing without it.
+pub(super) fn of_tls(options: &Network) -> Vec<&'static str> {
+    let given = [
+        ("--ca-file", options.ca_file.is_some()),
+        ("--cert", options.cert.is_some()),
+    ];
+    let given = given
+        .into_iter()
+        .filter(|(_, is_given)| *is_given && !options.demo);
+    given.map(|(name, _)| name).collect()
+}
+
 /// What is wrong with the files that the options name, and which option mends it.
 fn unusable(options: &Network, error: &TlsError) -> Failure {
     let words = crate::console::report::chain(error);

@@ -6,7 +6,7 @@ mod progress;
 mod sink;
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -22,6 +22,8 @@ use self::progress::Progress;
 use self::sink::Sink;
 use crate::console::envelope::answer;
 use crate::console::exit::Exit;
+use crate::console::input::{readable, watched};
+use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
 
 /// Converts or checks every file. Records that had to be left out or of which something is lost, and faults found by a
@@ -35,23 +37,24 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
         output.error(&format!("{} is both input and output", path.display()));
         return Ok(Exit::Usage);
     }
-    if arguments.to_charset.is_some() && !matches!(arguments.to, Form::Marc | Form::Line) {
+    let form = arguments.form()?;
+    if arguments.to_charset.is_some() && !matches!(form, Form::Marc | Form::Line) {
         output.error("--to-charset is for --to marc and --to line; other forms are in UTF-8");
         return Ok(Exit::Usage);
     }
     let mut run = Run {
         arguments,
         output,
-        sink: Sink::new(arguments),
+        sink: Sink::new(arguments, form),
         progress: Progress::new(),
         read: 0,
         whole: 0,
         faulty: 0,
     };
-    let mut result = match arguments.files.as_slice() {
+    let mut result = match arguments.check {
         // What cannot be read is told before anything is begun.
-        [first, ..] if !arguments.check => Source::open(first).and_then(|_| run.sink.begin()),
-        _ => Ok(()),
+        false => readable(&arguments.files).and_then(|()| run.sink.begin()),
+        true => Ok(()),
     };
     for path in &arguments.files {
         if result.is_err() || run.is_done() {
@@ -59,6 +62,7 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
         }
         result = run.file(path);
     }
+    let stopped = run.stopped();
     run.progress.clear();
     let Run {
         mut sink,
@@ -66,18 +70,21 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
         faulty,
         ..
     } = run;
-    if result.is_ok() && !arguments.check {
+    if result.is_ok() && !arguments.check && stopped.is_none() {
         result = sink.finish(output);
     }
-    match &result {
-        Ok(()) | Err(Failure::BrokenPipe | Failure::Write(_)) => {}
+    match (&result, stopped) {
+        (Ok(()), None) | (Err(Failure::BrokenPipe | Failure::Write(_)), _) => {}
         // What was converted before a file could not be read is a whole document all the same.
-        Err(_) => {
+        _ => {
             if let Some(part) = sink.keep(output)? {
                 let words = format!("broken off; what was written is in {}", part.display());
                 output.note(&words);
             }
         }
+    }
+    if let Some(Stopped(exit)) = stopped {
+        return Ok(exit);
     }
     result?;
     Ok(match faulty {
@@ -107,7 +114,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn file(&mut self, path: &Path) -> Result<(), Failure> {
-        let source = Source::open(path)?;
+        let source = Source::open(path, self.is_watching())?;
         let unread = |error: io::Error| Failure::input(&source.name, &error);
         let mut reader = match self.arguments.from {
             Some(form) => RecordReader::new(source.input, form),
@@ -148,10 +155,21 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether the range that was asked for has been read.
+    /// Whether the range that was asked for has been read, or a signal came.
     fn is_done(&self) -> bool {
         let limit = self.arguments.limit;
         limit.is_some_and(|limit| self.read >= self.arguments.offset.saturating_add(limit))
+            || self.stopped().is_some()
+    }
+
+    /// Whether a signal keeps what has been written. It ends a run without an output file at once, as it does any filter.
+    fn is_watching(&self) -> bool {
+        self.arguments.output.is_some()
+    }
+
+    /// The signal that came.
+    fn stopped(&self) -> Option<Stopped> {
+        self.is_watching().then(|| Interrupt.arrived()).flatten()
     }
 
     fn record(&mut self, name: &str, found: Found) -> Result<(), Failure> {
@@ -294,21 +312,24 @@ struct Source {
 }
 
 impl Source {
-    fn open(path: &Path) -> Result<Self, Failure> {
-        if path == Path::new("-") {
-            return Ok(Self {
-                name: "standard input".to_owned(),
-                size: None,
-                input: Box::new(io::stdin().lock()),
-            });
-        }
-        let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| Failure::input(&name, &error))?;
-        let size = file.metadata().ok().filter(|data| data.is_file());
+    /// Opens a file; where signals are watched for, one ends the wait for its octets.
+    fn open(path: &Path, is_watching: bool) -> Result<Self, Failure> {
+        let is_standard = path == Path::new("-");
+        let (name, size) = match is_standard {
+            true => ("standard input".to_owned(), None),
+            false => (path.display().to_string(), path.metadata().ok()),
+        };
+        let unread = |error| Failure::input(&name, &error);
+        let size = size.filter(Metadata::is_file);
+        let input: Box<dyn Read> = match (is_watching, is_standard) {
+            (true, _) => watched(path).map_err(unread)?,
+            (false, true) => Box::new(io::stdin().lock()),
+            (false, false) => Box::new(File::open(path).map_err(unread)?),
+        };
         Ok(Self {
             name,
             size: size.map(|data| data.len()),
-            input: Box::new(file),
+            input,
         })
     }
 }

@@ -166,24 +166,34 @@ impl Desk {
             attempt,
             hits,
             records: slots,
+            failure,
         } = found;
         let envelope = envelope
             .with("hits", hits)
             .with("step", attempt.attributes.as_str())
             .with("terms", attempt.terms.clone());
-        let mut answer = match hits {
-            1 => envelope
+        let is_counted = self.options.count == 0;
+        let of_all = match (hits, is_counted) {
+            (1, false) => envelope
                 .clone()
-                .with("outcome", OutcomeName::Delivered.as_str())
-                .answer(Exit::Delivered),
-            _ => {
-                let words = format!("{hits} records match");
+                .with("outcome", OutcomeName::Delivered.as_str()),
+            (1, true) => envelope
+                .clone()
+                .with("outcome", OutcomeName::Found.as_str()),
+            (_, is_counted) => {
+                let name = match is_counted {
+                    true => OutcomeName::Found,
+                    false => OutcomeName::Ambiguous,
+                };
                 envelope
                     .clone()
-                    .outcome(OutcomeName::Ambiguous, &words)
-                    .answer(Exit::Ambiguous)
+                    .outcome(name, &format!("{hits} records match"))
             }
         };
+        let mut answer = of_all.answer(match hits {
+            1 => Exit::Delivered,
+            _ => Exit::Ambiguous,
+        });
         if !self.writing.json {
             let verb = if hits == 1 {
                 "record matches"
@@ -196,14 +206,15 @@ impl Desk {
                 attempt.attributes,
                 attempt.terms.join(" or ")
             );
-            records.send(Words::Note(words)).await;
-        } else if slots.is_empty() {
-            let octets = envelope
-                .clone()
-                .with("outcome", OutcomeName::Found.as_str())
-                .octets();
+            // In a batch, only warnings are shown.
+            let words = match hits {
+                1 => Words::Note(words),
+                _ => Words::Warning(words),
+            };
+            records.send(words).await;
+        } else if is_counted {
             let piece = Piece {
-                octets,
+                octets: of_all.octets(),
                 ..Piece::default()
             };
             records.send(piece).await;
@@ -213,6 +224,12 @@ impl Desk {
             let (piece, one) = self.record(identifier, envelope, position, slot);
             records.send(piece).await;
             answer = graver(answer, one);
+        }
+        if let Some(failure) = failure {
+            let subject = format!("{}: {identifier}", self.place);
+            let (piece, one) = self.writing.failed(envelope, &failure.into(), &subject);
+            records.send(piece).await;
+            return graver(answer, one);
         }
         let count = self.options.count;
         if self.is_written && count < hits {

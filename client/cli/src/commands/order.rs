@@ -8,9 +8,9 @@ use std::time::SystemTime;
 use clap::{Args, ValueEnum};
 use z3950::RecordForm;
 use z3950::error::{Diagnostics, Error, Phase};
+use z3950::pager::Pager;
 use z3950::retrieve::OutcomeName;
 use z3950::service::extended::{Order as Ordered, TaskResult, ill_request_for, ill_request_of};
-use z3950::service::present::PresentOptions;
 use z3950::service::records::ResultRecord;
 use z3950::service::search::{DEFAULT_RESULT_SET, SearchOptions};
 use z3950::session::Session;
@@ -202,10 +202,11 @@ async fn perform(
 ) -> Result<Answer, Unanswered> {
     let wanted = wanted.map(|query| place.adapted(query)).transpose()?;
     let session = reach.session(place).await?;
-    let hits = match wanted {
+    let mut set = match wanted {
         None => None,
         Some(query) => Some(search(&session, place, query).await?),
     };
+    let hits = set.as_ref().map(Pager::count);
     let position = match (hits, arguments.item) {
         (None, _) => None,
         (Some(0), _) => {
@@ -238,8 +239,8 @@ async fn perform(
         (Some(_), item) => Some(item.unwrap_or(1)),
     };
     order.item = position.map(|position| (DEFAULT_RESULT_SET.into(), position));
-    if let Some(position) = position.filter(|_| arguments.ill) {
-        match loan(&session, place, position).await? {
+    if let (Some(position), Some(set)) = (position.filter(|_| arguments.ill), &mut set) {
+        match loan(set, place, position).await? {
             Ok(request) => order.request = request,
             Err(words) => {
                 let words = format!("{words}, so nothing was ordered");
@@ -272,33 +273,29 @@ fn not_ordered(hits: Option<u64>, exit: Exit, name: OutcomeName, words: String) 
     }
 }
 
-async fn search(session: &Session, place: &Place, query: RpnQuery) -> Result<u64, Error> {
-    let options = SearchOptions {
-        databases: place.resolved.databases.clone(),
+/// Searches. A record of what is found is asked for in the MARC syntaxes that the server may have, one after the other.
+async fn search(session: &Session, place: &Place, query: RpnQuery) -> Result<Pager, Error> {
+    let search = SearchOptions {
+        databases: place.resolved.databases(),
         ..SearchOptions::default()
     };
-    let found = session.search(Query::Type1(query), &options).await?;
-    Ok(found.hits)
+    let mut options = place.resolved.pager_options(&RecordForm::default());
+    options.alternatives.retain(|syntax| *syntax != Some(XML));
+    session.pager(Query::Type1(query), &search, options).await
 }
 
 /// The request for a loan of the record at a position, or why there is none.
 async fn loan(
-    session: &Session,
+    set: &mut Pager,
     place: &Place,
     position: i64,
 ) -> Result<Result<Option<External>, String>, Error> {
-    let options = PresentOptions {
-        record_syntax: Some(place.resolved.syntax(&RecordForm::default())),
-        ..PresentOptions::default()
-    };
     let position = u64::try_from(position).unwrap_or(1);
-    let presented = session.present(position, 1, &options).await?;
-    let record = match presented.records.into_iter().next() {
-        Some(ResultRecord::Record { external, .. }) => RetrievedRecord::of(&external),
-        Some(ResultRecord::Diagnostic { diagnostic, .. }) => {
+    let record = match set.record(position).await? {
+        ResultRecord::Record { external, .. } => RetrievedRecord::of(&external),
+        ResultRecord::Diagnostic { diagnostic, .. } => {
             return Ok(Err(Diagnostics(vec![diagnostic]).to_string()));
         }
-        None => return Ok(Err("the server sent no record".to_owned())),
     };
     let RetrievedRecord::Marc(octets) = record else {
         return Ok(Err("the record is no MARC record".to_owned()));

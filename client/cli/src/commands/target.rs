@@ -10,7 +10,7 @@ use z3950::profile::{Profiles, Resolved};
 use z3950::service::init::InitOptions;
 use z3950::service::search::SearchOptions;
 use z3950::session::{Session, SessionOptions};
-use z3950::target::redacted;
+use z3950::target::{Endpoint, redacted};
 use z3950::url::Host;
 use z3950_asn1::apdu::{DatabaseName, RpnQuery};
 use z3950_marc::charset::Charset;
@@ -28,6 +28,8 @@ pub(crate) struct Reach {
     client: Client,
     profiles: Profiles,
     init: InitOptions,
+    /// The options given that only TLS uses.
+    of_tls: Vec<&'static str>,
 }
 
 /// A target of the command line.
@@ -61,6 +63,7 @@ impl Reach {
             client: client(&connection.network, options).await?,
             profiles: connection::profiles(&connection.known)?,
             init: connection::init(&connection.identity)?,
+            of_tls: connection::of_tls(&connection.network),
         })
     }
 
@@ -84,6 +87,13 @@ impl Reach {
             resolved.databases = names.map(DatabaseName::from).collect();
         }
         resolved.databases = resolved.databases();
+        if !matches!(resolved.endpoint, Endpoint::Tls(..)) && !self.of_tls.is_empty() {
+            output.warning(&format!(
+                "{}: the connection is without TLS, so that {} has no effect; ssl: before the host asks for TLS",
+                redacted(&text),
+                self.of_tls.join(" and ")
+            ));
+        }
         Some(Place {
             text: redacted(&text),
             resolved,

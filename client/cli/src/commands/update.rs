@@ -48,7 +48,11 @@ pub(crate) async fn run(arguments: &Update, output: &mut Output) -> Result<Exit,
         tally: Tally::default(),
         output,
     };
-    let ended = Interrupt.or(command.all(&reach, supply)).await;
+    let mut ended = Interrupt.or(command.all(&reach, supply)).await;
+    // A signal also ends the wait for input.
+    if let (Ok(Err(_)), Some(stopped)) = (&ended, Interrupt.arrived()) {
+        ended = Err(stopped);
+    }
     command.output.end(&mut command.document)?;
     if !arguments.json && !command.tally.is_empty() {
         command.output.note(&format!("{place}: {}", command.tally));

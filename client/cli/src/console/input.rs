@@ -1,10 +1,111 @@
-//! Lines of a file or of standard input, of any octets and of bounded length.
+//! Files that are read: lines of any octets and of bounded length, and octets whose wait a signal ends.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
-use std::path::Path;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
 
+use crate::console::interrupt::Interrupt;
 use crate::console::output::Failure;
+
+/// The name that stands for standard input.
+const STANDARD: &str = "-";
+
+/// Whether all of these can be opened, as far as that can be known without waiting: a pipe is not opened.
+pub(crate) fn readable(paths: &[PathBuf]) -> Result<(), Failure> {
+    let paths = paths.iter().filter(|path| *path != Path::new(STANDARD));
+    paths
+        .map(|path| (path, openable(path)))
+        .try_for_each(|(path, result)| {
+            result.map_err(|error| Failure::input(&path.display().to_string(), &error))
+        })
+}
+
+fn openable(path: &Path) -> io::Result<()> {
+    let data = path.metadata()?;
+    match (data.is_file(), data.is_dir()) {
+        (true, _) => File::open(path).map(drop),
+        (_, true) => Err(io::ErrorKind::IsADirectory.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Octets of a file, or of standard input for `-`. Where it is no regular file, it may keep its reader waiting for ever; a
+/// signal ends that with an error.
+pub(crate) fn watched(path: &Path) -> io::Result<Box<dyn Read>> {
+    if path == Path::new(STANDARD) {
+        return Watched::start(|| Ok(io::stdin()));
+    }
+    if path.metadata()?.is_file() {
+        return Ok(Box::new(File::open(path)?));
+    }
+    let path = path.to_owned();
+    Watched::start(move || File::open(path))
+}
+
+/// How many octets are read at once in another thread.
+const BLOCK: usize = 64 * 1024;
+/// How many blocks are read ahead.
+const BLOCKS: usize = 4;
+/// How long a signal may go unnoticed.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Input that is opened and read in a thread of its own.
+struct Watched {
+    blocks: Receiver<io::Result<Vec<u8>>>,
+    block: io::Cursor<Vec<u8>>,
+}
+
+impl Watched {
+    fn start<R: Read>(
+        open: impl FnOnce() -> io::Result<R> + Send + 'static,
+    ) -> io::Result<Box<dyn Read>> {
+        let (sender, blocks) = sync_channel(BLOCKS);
+        let thread = std::thread::Builder::new().name("input".to_owned());
+        thread.spawn(move || {
+            if let Err(error) = open().and_then(|input| pass_on(input, &sender)) {
+                // Where nobody waits for it any more, it is of no interest.
+                let _ = sender.send(Err(error));
+            }
+        })?;
+        let block = io::Cursor::default();
+        Ok(Box::new(Self { blocks, block }))
+    }
+}
+
+fn pass_on(mut input: impl Read, blocks: &SyncSender<io::Result<Vec<u8>>>) -> io::Result<()> {
+    let mut block = vec![0; BLOCK];
+    loop {
+        let length = match input.read(&mut block) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            length => length?,
+        };
+        let read = block.get(..length).unwrap_or_default();
+        if read.is_empty() || blocks.send(Ok(read.to_vec())).is_err() {
+            return Ok(());
+        }
+    }
+}
+
+impl Read for Watched {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let length = self.block.read(to)?;
+            if length > 0 || to.is_empty() {
+                return Ok(length);
+            }
+            match self.blocks.recv_timeout(TICK) {
+                Ok(block) => self.block = io::Cursor::new(block?),
+                Err(RecvTimeoutError::Disconnected) => return Ok(0),
+                Err(RecvTimeoutError::Timeout) if Interrupt.arrived().is_some() => {
+                    return Err(io::Error::other("interrupted"));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+}
 
 /// The longest line kept, in octets; of a longer one, the rest is passed over.
 const MAX_LINE: usize = 1 << 20;
@@ -18,7 +119,7 @@ pub(crate) struct Lines {
 impl Lines {
     /// Those of a file; `-` is standard input.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
-        if path == Path::new("-") {
+        if path == Path::new(STANDARD) {
             return Ok(Self::stdin());
         }
         let file = File::open(path)

@@ -2,8 +2,7 @@
 //! prompt. A second signal ends the program at once.
 
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{LazyLock, OnceLock, mpsc};
+use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 
 use tokio::sync::watch;
 
@@ -63,15 +62,25 @@ impl Interrupt {
         let _ = LEAVE.set(Box::new(leave));
     }
 
-    /// Waits for a line of input in this thread: meanwhile nothing is under way, and a signal ends the program at once.
-    pub(crate) fn waiting<T>(self, wait: impl FnOnce() -> T) -> Result<T, Stopped> {
+    /// Waits for a line of input in this thread: meanwhile nothing is under way, and a signal ends the program after
+    /// `farewell`, which must not take long.
+    pub(crate) fn waiting<T>(
+        self,
+        farewell: impl FnOnce() + Send + 'static,
+        wait: impl FnOnce() -> T,
+    ) -> Result<T, Stopped> {
         self.dealt_with();
-        WAITS.store(true, Ordering::SeqCst);
+        *self::farewell() = Some(Box::new(farewell));
         let result = match self.arrived() {
             Some(stopped) => Err(stopped),
             None => Ok(wait()),
         };
-        WAITS.store(false, Ordering::SeqCst);
+        if self::farewell().take().is_none() {
+            // Another thread is ending the program.
+            loop {
+                std::thread::park();
+            }
+        }
         result
     }
 }
@@ -93,18 +102,35 @@ static ARRIVED: LazyLock<watch::Sender<Option<Exit>>> = LazyLock::new(|| {
 /// What is done before a signal ends the program at a person's prompt.
 static LEAVE: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
 
-/// Whether the program waits for a line of input.
-static WAITS: AtomicBool = AtomicBool::new(false);
+/// What is done before a signal ends the program while it waits for a line of input; `None` while it does not wait.
+static FAREWELL: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
+
+fn farewell() -> MutexGuard<'static, Option<Box<dyn FnOnce() + Send>>> {
+    FAREWELL.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn take(arrived: &watch::Sender<Option<Exit>>, exit: Exit) {
     let before = arrived.send_replace(Some(exit));
     if exit == Exit::Interrupted && LEAVE.get().is_some() {
         return;
     }
-    if before.is_some() || WAITS.load(Ordering::SeqCst) {
-        if let Some(leave) = LEAVE.get() {
-            leave();
-        }
+    let farewell = farewell().take();
+    if before.is_none() && farewell.is_none() {
+        return;
+    }
+    if let Some(leave) = LEAVE.get() {
+        leave();
+    }
+    let Some(farewell) = farewell else {
+        std::process::exit(exit as i32);
+    };
+    // In another thread, so that a second signal ends the program at once.
+    let thread = std::thread::Builder::new().name("farewell".to_owned());
+    let thread = thread.spawn(move || {
+        farewell();
+        std::process::exit(exit as i32);
+    });
+    if thread.is_err() {
         std::process::exit(exit as i32);
     }
 }

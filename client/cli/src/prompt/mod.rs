@@ -231,7 +231,8 @@ fn read(
     }
     let mut of_all = Exit::Delivered;
     while !state.is_leaving() {
-        let line = match Interrupt.waiting(|| input.next(state, output)) {
+        let farewell = state.farewell(runtime.handle().clone());
+        let line = match Interrupt.waiting(farewell, || input.next(state, output)) {
             Ok(line) => line?,
             Err(Stopped(exit)) => return Ok(exit),
         };

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::runtime::Handle;
+use tokio::time::timeout;
 use z3950::pace::Clock;
 use z3950::profile::Profile;
 use z3950::session::Session;
@@ -19,6 +22,9 @@ use super::waiting::UnderWay;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::{Document, Format};
+
+/// How long servers have to answer Close before a signal ends the program.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The state of the prompt.
 pub(crate) struct State {
@@ -201,6 +207,18 @@ impl State {
             self.history.remove(0);
         }
         self.history.push(line.to_owned());
+    }
+
+    /// Closes the sessions that are open now, from another thread; servers have a second to answer.
+    pub(super) fn farewell(&self, runtime: Handle) -> impl FnOnce() + Send + 'static {
+        let sessions = self.places.iter().map(|place| place.session.clone());
+        let sessions: Vec<Session> = sessions.collect();
+        move || {
+            let farewells = sessions.iter().map(Session::close);
+            let farewells = futures_util::future::join_all(farewells);
+            // What does not end in time ends with the program.
+            let _ = runtime.block_on(async { timeout(FAREWELL, farewells).await });
+        }
     }
 
     /// Closes every session that the prompt has opened.

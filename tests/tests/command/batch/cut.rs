@@ -240,6 +240,13 @@ fn audit_a6_a_run_killed_before_the_first_line_of_its_report_is_continued() {
         let ran = batch.run(report);
         assert_eq!(ran.code, Some(3), "{ran:?}");
         assert!(batch.state(report) == expected, "{ran:?}");
+        // They may have been somebody else's records.
+        let part = fs::read(batch.path("all.mrc.part")).expect("kept");
+        assert!(
+            expected.0.iter().any(|(_, octets)| *octets == part),
+            "{ran:?}"
+        );
+        fs::remove_file(batch.path("all.mrc.part")).expect("removed");
         // A report that does not exist is another's name.
         fs::remove_file(batch.path(report)).expect("removed");
         let ran = batch.run(report);

@@ -31,7 +31,7 @@ pub(crate) struct Batch {
     pub(super) jobs: Option<u16>,
 
     /// Write records to this file, in the form that its name ends in (.mrc, .xml, .jsonl, .mrk or .txt) unless --format
-    /// says another; or into this folder, if its name ends in a slash, a file for each input. A file that is there is not
+    /// says another; or into this folder, if there is one of that name or it ends in a slash, a file for each input. A file that is there is not
     /// touched without --force or --resume, nor where nothing is delivered.
     #[arg(long, value_name = "FILE|FOLDER/", conflicts_with = "json")]
     pub(super) output: Option<PathBuf>,
@@ -41,7 +41,8 @@ pub(crate) struct Batch {
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
 
-    /// Go on with a run that was broken off, by its report and output; the inputs must be the same.
+    /// Go on with a run that was broken off, by its report and output; the inputs must be the same, but for
+    /// more at their end.
     #[arg(long, requires = "report", requires = "output", hide_short_help = true)]
     pub(super) resume: bool,
 

@@ -11,9 +11,6 @@ use crate::batch::{Ask, FileSink, FolderSink, OutputFile, Piece, Remains, Writte
 use crate::console::output::{Failure, Output};
 use crate::render::Format;
 
-/// The most octets of an output that `--resume` cuts off for good: the records of an answer or two.
-const MAX_CUT: u64 = 64 * 1024;
-
 /// Where records go.
 pub(super) enum Destination {
     /// Standard output.
@@ -128,14 +125,13 @@ impl Destination {
             .is_none_or(|(found, form)| found == form.last_octet())
     }
 
-    /// Keeps what a file has after that many octets in a file of its own, where it is more than a run that was broken off
-    /// leaves: somebody else has added it.
-    pub(super) fn keep_after(&self, length: u64) -> Result<Option<PathBuf>, Failure> {
+    /// Keeps what a file has after that many octets in a file of its own, where it is more than `most` octets.
+    pub(super) fn keep_after(&self, length: u64, most: u64) -> Result<Option<PathBuf>, Failure> {
         let Self::File { sink, .. } = self else {
             return Ok(None);
         };
         match sink.file() {
-            OutputFile::Growing(file) if file.len().saturating_sub(length) > MAX_CUT => {
+            OutputFile::Growing(file) if file.len().saturating_sub(length) > most => {
                 Ok(file.keep_after(length)?)
             }
             _ => Ok(None),

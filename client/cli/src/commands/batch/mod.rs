@@ -32,6 +32,8 @@ use crate::console::output::{Failure, Output};
 use crate::console::report::chain;
 use crate::render::{Format, shown};
 
+/// The most octets of an output that `--resume` cuts off for good: the records of an answer or two.
+const MAX_CUT: u64 = 64 * 1024;
 /// How many inputs are read ahead of the jobs.
 const READ_AHEAD: usize = 64;
 
@@ -67,29 +69,10 @@ pub(crate) async fn run_all<W: Work>(
     if let Some(path) = &arguments.report {
         let before = Before::read(path, arguments, &destination, &mut asks, &targets)?;
         resumed = before.resumed.clone();
-        if !destination.may_end_record(resumed.output_length, job.format)
-            && let Some(output) = arguments.file()
-        {
-            return Err(Failure::Usage(format!(
-                "cannot go on: no record of {} ends at octet {}, as {} says; was another --output meant?",
-                output.display(),
-                resumed.output_length,
-                path.display()
-            )));
-        }
+        before.check_end(path, arguments, &destination, job.format)?;
         report = Some((before.go_on(path)?, path.clone()));
-        if arguments.resume && destination.length().is_some_and(|(_, is_there)| is_there) {
-            if let Some(part) = destination.keep_after(resumed.output_length)?
-                && let Some(path) = arguments.file()
-            {
-                output.note(&format!(
-                    "{} has more after octet {} than a run leaves that was broken off; that is in {} now",
-                    path.display(),
-                    resumed.output_length,
-                    part.display()
-                ));
-            }
-            destination.go_on(resumed.output_length)?;
+        if arguments.resume {
+            cut_back(&mut destination, arguments, &resumed, output)?;
         }
     }
     let needs_syncing = report.is_some() || matches!(destination, Destination::Folder { .. });
@@ -113,6 +96,7 @@ pub(crate) async fn run_all<W: Work>(
         report_is_noted: false,
         syncer,
         written: 0,
+        records: 0,
         is_torn: false,
         before: resumed.tally.total(),
         tally: resumed.tally,
@@ -245,6 +229,27 @@ impl Before {
         })
     }
 
+    /// Refuses an output in which no record ends where the report says.
+    fn check_end(
+        &self,
+        path: &Path,
+        arguments: &Batch,
+        destination: &Destination,
+        format: Format,
+    ) -> Result<(), Failure> {
+        let length = self.resumed.output_length;
+        match arguments.file() {
+            Some(output) if !destination.may_end_record(length, format) => {
+                Err(Failure::Usage(format!(
+                    "cannot go on: no record of {} ends at octet {length}, as {} says; was another --output meant?",
+                    output.display(),
+                    path.display()
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Cuts off what is not a complete line, and goes on after the others. What the report begins with is on the disk before
     /// the output gets anything: an output without a report would be nobody's.
     fn go_on(mut self, path: &Path) -> Result<Report, Failure> {
@@ -257,4 +262,36 @@ impl Before {
         let report = report.and_then(|mut report| report.to().sync().map(|()| report));
         report.map_err(|error| Failure::unwritten(path, &error))
     }
+}
+
+/// Cuts an output back to what its report speaks of. More than an answer or two, or anything where there is no answer yet,
+/// may be somebody else's, and is kept in a file of its own.
+fn cut_back(
+    destination: &mut Destination,
+    arguments: &Batch,
+    resumed: &Resumed,
+    output: &Output,
+) -> Result<(), Failure> {
+    if !destination.length().is_some_and(|(_, is_there)| is_there) {
+        return Ok(());
+    }
+    let length = resumed.output_length;
+    let most = match resumed.answers {
+        0 => 0,
+        _ => MAX_CUT,
+    };
+    if let Some(part) = destination.keep_after(length, most)?
+        && let Some(path) = arguments.file()
+    {
+        let what = match length {
+            0 => "records that no line of the report speaks of".to_owned(),
+            _ => format!("more after octet {length} than a run leaves that was broken off"),
+        };
+        output.note(&format!(
+            "{} has {what}; that is in {} now",
+            path.display(),
+            part.display()
+        ));
+    }
+    destination.go_on(length)
 }

@@ -29,6 +29,8 @@ pub(super) struct State<'a> {
     pub(super) syncer: Option<Syncer>,
     /// Records of the ask whose pieces come.
     pub(super) written: u64,
+    /// Records of all answers of this run.
+    pub(super) records: u64,
     /// Whether an answer broke off after some of its records.
     pub(super) is_torn: bool,
     /// How many answers there are from earlier runs.
@@ -43,7 +45,11 @@ impl State<'_> {
     /// Says what is there already.
     pub(super) fn begin(&self) {
         if self.before > 0 {
-            let words = format!("{} inputs were answered before", self.before);
+            let words = match (self.before, self.targets.len()) {
+                (1, 0 | 1) => "1 input was answered before".to_owned(),
+                (before, 0 | 1) => format!("{before} inputs were answered before"),
+                (before, _) => format!("the report has {before} answers already"),
+            };
             self.output.note(&words);
         }
         self.progress.begin(self.before);
@@ -68,6 +74,7 @@ impl State<'_> {
         let length = self.destination.complete(ask, &input)?;
         self.tally.add(answer.exit);
         let written = std::mem::take(&mut self.written);
+        self.records += written;
         self.is_torn |= written > 0 && breaks_off(answer.outcome);
         if let Some((report, path)) = &mut self.report {
             let entry = Entry {
@@ -118,6 +125,27 @@ impl State<'_> {
         }
     }
 
+    /// `3 inputs answered: 2 delivered, 1 without a match; 2 records written`, the last if records go to a file.
+    fn sum(&self, is_written: bool) -> String {
+        let total = self.tally.total();
+        let begin = match (total, self.targets.len()) {
+            (0, _) => return "no input was answered".to_owned(),
+            (1, 0 | 1) => "1 input answered".to_owned(),
+            (_, 0 | 1) => format!("{total} inputs answered"),
+            (_, targets) => format!("{total} answers from {targets} targets"),
+        };
+        let records = match self.records {
+            1 => "1 record".to_owned(),
+            records => format!("{records} records"),
+        };
+        let end = match (is_written, self.before) {
+            (false, _) => String::new(),
+            (true, 0) => format!("; {records} written"),
+            (true, _) => format!("; {records} written by this run"),
+        };
+        format!("{begin}: {}{end}", in_words(&self.tally))
+    }
+
     fn say(&self, words: &Words) {
         let output = &self.output;
         match words {
@@ -150,18 +178,13 @@ impl State<'_> {
         let is_deaf = matches!(&ran, Ok(Err(Failure::BrokenPipe | Failure::Write(_))));
         let is_standard = matches!(self.destination, Destination::Standard { .. });
         let synced = self.synced();
+        let sum = self.sum(arguments.file().is_some());
         let finished = match is_deaf && is_standard {
             true => Ok(None),
             false => self.destination.finish(ending, is_empty, self.output),
         };
         if self.is_batch {
-            let total = self.tally.total();
-            let inputs = if total == 1 { "input" } else { "inputs" };
-            let words = in_words(&self.tally);
-            self.output.note(&match total {
-                0 => "no input was answered".to_owned(),
-                _ => format!("{total} {inputs} answered: {words}"),
-            });
+            self.output.note(&sum);
         }
         let exits = self.tally.iter().map(|(exit, _)| Exit::of(exit));
         let exit = exits.fold(Exit::Delivered, Exit::and);

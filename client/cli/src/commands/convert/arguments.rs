@@ -9,6 +9,8 @@ use z3950_marc::charset::Charset;
 use z3950_marc::stream::InputForm;
 
 use crate::args::charset;
+use crate::console::output::Failure;
+use crate::render::Format;
 
 /// For the end of `convert --help`.
 const EXIT: &str = "\
@@ -27,9 +29,10 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "FORM", value_parser = input_form)]
     pub(super) from: Option<InputForm>,
 
-    /// The form of the output: marc, marcxml, json, mrk, line, dc or brief.
-    #[arg(long, value_name = "FORM", default_value = "line", value_parser = form)]
-    pub(super) to: Form,
+    /// The form of the output: marc, marcxml, json, mrk, line, dc or brief. Without it, the form that the name of
+    /// --output ends in (.mrc, .xml, .jsonl, .mrk or .txt), and line on standard output.
+    #[arg(long, value_name = "FORM", value_parser = form)]
+    pub(super) to: Option<Form>,
 
     /// The character set that records are in, whatever they say themselves.
     #[arg(long, value_name = "NAME", value_parser = charset)]
@@ -70,6 +73,23 @@ pub(crate) struct Convert {
     /// Answer --check with a JSON object a line, one for each record in which something is wrong.
     #[arg(long, requires = "check")]
     pub(super) json: bool,
+}
+
+impl Convert {
+    /// The form of the output: the one asked for, else the one that its name ends in.
+    ///
+    /// # Errors
+    /// A name that says none.
+    pub(super) fn form(&self) -> Result<Form, Failure> {
+        let by_name = match (&self.output, self.to) {
+            (_, Some(form)) => return Ok(form),
+            (None, None) => return Ok(Form::Line),
+            (Some(path), None) => Format::for_file(path, Format::default()),
+        };
+        let format =
+            by_name.map_err(|words| Failure::Usage(format!("--output {words}, or give --to")))?;
+        Ok(format.form().unwrap_or(Form::Line))
+    }
 }
 
 fn input_form(text: &str) -> Result<InputForm, String> {

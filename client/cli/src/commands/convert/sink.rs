@@ -34,9 +34,9 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    pub(super) fn new(arguments: &Convert) -> Self {
+    pub(super) fn new(arguments: &Convert, form: Form) -> Self {
         Self {
-            form: arguments.to,
+            form,
             path: arguments.output.clone(),
             split: arguments.split.map(u64::from),
             existing: Existing::forced(arguments.force),

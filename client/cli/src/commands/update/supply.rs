@@ -1,9 +1,8 @@
 //! The records of an update, one by one from files of any form, each as the octets that are sent.
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io::Read;
+use std::path::PathBuf;
 
 use z3950_asn1::apdu::External;
 use z3950_asn1::es::update::RecordId;
@@ -18,6 +17,7 @@ use z3950_marc::marcxml;
 use z3950_marc::stream::{Found, InputForm, MAX_RECORD, RecordReader};
 
 use super::arguments::{Change, IdType, Service, Update};
+use crate::console::input::{readable, watched};
 use crate::console::output::Failure;
 use crate::render::shown;
 
@@ -59,6 +59,11 @@ impl<'a> Supply<'a> {
         let usage = |words: &str| Err(Failure::Usage(words.to_owned()));
         let is_delete = arguments.action == Change::Delete;
         match (arguments.files.is_empty(), arguments.ids.is_empty()) {
+            (true, true) if is_delete => {
+                return usage(
+                    "name the records by --id, or a file of them, or - for standard input",
+                );
+            }
             (true, true) => return usage("name a file of records, or - for standard input"),
             (true, false) if !is_delete => return usage("an --id alone is enough only to delete"),
             _ => {}
@@ -86,6 +91,7 @@ impl<'a> Supply<'a> {
         if arguments.service == Service::First && arguments.action == Change::Special {
             return usage("version 1 has no special update; insert or replace");
         }
+        readable(&arguments.files)?;
         let ids = arguments
             .ids
             .iter()
@@ -121,7 +127,7 @@ impl<'a> Supply<'a> {
                 return self.all_ids_used().map(|()| None);
             };
             let name = path.display().to_string();
-            let input = open(path).map_err(|error| Failure::input(&name, &error))?;
+            let input = watched(path).map_err(|error| Failure::input(&name, &error))?;
             if self.arguments.whole || self.arguments.service == Service::Xml {
                 return self.whole(name, input).map(Some);
             }
@@ -260,12 +266,5 @@ fn record_id(text: &str, kind: IdType) -> Result<RecordId, Failure> {
             text.parse()
                 .map_err(|_| Failure::Usage(format!("--id {text} is no number")))?,
         ),
-    })
-}
-
-fn open(path: &Path) -> io::Result<Box<dyn Read>> {
-    Ok(match path == Path::new("-") {
-        true => Box::new(io::stdin()),
-        false => Box::new(File::open(path)?),
     })
 }

@@ -310,7 +310,10 @@ fn object(finding: &Finding) -> Value {
             ),
             (
                 "detail",
-                followed.map(|followed| followed.detail.as_str()).into(),
+                followed
+                    .map(|followed| followed.detail.as_str())
+                    .filter(|detail| !detail.is_empty())
+                    .into(),
             ),
         ]),
         Err(error) => {
