@@ -70,10 +70,10 @@ impl Default for PlanOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Strategy {
-    /// With the search, for exactly one hit; by Present if it did not come.
+    /// With the search if there is exactly one hit; with Present if it did not come.
     #[default]
     Piggyback,
-    /// By Present alone.
+    /// Always with a separate Present.
     PresentOnly,
 }
 
@@ -83,12 +83,12 @@ pub enum Strategy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Hints {
-    /// Followed where this client can.
+    /// Follow them where possible.
     #[default]
     Prefer,
-    /// Followed, or the URL is refused.
+    /// Follow them, or refuse the URL.
     Require,
-    /// As if they were not there.
+    /// Ignore them.
     Ignore,
 }
 

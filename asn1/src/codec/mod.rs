@@ -103,7 +103,7 @@ impl Fault {
     fn trailing(offset: usize) -> Self {
         Self {
             path: Vec::new(),
-            reason: "octets behind the APDU".into(),
+            reason: "octets after the APDU".into(),
             found: None,
             offset: Some(offset),
         }
@@ -127,9 +127,7 @@ impl Fault {
             }
             DecodeErrorKind::Incomplete { .. } => "a value cut short".into(),
             DecodeErrorKind::ExceedsMaxParseDepth => "values nested too deep".into(),
-            DecodeErrorKind::NoValidChoice { .. } => {
-                "a value of none of the types allowed here".into()
-            }
+            DecodeErrorKind::NoValidChoice { .. } => "a value of a type not allowed here".into(),
             DecodeErrorKind::Custom { msg } => msg.clone(),
             DecodeErrorKind::CodecSpecific {
                 inner: CodecDecodeError::Ber(BerDecodeErrorKind::MismatchedTag { expected, actual }),
@@ -321,11 +319,11 @@ mod tests {
             ),
             (
                 &[0xbf, 0x30, 5, 0x9f, 0x81, 0x53, 1, 6, 0],
-                "close: octets behind the APDU at octet 8",
+                "close: octets after the APDU at octet 8",
             ),
             (
                 &[0xbf, 0x28, 0],
-                "unknown APDU: a value of none of the types allowed here at octet 0",
+                "unknown APDU: a value of a type not allowed here at octet 0",
             ),
         ] {
             assert_eq!(

@@ -72,7 +72,7 @@ pub fn from_lines(
             fields.push(field);
         } else {
             let line = first_line + index;
-            push_note(notes, || format!("line {line} is no field"));
+            push_note(notes, || format!("line {line} is not a field"));
         }
     }
     if leader.is_none() {
@@ -296,7 +296,7 @@ mod tests {
             notes,
             [
                 "the leader has 22 octets instead of 24",
-                "line 7 is no field"
+                "line 7 is not a field"
             ]
         );
         assert_eq!(

@@ -445,7 +445,11 @@ fn sort_key(text: &str) -> Result<SortKeySpec, String> {
     let (key, relation) = match text.rsplit_once(':') {
         Some((key, "asc")) => (key, SortRelation::ASCENDING),
         Some((key, "desc")) => (key, SortRelation::DESCENDING),
-        Some((_, order)) => return Err(format!("--sort: {order} is no order; write asc or desc")),
+        Some((_, order)) => {
+            return Err(format!(
+                "--sort: {order} is not a sort order; write asc or desc"
+            ));
+        }
         None => (text, SortRelation::ASCENDING),
     };
     let attributes = match key.contains('=') {
@@ -490,8 +494,8 @@ mod tests {
         }
         for (text, words) in [
             ("titel", "no index is called titel; did you mean title?"),
-            ("title:up", "up is no order"),
-            ("1=", "no attribute"),
+            ("title:up", "up is not a sort order"),
+            ("1=", "not an attribute"),
         ] {
             let error = sort_key(text).expect_err(text);
             assert!(error.contains(words), "{error}");

@@ -13,12 +13,11 @@ use super::span::Span;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Profile {
-    /// As in the examples of RFC 1630: one slash is the root, two are a host, more are looked for in the base.
+    /// As in the examples of RFC 1630: one slash is the root, two start a host, more are matched in the base.
     #[default]
     #[cfg_attr(feature = "cli", value(name = "examples"))]
     Rfc1630Examples,
-    /// As the text of RFC 1630 has it: any number is looked for in the base, and a query alone takes the place of the
-    /// last segment.
+    /// As in the text of RFC 1630: any number is matched in the base, and a query alone replaces the last segment.
     #[cfg_attr(feature = "cli", value(name = "prose"))]
     Rfc1630Prose,
 }

@@ -321,7 +321,7 @@ impl FromStr for Seconds {
         let seconds = text.parse().ok();
         let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         time.map(Self)
-            .ok_or("a number of seconds, such as 0.5, is expected")
+            .ok_or("expected a number of seconds, such as 0.5")
     }
 }
 

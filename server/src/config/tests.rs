@@ -181,16 +181,16 @@ fn every_error_is_told_with_its_line() {
                 .all(|(found, expected)| found.0 == expected.0 && found.1.starts_with(expected.1));
         assert!(all, "{text}\n{found:#?}");
     };
-    check("listen = 3", &[(1, "listen: an address such as")]);
+    check("listen = 3", &[(1, "listen: expected an address such as")]);
     check(
         "listen = [\"127.0.0.1:2100\",\n\"nowhere\"]",
-        &[(2, "listen: an address such as")],
+        &[(2, "listen: expected an address such as")],
     );
     check(
         "demo = 1\ncolour = 2",
         &[
             (1, "demo is not true or false"),
-            (2, "the file has no key \"colour\"; there are "),
+            (2, "settings: unknown key \"colour\"; known keys: "),
         ],
     );
     check(
@@ -199,7 +199,7 @@ fn every_error_is_told_with_its_line() {
             (2, "sessions is not a number"),
             (3, "idle-time is not a time such as \"15m\", or never"),
             (4, "apdu-size is not a number of octets"),
-            (5, "limits has no key \"sesions\""),
+            (5, "limits: unknown key \"sesions\""),
         ],
     );
     check(

@@ -161,7 +161,7 @@ impl Builder {
             }
             _ if self.in_record => {
                 if parent != Some(Element::Foreign) {
-                    self.note(&format!("element {name} passed over"));
+                    self.note(&format!("element {name} ignored"));
                 }
                 Element::Foreign
             }
@@ -221,7 +221,7 @@ impl Builder {
                 self.text.push_str(text);
             }
             Some(Element::Record | Element::Data) if !text.trim_ascii().is_empty() => {
-                self.note("text outside of fields and subfields passed over");
+                self.note("text outside of fields and subfields ignored");
             }
             _ => {}
         }

@@ -14,19 +14,19 @@ use crate::url::{
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Arguments {
-    /// The URL that the partial form was found in; its user and password, if any, stay in the answer.
+    /// The base URL; its user and password, if any, are kept in the result.
     #[arg(value_name = "BASE")]
     base: OsString,
 
-    /// A partial form such as ../b, or a URL, which stands for itself.
+    /// A relative URL such as ../b; an absolute URL is printed as it is.
     #[arg(value_name = "REFERENCE", allow_hyphen_values = true)]
     reference: OsString,
 
-    /// How leading slashes are read: as in the examples of RFC 1630, or as its text has it.
+    /// How to read leading slashes: as in the examples of RFC 1630, or as in its text.
     #[arg(long, value_enum, default_value_t)]
     profile: Profile,
 
-    /// Answer with a JSON object.
+    /// Print a JSON object.
     #[arg(long)]
     json: bool,
 

@@ -11,7 +11,7 @@ use crate::url::{Encoded, Locator};
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Arguments {
-    /// URLs of any scheme; each is written in canonical form, or as it is where the scheme is not known.
+    /// URLs of any scheme, printed in canonical form if the scheme is known.
     #[arg(required = true, value_name = "URL")]
     urls: Vec<OsString>,
 

@@ -85,7 +85,7 @@ pub enum Note {
         is_loss: bool,
     },
     /// It is left out.
-    #[error("record {number} at octet {offset} left out: {reason}")]
+    #[error("record {number} at octet {offset} skipped: {reason}")]
     LeftOut {
         /// Counted from 1.
         number: u64,
