@@ -182,7 +182,7 @@ fn settings_are_checked() {
         (
             &["--check", "--config", &lost],
             2,
-            &["database x: ", "x.mrc"],
+            &["lost.toml: database x: files: ", "x.mrc"],
         ),
         (
             &["--check", "--config", "/nonexistent.toml"],
@@ -190,7 +190,7 @@ fn settings_are_checked() {
             &["/nonexistent.toml: "],
         ),
         (
-            &["--check", "--demo", "--replay", &good],
+            &["--check", "--replay", &good],
             2,
             &["cannot replay", "line 1"],
         ),

@@ -127,7 +127,9 @@ impl Fault {
             }
             DecodeErrorKind::Incomplete { .. } => "a value cut short".into(),
             DecodeErrorKind::ExceedsMaxParseDepth => "values nested too deep".into(),
-            DecodeErrorKind::NoValidChoice { .. } => "a value of a type not allowed here".into(),
+            DecodeErrorKind::NoValidChoice { .. } => {
+                "a value of none of the types allowed here".into()
+            }
             DecodeErrorKind::Custom { msg } => msg.clone(),
             DecodeErrorKind::CodecSpecific {
                 inner: CodecDecodeError::Ber(BerDecodeErrorKind::MismatchedTag { expected, actual }),
@@ -323,7 +325,7 @@ mod tests {
             ),
             (
                 &[0xbf, 0x28, 0],
-                "unknown APDU: a value of a type not allowed here at octet 0",
+                "unknown APDU: a value of none of the types allowed here at octet 0",
             ),
         ] {
             assert_eq!(

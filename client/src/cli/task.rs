@@ -82,7 +82,7 @@ pub(crate) fn lines(result: &TaskResult) -> Vec<String> {
         }
         None if result.task_package.is_some() => {
             lines.push(format!(
-                "its package is no {:?}",
+                "its package is not {:?}",
                 z3950_asn1::es::TaskPackage::SYNTAX
             ));
         }

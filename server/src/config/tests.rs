@@ -131,7 +131,7 @@ fn the_template_has_every_setting_that_there_is() {
     assert_eq!(errors.len(), kinds.len(), "{errors:#?}");
     let mut known = Keys::new();
     for (error, kind) in errors.iter().zip(&kinds) {
-        let (_, keys) = error.reason.split_once("; there are ").expect("the keys");
+        let (_, keys) = error.reason.split_once("; known keys: ").expect("the keys");
         let keys = keys.split(", ").map(str::to_owned);
         known.entry(kind.clone()).or_default().extend(keys);
     }
@@ -213,7 +213,7 @@ fn every_error_is_told_with_its_line() {
         "[[database]]\nname = \"a\"\nfiles = [\"x\"]\n[[database]]\nname = \"A\"\nfiles = \"y\"\ndocid = \"9\"",
         &[
             (4, "a database of this name is there already"),
-            (7, "docid: a control field"),
+            (7, "docid: expected a control field"),
         ],
     );
     check(

@@ -170,7 +170,7 @@ async fn what_is_no_apdu_ends_the_session() {
         ),
         (
             &[0xbf, 0x28, 0],
-            "unknown APDU: a value of a type not allowed here at octet 0",
+            "unknown APDU: a value of none of the types allowed here at octet 0",
         ),
         (&[0xff; 40], "expected an APDU, found octet 0xff"),
     ] {

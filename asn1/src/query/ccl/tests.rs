@@ -347,11 +347,11 @@ fn what_cannot_be_said_is_named() {
         ("a\\x0Ab", "CCL cannot write the term of a\\x0Ab"),
         (
             "@prox 1 1 0 2 known 2 a b",
-            "CCL has no sign for @prox 1 1 0 2 known 2",
+            "CCL has no notation for @prox 1 1 0 2 known 2",
         ),
         (
             "@prox 0 1 0 2 known 3 a b",
-            "CCL has no sign for @prox 0 1 0 2 known 3",
+            "CCL has no notation for @prox 0 1 0 2 known 3",
         ),
         (
             "@set \"a\\x09b\"",

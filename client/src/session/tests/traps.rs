@@ -152,8 +152,7 @@ async fn every_trap_has_an_outcome() {
 
     // What comes late is seen before the next request goes out.
     let late = |apdu: Apdu| vec![Turn::Send(vec![found(1, vec![]).into(), apdu])];
-    let pause = "the session has ended | protocol error during a pause | searchResponse came where the protocol does \
-                 not allow it";
+    let pause = "the session has ended | protocol error during a pause | unexpected searchResponse";
     check(
         "an answer twice",
         late(found(7, vec![]).into()),

@@ -85,7 +85,7 @@ pub enum Note {
         is_loss: bool,
     },
     /// It is left out.
-    #[error("record {number} at octet {offset} skipped: {reason}")]
+    #[error("record {number} at octet {offset} left out: {reason}")]
     LeftOut {
         /// Counted from 1.
         number: u64,
@@ -153,6 +153,12 @@ pub enum LoadError {
         notes: Vec<Note>,
         /// How many more there are.
         more: usize,
+    },
+    /// The file that a database is saved to was there when it was last read or written, and is not any more.
+    #[error("{} has been removed", path.display())]
+    Removed {
+        /// The file.
+        path: PathBuf,
     },
     /// No name in it is that of a file of records.
     #[error("no file of records in {}", path.display())]
