@@ -5,12 +5,20 @@ use std::fmt;
 
 /// A frame that is no APDU, found before any of it is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{kind} at octet {offset} of the APDU")]
+#[error("{}", located(*kind, *offset))]
 pub struct FrameError {
     /// What is wrong.
     pub kind: FrameErrorKind,
     /// Octets from the start of the APDU.
     pub offset: usize,
+}
+
+/// What is wrong and where; an APDU that does not begin as one has no place within it.
+fn located(kind: FrameErrorKind, offset: usize) -> String {
+    match kind {
+        FrameErrorKind::NotAnApdu(_) => kind.to_string(),
+        _ => format!("{kind} at octet {offset} of the APDU"),
+    }
 }
 
 /// Why octets are not taken as an APDU.
@@ -20,7 +28,7 @@ pub enum FrameErrorKind {
     #[error("an APDU of more than {0} octets")]
     TooLarge(usize),
     /// The first octet starts no APDU; the peer may speak HTTP or TLS.
-    #[error("octet {0:#04x} where an APDU should begin")]
+    #[error("expected an APDU, found octet {0:#04x}")]
     NotAnApdu(u8),
     /// A tag, length or end-of-contents that X.690 or our limits do not allow.
     #[error("a malformed tag or length")]

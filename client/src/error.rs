@@ -65,7 +65,7 @@ pub enum Error {
         info: Option<String>,
     },
     /// The server wanted a proof of identity that nobody here can give (Z39.50-2003 §3.2.5).
-    #[error("the server asked for credentials during {phase}, and there are none to give it")]
+    #[error("the server asked for credentials during {phase}, but none were given")]
     AccessRefused {
         /// What was being done.
         phase: Phase,
@@ -263,7 +263,7 @@ pub enum Cause {
     #[error("connection refused")]
     Refused(#[source] Arc<io::Error>),
     /// Nothing came within the time allowed for this step.
-    #[error("nothing came within {} s", .0.as_secs_f64())]
+    #[error("no response within {} s", .0.as_secs_f64())]
     Timeout(Duration),
     /// The deadline of the whole command passed.
     #[error("the deadline passed")]
@@ -275,10 +275,10 @@ pub enum Cause {
     #[error("connection closed {0} octets into an APDU")]
     CutOff(usize),
     /// The server's certificate proves nothing.
-    #[error("no trust in the connection")]
+    #[error("the server's certificate is not trusted")]
     Tls(#[source] Arc<io::Error>),
     /// The handshake of TLS broke off: the server speaks no TLS, or wants another client.
-    #[error("the handshake broke off")]
+    #[error("the handshake failed")]
     Handshake(#[source] Arc<io::Error>),
     /// The proxy gives no way to the server, in its own words.
     #[error("{0}")]
@@ -438,7 +438,7 @@ mod tests {
             ),
             (
                 unavailable(Phase::Search, Cause::Timeout(Duration::from_millis(1500))),
-                "no answer to Search in time | nothing came within 1.5 s",
+                "no answer to Search in time | no response within 1.5 s",
             ),
             (
                 unavailable(
@@ -474,7 +474,7 @@ mod tests {
             ),
             (
                 Error::fault(Phase::Present, ProtocolFault::ReferenceId),
-                "protocol error during Present | an answer with a referenceId that was not sent",
+                "protocol error during Present | a response with a referenceId that was not sent",
             ),
         ] {
             assert_eq!(chain(error), words);

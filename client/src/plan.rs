@@ -68,10 +68,10 @@ impl Default for PlanOptions {
 /// Where the record is asked for. RFC 2056 §4 allows both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strategy {
-    /// With the search, for exactly one hit; by Present if it did not come.
+    /// With the search if there is exactly one hit; with Present if it did not come.
     #[default]
     Piggyback,
-    /// By Present alone.
+    /// Always with a separate Present.
     PresentOnly,
 }
 
@@ -80,12 +80,12 @@ pub enum Strategy {
 /// Without a docid the databases of a session URL are a hint too (RFC 2056 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Hints {
-    /// Followed where this client can.
+    /// Follow them where possible.
     #[default]
     Prefer,
-    /// Followed, or the URL is refused.
+    /// Follow them, or refuse the URL.
     Require,
-    /// As if they were not there.
+    /// Ignore them.
     Ignore,
 }
 

@@ -36,7 +36,7 @@ pub struct SortKey(SortKeySpec);
 #[non_exhaustive]
 pub enum SortKeyError {
     /// The direction is neither `asc` nor `desc`.
-    #[error("{0} is not a direction; write asc or desc")]
+    #[error("{0} is not a sort order; write asc or desc")]
     Direction(String),
     /// No index has that name.
     #[error("no index is called {name}{}", hint(.nearest))]
@@ -274,5 +274,38 @@ impl fmt::Debug for Records<'_> {
             .field("set", self.set)
             .field("cursor", &self.cursor)
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use z3950_asn1::apdu::{SortElement, SortKey as Key};
+
+    use super::*;
+
+    #[test]
+    fn sort_keys_are_names_or_attributes() {
+        for (text, attributes, relation) in [
+            ("title", 1, SortRelation::ASCENDING),
+            ("date:desc", 1, SortRelation::DESCENDING),
+            ("1=31,4=4:asc", 2, SortRelation::ASCENDING),
+        ] {
+            let SortKey(key) = text.parse().expect(text);
+            let SortElement::Generic(Key::SortAttributes(found)) = &key.sort_element else {
+                panic!("{key:?}");
+            };
+            assert_eq!(
+                (found.list.0.len(), key.sort_relation),
+                (attributes, relation)
+            );
+        }
+        for (text, words) in [
+            ("titel", "no index is called titel; did you mean title?"),
+            ("title:up", "up is not a sort order"),
+            ("1=", "not an attribute"),
+        ] {
+            let error = text.parse::<SortKey>().expect_err(text).to_string();
+            assert!(error.contains(words), "{error}");
+        }
     }
 }

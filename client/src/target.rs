@@ -87,7 +87,7 @@ pub enum TargetError {
     #[error("the target is empty")]
     Empty,
     /// The host or port is malformed, or the URL.
-    #[error("{text} is no target")]
+    #[error("{text} is not a target")]
     Malformed {
         /// The text.
         text: String,
@@ -97,11 +97,11 @@ pub enum TargetError {
     },
     /// A scheme of another protocol.
     #[error(
-        "{0}: is no scheme of Z39.50: a target begins with z39.50s://, tcp:, ssl: or unix:, or with its host"
+        "{0}: is not a scheme of Z39.50: a target begins with z39.50s://, tcp:, ssl: or unix:, or with its host"
     )]
     Scheme(String),
     /// `tcp://` and `ssl://` are written without slashes.
-    #[error("write {0} without the slashes behind the colon")]
+    #[error("write {0} without the slashes after the colon")]
     Slashes(String),
     /// `connect:` without a target behind the comma.
     #[error("a connect: target is written connect:proxy:port,target")]
@@ -323,11 +323,11 @@ mod tests {
             ("", "the target is empty"),
             (
                 "tcp://lib.example",
-                "write tcp://lib.example without the slashes behind the colon",
+                "write tcp://lib.example without the slashes after the colon",
             ),
             (
                 "http://lib.example/sru",
-                "http: is no scheme of Z39.50: a target begins with z39.50s://, tcp:, ssl: or unix:, or with its host",
+                "http: is not a scheme of Z39.50: a target begins with z39.50s://, tcp:, ssl: or unix:, or with its host",
             ),
             (
                 "connect:proxy.example",
@@ -335,10 +335,10 @@ mod tests {
             ),
             (
                 "z3950s://lib.example/",
-                "z3950s: is no scheme of Z39.50: a target begins with z39.50s://, tcp:, ssl: or unix:, or with its host",
+                "z3950s: is not a scheme of Z39.50: a target begins with z39.50s://, tcp:, ssl: or unix:, or with its host",
             ),
-            ("lib.example:x", "lib.example:x is no target"),
-            ("lib example", "lib example is no target"),
+            ("lib.example:x", "lib.example:x is not a target"),
+            ("lib example", "lib example is not a target"),
         ] {
             let found = text
                 .parse::<Target>()
@@ -348,7 +348,7 @@ mod tests {
         let leaking = "u:secret@lib.example/b".parse::<Target>();
         assert_eq!(
             leaking.expect_err("no target").to_string(),
-            "<redacted>@lib.example/b is no target"
+            "<redacted>@lib.example/b is not a target"
         );
         let through: Target = "connect:u:p@proxy.example,lib.example"
             .parse()

@@ -71,7 +71,7 @@ pub fn from_lines(
             fields.push(field);
         } else {
             let line = first_line + index;
-            remarks.loss(|| format!("line {line} is no field"));
+            remarks.loss(|| format!("line {line} is not a field"));
         }
     }
     if leader.is_none() {
@@ -295,7 +295,7 @@ mod tests {
             remarks.notes,
             [
                 "the leader has 22 octets instead of 24",
-                "line 7 is no field"
+                "line 7 is not a field"
             ]
         );
         assert_eq!(

@@ -197,7 +197,7 @@ impl Field {
     }
 
     /// Whether the field is one plain value: `00X` without subfields (danMARC2 has them, after as many indicators as
-    /// leader position 10 says or one more, which is up to four), or a tag that is no number (`FMT`) over a body without any
+    /// leader position 10 says or one more, which is up to four), or a tag that is not a number (`FMT`) over a body without any
     /// delimiter.
     pub fn is_control(&self) -> bool {
         if self.tag.is_control() {

@@ -151,7 +151,7 @@ impl Reader<'_> {
                 self.at += 2;
                 Ok(())
             }
-            _ => self.refuse("unexpected octets behind an operator"),
+            _ => self.refuse("unexpected octets after an operator"),
         }
     }
 

@@ -353,7 +353,7 @@ const CONDITIONS: &[(i64, Meaning)] = &[
     (1024, ("the server does not support this attribute", Some("attribute set, type and value"))),
     (1025, ("the database does not offer this service", Some("database name"))),
     (1026, ("the record is locked", None)),
-    (1027, ("the database behind the server reports an error", Some("its message"))),
+    (1027, ("the database of the server reports an error", Some("its message"))),
     (1028, ("the record was deleted", None)),
     (1029, ("too many terms were asked for", Some("largest number allowed"))),
     (1040, ("there is no such function of the extended service", Some("function"))),

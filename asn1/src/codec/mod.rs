@@ -103,7 +103,7 @@ impl Fault {
     fn trailing(offset: usize) -> Self {
         Self {
             path: Vec::new(),
-            reason: "octets behind the APDU".into(),
+            reason: "octets after the APDU".into(),
             found: None,
             offset: Some(offset),
         }
@@ -321,7 +321,7 @@ mod tests {
             ),
             (
                 &[0xbf, 0x30, 5, 0x9f, 0x81, 0x53, 1, 6, 0],
-                "close: octets behind the APDU at octet 8",
+                "close: octets after the APDU at octet 8",
             ),
             (
                 &[0xbf, 0x28, 0],

@@ -36,7 +36,7 @@ impl Lock {
         match Place::of(path)? {
             Place::File(target) => Self::at(target, path),
             Place::Stream(_) => {
-                let error = io::Error::other("it is no file");
+                let error = io::Error::other("it is not a regular file");
                 Err(Error::unwritable(path)(error))
             }
         }

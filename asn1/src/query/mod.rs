@@ -75,7 +75,7 @@ pub enum QueryErrorKind {
     #[error("{0} is missing")]
     Missing(&'static str),
     /// A complete query, and something behind it.
-    #[error("{0:?} behind the end of the query")]
+    #[error("{0:?} after the end of the query")]
     ExtraToken(String),
     /// The attribute set is not known by that name.
     #[error("attribute set {:?} is not known{}", .0, sets::suggestion(.0))]
@@ -120,12 +120,10 @@ pub enum QueryErrorKind {
     #[error("{0:?} cannot stand here")]
     Unexpected(String),
     /// A `-` in front of a word, with no operand before it.
-    #[error(
-        "an exclusion without something to exclude from; put a word before it, or the - between quotes"
-    )]
+    #[error("an exclusion with no word before it (to search for the -, put it in quotes)")]
     Exclusion,
     /// A backslash that ends the text.
-    #[error("a backslash with nothing behind it")]
+    #[error("a backslash with nothing after it")]
     LoneBackslash,
     /// An index name, with its prefix if it has one, that the table or the properties in use do not have.
     #[error("index {name:?} is not known{}", suggestion(.nearest))]

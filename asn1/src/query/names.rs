@@ -434,11 +434,11 @@ mod tests {
             ("ti:-1", "@attr 1=4 -1"),
             (
                 "-a",
-                "!an exclusion without something to exclude from; put a word before it, or the - between quotes at octet 0 of the query",
+                "!an exclusion with no word before it (to search for the -, put it in quotes) at octet 0 of the query",
             ),
             (
                 "a OR -b",
-                "!an exclusion without something to exclude from; put a word before it, or the - between quotes at octet 5 of the query",
+                "!an exclusion with no word before it (to search for the -, put it in quotes) at octet 5 of the query",
             ),
             (
                 "a - b",

@@ -30,10 +30,9 @@ use crate::commands::convert::Convert;
 use crate::console::exit;
 use crate::render::Format;
 
-/// Searches Z39.50 servers, retrieves records from them and holds sessions with them, by name or by the URLs of RFC 2056.
+/// Search Z39.50 servers and retrieve records from them, by name or by the URLs of RFC 2056.
 ///
-/// A URL may stand in the place of a command: z39.50r: retrieves one record, as `get` does, gopher: one item, and
-/// z39.50s: opens a session, as `open` does.
+/// A URL can be given instead of a command: z39.50r: and gopher: URLs run `get`, z39.50s: URLs run `open`.
 #[derive(Debug, Parser)]
 #[command(
     name = "z3950",
@@ -53,11 +52,11 @@ pub(crate) struct Cli {
 /// What is said on the way: options of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Messages {
-    /// Say what is done; twice, name every APDU sent and received; thrice, list their contents.
+    /// Log what is being done; -vv names every APDU sent and received, -vvv lists their contents.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 
-    /// When to colour messages. NO_COLOR in the environment means never, unless this says otherwise.
+    /// When to colour messages; overrides the NO_COLOR environment variable.
     #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto, hide_short_help = true)]
     pub(crate) color: ColorChoice,
 }
@@ -65,11 +64,11 @@ pub(crate) struct Messages {
 /// How records are written.
 #[derive(Debug, Args)]
 pub(crate) struct Records {
-    /// How to write records.
+    /// The output format of records.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 
-    /// The character set that records are in, whatever they say themselves.
+    /// The character set of the records, whatever they declare.
     #[arg(long, value_name = "NAME", value_parser = charset, hide_short_help = true)]
     pub(crate) charset: Option<Charset>,
 }
@@ -77,44 +76,47 @@ pub(crate) struct Records {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Retrieve the record that each z39.50r URL names.
+    /// Retrieve the records that z39.50r URLs name.
     Get(Box<Get>),
-    /// Open the session that a z39.50s URL names and read commands from the terminal or a pipe.
+    /// Open a session and read commands from the terminal or a pipe.
+    ///
+    /// At the prompt, `help` lists the commands. Lines entered at a terminal are kept in ~/.z3950_history; set the
+    /// environment variable Z3950_HISTORY to another file, or to nothing to keep no history.
     Open(Box<Open>),
-    /// Search one or several targets, each whatever becomes of the others, and show the records.
+    /// Search one or more targets and show the records found.
     Search(Box<Search>),
-    /// Show the terms of an index around a given one.
+    /// List the terms of an index around a given term.
     Scan(Box<Scan>),
-    /// Find records by ISBN, ISSN, LCCN, OCLC number, control number or docid, however it is written.
+    /// Find records by ISBN, ISSN, LCCN, OCLC number, control number or docid.
     Lookup(Box<Lookup>),
-    /// Insert, replace or delete records of a database.
+    /// Insert, replace or delete records in a database.
     Update(Box<crate::commands::update::Update>),
-    /// Order a document that a search finds, or by a request of one's own.
+    /// Order a document found by a search or described in a request file.
     Order(Box<crate::commands::order::Order>),
-    /// Try out what a server is and does, one thing at a time.
+    /// Test what a server supports, one feature at a time.
     Probe(Box<Probe>),
-    /// Know servers by name: list, show, add and check their profiles.
+    /// Manage target profiles: list, show, add and check them.
     #[command(subcommand)]
     Targets(Targets),
     /// Show what a URL would send to the server, without connecting.
     Plan(Box<Plan>),
-    /// List captured APDUs and their contents.
+    /// Decode captured APDUs and list their contents.
     Decode(Decode),
-    /// Convert files of records, or check them; without a file, standard input.
+    /// Convert files of records to other formats, or check them.
     Convert(Convert),
-    /// Take URLs apart, put them together, compare and check them.
+    /// Parse, build, compare and check URLs.
     #[command(subcommand)]
     Url(Url),
-    /// Read queries, say them in words and in other languages.
+    /// Parse and explain queries, or translate them into another query language.
     #[command(subcommand)]
     Query(Query),
-    /// Make the desktop open z39.50s and z39.50r links with this program.
+    /// Make this program the desktop's handler for z39.50s and z39.50r links.
     Register(crate::commands::register::Arguments),
-    /// Take back what `register` did.
+    /// Undo what `register` did.
     Unregister,
-    /// Print what makes a shell complete the commands and options of this program.
+    /// Print a shell completion script.
     Completions(Shell),
-    /// Print the manual page, all commands on it.
+    /// Print the manual page, which covers all commands.
     Man,
 }
 
@@ -130,7 +132,7 @@ pub(crate) struct Get {
     #[command(flatten)]
     pub(crate) execution: Execution,
 
-    /// Answer with a JSON object a line, an envelope around each record.
+    /// Print one JSON object per line, with the record inside.
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
 
@@ -146,9 +148,9 @@ pub(crate) struct Get {
 
 #[derive(Debug, Args)]
 pub(crate) struct Open {
-    /// Session URL, z39.50s://host[:port][/database[?docid]][;esn=element-set][;rs=record-syntax]; a retrieval URL, whose
-    /// record is then the first result; host[:port][/database]; or the name of a target. Without one, `open` at the prompt
-    /// opens a session
+    /// A session URL, z39.50s://host[:port][/database[?docid]][;esn=element-set][;rs=record-syntax]; a retrieval URL,
+    /// whose record becomes the first result; host[:port][/database]; or the name of a target. If omitted, use `open`
+    /// at the prompt
     #[arg(value_name = "TARGET")]
     pub(crate) url: Option<OsString>,
 
@@ -158,8 +160,8 @@ pub(crate) struct Open {
     #[command(flatten)]
     pub(crate) execution: Execution,
 
-    /// End at the first command that fails, with its exit code. Otherwise a script is carried out to its end, and the gravest
-    /// exit code of its commands is that of the program.
+    /// Stop at the first command that fails and exit with its exit code. By default, a script runs to its end, and
+    /// the program exits with the most serious exit code of its commands.
     #[arg(long)]
     pub(crate) stop_on_error: bool,
 
@@ -170,18 +172,18 @@ pub(crate) struct Open {
 /// How a URL is carried out.
 #[derive(Debug, Args)]
 pub(crate) struct Execution {
-    /// Accept only what RFC 2056 and RFC 1738 allow to the letter.
+    /// Accept only what RFC 2056 and RFC 1738 strictly allow.
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// Ask for the record with the search, or always by a Present.
+    /// When to request the record: with the search, or always in a separate Present.
     #[arg(long, default_value = "piggyback", hide_short_help = true, value_parser = choices(&[
         ("piggyback", Strategy::Piggyback, "With the search, for exactly one hit; by Present if it did not come"),
         ("present-only", Strategy::PresentOnly, "By Present alone"),
     ]))]
     pub(crate) strategy: Strategy,
 
-    /// What to do with the element set and record syntaxes that a URL names.
+    /// How to treat the element set and record syntaxes given in a URL.
     #[arg(long, default_value = "prefer", hide_short_help = true, value_parser = choices(&[
         ("prefer", Hints::Prefer, "Followed where this client can"),
         ("require", Hints::Require, "Followed, or the URL is refused"),
@@ -189,19 +191,19 @@ pub(crate) struct Execution {
     ]))]
     pub(crate) hints: Hints,
 
-    /// Leave the record of a session URL with one hit where it is, until `show`.
+    /// If a session URL has exactly one hit, do not retrieve its record until `show`.
     #[arg(long, hide_short_help = true)]
     pub(crate) no_auto_present: bool,
 
-    /// Keep sessions open until the end, so that URLs of one host and port share one; `open` always does.
+    /// Keep sessions open to the end, so that URLs with the same host and port share one; `open` always does.
     #[arg(long, hide_short_help = true)]
     pub(crate) keep_open: bool,
 
-    /// Connect to ports below 1024 other than 210.
+    /// Allow connections to ports below 1024 other than 210.
     #[arg(long, hide_short_help = true)]
     pub(crate) allow_reserved_port: bool,
 
-    /// Send the user and password of a URL to the server.
+    /// Send the user and password given in a URL to the server.
     #[arg(long, hide_short_help = true)]
     pub(crate) allow_url_credentials: bool,
 
@@ -218,11 +220,11 @@ pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) execution: Execution,
 
-    /// List the octets of each APDU too.
+    /// Also list the octets of each APDU.
     #[arg(long, conflicts_with = "json")]
     pub(crate) octets: bool,
 
-    /// Answer with a JSON object.
+    /// Print a JSON object.
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -249,7 +251,7 @@ pub(crate) fn choices<T: Copy + Send + Sync>(
 /// A character set by any of its names.
 pub(crate) fn charset(text: &str) -> Result<Charset, String> {
     Charset::by_name(text).ok_or_else(|| {
-        "no known character set; utf-8, marc-8, iso-8859-1 and iso-5426 are some".to_owned()
+        "unknown character set; known are utf-8, marc-8, iso-8859-1, iso-5426 and others".to_owned()
     })
 }
 
@@ -258,13 +260,13 @@ pub(crate) fn charset(text: &str) -> Result<Charset, String> {
 pub(crate) enum Query {
     /// Show a query as a tree, with its attributes by name.
     Parse(QueryText),
-    /// Print a query in PQF, the prefix query format.
+    /// Translate a query into PQF, the prefix query format.
     ToPqf(QueryText),
-    /// Print a query in CQL, the Contextual Query Language.
+    /// Translate a query into CQL, the Contextual Query Language.
     ToCql(QueryText),
-    /// Print a query in CCL, the Common Command Language of ISO 8777.
+    /// Translate a query into CCL, the Common Command Language of ISO 8777.
     ToCcl(QueryText),
-    /// Say a query as a sentence, and show it as a tree.
+    /// Describe a query in a sentence, and show it as a tree.
     Explain(QueryText),
 }
 
@@ -274,7 +276,7 @@ pub(crate) struct QueryText {
     #[arg(value_name = "TEXT", allow_negative_numbers = true)]
     pub(crate) text: OsString,
 
-    /// Answer with a JSON object.
+    /// Print a JSON object.
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -285,11 +287,11 @@ pub(crate) struct QueryText {
 /// The tables by which CQL and CCL are read.
 #[derive(Debug, Args)]
 pub(crate) struct Tables {
-    /// What the indexes and relations of CQL mean: a pqf.properties file, as YAZ reads them.
+    /// The pqf.properties file, as used by YAZ, that maps CQL indexes and relations to attributes.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) properties: Option<PathBuf>,
 
-    /// What the qualifiers of CCL mean: a bib file, as YAZ reads them.
+    /// The bib file, as used by YAZ, that maps CCL qualifiers to attributes.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) bib: Option<PathBuf>,
 }
@@ -300,11 +302,11 @@ pub(crate) enum Lang {
     /// The prefix query format: @attr 1=4 war
     #[default]
     Pqf,
-    /// ISO 8777 as YAZ speaks it: ti=war
+    /// ISO 8777 in the dialect of YAZ: ti=war
     Ccl,
     /// CQL 1.1 and 1.2: dc.title = war
     Cql,
-    /// Words, with index names in front if need be: ti:war
+    /// Words, with optional index names: ti:war
     Names,
 }
 
@@ -405,11 +407,11 @@ fn target_alone(error: &clap::Error) -> Option<clap::Error> {
     let is_place = || word.contains(['.', '/', ':', '@']) && word.parse::<Target>().is_ok();
     let message = match is_named() || is_place() {
         true => format!(
-            "{name} is a target and no command: `z3950 search {name} QUERY` searches it, `z3950 open {name}` opens a session \
+            "{name} is a target, not a command: `z3950 search {name} QUERY` searches it, `z3950 open {name}` opens a session \
              with it, and `z3950 get URL` retrieves a record"
         ),
         // What clap says would show a password.
-        false if name != *word => format!("{name} is no command"),
+        false if name != *word => format!("{name} is not a command"),
         false => return None,
     };
     Some(Cli::command().error(ErrorKind::InvalidSubcommand, message))

@@ -15,13 +15,13 @@ pub enum ProtocolFault {
     #[error(transparent)]
     Decode(#[from] DecodeError),
     /// An APDU that has no place in the conversation now.
-    #[error("{0} came where the protocol does not allow it")]
+    #[error("unexpected {0}")]
     Unexpected(&'static str),
     /// An answer bears a referenceId that no request in progress has.
-    #[error("an answer with a referenceId that was not sent")]
+    #[error("a response with a referenceId that was not sent")]
     ReferenceId,
     /// An answer bears no referenceId, although it might be that of several requests.
-    #[error("an answer without the referenceId of its request")]
+    #[error("a response without the referenceId of its request")]
     NoReferenceId,
     /// A count below zero.
     #[error("{name} is {value}")]
@@ -48,7 +48,7 @@ pub enum ProtocolFault {
         came: usize,
     },
     /// More records came than a Present asked for.
-    #[error("more records than asked for: {came} for {asked}")]
+    #[error("more records than requested: {came} for {asked}")]
     MoreRecordsThanAsked {
         /// `numberOfRecordsRequested`.
         asked: i64,
@@ -64,7 +64,7 @@ pub enum ProtocolFault {
         came: usize,
     },
     /// More terms came than a Scan asked for.
-    #[error("more entries than asked for: {came} for {asked}")]
+    #[error("more entries than requested: {came} for {asked}")]
     MoreEntriesThanAsked {
         /// `numberOfTermsRequested`.
         asked: i64,
@@ -75,16 +75,16 @@ pub enum ProtocolFault {
     #[error("a fragment of a record, although segmentation was not negotiated")]
     Fragment,
     /// Fragments that do not make a record: one is missing, or in the wrong place.
-    #[error("fragments that do not make a record")]
+    #[error("fragments that do not form a record")]
     Fragments,
     /// The segments of one answer hold more than is taken together.
-    #[error("segments of more than {0} octets")]
+    #[error("segments of more than {0} octets in total")]
     Segments(usize),
     /// The server keeps interrupting one request with its own.
     #[error("more than {0} requests from the server during one of ours")]
     Interruptions(usize),
     /// A result set is another one after the session was opened again.
-    #[error("the result set has changed: {was} records before, {is} now")]
+    #[error("the size of the result set has changed from {was} to {is} records")]
     ResultSetChanged {
         /// Its records before.
         was: u64,

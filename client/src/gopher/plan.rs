@@ -40,7 +40,7 @@ pub enum GopherPlanError {
     #[error("the URL is for a search and has no search term")]
     NeedsSearchTerm,
     /// The item has a form (draft §2.5).
-    #[error("the item has a form to fill in first")]
+    #[error("the item has a form that must be filled in first")]
     NeedsAnswers,
     /// Nothing is fetched by Gopher for this type.
     #[error("{}", not_retrievable(*.0))]

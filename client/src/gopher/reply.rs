@@ -45,14 +45,14 @@ pub enum Note {
     #[error("the server does not answer by Gopher+, so this is the item in its only view")]
     NoHeader,
     /// Attributes were asked for by name.
-    #[error("the server does not give attributes by name, so all were asked for")]
+    #[error("the server cannot select attributes, so all were requested")]
     AllAttributes,
     /// Octets after the lone dot that ends a text, a menu or attributes of a server that keeps the connection; there may be more
     /// that was not waited for.
     #[error("a lone dot ends the reply, and {} after it are left out; --format raw shows them", octets(*.0))]
     AfterDot(usize),
     /// Lines of a menu without host or port.
-    #[error("{0} lines of the menu do not say where their item is")]
+    #[error("{0} lines of the menu have no location")]
     IncompleteItems(usize),
 }
 

@@ -160,7 +160,7 @@ async fn replies_are_read_by_type_and_header() {
         (
             "",
             menu,
-            "menu gopher://h.example/0/a Hello words | 1 lines of the menu do not say where their item is",
+            "menu gopher://h.example/0/a Hello words | 1 lines of the menu have no location",
         ),
         (
             "7a%09x",
@@ -275,16 +275,16 @@ async fn what_ends_needs_no_end_of_the_connection() {
         (
             "0a",
             "a\r\n",
-            "the reply stopped after 3 octets: nothing came within 30 s",
+            "the reply stopped after 3 octets: no response within 30 s",
             30,
         ),
         (
             "9a",
             "a\r\n.\r\n",
-            "the reply stopped after 6 octets: nothing came within 30 s",
+            "the reply stopped after 6 octets: no response within 30 s",
             30,
         ),
-        ("0a", "", "no reply: nothing came within 30 s", 30),
+        ("0a", "", "no reply: no response within 30 s", 30),
     ] {
         let server = Scripted::new(&[&[sent(reply), Turn::Silence]]);
         let begun = Instant::now();
@@ -429,7 +429,7 @@ async fn hostile_servers_are_given_up_in_time_and_within_bounds() {
             Turn::Trickle,
             1 << 20,
             60,
-            "the reply stopped after 30 octets: nothing came within 30 s",
+            "the reply stopped after 30 octets: no response within 30 s",
             30,
         ),
         (
@@ -488,7 +488,7 @@ async fn attributes_by_name_are_had_from_servers_that_know_none() {
     let result = get("0a%09%09!+VIEW", &server).await;
     assert_eq!(
         shown(result),
-        "attributes +INFO +VIEWS | the server does not give attributes by name, so all were asked for"
+        "attributes +INFO +VIEWS | the server cannot select attributes, so all were requested"
     );
     assert_eq!(server.requests(), [r"a\t\t!+VIEW\r\n", r"a\t\t!\r\n"]);
     let server = Scripted::new(&[&[sent("the item\r\n")], &[sent(all)]]);
@@ -512,7 +512,7 @@ async fn what_cannot_be_sent_is_not() {
         ),
         (
             "gopher://gopher.example/0/f%09%09?",
-            "the item has a form to fill in first",
+            "the item has a form that must be filled in first",
         ),
         (
             "gopher://gopher.example/8guest",

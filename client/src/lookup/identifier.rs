@@ -75,20 +75,21 @@ impl Identifier {
     ///
     /// Eight digits without a hyphen look like an LCCN, and so do ten that begin with the year of one.
     pub fn doubt(&self) -> Option<String> {
-        let expected = |digit: Option<char>| match digit {
-            Some(digit) => format!("a wrong check digit ({digit} expected)"),
-            None => "not the digits of one".to_owned(),
-        };
         let text = self.text.as_str();
         match self.kind {
-            Kind::Isbn if Isbn::parse(text).is_none() => Some(format!(
-                "the ISBN {text} has {}",
-                expected(Isbn::check_digit_of(text))
-            )),
-            Kind::Issn if Issn::parse(text).is_none() => Some(format!(
-                "the ISSN {text} has {}",
-                expected(Issn::check_digit_of(text))
-            )),
+            Kind::Isbn if Isbn::parse(text).is_none() => {
+                Some(match (Isbn::check_digit_of(text), digits(text)) {
+                    (Some(digit), _) => wrong_check_digit(text, "ISBN", digit),
+                    (None, Some(13)) => format!(
+                        "{text} is not an ISBN: an ISBN of 13 digits begins with 978 or 979"
+                    ),
+                    (None, count) => wrong_length(text, "ISBN", count, "10 or 13", &[10]),
+                })
+            }
+            Kind::Issn if Issn::parse(text).is_none() => Some(match Issn::check_digit_of(text) {
+                Some(digit) => wrong_check_digit(text, "ISSN", digit),
+                None => wrong_length(text, "ISSN", digits(text), "8", &[8]),
+            }),
             Kind::Docid | Kind::Lccn if !self.is_certain => {
                 let looks_like = |name, digit| {
                     format!(
@@ -102,6 +103,38 @@ impl Identifier {
             }
             _ => None,
         }
+    }
+}
+
+/// How many digits a number has, an X included; `None` if it has anything else in it but hyphens and blanks.
+fn digits(text: &str) -> Option<usize> {
+    let is_mark = |character: &char| matches!(character, '-' | ' ');
+    let mut digits = text.chars().filter(|character| !is_mark(character));
+    let is_digit = |digit: char| digit.is_ascii_digit() || matches!(digit, 'x' | 'X');
+    digits
+        .clone()
+        .all(is_digit)
+        .then(|| digits.by_ref().count())
+}
+
+fn wrong_check_digit(text: &str, name: &str, expected: char) -> String {
+    format!("the {name} {text} has a wrong check digit ({expected} expected)")
+}
+
+/// With the number of digits where that is the fault: it is `right` where an X is in the wrong place.
+fn wrong_length(
+    text: &str,
+    name: &str,
+    count: Option<usize>,
+    expected: &str,
+    right: &[usize],
+) -> String {
+    match count.filter(|count| !right.contains(count)) {
+        Some(1) => format!("{text} is not an {name}: it has 1 digit, an {name} has {expected}"),
+        Some(count) => {
+            format!("{text} is not an {name}: it has {count} digits, an {name} has {expected}")
+        }
+        None => format!("{text} is not an {name}: an {name} has {expected} digits"),
     }
 }
 
@@ -220,7 +253,22 @@ mod tests {
                 "isbn:0306406153",
                 "the ISBN 0306406153 has a wrong check digit (2 expected)",
             ),
-            ("isbn:123", "the ISBN 123 has not the digits of one"),
+            (
+                "isbn:123",
+                "123 is not an ISBN: it has 3 digits, an ISBN has 10 or 13",
+            ),
+            (
+                "issn:0378-595",
+                "0378-595 is not an ISSN: it has 7 digits, an ISSN has 8",
+            ),
+            (
+                "isbn:abc",
+                "abc is not an ISBN: an ISBN has 10 or 13 digits",
+            ),
+            (
+                "isbn:1234567890123",
+                "1234567890123 is not an ISBN: an ISBN of 13 digits begins with 978 or 979",
+            ),
             (
                 "issn:03785954",
                 "the ISSN 03785954 has a wrong check digit (5 expected)",

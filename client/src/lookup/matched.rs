@@ -72,7 +72,7 @@ const UNIMARC_PLACES: [&[Place]; 4] = [
     ],
 ];
 
-/// Where a record holds the identifier; `None` where it is no MARC record, or holds it nowhere that is known.
+/// Where a record holds the identifier; `None` where it is not a MARC record, or holds it nowhere that is known.
 pub fn matched(identifier: &Identifier, record: &External) -> Option<Match> {
     let marc = marc(record)?;
     let [isbn, issn, lccn, oclc] = match record.direct_reference == Some(UNIMARC) {

@@ -25,7 +25,7 @@ pub enum PlanError {
         values: Vec<Octets>,
     },
     /// The server's profile names credentials that cannot be had; says why.
-    #[error("no credentials for the server: {0}")]
+    #[error("cannot get the credentials for the server: {0}")]
     Credentials(String),
 }
 

@@ -89,9 +89,9 @@ impl fmt::Display for OutcomeName {
     }
 }
 
-/// A word that names no outcome.
+/// A word that is not an outcome.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} names no outcome")]
+#[error("{0:?} is not an outcome")]
 pub struct UnknownOutcome(pub String);
 
 impl FromStr for OutcomeName {

@@ -241,9 +241,9 @@ mod tests {
     async fn the_nearer_limit_counts() {
         let deadline = |seconds| Some(Instant::now() + Duration::from_secs(seconds));
         for (answer, deadline, after, cause) in [
-            (Some(30), None, Some(30), "nothing came within 30 s"),
+            (Some(30), None, Some(30), "no response within 30 s"),
             (Some(30), deadline(5), Some(5), "the deadline passed"),
-            (Some(3), deadline(5), Some(3), "nothing came within 3 s"),
+            (Some(3), deadline(5), Some(3), "no response within 3 s"),
             (Some(0), deadline(5), Some(5), "the deadline passed"),
             (None, None, None, ""),
             (Some(u64::MAX), None, None, ""),

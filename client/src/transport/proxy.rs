@@ -38,7 +38,7 @@ enum Kind {
 
 /// A text that names no proxy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text} is no proxy: {reason}")]
+#[error("{text} is not a proxy: {reason}")]
 pub struct ProxyError {
     /// The text without credentials.
     text: String,

@@ -96,7 +96,7 @@ pub enum TlsError {
         error: rustls::Error,
     },
     /// The system has no roots, and no file of others was named.
-    #[error("this system has no certificates to trust; name a file of them")]
+    #[error("this system has no trusted CA certificates; name a file of them")]
     NoRoots,
     /// The TLS library refused its own defaults.
     #[error("TLS cannot be set up")]

@@ -428,7 +428,7 @@ impl From<Url> for Locator {
 /// A URL of another scheme where a Z39.50 URL was wanted. No conversion exists, not even from `wais`, which has
 /// the same default port (RFC 1738 §3.9).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a URL of scheme {scheme} leads to no Z39.50 server")]
+#[error("a URL of scheme {scheme} does not lead to a Z39.50 server")]
 pub struct Unsupported {
     /// The scheme in lower case, without a colon.
     pub scheme: String,
@@ -478,7 +478,7 @@ pub(super) fn parse(text: &[u8], mode: Mode, registry: &Registry) -> Result<Loca
         PREFIX => {
             let refusal = scheme.fail(UrlErrorKind::UnsupportedScheme);
             return Err(
-                refusal.advising("`URL:` is no scheme; only lenient reading takes one of it")
+                refusal.advising("`URL:` is not a scheme; only lenient reading takes one of it")
             );
         }
         other => match registry.read(other, rest, mode) {

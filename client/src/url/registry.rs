@@ -146,10 +146,10 @@ pub struct Registry {
 #[non_exhaustive]
 pub enum RegisterError {
     /// Not a letter followed by letters, digits and `+.-`.
-    #[error("{:?} is no name of a scheme: begin with a letter, go on with letters, digits, `+`, `.`, `-`", .0)]
+    #[error("{:?} is not a valid scheme name: use a letter, then letters, digits, `+`, `.`, `-`", .0)]
     InvalidScheme(String),
     /// The crate or an earlier registration reads this scheme.
-    #[error("the scheme {0} is taken")]
+    #[error("the scheme {0} is already registered")]
     Taken(String),
 }
 

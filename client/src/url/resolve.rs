@@ -12,11 +12,10 @@ use super::span::Span;
 /// How leading slashes of a partial form are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Profile {
-    /// As in the examples of RFC 1630: one slash is the root, two are a host, more are looked for in the base.
+    /// As in the examples of RFC 1630: one slash is the root, two start a host, more are matched in the base.
     #[default]
     Rfc1630Examples,
-    /// As the text of RFC 1630 has it: any number is looked for in the base, and a query alone takes the place of the
-    /// last segment.
+    /// As in the text of RFC 1630: any number is matched in the base, and a query alone replaces the last segment.
     Rfc1630Prose,
 }
 

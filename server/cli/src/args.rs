@@ -194,15 +194,15 @@ Output:
   One line per address on standard output: `listening on ADDR`. Everything else goes to standard error.
 
 Signals:
-  SIGINT, SIGTERM  stop once answers in progress are out; a second one stops at once
-  SIGHUP           read the databases again; if a file is damaged, or empty where there were records,
-                   all of them stay as they are
+  SIGINT, SIGTERM  stop after answers in progress; a second signal stops at once
+  SIGHUP           reload the databases; if a file is damaged, or empty or removed where there
+                   were records, all of them stay as they are
 
 Exit codes:
-  0    stopped by a signal, or nothing wrong
-  1    something unexpected went wrong
-  2    wrong usage or settings, a file that cannot be read, an address that cannot be listened on
-  8    --check found records that would be repaired or left out
+  0    stopped by a signal, or --check found nothing wrong
+  1    unexpected error
+  2    invalid usage or settings, an unreadable file, or an address that cannot be listened on
+  8    --check found records that would be repaired or skipped
   130  stopped at once by a second signal";
 
 impl Arguments {
@@ -216,12 +216,15 @@ impl Arguments {
         if !own && !others {
             return Err(refusal(NOTHING));
         }
+        if own && (self.imitate.is_some() || self.replay.is_some()) {
+            return Err(Self::command().error(ErrorKind::ArgumentConflict, NO_DATABASES));
+        }
         let has_tls = self.listen.iter().any(|listen| listen.tls);
         match (has_tls, self.certificate.is_some()) {
             (true, false) => Err(refusal("a listener with TLS needs --certificate and --key")),
             // What would be served in plain text otherwise.
             (false, true) => Err(refusal(
-                "--certificate and --key are for a listener with TLS, and there is none: \
+                "--certificate and --key are for a listener with TLS, but there is none: \
                  give --listen tls:ADDR, such as --listen tls:127.0.0.1:2101",
             )),
             _ => Ok(()),
@@ -245,6 +248,10 @@ impl Arguments {
 pub(crate) const NOTHING: &str = "nothing to serve: give --demo for the built-in catalogue, \
                                   --database NAME=PATH for a file of records, or --config FILE";
 
+/// What is said where databases are given that would not be served.
+const NO_DATABASES: &str =
+    "--imitate and --replay answer without databases: leave out --demo, --database and --save";
+
 fn refusal(words: &str) -> clap::Error {
     Arguments::command().error(ErrorKind::MissingRequiredArgument, words)
 }
@@ -265,7 +272,7 @@ impl FromStr for Named {
                 name: name.to_owned(),
                 path: path.into(),
             }),
-            _ => Err("a database name and a path, NAME=PATH, are expected"),
+            _ => Err("expected a database name and a path, NAME=PATH"),
         }
     }
 }
@@ -308,7 +315,7 @@ fn rule(text: &str) -> Result<FaultArgument, z3950_server::fault::RuleError> {
 }
 
 fn profile(name: &str) -> Result<Profile, String> {
-    Profile::by_name(name).ok_or_else(|| format!("there are {}", Profile::NAMES.join(", ")))
+    Profile::by_name(name).ok_or_else(|| format!("known profiles: {}", Profile::NAMES.join(", ")))
 }
 
 /// A time in seconds, with decimals.
@@ -322,7 +329,7 @@ impl FromStr for Seconds {
         let seconds = text.parse().ok();
         let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         time.map(Self)
-            .ok_or("a number of seconds, such as 0.5, is expected")
+            .ok_or("expected a number of seconds, such as 0.5")
     }
 }
 
@@ -400,6 +407,11 @@ mod tests {
         check("--fault help", true);
         check("--imitate yaz-ztest", true);
         check("--imitate aleph", false);
+        check("--imitate yaz-ztest --demo", false);
+        check("--imitate yaz-ztest --database a=b.mrc", false);
+        check("--replay said.jsonl --demo", false);
+        check("--replay said.jsonl --save a=b.mrc", false);
+        check("--replay said.jsonl --config z3950d.toml", true);
         check("--demo --profile zebra", true);
         check("--demo --profile aleph", false);
         check("--replay said.jsonl", true);

@@ -1,6 +1,7 @@
 //! The databases of the settings, loaded with progress on a terminal, and what was wrong with their files.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use z3950_server::MemoryBackend;
@@ -9,6 +10,7 @@ use z3950_server::memory::{self, Checked, FileNotes, LoadError, Progress};
 
 use crate::config::Config;
 use crate::failure::{Cannot, Exit, Failure, complain};
+use crate::settings::Origin;
 
 /// Loads the databases.
 pub(crate) fn databases(config: &Config) -> Result<MemoryBackend, Failure> {
@@ -29,12 +31,7 @@ pub(crate) fn databases(config: &Config) -> Result<MemoryBackend, Failure> {
 
 /// Which database cannot be loaded, and how to learn more.
 fn unloaded(config: &Config, error: LoadError) -> Failure {
-    let path = match &error {
-        LoadError::Unreadable { path, .. }
-        | LoadError::NoRecord { path, .. }
-        | LoadError::NoFile { path } => Some(path),
-        _ => None,
-    };
+    let path = path_of(&error);
     let mut databases = config.databases.iter();
     let of = databases.find(|database| {
         let mut paths = database.paths.iter().chain(&database.save);
@@ -49,6 +46,16 @@ fn unloaded(config: &Config, error: LoadError) -> Failure {
         _ => "",
     };
     Failure::usage(Cannot::new(format!("{what}{hint}"), error))
+}
+
+/// The file or folder that an error is about.
+fn path_of(error: &LoadError) -> Option<&Path> {
+    match error {
+        LoadError::Unreadable { path, .. }
+        | LoadError::NoRecord { path, .. }
+        | LoadError::NoFile { path } => Some(path),
+        _ => None,
+    }
 }
 
 /// Loads them again; those that are there stay if that fails. Tells what is served from now on, database by database.
@@ -81,7 +88,7 @@ pub(crate) fn again(backend: &MemoryBackend) {
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub(crate) fn check(config: &Config) -> io::Result<Exit> {
+pub(crate) fn check(config: &Config, origin: &Origin) -> io::Result<Exit> {
     let mut stdout = io::BufWriter::new(io::stdout().lock());
     let mut written = Ok(());
     let mut exit = Exit::Stopped;
@@ -111,7 +118,8 @@ pub(crate) fn check(config: &Config) -> io::Result<Exit> {
                 Err(error) => {
                     exit = Exit::Usage;
                     let cause = Failure::chain(&error);
-                    complain(&format_args!("database {}: {cause}", database.name));
+                    let place = origin.of_database(database, path_of(&error));
+                    complain(&format_args!("{place}: {cause}"));
                 }
             }
         }

@@ -23,6 +23,7 @@ use z3950_server::Summary;
 use crate::args::Arguments;
 use crate::config::Config;
 use crate::failure::{Exit, Failure, complain};
+use crate::settings::Origin;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse()
@@ -37,8 +38,9 @@ fn main() -> ExitCode {
     // Without it a file that grows too large ends the program, and that only then.
     let _ = z3950_asn1::file::survive_size_limit();
     let check = arguments.check;
+    let origin = Origin::of(&arguments);
     let outcome = settings::settings(arguments).and_then(|config| match check {
-        true => checked(&config),
+        true => checked(&config, &origin),
         false => served(config),
     });
     outcome
@@ -50,14 +52,14 @@ fn main() -> ExitCode {
 }
 
 /// Tells all that is wrong with what the settings name, the records of the databases included.
-fn checked(config: &Config) -> Result<Exit, Failure> {
-    let wrong = settings::check(config);
+fn checked(config: &Config, origin: &Origin) -> Result<Exit, Failure> {
+    let wrong = settings::check(config, origin);
     wrong.iter().for_each(|words| complain(words));
     let exit = match wrong.is_empty() {
         true => Exit::Stopped,
         false => Exit::Usage,
     };
-    match load::check(config) {
+    match load::check(config, origin) {
         Ok(found) => Ok(exit.and(found)),
         // Nobody need read it to the end.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit),

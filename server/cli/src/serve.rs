@@ -125,6 +125,13 @@ fn unwritten(option: &str, error: file::Error) -> Failure {
             let what = format!("cannot write {} ({option})", path.display());
             Failure::usage(Cannot::new(what, source))
         }
-        error => Failure::usage(Cannot::new(format!("{option} cannot be followed"), error)),
+        file::Error::Exists { path } => Failure::usage(format!(
+            "{} exists and is not empty: move it away, or give {option} another file",
+            path.display()
+        )),
+        error => Failure::usage(Cannot::new(
+            format!("cannot write the file of {option}"),
+            error,
+        )),
     }
 }

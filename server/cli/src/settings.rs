@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use z3950_asn1::input;
 use z3950_server::Limits;
@@ -16,6 +16,51 @@ use crate::failure::{Cannot, Failure};
 
 /// Where the server listens if it is told nothing.
 const ADDRESS: &str = "127.0.0.1:2100";
+
+/// Where settings come from: the settings file, but for what the command line replaces.
+pub(super) struct Origin {
+    file: Option<PathBuf>,
+    /// The databases on the command line, in lower case.
+    databases: BTreeSet<String>,
+    /// Whether listeners, or a recording, are on the command line.
+    has_listeners: bool,
+    has_replay: bool,
+}
+
+impl Origin {
+    pub(super) fn of(arguments: &Arguments) -> Self {
+        let databases = arguments.databases.iter();
+        Self {
+            file: arguments.config.clone(),
+            databases: databases.map(|named| named.name.to_lowercase()).collect(),
+            has_listeners: !arguments.listen.is_empty(),
+            has_replay: arguments.replay.is_some(),
+        }
+    }
+
+    /// `z3950d.toml: database cat: files` for one in the file, with the key that names the path.
+    pub(super) fn of_database(&self, database: &DatabaseFiles, path: Option<&Path>) -> String {
+        let name = format!("database {}", database.name);
+        let is_own = self.databases.contains(&database.name.to_lowercase());
+        let Some(file) = self.file.as_ref().filter(|_| !is_own) else {
+            return name;
+        };
+        let key = match path {
+            Some(path) if database.save.as_deref() == Some(path) => ": save",
+            Some(_) => ": files",
+            None => "",
+        };
+        format!("{}: {name}{key}", file.display())
+    }
+
+    /// The settings file and a key in it, before what is wrong with its value.
+    fn key(&self, key: &str, is_own: bool) -> String {
+        match self.file.as_ref().filter(|_| !is_own) {
+            Some(file) => format!("{}: {key}: ", file.display()),
+            None => String::new(),
+        }
+    }
+}
 
 /// The settings that arguments and the file they name give.
 pub(crate) fn settings(arguments: Arguments) -> Result<Config, Failure> {
@@ -145,7 +190,7 @@ pub(crate) fn recording(path: &Path) -> Result<Recording, Failure> {
 }
 
 /// Everything that the settings name and that is of no use.
-pub(crate) fn check(config: &Config) -> Vec<String> {
+pub(crate) fn check(config: &Config, origin: &Origin) -> Vec<String> {
     let mut wrong = Vec::new();
     for files in config
         .listeners
@@ -153,11 +198,13 @@ pub(crate) fn check(config: &Config) -> Vec<String> {
         .filter_map(|listener| listener.tls.as_ref())
     {
         if let Err(error) = tls(files) {
-            wrong.push(Failure::usage(error).to_string());
+            let place = origin.key("listener", origin.has_listeners);
+            wrong.push(format!("{place}{}", Failure::usage(error)));
         }
     }
     if let Some(Err(failure)) = config.replay.as_deref().map(recording) {
-        wrong.push(failure.to_string());
+        let place = origin.key("replay", origin.has_replay);
+        wrong.push(format!("{place}{failure}"));
     }
     wrong
 }

@@ -174,7 +174,7 @@ fn settings_are_checked() {
             2,
             &[
                 "bad.toml:1: demo is not true or false",
-                "bad.toml:4: limits has no key \"session\"",
+                "bad.toml:4: limits: unknown key \"session\"",
             ],
         ),
         (&["--config", &bad], 2, &["bad.toml:1: "]),
@@ -182,7 +182,7 @@ fn settings_are_checked() {
         (
             &["--check", "--config", &lost],
             2,
-            &["database x: ", "x.mrc"],
+            &["lost.toml: database x: files: ", "x.mrc"],
         ),
         (
             &["--check", "--config", "/nonexistent.toml"],
@@ -190,7 +190,7 @@ fn settings_are_checked() {
             &["/nonexistent.toml: "],
         ),
         (
-            &["--check", "--demo", "--replay", &good],
+            &["--check", "--replay", &good],
             2,
             &["cannot replay", "line 1"],
         ),

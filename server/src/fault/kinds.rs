@@ -106,7 +106,7 @@ pub const KINDS: &[Kind] = &[
     kind(
         "garbage",
         "[OCTETS]",
-        "this many octets that are no APDU are sent, 64 by default",
+        "send this many octets that are not an APDU, 64 by default",
         |words| {
             Ok(Fault::Garbage(
                 words.parse_if_any(OCTETS, garbage)?.unwrap_or(64),

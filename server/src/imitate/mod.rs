@@ -37,7 +37,7 @@ pub enum Imitated {
 
 /// There is no imitation of that name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not imitated; yaz-ztest is")]
+#[error("{0:?} cannot be imitated; yaz-ztest can")]
 pub struct NotImitated(String);
 
 impl FromStr for Imitated {

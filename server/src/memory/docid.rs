@@ -50,7 +50,7 @@ impl DocidField {
 
 /// Why a text names no field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a control field such as 001, or a field and subfield such as 035$a, is expected")]
+#[error("expected a control field such as 001, or a field and subfield such as 035$a")]
 pub struct DocidFieldError;
 
 impl FromStr for DocidField {

@@ -133,11 +133,16 @@ impl MemoryBackend {
     ///
     /// # Errors
     /// As for [`MemoryBackendBuilder::load`]; [`LoadError::Damaged`] for a file in which a record would be left out or is
-    /// incomplete, or none is whole; and [`LoadError::NoRecord`] for a file without a record, unless its database has none now
-    /// and is saved to it. Then all stays as it was.
+    /// incomplete, or none is whole; [`LoadError::NoRecord`] for a file without a record, unless its database has none now
+    /// and is saved to it; and [`LoadError::Removed`] for a file to save to that has gone. Then all stays as it was.
     pub fn reload(&self, progress: &dyn Fn(&Progress)) -> Result<Vec<FileNotes>, LoadError> {
         let mut saved = self.changing();
         let stamps = saved.stamps();
+        if let Some(path) = saved.removed() {
+            return Err(LoadError::Removed {
+                path: path.to_owned(),
+            });
+        }
         let sources = &self.0.sources;
         let served: Vec<usize> = self
             .databases()

@@ -90,6 +90,13 @@ impl SavedFiles {
         Stamps(files.map(|(number, file)| (*number, stamp(file))).collect())
     }
 
+    /// A file that was there when it was last read or written, and is not any more.
+    pub(super) fn removed(&self) -> Option<&Path> {
+        let mut files = self.0.values();
+        let removed = files.find(|file| file.stamp.is_some() && !file.path.exists());
+        removed.map(|file| file.path.as_path())
+    }
+
     /// They have been read as they looked then.
     pub(super) fn read(&mut self, stamps: Stamps) {
         for (number, stamp) in stamps.0 {

@@ -49,7 +49,7 @@ fn cql(external: &External) -> Result<Cow<'static, RpnQuery>, Diagnostic> {
             let text = decode_value::<InternationalString>(value.as_bytes()).map_err(|_| {
                 diagnostic(
                     Condition::MALFORMED_QUERY,
-                    "the CQL is no InternationalString",
+                    "the CQL is not an InternationalString",
                 )
             })?;
             read(Language::Cql, text.as_bytes())

@@ -419,7 +419,7 @@ fn audit_b11_extract_resolves_and_mends() {
     );
     let ran = z3950_fed(["url", "extract"], page);
     assert!(
-        ran.stderr.contains("2 relative links are left out") && ran.stderr.contains("--base"),
+        ran.stderr.contains("2 relative links are skipped") && ran.stderr.contains("--base"),
         "{ran:?}"
     );
     let page = "<base href='http://a.example/'><a href='?q'>";

@@ -99,7 +99,7 @@ fn audit_d14_transcripts_are_read() {
     );
     assert!(first["time"].is_string() && first["offset"].is_null() && first["line"].is_u64());
     assert_eq!(said[said.len() - 1]["apdu"], "undecodable");
-    assert!(ran.stderr.contains("no line of a transcript"), "{ran:?}");
+    assert!(ran.stderr.contains("not a line of a transcript"), "{ran:?}");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn audit_d14_packets_are_named_with_the_line_that_takes_octets_out_of_them() {
         let ran = z3950(["decode".as_ref(), file.as_os_str()]);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
         assert!(
-            ran.stderr.contains("packets (pcap)") && ran.stderr.contains("tshark -r '"),
+            ran.stderr.contains("packet capture (pcap)") && ran.stderr.contains("tshark -r '"),
             "{ran:?}"
         );
         assert!(ran.stderr.contains(r"it'\''s.pcap"), "{ran:?}");

@@ -228,7 +228,7 @@ fn the_prompt_refuses_what_is_no_query() {
         (
             "querytype prefix\nfind war peace",
             2,
-            "behind the end of the query",
+            "after the end of the query",
         ),
         ("find ccl: (", 2, " at octet "),
         ("querytype ccl\nfind (", 5, "108"),
@@ -259,7 +259,7 @@ fn a_minus_before_a_word_excludes_it_or_is_refused() {
         "find -war\n",
     );
     assert!(
-        ran.stderr.contains("without something to exclude from"),
+        ran.stderr.contains("an exclusion with no word before it"),
         "{ran:?}"
     );
 }

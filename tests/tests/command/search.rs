@@ -76,7 +76,8 @@ fn records_of_another_kind_from_each_present_cost_no_others() {
         assert_eq!(line["outcome"], "not written", "{line}");
         let message = line["message"].as_str().expect("words");
         assert!(
-            message.starts_with("11 of 17 records written; record syntax SUTRS is no MARC record"),
+            message
+                .starts_with("11 of 17 records written; record syntax SUTRS is not a MARC record"),
             "{message}"
         );
         let back = z3950(["convert", "--to", "json", &output]);
@@ -103,8 +104,8 @@ fn records_of_another_kind_from_each_present_cost_no_others() {
         (Some(2), 11)
     );
     for words in [
-        "record 2: record syntax SUTRS is no MARC record",
-        "record 11: record syntax GRS-1 is no MARC record",
+        "record 2: record syntax SUTRS is not a MARC record",
+        "record 11: record syntax GRS-1 is not a MARC record",
     ] {
         assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
     }
@@ -136,7 +137,7 @@ fn outcomes_are_exit_codes_and_plain_words() {
             2,
             "--json",
         ),
-        (&["http://localhost/", "war"], 2, "no scheme of Z39.50"),
+        (&["http://localhost/", "war"], 2, "not a scheme of Z39.50"),
         (
             &["localhost/books", "war", "--key", "x.pem"],
             2,

@@ -67,7 +67,7 @@ fn audit_c8_the_prompt_works_with_a_count_below_zero() {
         assert_eq!(ran.code, Some(0), "{ran:?}");
         assert!(
             ran.stdout.contains("unknown number of hits\n")
-                && ran.stderr.contains("a number below 0"),
+                && ran.stderr.contains("a negative number of hits"),
             "{ran:?}"
         );
         assert_eq!(ran.stdout.matches("wars").count(), 4, "{ran:?}");

@@ -204,7 +204,10 @@ fn wrong_usage_is_told_before_anything_is_sent() {
             &["insert", &good, "--database", "a", "--database", "b"],
             "one database",
         ),
-        (&["delete", "--id", "x", "--id-type", "number"], "no number"),
+        (
+            &["delete", "--id", "x", "--id-type", "number"],
+            "is not a number",
+        ),
     ] {
         let ran = bench.update(arguments);
         assert_eq!(ran.code, Some(2), "{arguments:?}: {ran:?}");

@@ -97,7 +97,7 @@ fn audit_d15_the_name_of_a_target_may_be_mistyped_or_stand_alone() {
         let ran = z3950([word]);
         assert_eq!(ran.code, Some(2), "{ran:?}");
         let words = match target.starts_with('<') {
-            true => format!("{target} is no command"),
+            true => format!("{target} is not a command"),
             false => format!("`z3950 search {target} QUERY`"),
         };
         assert!(ran.stderr.contains(&words), "{ran:?}");
@@ -385,11 +385,11 @@ fn audit_d16_messages_say_what_is_wrong_and_what_to_do() {
     for (arguments, words) in [
         (
             &["convert", passwords][..],
-            "nothing in it can be read as a record in ISO 2709; --from names another form",
+            "no record in the format ISO 2709 found; --from selects another format",
         ),
         (
             &["convert", "--check", passwords],
-            "--from names another form",
+            "--from selects another format",
         ),
         (
             &["plan", "http://lib.example/"],
@@ -401,7 +401,7 @@ fn audit_d16_messages_say_what_is_wrong_and_what_to_do() {
         ),
         (
             &["search", "z3950s://lib.example/cat", "x"],
-            "z3950s: is no scheme of Z39.50: a target begins with z39.50s://",
+            "z3950s: is not a scheme of Z39.50: a target begins with z39.50s://",
         ),
         (
             &["--demo", "search", "localhost/books", ""],

@@ -251,7 +251,7 @@ fn our_client_holds_it() {
             "task: done",
             "1 hit\n",
             "Newcomer",
-            "deleted: success",
+            "deleted\n",
         ],
     );
     stand_in_order(&ran.stderr, &["diagnostic 30 ", "diagnostic 114 "]);

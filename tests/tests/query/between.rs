@@ -202,19 +202,19 @@ const CQL_TO_CCL: &[(&str, &str)] = &[
     ),
     (
         "title=a prox/distance=3 b",
-        "!CCL has no sign for @prox 0 3 0 3 known 2",
+        "!CCL has no notation for @prox 0 3 0 3 known 2",
     ),
     (
         "title=a prox/distance>3 b",
-        "!CCL has no sign for @prox 0 3 0 5 known 2",
+        "!CCL has no notation for @prox 0 3 0 5 known 2",
     ),
     (
         "title=a prox/distance>=3 b",
-        "!CCL has no sign for @prox 0 3 0 4 known 2",
+        "!CCL has no notation for @prox 0 3 0 4 known 2",
     ),
     (
         "title=a prox/unit=sentence b",
-        "!CCL has no sign for @prox 0 0 0 2 known 3",
+        "!CCL has no notation for @prox 0 0 0 2 known 3",
     ),
     ("a sortby title", "term,WHERE,exact=a"),
 ];

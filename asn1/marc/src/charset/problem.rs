@@ -65,7 +65,7 @@ impl fmt::Display for Problem {
                 write!(f, "no character {} in {set}", hexadecimal(octets))
             }
             ProblemKind::Malformed { octets, set } => {
-                write!(f, "{} is no {set}", hexadecimal(octets))
+                write!(f, "{} is not {set}", hexadecimal(octets))
             }
             ProblemKind::UnknownEscape => f.write_str("an unknown escape sequence"),
             ProblemKind::MarkWithoutBase => f.write_str("a combining mark without a character"),

@@ -324,7 +324,7 @@ mod tests {
         };
         assert_eq!(
             problem.to_string(),
-            "field 2 (500): E9 is no UTF-8 at octet 13"
+            "field 2 (500): E9 is not UTF-8 at octet 13"
         );
         assert_eq!(source.fields[1].body[13], 0xE9);
         assert_eq!(

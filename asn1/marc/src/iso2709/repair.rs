@@ -51,7 +51,7 @@ pub enum RepairKind {
     #[error("no field terminator after the directory")]
     DirectoryTerminatorMissing,
     /// The directory ends within an entry, which is left out.
-    #[error("{count} octets at the end of the directory are no entry")]
+    #[error("{count} octets at the end of the directory are not an entry")]
     DirectoryRemainder {
         /// How many.
         count: usize,
@@ -115,7 +115,7 @@ impl std::fmt::Display for Stated {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             Some(number) => write!(f, "{number}"),
-            None => f.write_str("that is no number"),
+            None => f.write_str("that is not a number"),
         }
     }
 }

@@ -75,7 +75,7 @@ fn wrong_lengths_and_addresses() {
     check(
         &with("00077", "abcde"),
         &BOTH,
-        &["record length that is no number instead of 77 (octet 0)"],
+        &["record length that is not a number instead of 77 (octet 0)"],
     );
     check(
         &with("00049", "00048"),
@@ -160,7 +160,7 @@ fn directories_that_lie() {
     check(
         "00047nam a2200043   4500001000300000245000\x1Eab\x1E\x1D",
         &["001 ab"],
-        &["6 octets at the end of the directory are no entry (octet 36)"],
+        &["6 octets at the end of the directory are not an entry (octet 36)"],
     );
 }
 
@@ -213,7 +213,7 @@ fn missing_terminators() {
         &[
             "record length 77 instead of 76 (octet 0)",
             "no field terminator after the directory (octet 48)",
-            "base address that is no number instead of 48 (octet 12)",
+            "base address that is not a number instead of 48 (octet 12)",
         ],
     );
 }

@@ -163,7 +163,7 @@ impl Builder {
             _ if self.in_record => {
                 let is_marc = matches!(name, "leader" | "controlfield" | "datafield" | "subfield");
                 if is_marc || parent != Some(Element::Foreign) {
-                    self.note(&format!("element {name} passed over"));
+                    self.note(&format!("element {name} ignored"));
                     self.remarks.is_loss |= is_marc;
                 }
                 Element::Foreign
@@ -224,7 +224,7 @@ impl Builder {
                 self.text.push_str(text);
             }
             Some(Element::Record | Element::Data) if !text.trim_ascii().is_empty() => {
-                self.loss("text outside of fields and subfields passed over");
+                self.loss("text outside of fields and subfields ignored");
             }
             _ => {}
         }

@@ -109,8 +109,8 @@ fn other_writers_xml() {
             "field without a tag left out",
             "ind1 missing, read as a blank",
             "field 24 left out, a tag has three octets",
-            "text outside of fields and subfields passed over",
-            "element b passed over",
+            "text outside of fields and subfields ignored",
+            "element b ignored",
         ],
     );
     let wrapped = "<record><header>h</header><metadata><record><controlfield tag='001'>x</controlfield></record></metadata></record>";

@@ -247,10 +247,10 @@ pub enum BibErrorKind {
     #[error("a quote before {0:?}")]
     Quote(String),
     /// A qualifier that is described as an alias, and described again.
-    #[error("qualifier {0:?} is described twice")]
+    #[error("qualifier {0:?} is defined twice")]
     Twice(String),
     /// An alias of a qualifier that the file does not describe.
-    #[error("an alias of {0:?}, which is not described")]
+    #[error("an alias of {0:?}, which is not defined")]
     Undefined(String),
     /// An alias of an alias.
     #[error("an alias of {0:?}, which is an alias itself")]

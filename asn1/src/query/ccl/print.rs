@@ -25,19 +25,19 @@ pub enum CannotSay {
     #[error("CCL cannot name the attribute set {0}")]
     AttributeSet(String),
     /// A term, as PQF, that no qualifiers give with these attributes.
-    #[error("no qualifiers of the bib file make {0}")]
+    #[error("the bib file has no qualifiers for {0}")]
     Attributes(String),
     /// A term, as PQF, that is not general, not UTF-8, or has control characters.
     #[error("CCL cannot write the term of {0}")]
     Term(String),
     /// A distance, as PQF, other than at most a number of words.
-    #[error("CCL has no sign for {0}")]
+    #[error("CCL has no notation for {0}")]
     Proximity(String),
     /// A result set restricted by attributes, or one whose name cannot be written.
     #[error("CCL cannot name the result set of {0}")]
     ResultSet(String),
     /// The bib file leaves no word for an operator.
-    #[error("the bib file has no word for {0:?}")]
+    #[error("the bib file has no operator for {0:?}")]
     Word(&'static str),
     /// More nested than a query may be.
     #[error("{0}")]

@@ -97,15 +97,15 @@ fn faults_of_a_bib_file_are_told_by_line() {
         ),
         (
             "a u=1\nti a\nti u=4",
-            "line 3 of the bib file: qualifier \"ti\" is described twice",
+            "line 3 of the bib file: qualifier \"ti\" is defined twice",
         ),
         (
             "a u=1\na b",
-            "line 2 of the bib file: qualifier \"a\" is described twice",
+            "line 2 of the bib file: qualifier \"a\" is defined twice",
         ),
         (
             "x\ntiau ti au",
-            "line 2 of the bib file: an alias of \"ti\", which is not described",
+            "line 2 of the bib file: an alias of \"ti\", which is not defined",
         ),
         (
             "a b\nb c\nc u=1",
@@ -334,11 +334,11 @@ fn what_cannot_be_said_is_named() {
         ("@attrset gils x", "CCL cannot name the attribute set GILS"),
         (
             "@and a @attr 1=64 x",
-            "no qualifiers of the bib file make @attr 1=64 x",
+            "the bib file has no qualifiers for @attr 1=64 x",
         ),
         (
             "@attr 1=dc.title x",
-            "no qualifiers of the bib file make @attr 1=dc.title x",
+            "the bib file has no qualifiers for @attr 1=dc.title x",
         ),
         (
             "@term numeric 5",
@@ -347,11 +347,11 @@ fn what_cannot_be_said_is_named() {
         ("a\\x0Ab", "CCL cannot write the term of a\\x0Ab"),
         (
             "@prox 1 1 0 2 known 2 a b",
-            "CCL has no sign for @prox 1 1 0 2 known 2",
+            "CCL has no notation for @prox 1 1 0 2 known 2",
         ),
         (
             "@prox 0 1 0 2 known 3 a b",
-            "CCL has no sign for @prox 0 1 0 2 known 3",
+            "CCL has no notation for @prox 0 1 0 2 known 3",
         ),
         (
             "@set \"a\\x09b\"",

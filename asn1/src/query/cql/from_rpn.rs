@@ -35,7 +35,7 @@ pub enum CannotSay {
     #[error("the properties have no context set cql for a result set")]
     ResultSet,
     /// Proximity by a private unit, by an unknown relation, or excluded.
-    #[error("CQL cannot say this proximity")]
+    #[error("CQL cannot express this proximity")]
     Proximity,
     /// Operators nested too deep for CQL to be read again.
     #[error("operators nested more than {0} deep")]
@@ -542,8 +542,8 @@ mod tests {
             ),
             ("@term null x", "CQL has no term for the null term"),
             ("\\xff", "CQL has no term for octets that are not UTF-8"),
-            ("@prox 1 1 0 2 k 2 a b", "CQL cannot say this proximity"),
-            ("@prox 0 1 0 2 p 2 a b", "CQL cannot say this proximity"),
+            ("@prox 1 1 0 2 k 2 a b", "CQL cannot express this proximity"),
+            ("@prox 0 1 0 2 p 2 a b", "CQL cannot express this proximity"),
         ] {
             let query = parse_pqf(pqf).expect(pqf);
             let error = from_rpn(&query, &properties).expect_err(pqf);

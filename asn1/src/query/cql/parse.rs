@@ -357,7 +357,7 @@ mod tests {
             ("a \"b", "a quote is not closed at octet 2 of the query"),
             (
                 "a b\\",
-                "a backslash with nothing behind it at octet 3 of the query",
+                "a backslash with nothing after it at octet 3 of the query",
             ),
             ("()", "\")\" cannot stand here at octet 1 of the query"),
             ("(a) b", "\"b\" cannot stand here at octet 4 of the query"),

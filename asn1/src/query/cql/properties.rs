@@ -79,7 +79,7 @@ pub enum PropertiesErrorKind {
     #[error("a name is missing")]
     Name,
     /// No equals sign stands behind the name.
-    #[error("an equals sign is missing behind {0:?}")]
+    #[error("an equals sign is missing after {0:?}")]
     Equals(String),
     /// An attribute type that is not a number.
     #[error("{0:?} is not the number of an attribute type")]
@@ -327,7 +327,7 @@ mod tests {
         for (text, message) in [
             (
                 "x",
-                "an equals sign is missing behind \"x\" in line 1 of the properties",
+                "an equals sign is missing after \"x\" in line 1 of the properties",
             ),
             ("\n= 1=4", "a name is missing in line 2 of the properties"),
             (
@@ -349,7 +349,7 @@ mod tests {
             ),
             (
                 "x = a b",
-                "an equals sign is missing behind \"b\" in line 1 of the properties",
+                "an equals sign is missing after \"b\" in line 1 of the properties",
             ),
         ] {
             let error = Properties::parse(text).expect_err(text);

@@ -90,7 +90,7 @@ fn faults_are_located() {
         ("  ", "a query is missing at octet 2 of the query"),
         (
             "a b",
-            "\"b\" behind the end of the query at octet 2 of the query",
+            "\"b\" after the end of the query at octet 2 of the query",
         ),
         ("@and a", "an operand is missing at octet 6 of the query"),
         ("@attr", "an attribute is missing at octet 5 of the query"),

@@ -23,40 +23,41 @@ pub(crate) struct Connection {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for the connection")]
 pub(crate) struct Network {
-    /// Answer for every URL and target from a built-in catalogue, whatever its host and port.
+    /// Answer from a built-in catalogue instead of connecting, whatever the host and port.
     #[arg(long)]
     pub(crate) demo: bool,
 
-    /// Longest wait for each answer of the server; 0 waits for ever.
+    /// Longest wait for each response from the server; 0 for no limit.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub(crate) timeout: Wait,
 
-    /// Longest wait for the connection; 0 waits for ever.
+    /// Longest wait for a connection; 0 for no limit.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, hide_short_help = true)]
     pub(crate) connect_timeout: Wait,
 
-    /// Longest time for the whole command; 0 sets no limit.
+    /// Longest time for the whole command; 0 for no limit.
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds, hide_short_help = true)]
     pub(crate) deadline: Wait,
 
-    /// Take any certificate of a TLS server: the connection is secret, but nobody knows with whom.
+    /// Do not verify the certificates of TLS servers. The connection is encrypted, but the server may not be the one
+    /// you meant.
     #[arg(long, hide_short_help = true)]
     pub(crate) insecure: bool,
 
-    /// Trust the certificates of this PEM file too, beside the system's.
+    /// Trust the CA certificates in this PEM file, in addition to those of the system.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) ca_file: Option<PathBuf>,
 
-    /// A PEM file with the certificate to show to TLS servers that ask for one, and those that vouch for it.
+    /// A PEM file with the client certificate and its chain, for TLS servers that ask for one.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) cert: Option<PathBuf>,
 
-    /// A PEM file with the private key of --cert, if it is not in the same file.
+    /// A PEM file with the private key of --cert, if it is in a separate file.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) key: Option<PathBuf>,
 
-    /// Connect through a proxy, to every server: [http://|socks5://][user:password@]host[:port], or none. Without this,
-    /// ALL_PROXY or HTTPS_PROXY in the environment names the proxy, and NO_PROXY the hosts to reach without it.
+    /// Use this proxy for all connections: [http://|socks5://][user:password@]host[:port], or none. The default is
+    /// the environment variable ALL_PROXY or HTTPS_PROXY; NO_PROXY lists the hosts to connect to directly.
     #[arg(long, value_name = "PROXY", hide_short_help = true)]
     pub(crate) proxy: Option<String>,
 }
@@ -64,7 +65,7 @@ pub(crate) struct Network {
 /// Which targets are known by name.
 #[derive(Debug, Args)]
 pub(crate) struct Known {
-    /// A file of target profiles, in the place of your own (see: z3950 targets path).
+    /// Read target profiles from this file instead of your own (see `z3950 targets path`).
     #[arg(long = "targets", value_name = "FILE", hide_short_help = true)]
     pub(crate) targets_file: Option<PathBuf>,
 }
@@ -73,27 +74,27 @@ pub(crate) struct Known {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for credentials")]
 pub(crate) struct Identity {
-    /// The user to be at the server.
+    /// Authenticate as this user.
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(crate) user: Option<String>,
 
-    /// The group to belong to at the server.
+    /// Authenticate as a member of this group.
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(crate) group: Option<String>,
 
-    /// The environment variable that holds the password.
+    /// Read the password from this environment variable.
     #[arg(long, value_name = "VARIABLE", hide_short_help = true)]
     pub(crate) password_env: Option<String>,
 
-    /// A command of the shell whose first line is the password.
+    /// Run this shell command and use the first line of its output as the password.
     #[arg(long, value_name = "COMMAND", hide_short_help = true)]
     pub(crate) password_command: Option<String>,
 
-    /// Send user and password as one text, user/password, as some servers want them.
+    /// Send the credentials as a single string, user/password, as some servers expect.
     #[arg(long, hide_short_help = true)]
     pub(crate) open_auth: bool,
 
-    /// Be nobody, and say so.
+    /// Authenticate anonymously, even if the profile has credentials.
     #[arg(long, hide_short_help = true)]
     pub(crate) anonymous: bool,
 }

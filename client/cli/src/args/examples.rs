@@ -16,7 +16,7 @@ const ALL: &[Examples] = &[
         "",
         &[
             (
-                "Search; --demo answers from a catalogue in the program itself",
+                "Search; --demo uses a built-in catalogue",
                 "z3950 --demo search localhost/books 'ti:pride au:austen'",
             ),
             (
@@ -28,11 +28,11 @@ const ALL: &[Examples] = &[
                 "z3950 --demo get 'z39.50r://localhost/books?pg1342;esn=f;rs=marc'",
             ),
             (
-                "Open a session with a prompt, which reads a pipe as well",
+                "Open a session and run commands from a pipe",
                 "echo 'find @attr 1=4 war' | z3950 --demo open z39.50s://localhost/books",
             ),
             (
-                "Without a connection: what a URL would send, a file in another form",
+                "Work offline: show what a URL would send, convert a file",
                 "z3950 plan 'z39.50r://lib.example/cat?id7'",
             ),
             ("", "z3950 convert --to marcxml records.mrc > records.xml"),
@@ -50,11 +50,11 @@ const ALL: &[Examples] = &[
                 "z3950 get --format json 'z39.50r://lib.example:2100/books?pg1342' > record.json",
             ),
             (
-                "Records of many URLs in a file, with a line of the report for each",
+                "Retrieve many URLs into one file, and report on each",
                 "z3950 get --input urls.txt --output found.mrc --report found.tsv",
             ),
             (
-                "Search in other ways where the server refuses the one of RFC 2056",
+                "Try other searches if the server refuses that of RFC 2056",
                 "z3950 get --fallback 'z39.50r://lib.example/books?pg1342'",
             ),
         ],
@@ -76,7 +76,7 @@ const ALL: &[Examples] = &[
         "search",
         &[
             (
-                "Words, with names of indexes in front",
+                "Words with index names",
                 "z3950 --demo search localhost/books 'ti:pride au:austen'",
             ),
             (
@@ -88,11 +88,11 @@ const ALL: &[Examples] = &[
                 "z3950 search lib.example/books --lang cql 'dc.title = war' --count 1",
             ),
             (
-                "How many records, and their most frequent authors",
+                "The number of records, and their most frequent authors",
                 "z3950 search lib.example/books --count 0 --facets author:5 ti:war",
             ),
             (
-                "Two targets side by side, answers as JSON",
+                "Search two targets, with JSON output",
                 "z3950 search lib.example/books lib.example/serials --json ti:american",
             ),
         ],
@@ -105,7 +105,7 @@ const ALL: &[Examples] = &[
                 "z3950 --demo scan localhost/books ti:war",
             ),
             (
-                "Five authors from there on",
+                "Five authors, starting at a name",
                 "z3950 scan lib.example/books --size 5 '@attr 1=1003 austen'",
             ),
         ],
@@ -114,7 +114,7 @@ const ALL: &[Examples] = &[
         "lookup",
         &[
             (
-                "By ISBN, or whatever number it is",
+                "By ISBN, or by a number of unknown type",
                 "z3950 --demo lookup localhost/books isbn:0-14-143951-3",
             ),
             (
@@ -122,7 +122,7 @@ const ALL: &[Examples] = &[
                 "z3950 lookup lib.example/books 0141439513 --format brief",
             ),
             (
-                "A file of numbers; --resume goes on with a run that was broken off",
+                "A file of numbers; --resume continues an interrupted run",
                 "z3950 lookup lib.example/books --input ids.txt --jobs 4 --output found.mrc --report found.tsv",
             ),
         ],
@@ -135,7 +135,7 @@ const ALL: &[Examples] = &[
                 "z3950 --demo update localhost/books insert new.mrc",
             ),
             (
-                "Replace records, which their control numbers name",
+                "Replace records, identified by their control numbers",
                 "z3950 update lib.example/books replace --id-from-001 held.mrc",
             ),
             (
@@ -148,11 +148,11 @@ const ALL: &[Examples] = &[
         "order",
         &[
             (
-                "The one record that a search finds",
+                "Order the only record that a search finds",
                 "z3950 --demo order localhost/books '@attr 1=12 pg1342'",
             ),
             (
-                "A loan of the second of several, by an ILL-Request",
+                "Request a loan of the second of several, with an ILL-Request",
                 "z3950 order lib.example/books --ill --item 2 --contact-email me@lib.example ti:war",
             ),
         ],
@@ -160,7 +160,7 @@ const ALL: &[Examples] = &[
     (
         "probe",
         &[(
-            "Everything in a row, without pauses",
+            "Run all tests without pauses",
             "z3950 --demo probe --pause 0 localhost/books",
         )],
     ),
@@ -195,7 +195,7 @@ const ALL: &[Examples] = &[
                 "z3950 plan 'z39.50r://lib.example/cat?id7;esn=f;rs=marc'",
             ),
             (
-                "Also the octets of each request",
+                "Include the octets of each request",
                 "z3950 plan --octets 'z39.50r://lib.example/cat?id7'",
             ),
         ],
@@ -209,7 +209,7 @@ const ALL: &[Examples] = &[
             ),
             ("What z3950d --transcript wrote", "z3950 decode said.jsonl"),
             (
-                "Packets, by way of tshark",
+                "Packets, extracted with tshark",
                 "tshark -r said.pcap -Y 'tcp.port == 210 && tcp.len > 0' -T fields -e tcp.payload | z3950 decode -",
             ),
         ],
@@ -219,11 +219,11 @@ const ALL: &[Examples] = &[
         &[
             ("", "z3950 convert --to marcxml records.mrc > records.xml"),
             (
-                "MARC-8 as another program wants it, 100 records a file",
+                "Write MARC-8, 100 records per file",
                 "z3950 convert --to marc --to-charset marc-8 --split 100 --output part-{}.mrc records.mrc",
             ),
             (
-                "What is wrong, record by record; exit code 8 if anything is",
+                "List the faults of each record; the exit code is 8 if there are any",
                 "z3950 convert --check records.mrc",
             ),
         ],

@@ -81,7 +81,7 @@ fn page(command: &mut Command, path: &str, is_brief: bool) -> String {
                 }
             }
         }
-        None if !is_whole => {
+        None if is_brief && !is_whole => {
             let name = format!("z3950 {path}");
             let _ = writeln!(page.text, "\nAll options: {} --help", name.trim_end());
         }
@@ -155,7 +155,7 @@ impl Page {
     /// A row for an argument, whose specification is given with styles and without.
     fn argument(&mut self, arg: &Arg, styled: &str, plain: &str) {
         let mut help = match arg.get_id().as_str() {
-            "help" => "Print help; -h leaves out what is seldom needed".to_owned(),
+            "help" => "Print help; -h shows only common options".to_owned(),
             _ => arg.get_help().map(ToString::to_string).unwrap_or_default(),
         };
         let values = arg.get_possible_values();

@@ -14,19 +14,20 @@ use crate::commands::batch::Batch;
 /// What a TARGET is and what `--json` gives, for the help of every command that has them.
 pub(crate) const TARGET: &str = "\
 Targets:
-  A target is the name of a profile (z3950 targets list), with databases of one's own behind a
-  slash if need be; or host[:port][/database[+database]], ssl:host…, unix:path[:database],
-  connect:proxy:port,target; or a URL. Without a database it is that of the profile, else Default.
+  A target is the name of a profile (see `z3950 targets list`), host[:port], ssl:host[:port],
+  unix:path, connect:proxy:port,target, or a URL. /database or /database+database after a name or
+  host selects databases (:database after a path); the default is the profile's, or Default.
 
-Answers of --json:
-  An object a line, with v first and then the same keys for every answer of a command; null where
-  there is nothing. client/docs/formats.md describes them.";
+Output of --json:
+  One object per line. Every object of a command has the same keys, the first of which is v; keys
+  without a value are null. client/docs/formats.md describes them.";
 
 #[derive(Debug, Args)]
 #[command(after_help = TARGET, override_usage = SEARCH_USAGE)]
 pub(crate) struct Search {
-    /// Where to search, which may be several targets, and behind them what to search for: words and index names
-    /// (ti:war au:tolstoy), or PQF if it begins with @. With --input only targets: each line is a query.
+    /// One or more targets, then the query: words with optional index names (ti:war au:tolstoy), or PQF if it begins
+    /// with @. Every target is searched, even if another one fails. With --input, give targets only: each line of the
+    /// file is a query.
     #[arg(required = true, value_name = "TARGET... QUERY")]
     pub(crate) words: Vec<OsString>,
 
@@ -36,8 +37,8 @@ pub(crate) struct Search {
     #[command(flatten)]
     pub(crate) asked: Asked,
 
-    /// Sort by an index (title, date …) or by attributes (1=31), behind which :desc turns the order; the most
-    /// important first.
+    /// Sort by an index (title, date …) or by attributes (1=31), descending with :desc; if repeated, the most
+    /// important key comes first.
     #[arg(long = "sort", value_name = "KEY[:desc]")]
     pub(crate) sort: Vec<String>,
 
@@ -48,8 +49,7 @@ pub(crate) struct Search {
     #[arg(long, value_name = "POSITION", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
     pub(crate) start: u64,
 
-    /// How many records of each target to show, 10 unless this says otherwise; 0 only tells how many there are. With
-    /// --output all of them.
+    /// How many records of each target to show; 0 prints only the number of hits [default: 10, or all with --output].
     #[arg(long, value_name = "NUMBER")]
     pub(crate) count: Option<u64>,
 
@@ -66,7 +66,7 @@ const SEARCH_USAGE: &str = "z3950 search [OPTIONS] <TARGET>... <QUERY>
 /// The language of a query.
 #[derive(Debug, Args)]
 pub(crate) struct Language {
-    /// The language that the query is written in. Without this it is pqf if it begins with @, else names.
+    /// The query language [default: pqf if the query begins with @, otherwise names].
     #[arg(long, visible_alias = "language", value_enum)]
     pub(crate) lang: Option<Lang>,
 
@@ -77,22 +77,22 @@ pub(crate) struct Language {
 /// Which records are wanted, and how.
 #[derive(Debug, Args)]
 pub(crate) struct Asked {
-    /// A database to search, in the place of those of the target; may be given several times.
+    /// The database to search, instead of the target's; may be repeated.
     #[arg(long = "database", value_name = "NAME")]
     pub(crate) databases: Vec<String>,
 
-    /// The element set to ask for.
+    /// The element set to request.
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(crate) element_set: Option<String>,
 
-    /// The record syntax to ask for, by name or object identifier.
+    /// The record syntax to request, by name or object identifier.
     #[arg(long, value_name = "NAME", value_parser = syntax)]
     pub(crate) syntax: Option<Oid>,
 
     #[command(flatten)]
     pub(crate) records: Records,
 
-    /// Answer with a JSON object a line, an envelope around each record.
+    /// Print one JSON object per line, with the record inside.
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
 }
@@ -107,30 +107,31 @@ impl Asked {
 #[derive(Debug, Args)]
 #[command(after_help = TARGET)]
 pub(crate) struct Scan {
-    /// Where to look.
+    /// The target to search.
     #[arg(value_name = "TARGET")]
     pub(crate) target: OsString,
 
-    /// The term to look around: ti:war, or PQF if it begins with @.
+    /// The term to start from: ti:war, or PQF if it begins with @.
     #[arg(value_name = "TERM", allow_hyphen_values = true)]
     pub(crate) term: OsString,
 
     #[command(flatten)]
     pub(crate) language: Language,
 
-    /// A database, in the place of those of the target; may be given several times.
+    /// The database to use, instead of the target's; may be repeated.
     #[arg(long = "database", value_name = "NAME")]
     pub(crate) databases: Vec<String>,
 
-    /// How many terms to ask for.
+    /// How many terms to request.
     #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) size: u64,
 
-    /// Where among them the given term is to stand; 1 is first.
+    /// The position of the given term in the list; 1 is first.
     #[arg(long, value_name = "POSITION", default_value_t = 1)]
     pub(crate) position: u64,
 
-    /// Count only the records that a query finds, as Index Data's servers can; the query is in the language of the term.
+    /// Count only records that also match this query, in the language of the term; supported by servers from Index
+    /// Data.
     #[arg(
         long,
         value_name = "QUERY",
@@ -139,11 +140,11 @@ pub(crate) struct Scan {
     )]
     pub(crate) set: Option<OsString>,
 
-    /// How many terms to leave out between two.
+    /// How many terms to skip between each two listed.
     #[arg(long, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) step: Option<u64>,
 
-    /// Answer with a JSON object a line, one for each term.
+    /// Print one JSON object per term.
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -154,18 +155,19 @@ pub(crate) struct Scan {
 #[derive(Debug, Args)]
 #[command(after_help = TARGET)]
 pub(crate) struct Lookup {
-    /// Where to look.
+    /// The target to search.
     #[arg(value_name = "TARGET")]
     pub(crate) target: OsString,
 
-    /// isbn:…, issn:…, lccn:…, oclc:…, local:… or docid:…; without a prefix the shape decides.
+    /// isbn:…, issn:…, lccn:…, oclc:…, local:… or docid:…; without a prefix, the type is guessed. Hyphens and spaces
+    /// do not matter.
     #[arg(required_unless_present = "inputs", value_name = "ID")]
     pub(crate) identifiers: Vec<String>,
 
     #[command(flatten)]
     pub(crate) asked: Asked,
 
-    /// How many records to show where several match.
+    /// How many records to show if several match.
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]
     pub(crate) count: u64,
 
@@ -179,23 +181,23 @@ pub(crate) struct Lookup {
 #[derive(Debug, Args)]
 #[command(after_help = TARGET)]
 pub(crate) struct Probe {
-    /// What to try out.
+    /// The target to test.
     #[arg(value_name = "TARGET")]
     pub(crate) target: OsString,
 
-    /// A database, in the place of those of the target; may be given several times.
+    /// The database to use, instead of the target's; may be repeated.
     #[arg(long = "database", value_name = "NAME")]
     pub(crate) databases: Vec<String>,
 
-    /// A word that records of the database have in them.
+    /// A word that occurs in records of the database.
     #[arg(long, value_name = "WORD", default_value = "a")]
     pub(crate) term: String,
 
-    /// How long to wait between two requests.
+    /// How long to wait between requests.
     #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = seconds, hide_short_help = true)]
     pub(crate) pause: Wait,
 
-    /// Answer with a JSON object a line, one for each thing tried.
+    /// Print one JSON object per test.
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -206,22 +208,22 @@ pub(crate) struct Probe {
 /// Commands on target profiles; only check connects.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Targets {
-    /// List the names of all profiles with their servers.
+    /// List all profiles and their servers.
     List(Listing),
-    /// Show all that is known of targets.
+    /// Show the profiles of targets.
     Show(Show),
-    /// Add a profile to your own file of targets, with the credentials that --user and its like say: of the password only
-    /// where it comes from.
+    /// Add a profile to your file of targets. Credentials can be given too; of the password, only its source is
+    /// stored.
     Add(Box<Add>),
-    /// Open a session with each target and close it.
+    /// Check that a session can be opened with each target.
     Check(Box<Check>),
-    /// Print where your own file of targets is.
+    /// Print the path of your file of targets.
     Path(Known),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Listing {
-    /// Answer with a JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -232,11 +234,11 @@ pub(crate) struct Listing {
 #[derive(Debug, Args)]
 #[command(after_help = TARGET)]
 pub(crate) struct Show {
-    /// Names of profiles, or places.
+    /// Names of profiles, or hosts.
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<OsString>,
 
-    /// Answer with a JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -247,11 +249,11 @@ pub(crate) struct Show {
 #[derive(Debug, Args)]
 #[command(after_help = TARGET)]
 pub(crate) struct Check {
-    /// Names of profiles, or places.
+    /// Names of profiles, or hosts.
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<OsString>,
 
-    /// Answer with a JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -261,55 +263,55 @@ pub(crate) struct Check {
 
 #[derive(Debug, Args)]
 pub(crate) struct Add {
-    /// What to call it: letters, digits, - and _.
+    /// The name of the profile: letters, digits, - and _.
     #[arg(value_name = "NAME", value_parser = name)]
     pub(crate) name: String,
 
-    /// Where it is: host[:port][/database[+database]], with ssl: in front for TLS.
+    /// The address of the server: host[:port][/database[+database]], preceded by ssl: for TLS.
     #[arg(value_name = "PLACE")]
     pub(crate) place: String,
 
-    /// What people call it.
+    /// A title to display.
     #[arg(long)]
     pub(crate) title: Option<String>,
 
-    /// The record syntax to ask for, by name.
+    /// The record syntax to request, by name.
     #[arg(long, value_name = "NAME")]
     pub(crate) syntax: Option<String>,
 
-    /// The element set to ask for.
+    /// The element set to request.
     #[arg(long, value_name = "NAME")]
     pub(crate) element_set: Option<String>,
 
-    /// The character set its records are in.
+    /// The character set of its records.
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(crate) record_charset: Option<String>,
 
-    /// The character set it takes queries in.
+    /// The character set to send queries in.
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(crate) query_charset: Option<String>,
 
-    /// An attribute for operands that have none of its type, such as 4=2; may be given several times.
+    /// An attribute to add to operands without one of its type, such as 4=2; may be repeated.
     #[arg(long = "attribute", value_name = "TYPE=VALUE")]
     pub(crate) attributes: Vec<String>,
 
-    /// A way to search for a docid, such as 1=12; may be given several times, best first.
+    /// Attributes to search for a docid with, such as 1=12; may be repeated, best first.
     #[arg(long = "docid", value_name = "ATTRIBUTES")]
     pub(crate) docid: Vec<String>,
 
-    /// How many records to ask for in one Present.
+    /// How many records to request in one Present.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..), hide_short_help = true)]
     pub(crate) chunk: Option<u32>,
 
-    /// The least time between two requests.
+    /// The minimum time between requests.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) pause: Option<Wait>,
 
-    /// How many sessions to have open at once.
+    /// How many sessions may be open at once.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..), hide_short_help = true)]
     pub(crate) sessions: Option<u16>,
 
-    /// What else one should know of it.
+    /// A note to display, such as restrictions on use.
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
 
@@ -322,27 +324,27 @@ pub(crate) struct Add {
 
 #[derive(Debug, Args)]
 pub(crate) struct Decode {
-    /// APDUs as they were captured, raw or as hexadecimal digits; of a TCP stream both directions may follow each
-    /// other. Or a transcript of z3950d, in lines of JSON. - is standard input.
+    /// A file of captured APDUs, raw or in hexadecimal (both directions of a TCP stream may follow each other), or a
+    /// transcript of z3950d in lines of JSON; - is standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// List the octets of each APDU too.
+    /// Also list the octets of each APDU.
     #[arg(long)]
     pub(crate) octets: bool,
 
-    /// Show users and passwords too, which are left out otherwise.
+    /// Show users and passwords, which are hidden by default.
     #[arg(long)]
     pub(crate) show_secrets: bool,
 
-    /// Answer with a JSON object a line, one for each APDU.
+    /// Print one JSON object per APDU.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Shell {
-    /// The shell.
+    /// The shell to complete commands in.
     #[arg(value_name = "SHELL")]
     pub(crate) shell: clap_complete::Shell,
 }
@@ -350,7 +352,8 @@ pub(crate) struct Shell {
 /// A record syntax by name or object identifier.
 pub(crate) fn syntax(text: &str) -> Result<Oid, String> {
     record_syntax_by_name(text).ok_or_else(|| {
-        "no known record syntax; usmarc, unimarc, xml, sutrs, opac and grs-1 are some".to_owned()
+        "unknown record syntax; known are usmarc, unimarc, xml, sutrs, opac, grs-1 and others"
+            .to_owned()
     })
 }
 
@@ -359,6 +362,6 @@ fn name(text: &str) -> Result<String, String> {
     let is_plain = |octet: u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'_');
     match !text.is_empty() && text.bytes().all(is_plain) {
         true => Ok(text.to_owned()),
-        false => Err("only letters, digits, - and _ can stand in a name".to_owned()),
+        false => Err("a name can only contain letters, digits, - and _".to_owned()),
     }
 }

@@ -10,17 +10,17 @@ use z3950::url::{self, Kind};
 pub(crate) enum Url {
     /// Show the parts of a URL.
     Parse(Texts),
-    /// Print the canonical form, by which URLs are compared.
+    /// Print the canonical form of URLs, by which they are compared.
     Canon(Canon),
-    /// Put a Z39.50 URL together, escaping what needs it.
+    /// Build a Z39.50 URL from its parts, escaping where needed.
     Build(Box<Build>),
-    /// Say what a partial form such as ../b means beside the URL it was found in.
+    /// Resolve a relative URL such as ../b against a base URL.
     Resolve(crate::commands::url::resolve::Arguments),
-    /// Say of each URL whether it is well formed, and what to be careful about.
+    /// Check that URLs are well formed, and optionally that they lead somewhere.
     Check(Box<crate::commands::url::check::Arguments>),
-    /// Find the URLs of a text, of MARC records or of an HTML page.
+    /// Extract the URLs from text, MARC records or an HTML page.
     Extract(crate::commands::url::extract::Arguments),
-    /// Write URLs between <URL: and >, in lines that mail leaves alone.
+    /// Wrap URLs in <URL: and >, in lines short enough for e-mail.
     Wrap(crate::commands::url::wrap::Arguments),
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Canon {
 /// Whom URLs are written for.
 #[derive(Debug, Args)]
 pub(crate) struct Showing {
-    /// Write passwords as ***, for showing to others: without it, URLs are written as they work.
+    /// Replace passwords by ***; by default, URLs are printed unchanged.
     #[arg(long)]
     pub(crate) redact: bool,
 }
@@ -54,11 +54,11 @@ pub(crate) struct Showing {
 /// How URLs are read and answers written.
 #[derive(Debug, Args)]
 pub(crate) struct Reading {
-    /// Accept only what RFC 2056 and RFC 1738 allow to the letter.
+    /// Accept only what RFC 2056 and RFC 1738 strictly allow.
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// Answer with a JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -77,7 +77,7 @@ pub(crate) struct Build {
     #[arg(long, default_value_t = url::DEFAULT_PORT)]
     pub(crate) port: u16,
 
-    /// Database; may be given several times.
+    /// Database; may be repeated.
     #[arg(long = "database", value_name = "NAME")]
     pub(crate) databases: Vec<OsString>,
 
@@ -85,7 +85,7 @@ pub(crate) struct Build {
     #[arg(long, value_name = "ID")]
     pub(crate) docid: Option<OsString>,
 
-    /// Identifier of the record as hexadecimal octets.
+    /// Identifier of the record, in hexadecimal.
     #[arg(long, value_name = "HEX", conflicts_with = "docid", value_parser = hexadecimal)]
     pub(crate) docid_hex: Option<Octets>,
 
@@ -93,11 +93,11 @@ pub(crate) struct Build {
     #[arg(long, value_name = "NAME")]
     pub(crate) element_set: Option<OsString>,
 
-    /// Record syntax, by name or object identifier; may be given several times, best first.
+    /// Record syntax, by name or object identifier; may be repeated, best first.
     #[arg(long = "record-syntax", value_name = "NAME")]
     pub(crate) record_syntaxes: Vec<OsString>,
 
-    /// Further parameter; may be given several times.
+    /// Additional parameter; may be repeated.
     #[arg(long = "extension", value_name = "KEYWORD=VALUE", value_parser = extension)]
     pub(crate) extensions: Vec<(String, String)>,
 

@@ -67,13 +67,13 @@ pub(crate) enum ResumeError {
         error: UnknownOutcome,
     },
     /// The report is about other inputs.
-    #[error("line {line} is about {reported}, where the inputs now have {asked}")]
+    #[error("line {line} is about {reported}, but {asked}")]
     OtherInput {
         /// The line, 1-based.
         line: u64,
         /// What the report has there.
         reported: String,
-        /// What the inputs have there.
+        /// What is there in the inputs instead.
         asked: String,
     },
     /// The report cannot be read.
@@ -157,8 +157,8 @@ pub(crate) fn resume(
                 line: number,
                 reported: named(kept.position, &of_report),
                 asked: ask.map_or_else(
-                    || "none left".to_owned(),
-                    |ask| named(ask.position, &of_ask),
+                    || "the inputs end before it".to_owned(),
+                    |ask| format!("the inputs now have {}", named(ask.position, &of_ask)),
                 ),
             });
         }
@@ -310,15 +310,15 @@ mod tests {
             ("a\nb\na\nc\n", ""),
             (
                 "a\na\nb\n",
-                "line 3 is about input 2, b at t, where the inputs now have input 2, a at t",
+                "line 3 is about input 2, b at t, but the inputs now have input 2, a at t",
             ),
             (
                 "a\nb\n",
-                "line 4 is about input 3, a at t, where the inputs now have none left",
+                "line 4 is about input 3, a at t, but the inputs end before it",
             ),
             (
                 "",
-                "line 2 is about input 1, a at t, where the inputs now have none left",
+                "line 2 is about input 1, a at t, but the inputs end before it",
             ),
         ] {
             let report = report(ReportForm::Table, "a\nb\na\n");
@@ -355,7 +355,7 @@ mod tests {
             let error = resume(old.as_bytes(), form, &mut asks("a\nb\n"), shown, all);
             let line = if form == ReportForm::Table { 2 } else { 1 };
             let words = format!(
-                "line {line}: \"Delivered\" names no outcome; a report of another version cannot be continued"
+                "line {line}: \"Delivered\" is not an outcome; a report of another version cannot be continued"
             );
             assert_eq!(error.expect_err("another version").to_string(), words);
         }

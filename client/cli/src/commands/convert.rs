@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
     }
     let form = arguments.form()?;
     if arguments.to_charset.is_some() && !matches!(form, Form::Marc | Form::Line) {
-        output.error("--to-charset is for --to marc and --to line; other forms are in UTF-8");
+        output.error("--to-charset is for --to marc and --to line; other formats are always UTF-8");
         return Ok(Exit::Usage);
     }
     let mut run = Run {
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
         // What was converted before a file could not be read is a whole document all the same.
         _ => {
             if let Some(part) = sink.keep(output)? {
-                let words = format!("broken off; what was written is in {}", part.display());
+                let words = format!("incomplete; what was written is in {}", part.display());
                 output.note(&words);
             }
         }
@@ -148,7 +148,7 @@ impl Run<'_> {
             };
             self.progress.clear();
             self.output.error(&format!(
-                "{}: nothing in it can be read as a record in {form}; --from names another form",
+                "{}: no record in the format {form} found; --from selects another format",
                 source.name
             ));
         }

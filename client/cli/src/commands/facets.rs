@@ -28,12 +28,12 @@ pub(crate) const KEYS: [&str; 5] = ["query", "position", "is_estimate", "facets"
 /// What is wanted beside the hits.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Arguments {
-    /// Ask for the most frequent terms of a field (author, subject, date …, or the number of a Use attribute) in the
-    /// records found; may be given several times.
+    /// Request the most frequent terms of a field (author, subject, date …, or the number of a Use attribute) in the
+    /// records found; may be repeated.
     #[arg(long, value_name = "FIELD[:NUMBER]", value_parser = field)]
     facets: Vec<FacetField>,
 
-    /// Tell how many records each part of the query finds, where the server says so.
+    /// Show how many records match each part of the query, if the server reports it.
     #[arg(long, hide_short_help = true)]
     parts: bool,
 }

@@ -9,8 +9,8 @@ use z3950::retrieve::{Asked, Step};
 
 #[derive(Debug, Args)]
 pub(crate) struct Fallbacks {
-    /// Ask again in another way when the server refuses or has no such record. Without WHAT, in all of them. Each way is
-    /// told; more than one record is never an answer.
+    /// If the server refuses a search or finds nothing, try other ways of searching: those given, or all. Each
+    /// attempt is reported. Several matching records are never a result.
     #[arg(
         long,
         value_enum,
@@ -24,18 +24,19 @@ pub(crate) struct Fallbacks {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// All of these.
+    /// All of the following.
     All,
-    /// Searches by other attributes: those of the target's profile, Use 1032 with and without Structure, 12, 1007, and the
-    /// number that the docid looks like; on a diagnostic about attributes (such as 114), or when nothing is found.
+    /// Try other attributes: those of the target's profile, Use 1032 with and without Structure, 12, 1007, and the
+    /// number that the docid looks like; after a diagnostic about attributes (such as 114), or if nothing is found.
     Attributes,
-    /// On diagnostic 118, Use 1032 without the Structure attribute.
+    /// After diagnostic 118, try Use 1032 without the Structure attribute.
     Structure,
-    /// On diagnostics 23 and 111, the databases one by one, until one has the record.
+    /// After diagnostics 23 and 111, try the databases one by one until one has the record.
     Databases,
-    /// On diagnostics 227, 238 and 239, the next record syntax of `rs=`, then that of the target's profile, then none.
+    /// After diagnostics 227, 238 and 239, try the next record syntax of `rs=`, then that of the target's profile,
+    /// then none.
     Syntax,
-    /// On diagnostics 25 and 26, no element set.
+    /// After diagnostics 25 and 26, try without an element set.
     ElementSet,
 }
 

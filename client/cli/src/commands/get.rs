@@ -115,7 +115,7 @@ impl Retriever {
     async fn plan(&self, text: &[u8]) -> Result<(Z3950Url, Plan), String> {
         if GopherUrl::has_scheme(text) {
             let url = named(text);
-            return Err(format!("{url} leads to no record; use: z3950 get {url}"));
+            return Err(format!("{url} is not a record; use: z3950 get {url}"));
         }
         let url = Z3950Url::parse(text, self.mode)
             .map_err(|error| format!("{}: {error}", redacted(text)))?;

@@ -32,11 +32,11 @@ use crate::render::Format;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Options for gopher URLs")]
 pub(crate) struct Arguments {
-    /// What to search for, where the URL is for a search and has no term.
+    /// The search term, if the URL is a search without one.
     #[arg(long, value_name = "TERM", hide_short_help = true)]
     query: Option<OsString>,
 
-    /// Answer to the form of an item; once for each question, in their order.
+    /// Answer to a question of the item's form; repeat it for each question, in order.
     #[arg(
         long = "answer",
         value_name = "TEXT",
@@ -45,8 +45,8 @@ pub(crate) struct Arguments {
     )]
     answers: Vec<OsString>,
 
-    /// How many tabs stand before a Gopher+ string without a search term: two, as the draft of the URL has it,
-    /// or one, as older servers want it.
+    /// How many tabs precede a Gopher+ string without a search term: two, as in the draft standard, or one, as older
+    /// servers expect.
     #[arg(
         long,
         value_parser = choices(&[("draft", PlusWire::Draft, "Two, as the draft (§2.4) writes it; one before a filled form (§3.2)"), ("protocol", PlusWire::Protocol, "One, as servers of 1993 know it")]),
@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
     )]
     gopherplus_wire: PlusWire,
 
-    /// The largest reply taken.
+    /// The largest reply accepted, in octets.
     #[arg(long, default_value_t = MAX_REPLY, value_name = "OCTETS", hide_short_help = true)]
     max_size: usize,
 }
@@ -82,7 +82,7 @@ pub(crate) async fn get(
         other => {
             let name = other.name();
             output.error(&format!(
-                "{url} leads to no MARC record, which --format {name} needs; try --format text, json or raw"
+                "{url} is not a MARC record, as --format {name} requires; try --format text, json or raw"
             ));
             return Ok(Exit::Usage);
         }

@@ -37,11 +37,11 @@ const MAX_FILE: u64 = 16 << 20;
 #[derive(Debug, Args)]
 #[command(after_help = TARGET)]
 pub(crate) struct Order {
-    /// Where to order.
+    /// The target to order from.
     #[arg(value_name = "TARGET")]
     target: OsString,
 
-    /// What to order: a search that finds it. A --request may do without.
+    /// A query that finds the document; optional with --request.
     #[arg(
         value_name = "QUERY",
         allow_hyphen_values = true,
@@ -52,43 +52,43 @@ pub(crate) struct Order {
     #[command(flatten)]
     language: Language,
 
-    /// A database to search, in the place of those of the target; may be given several times.
+    /// The database to search, instead of the target's; may be repeated.
     #[arg(long = "database", value_name = "NAME")]
     databases: Vec<String>,
 
-    /// The position of the record to order, where the search finds several.
+    /// The position of the record to order, if the search finds several.
     #[arg(long, value_name = "POSITION", requires = "query", value_parser = clap::value_parser!(i64).range(1..))]
     item: Option<i64>,
 
-    /// A request in a file: an XML document, or the octets of an ILL-Request of ISO 10161; - is standard input.
+    /// Read the request from a file: an XML document, or an ILL-Request of ISO 10161 in BER; - is standard input.
     #[arg(long, value_name = "FILE")]
     request: Option<PathBuf>,
 
-    /// Request a loan of the record: its author, title and numbers as an ILL-Request of ISO 10161.
+    /// Request a loan with an ILL-Request of ISO 10161, filled in with the author, title and numbers of the record.
     #[arg(long, requires = "query", conflicts_with = "request")]
     ill: bool,
 
-    /// A supplemental description in a file: an XML document, or text; - is standard input.
+    /// Read a supplemental description from a file, XML or text; - is standard input.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     description: Option<PathBuf>,
 
-    /// Whom to ask about the order.
+    /// The name of the person to contact about the order.
     #[arg(long, value_name = "NAME")]
     contact_name: Option<String>,
 
-    /// Their telephone number.
+    /// The telephone number of the contact.
     #[arg(long, value_name = "NUMBER", hide_short_help = true)]
     contact_phone: Option<String>,
 
-    /// Their e-mail address.
+    /// The e-mail address of the contact.
     #[arg(long, value_name = "ADDRESS")]
     contact_email: Option<String>,
 
-    /// How it is paid.
+    /// How the order is paid.
     #[arg(long, value_enum, value_name = "HOW", hide_short_help = true)]
     payment: Option<Payment>,
 
-    /// What the payer calls the order.
+    /// The customer reference of the payer.
     #[arg(
         long,
         value_name = "TEXT",
@@ -106,7 +106,7 @@ pub(crate) struct Order {
     )]
     purchase_order: Option<String>,
 
-    /// Answer with a JSON object.
+    /// Print a JSON object.
     #[arg(long)]
     json: bool,
 
@@ -126,9 +126,9 @@ enum Payment {
     Prepay,
     /// From a deposit account.
     Deposit,
-    /// By the card that the server knows already.
+    /// With the card already known to the server.
     Card,
-    /// As agreed between the two.
+    /// By private arrangement.
     Private,
 }
 
@@ -298,7 +298,7 @@ async fn loan(
         }
     };
     let RetrievedRecord::Marc(octets) = record else {
-        return Ok(Err("the record is no MARC record".to_owned()));
+        return Ok(Err("the record is not a MARC record".to_owned()));
     };
     let request = ill_request_for(&octets, place.charset(None), SystemTime::now());
     Ok(request.map_err(|error| report::chain(&error)))

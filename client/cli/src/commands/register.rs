@@ -14,7 +14,7 @@ use crate::console::output::{Failure, Output};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Print the desktop entry and write nothing.
+    /// Print the desktop entry without installing it.
     #[arg(long)]
     print: bool,
 }
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         .map_err(|error| Failure::machine("find the program's own file", &error))?;
     let Some(entry) = program.to_str().and_then(entry) else {
         output.error(
-            "the program's own path cannot be written in a desktop entry: move it to a plainer one",
+            "the path of this program contains characters that a desktop entry cannot hold; move it elsewhere",
         );
         return Ok(Exit::Unexpected);
     };

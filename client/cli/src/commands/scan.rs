@@ -23,7 +23,7 @@ pub(crate) async fn run(arguments: &Scan, output: &mut Output) -> Result<Exit, F
     };
     let RpnStructure::Op(Operand::AttributesPlusTerm(_)) = &query.rpn else {
         output.error(
-            "a scan begins at one term, without operators and result sets; one of several words is quoted: '\"war and peace\"'",
+            "scan takes one term, without operators and result sets; quote a term of several words: '\"war and peace\"'",
         );
         return Ok(Exit::Usage);
     };

@@ -46,9 +46,9 @@ pub(crate) async fn run(command: &Targets, output: &mut Output) -> Result<Exit, 
 /// The file of the option, else the user's.
 fn own_file(known: &Known) -> Result<PathBuf, Failure> {
     let named = known.targets_file.clone();
-    named
-        .or_else(Profiles::user_file)
-        .ok_or_else(|| Failure::Usage("there is no home to keep targets in; use --targets".into()))
+    named.or_else(Profiles::user_file).ok_or_else(|| {
+        Failure::Usage("cannot find your home folder to store targets in; use --targets".into())
+    })
 }
 
 /// `loc  lx2.loc.gov:210/LCDB  Library of Congress`
@@ -95,8 +95,18 @@ fn show(arguments: &Show, output: &mut Output) -> Result<Exit, Failure> {
         let value = object(Some(name), &entry.profile, Some(&entry.origin));
         match (arguments.json, value.as_object()) {
             (false, Some(fields)) => {
-                for (key, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+                for (key, value) in fields.iter().filter(|(key, _)| *key != "v") {
                     let value = match value {
+                        Value::Null => continue,
+                        Value::Array(values) if values.is_empty() => continue,
+                        Value::Array(values) => {
+                            let texts = values.iter().map(Value::as_str);
+                            texts
+                                .map(Option::unwrap_or_default)
+                                .collect::<Vec<_>>()
+                                .join(", ")
+                        }
+                        Value::Bool(is_so) => if *is_so { "yes" } else { "no" }.to_owned(),
                         Value::String(text) => text.clone(),
                         // A syntax.
                         Value::Object(parts) => match (&parts["name"], &parts["oid"]) {
@@ -188,11 +198,13 @@ fn section(
 ) -> Result<String, Failure> {
     let (Endpoint::Tcp(host, port) | Endpoint::Tls(host, port)) = &target.endpoint else {
         return Err(Failure::Usage(
-            "a profile is about a host, not a socket of this machine".into(),
+            "a profile describes a host, not a Unix socket".into(),
         ));
     };
     if target.proxy.is_some() {
-        return Err(Failure::Usage("a profile has no proxy; use --proxy".into()));
+        return Err(Failure::Usage(
+            "a profile cannot contain a proxy; use --proxy".into(),
+        ));
     }
     let names = target.databases.iter();
     let databases = names.map(|name| name.0.to_string_lossy().into_owned());

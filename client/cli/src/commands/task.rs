@@ -13,15 +13,15 @@ use crate::render::shown;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for the task")]
 pub(crate) struct Tasking {
-    /// A name for the package of the task, by which it is found again in the database IR-Extend-1.
+    /// The name of the task package, under which it can be found in the database IR-Extend-1.
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     package: Option<String>,
 
-    /// What the task is about, for people.
+    /// A description of the task.
     #[arg(long, value_name = "TEXT", hide_short_help = true)]
     note: Option<String>,
 
-    /// Whether the server is to answer when the task is done, or at once.
+    /// Whether the server should respond after the task or at once.
     #[arg(
         long,
         value_enum,
@@ -35,14 +35,14 @@ pub(crate) struct Tasking {
 /// When the server is to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 enum Wait {
-    /// When the task is done; a server that cannot wait refuses it.
+    /// After the task; servers that cannot wait refuse it.
     Yes,
-    /// When the task is done, or at once by a server that cannot wait.
+    /// After the task, or at once if the server cannot wait.
     #[default]
     IfPossible,
-    /// At once, with the package as it is then.
+    /// At once, with the task package in its current state.
     No,
-    /// At once, without the package.
+    /// At once, without the task package.
     NoPackage,
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn lines(result: &TaskResult) -> Vec<String> {
         }
         None if result.task_package.is_some() => {
             lines.push(format!(
-                "its package is no {:?}",
+                "its package is not {:?}",
                 z3950_asn1::es::TaskPackage::SYNTAX
             ));
         }

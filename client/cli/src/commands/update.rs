@@ -60,7 +60,7 @@ pub(crate) async fn run(arguments: &Update, output: &mut Output) -> Result<Exit,
     match ended {
         Ok(exit) => exit,
         Err(Stopped(exit)) => {
-            output.error("interrupted; what was under way may have been done");
+            output.error("interrupted; the last request may have been carried out");
             Ok(exit)
         }
     }

@@ -76,7 +76,7 @@ impl Showing {
     /// Says that a URL written to standard output holds a password.
     fn caution(&self, has_password: bool, output: &Output) {
         if has_password && !self.redact {
-            output.warning("the URL contains a password; --redact writes it for showing to others");
+            output.warning("the URL contains a password; --redact hides it");
         }
     }
 }

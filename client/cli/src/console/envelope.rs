@@ -4,7 +4,7 @@
 //! command has beside them, and the outcomes, which are the words of [`OutcomeName`]. A test compares it with what the
 //! program says.
 //!
-//! An argument that is no target or identifier has no object, only a message on standard error.
+//! An argument that is not a target or identifier has no object, only a message on standard error.
 
 use serde_json::{Map, Value, json};
 use z3950::error::{Error, Phase, ProtocolFault};

@@ -90,19 +90,19 @@ impl From<Exit> for ExitCode {
 /// For the end of `--help`.
 pub(crate) const HELP: &str = "\
 Exit codes:
-  0    delivered
-  1    unexpected fault
-  2    bad URL, usage, or a URL that cannot be carried out
-  3    no record matches
-  4    more than one record matches
+  0    success
+  1    unexpected error
+  2    invalid usage or URL, or a URL that cannot be carried out
+  3    no matching record
+  4    more than one matching record
   5    refused by the server (diagnostic, rejected Init, access control)
   6    no connection, timeout, or protocol error
   7    reserved port refused (see --allow-reserved-port)
-  8    something of a record was lost, or a check found faults
+  8    part of a record was lost, or a check found faults
   129  ended by SIGHUP
   130  interrupted (Ctrl-C)
   143  ended by SIGTERM
-Several inputs: the first of 130, 143, 129, 1, 6, 5, 7, 2, 4, 3, 8 that occurred.";
+With several inputs: the first of 130, 143, 129, 1, 6, 5, 7, 2, 4, 3, 8 that occurred.";
 
 #[cfg(test)]
 mod tests {

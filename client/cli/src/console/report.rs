@@ -111,15 +111,16 @@ fn behind(advice: Option<&str>) -> String {
 }
 
 /// What may help where the server wants to know who is there.
-const ASKED: &str = "--user and --password-env say at once who you are, z3950 open asks you";
+const ASKED: &str =
+    "give them with --user and --password-env, or use z3950 open, which prompts for them";
 /// What may help where a certificate is not trusted.
-const UNTRUSTED: &str = "--ca-file FILE trusts the server's own certificate or that of its authority, --insecure trusts any, and then nobody knows who answers";
+const UNTRUSTED: &str = "--ca-file FILE trusts the server's own certificate or its CA; --insecure accepts any certificate, so that the server may be an impostor";
 /// What may help where it is for another host.
-const OTHER_NAME: &str = "connect to a name that it is for, or make one for this host: openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=HOST -addext subjectAltName=DNS:HOST (IP:ADDRESS for an address); --insecure trusts any, and then nobody knows who answers";
+const OTHER_NAME: &str = "connect to a name in the certificate, or make a certificate for this host: openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=HOST -addext subjectAltName=DNS:HOST (IP:ADDRESS for an address); --insecure accepts any certificate, so that the server may be an impostor";
 /// What may help where it is out of date.
-const OUTDATED: &str = "the server needs another certificate; --insecure trusts any, and then nobody knows who answers";
+const OUTDATED: &str = "the server needs another certificate; --insecure accepts any certificate, so that the server may be an impostor";
 /// What may help where the server broke off TLS.
-const UNKNOWN: &str = "the server may want a certificate of yours: --cert shows one";
+const UNKNOWN: &str = "the server may require a client certificate: --cert names one";
 
 /// What may help where a connection cannot be had, or went away.
 fn lost(phase: Phase, cause: &Cause) -> Option<&'static str> {
@@ -127,27 +128,27 @@ fn lost(phase: Phase, cause: &Cause) -> Option<&'static str> {
         (Phase::Resolve, Cause::Dns(_)) => {
             "check the name; z3950 targets list shows the servers known by name"
         }
-        (Phase::Connect, Cause::Refused(_)) => "nobody listens there: check host and port",
+        (Phase::Connect, Cause::Refused(_)) => "no server is listening there: check host and port",
         (Phase::Connect, Cause::Timeout(_)) => {
-            "check host and port, and whether a firewall or a proxy stands between"
+            "check host and port, and whether a firewall or a proxy blocks the connection"
         }
         (Phase::Connect, Cause::Other(_)) => "check host and port, or the path of the socket",
         (Phase::Proxy, Cause::Proxy(words)) if words.contains("407") => {
             "the proxy wants credentials: --proxy http://user:password@host:port"
         }
-        (Phase::Proxy, _) => "check the proxy; --proxy none goes without",
+        (Phase::Proxy, _) => "check the proxy; --proxy none connects directly",
         (_, Cause::Tls(error)) => match remedy(error) {
             Some(Remedy::Renew) => OUTDATED,
             Some(Remedy::Name) => OTHER_NAME,
             Some(Remedy::Trust) | None => UNTRUSTED,
         },
         (_, Cause::Handshake(error) | Cause::Other(error)) if is_alert(error) => UNKNOWN,
-        (Phase::Tls, _) => "the port may be one without TLS: try without ssl:",
+        (Phase::Tls, _) => "the port may not use TLS: try without ssl:",
         (Phase::Init, Cause::Timeout(_)) => {
-            "the port may be that of something else, or --timeout too short"
+            "the port may belong to another service, or --timeout may be too short"
         }
         (_, Cause::Timeout(_)) => "--timeout sets how long to wait",
-        (_, Cause::Deadline) => "--deadline sets how long it may take altogether",
+        (_, Cause::Deadline) => "--deadline sets the limit for the whole command",
         _ => return None,
     })
 }
@@ -162,7 +163,7 @@ fn broken(phase: Phase, fault: &ProtocolFault) -> Option<&'static str> {
             FrameErrorKind::NotAnApdu(octet) if TLS.contains(&octet) => {
                 "the port speaks TLS: put ssl: before the host"
             }
-            _ => "this is no Z39.50: check the port",
+            _ => "the server does not speak Z39.50: check the port",
         }),
         _ => None,
     }
@@ -197,19 +198,19 @@ fn hint(condition: i64) -> Option<&'static str> {
         }
         Condition::COMBINATION => "search the databases one by one",
         Condition::USE => {
-            "this server cannot search by this attribute; z3950 probe shows which it knows"
+            "the server does not support this attribute; z3950 probe shows which ones it does"
         }
         Condition::STRUCTURE => {
-            "this server wants terms in another form; get --fallback tries others"
+            "the server requires another structure attribute; get --fallback tries others"
         }
         Condition::ELEMENT_SET_NAME => "try the element set F or B, or none",
         Condition::NOT_AVAILABLE_IN_SYNTAX | Condition::RECORD_SYNTAX => {
-            "try another record syntax; z3950 probe shows which the server has"
+            "try another record syntax; z3950 probe shows which ones the server supports"
         }
         Condition::DATABASE_ACCESS_DENIED
         | Condition::ACCESS_CONTROL_FAILURE
         | Condition::BAD_USER_ID
-        | Condition::BAD_USER_ID_OR_PASSWORD => "--user and --password-env say who you are",
+        | Condition::BAD_USER_ID_OR_PASSWORD => "give credentials with --user and --password-env",
         Condition::TEMPORARY_SYSTEM_ERROR
         | Condition::TEMPORARILY_OUT_OF_RESOURCES
         | Condition::TOO_MANY_SESSIONS => "try again later",
@@ -248,17 +249,17 @@ mod tests {
             (
                 lost(Phase::Connect, Cause::Refused(refused)),
                 Exit::Transport,
-                "cannot connect: Connection refused (os error 111); nobody listens there: check host and port",
+                "cannot connect: Connection refused (os error 111); no server is listening there: check host and port",
             ),
             (
                 lost(Phase::Init, Cause::Timeout(second)),
                 Exit::Transport,
-                "no answer to Init in time: nothing came within 1 s; the port may be that of something else, or --timeout too short",
+                "no answer to Init in time: no response within 1 s; the port may belong to another service, or --timeout may be too short",
             ),
             (
                 lost(Phase::Search, Cause::Deadline),
                 Exit::Transport,
-                "no answer to Search: the deadline passed; --deadline sets how long it may take altogether",
+                "no answer to Search: the deadline passed; --deadline sets the limit for the whole command",
             ),
             (
                 lost(Phase::Init, Cause::Disconnected),
@@ -271,7 +272,7 @@ mod tests {
                     Cause::Handshake(io(io::ErrorKind::UnexpectedEof, "tls handshake eof")),
                 ),
                 Exit::Transport,
-                "TLS with the server failed: the handshake broke off: tls handshake eof; the port may be one without TLS: try without ssl:",
+                "TLS with the server failed: the handshake failed: tls handshake eof; the port may not use TLS: try without ssl:",
             ),
             (
                 lost(
@@ -282,17 +283,17 @@ mod tests {
                     )),
                 ),
                 Exit::Transport,
-                "the proxy cannot be reached: connection refused: http://p.example:80: nobody; check the proxy; --proxy none goes without",
+                "the proxy cannot be reached: connection refused: http://p.example:80: nobody; check the proxy; --proxy none connects directly",
             ),
             (
                 Error::fault(Phase::Init, not_an_apdu(0x15)),
                 Exit::Transport,
-                "protocol error during Init: octet 0x15 where an APDU should begin at octet 0 of the APDU; the port speaks TLS: put ssl: before the host",
+                "protocol error during Init: expected an APDU, found octet 0x15; the port speaks TLS: put ssl: before the host",
             ),
             (
                 Error::fault(Phase::Init, not_an_apdu(b'H')),
                 Exit::Transport,
-                "protocol error during Init: octet 0x48 where an APDU should begin at octet 0 of the APDU; this is no Z39.50: check the port",
+                "protocol error during Init: expected an APDU, found octet 0x48; the server does not speak Z39.50: check the port",
             ),
             (
                 diagnostic(235),
@@ -304,7 +305,7 @@ mod tests {
                     phase: Phase::Search,
                 },
                 Exit::Refused,
-                "the server asked for credentials during Search, and there are none to give it; --user and --password-env say at once who you are, z3950 open asks you",
+                "the server asked for credentials during Search, but none were given; give them with --user and --password-env, or use z3950 open, which prompts for them",
             ),
             (
                 Error::fault(Phase::Scan, ProtocolFault::NotGranted("scan")),

@@ -23,8 +23,8 @@ impl State {
     pub(super) async fn scan(&mut self, text: &str, output: &mut Output) -> Answer {
         if text.is_empty() {
             let scanned = self.place().and_then(|place| place.scanned.clone());
-            let scanned =
-                scanned.ok_or_else(|| Stop::wrong("nothing was scanned yet; scan TERM begins"))?;
+            let scanned = scanned
+                .ok_or_else(|| Stop::wrong("there is no scan to continue; use scan TERM"))?;
             return self.scan_from(scanned, true, output).await;
         }
         let (attribute_set, last) = self.start_of_scan(text)?;
@@ -80,7 +80,7 @@ impl State {
                 }
                 Ok((Some(query.attribute_set), start))
             }
-            _ => Err(Stop::wrong("a scan starts at one term, not at a query")),
+            _ => Err(Stop::wrong("scan takes one term, not a query")),
         }
     }
 
@@ -185,9 +185,7 @@ impl State {
             number => {
                 let size: u64 = number.parse().map_err(|_| Stop::Usage)?;
                 if !(1..=MAX_TERMS).contains(&size) {
-                    return Err(Stop::wrong(format!(
-                        "a scan asks for 1 to {MAX_TERMS} terms"
-                    )));
+                    return Err(Stop::wrong(format!("scansize takes 1 to {MAX_TERMS}")));
                 }
                 self.settings.scan_size = size;
             }

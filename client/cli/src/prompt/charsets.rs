@@ -85,6 +85,6 @@ fn charset(name: &str) -> Result<Option<Charset>, Stop> {
         "auto" | "-" => Ok(None),
         name => Charset::by_name(name)
             .map(Some)
-            .ok_or_else(|| Stop::wrong(format!("{name} is no known character set"))),
+            .ok_or_else(|| Stop::wrong(format!("{name} is not a known character set"))),
     }
 }

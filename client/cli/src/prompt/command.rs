@@ -126,7 +126,7 @@ pub(super) fn unknown(name: &str) -> String {
         Some(nearest) => format!("; did you mean {nearest}?"),
         None => "; help lists them".to_owned(),
     };
-    format!("there is no command {name}{hint}")
+    format!("unknown command {name}{hint}")
 }
 
 /// Name and arguments of a line; `None` if there is nothing on it but blanks or a comment (`# …`). Behind `!` no blank is

@@ -28,7 +28,7 @@ impl State {
         match text {
             "" => {
                 if self.settings.facets.is_none() {
-                    output.note("no facets are asked for");
+                    output.note("no facets requested");
                 }
                 for field in self.settings.facets.iter().flat_map(|list| &list.0) {
                     output.line(&shown_as(field))?;
@@ -57,7 +57,7 @@ fn facet_list(text: &str) -> Result<FacetList, Stop> {
     match fields.len() {
         0..=MAX_FACETS => Ok(FacetList(fields)),
         _ => Err(Stop::wrong(format!(
-            "facets of {MAX_FACETS} fields at most"
+            "at most {MAX_FACETS} facets can be requested"
         ))),
     }
 }
@@ -89,7 +89,7 @@ fn by_attributes(field: &str) -> Result<FacetField, Stop> {
     };
     match field.field() {
         Some(_) => Ok(field),
-        None => Err(Stop::wrong("a facet needs its field: @attr 1=author")),
+        None => Err(Stop::wrong("a facet needs a field, such as @attr 1=author")),
     }
 }
 
@@ -113,7 +113,7 @@ fn name_of(field: &FacetField) -> String {
 /// asked for, as data.
 pub(super) fn say_details(result: &SearchResult, output: &mut Output) -> Result<(), Failure> {
     if result.is_estimate() {
-        output.note("the server says that this is an estimate");
+        output.note("this number is an estimate of the server");
     }
     let report = result.report().unwrap_or_default();
     for remark in parts(&report, result.hits) {

@@ -9,7 +9,7 @@ use crate::console::output::Output;
 const TOPICS: &[(&str, &str)] = &[("queries", QUERIES), ("prox", PROXIMITY)];
 
 const QUERIES: &str = "\
-what find takes, unless querytype names one language:
+Queries of find, unless querytype selects one language:
   war peace               words, all of which must occur
   \"war and peace\"         a phrase
   ti:war au:tolstoy       words in an index; Tab after find lists the indexes
@@ -27,7 +27,7 @@ const PROXIMITY: &str = "\
   DISTANCE   how many units apart the two are, compared by RELATION
   ORDERED    1: A comes before B; 0: in any order
   RELATION   1 <, 2 <=, 3 =, 4 >=, 5 >, 6 not equal
-  WHICH      k: a unit of the standard; p: one of the server's own
+  WHICH      k: a unit of the standard; p: a private unit of the server
   UNIT       1 character, 2 word, 3 sentence, 4 paragraph, 5 section, 6 chapter, 7 document, 8 element
   e.g. find @prox 0 3 1 2 k 2 war peace";
 
@@ -49,7 +49,7 @@ impl State {
             output.line(&format!("{:<20} {}", entry.name, entry.summary))?;
         }
         output
-            .line("help COMMAND shows its arguments and examples, help queries what find takes")?;
+            .line("\nhelp COMMAND shows the arguments and examples of a command, help queries the syntax of queries")?;
         Ok(Exit::Delivered)
     }
 }

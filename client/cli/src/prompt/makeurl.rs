@@ -29,7 +29,7 @@ impl State {
         };
         let (host, port) = match self.place().map(|place| &place.way.server) {
             Some(Endpoint::Tcp(host, port) | Endpoint::Tls(host, port)) => (host.clone(), *port),
-            _ => return Err(Stop::wrong("no URL leads to a socket of this machine")),
+            _ => return Err(Stop::wrong("a Unix socket has no URL")),
         };
         let (database, octets) = self.marc_record(position).await?;
         let number = iso2709::parse(&octets).ok().and_then(|parsed| {
@@ -95,7 +95,7 @@ impl State {
         };
         match RetrievedRecord::of(&external) {
             RetrievedRecord::Marc(octets) => Ok((database.map(DatabaseName), octets)),
-            _ => Err(Stop::wrong("the record is no MARC record, as this needs")),
+            _ => Err(Stop::wrong("the record is not a MARC record")),
         }
     }
 }

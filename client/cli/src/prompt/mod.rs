@@ -184,7 +184,7 @@ pub(crate) fn run(
     let is_in_vain = target.is_some() && !state.has_session() && !input.is_terminal();
     if !state.is_leaving() && (is_to_end(exit) || is_in_vain || state.stops_after(exit)) {
         if is_in_vain {
-            output.note("no session is open, so that no command is carried out");
+            output.note("no session is open: the commands are not run");
         }
         runtime.block_on(state.close_all());
         return Ok(exit);

@@ -350,14 +350,14 @@ impl State {
     /// Opens the session anew that the server has dropped, with the databases it had.
     pub(super) async fn reopen(&mut self, output: &mut Output) -> Result<(), Stop> {
         let Some(lost) = self.forget() else {
-            return Err(Stop::wrong("no session is open; open TARGET opens one"));
+            return Err(Stop::wrong("no session is open; use open TARGET"));
         };
         let sets = match lost.hits.is_empty() {
             true => "",
             false => "; the result sets made in it are gone",
         };
         output.note(&format!(
-            "the server has ended the session{sets}; opening another at {}",
+            "the server has closed the session{sets}; reconnecting to {}",
             lost.way.name
         ));
         let session = self.connect(&lost.way, output).await?;

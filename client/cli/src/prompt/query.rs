@@ -142,7 +142,7 @@ mod tests {
         check(
             "auto",
             "pqf: war peace",
-            "\"peace\" behind the end of the query at octet 4 of the query of war peace",
+            "\"peace\" after the end of the query at octet 4 of the query of war peace",
         );
     }
 

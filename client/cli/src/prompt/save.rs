@@ -59,7 +59,7 @@ impl State {
                     && let Ok(Some(part)) = saving.file.keep()
                 {
                     output.note(&format!(
-                        "broken off; what was written is in {}",
+                        "incomplete; what was written is in {}",
                         part.display()
                     ));
                 }
@@ -68,7 +68,7 @@ impl State {
         };
         if saving.records == 0 {
             // The file in the making goes, and one that is there stays as it was.
-            output.note(&format!("no record: {} is not written", path.display()));
+            output.note(&format!("no records; {} was not written", path.display()));
             return Ok(exit);
         }
         let finished = saving.file.finish().map_err(Failure::from);

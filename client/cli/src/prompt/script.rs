@@ -51,7 +51,7 @@ impl State {
         }
         if self.depth >= MAX_DEPTH {
             return Err(Stop::wrong(format!(
-                "{path}: {MAX_DEPTH} files are being read within each other already"
+                "{path}: source is nested more than {MAX_DEPTH} deep"
             )));
         }
         let unread = |failure: Failure| Stop::wrong(failure.to_string());

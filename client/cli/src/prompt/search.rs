@@ -8,8 +8,8 @@ use z3950::service::search::{DEFAULT_RESULT_SET, SearchOptions, SearchResult};
 use z3950::service::sort::{SortOptions, SortResult, key_by_attributes, key_by_field};
 use z3950::session::Session;
 use z3950_asn1::apdu::{
-    AttributeElement, CaseSensitivity, MissingValueAction, Operand, Options, Query, RpnStructure,
-    SortKeySpec, SortRelation, Term,
+    AttributeElement, CaseSensitivity, DeleteSetStatus, MissingValueAction, Operand, Options,
+    Query, RpnStructure, SortKeySpec, SortRelation, Term,
 };
 use z3950_marc::charset::Charset;
 
@@ -158,10 +158,10 @@ impl State {
             place.hits.retain(|name, _| !is_deleted(name));
             place.result_set.take_if(|set| is_deleted(&set.name));
         }
-        output.line(&format!("deleted: {}", result.status))?;
+        output.line(&deletion(result.status))?;
         for set in &result.sets {
             let name = shown(set.id.0.as_bytes());
-            output.line(&format!("  {name}: {}", set.status))?;
+            output.line(&format!("  {name}: {}", deletion(set.status)))?;
         }
         if let Some(message) = &result.message {
             output.note(message);
@@ -206,10 +206,31 @@ impl State {
     }
 }
 
+/// What became of a result set that was to be deleted (Z39.50-2003 §3.2.4.1.3).
+fn deletion(status: DeleteSetStatus) -> String {
+    let reason = match status {
+        DeleteSetStatus::SUCCESS => return "deleted".to_owned(),
+        DeleteSetStatus::RESULT_SET_DID_NOT_EXIST => "no such result set",
+        DeleteSetStatus::PREVIOUSLY_DELETED_BY_TARGET => "the server deleted it earlier",
+        DeleteSetStatus::SYSTEM_PROBLEM_AT_TARGET => "the server has a problem",
+        DeleteSetStatus::ACCESS_NOT_ALLOWED => "access denied",
+        DeleteSetStatus::RESOURCE_CONTROL_AT_ORIGIN => "cancelled by this client",
+        DeleteSetStatus::RESOURCE_CONTROL_AT_TARGET => "cancelled by the server",
+        DeleteSetStatus::BULK_DELETE_NOT_SUPPORTED => {
+            "the server cannot delete all result sets at once; name them"
+        }
+        DeleteSetStatus::NOT_ALL_REQUESTED_RESULT_SETS_DELETED
+        | DeleteSetStatus::NOT_ALL_RESULT_SETS_DELETED => "some result sets could not be deleted",
+        DeleteSetStatus::RESULT_SET_IN_USE => "the result set is in use",
+        other => return format!("not deleted: {other}"),
+    };
+    format!("not deleted: {reason}")
+}
+
 pub(super) fn say_hits(hits: Option<u64>, output: &mut Output) -> Result<(), Failure> {
     if hits.is_none() {
         output.note(
-            "the server gave a number below 0, which is none; show asks for records all the same",
+            "the server returned a negative number of hits; show requests records regardless",
         );
     }
     output.line(&hits_in_words(hits))
@@ -297,7 +318,11 @@ fn sort_key(key: &str, flags: &str) -> Result<SortKeySpec, Stop> {
                 missing = MissingValueAction::MissingValueData(characters.as_str().into());
                 break;
             }
-            other => return Err(Stop::wrong(format!("{other} is no flag of a sort key"))),
+            other => {
+                return Err(Stop::wrong(format!(
+                    "{other} is not a sort flag: use a, d, i, s, ! or =VALUE"
+                )));
+            }
         }
     }
     let spec = match key.contains('=') {

@@ -13,7 +13,7 @@ impl State {
         }
         if self.has_session() && !self.is_open() {
             self.forget();
-            output.note("the server had ended the session already");
+            output.note("the server had already closed the session");
             return Ok(Exit::Delivered);
         }
         let session = self.session()?;
@@ -25,7 +25,7 @@ impl State {
 
     pub(super) fn list_sessions(&mut self, _: &str, output: &mut Output) -> Answer {
         if self.places.is_empty() {
-            output.note("no session is open; open TARGET opens one");
+            output.note("no session is open; use open TARGET");
         }
         for (index, place) in self.places.iter().enumerate() {
             let mark = if index == self.current { '*' } else { ' ' };

@@ -16,6 +16,7 @@ use super::state::State;
 use super::tape::appended;
 use crate::console::exit::Exit;
 use crate::console::output::Output;
+use crate::render::Format;
 
 /// How many texts `set_otherinfo` has room for.
 const OTHER_INFO: u8 = 10;
@@ -45,8 +46,16 @@ impl State {
                 let syntaxes = names.split_whitespace().map(|name| {
                     let known = record_syntax_by_name(name);
                     known.or_else(|| self.registered(name)).ok_or_else(|| {
+                        let hint = match Format::by_name(name) {
+                            Some(format) => format!(
+                                "; z3950 open --format {} prints records that way",
+                                format.name()
+                            ),
+                            None => String::new(),
+                        };
                         Stop::wrong(format!(
-                            "record syntax {name} is not known; give its object identifier"
+                            "{name} is not a known record syntax: use a name such as usmarc, unimarc, xml, sutrs, opac or \
+                             grs-1, or an object identifier{hint}"
                         ))
                     })
                 });
@@ -247,7 +256,8 @@ impl State {
             "default" => self.settings.offered = None,
             names => {
                 let options = names.split_whitespace().map(|name| {
-                    option(name).ok_or_else(|| Stop::wrong(format!("{name} is no option of Init")))
+                    option(name)
+                        .ok_or_else(|| Stop::wrong(format!("{name} is not an option of Init")))
                 });
                 let options = options.collect::<Result<Vec<Options>, Stop>>()?;
                 let options = options.into_iter().fold(Options::default(), Options::union);

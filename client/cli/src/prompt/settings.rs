@@ -226,7 +226,7 @@ impl State {
             let found = entry(name).filter(|entry| NAMES.contains(&entry.name));
             let Some(Run::Here(run)) = found.map(|entry| &entry.run) else {
                 return Err(Stop::wrong(format!(
-                    "{name} is no setting; settings lists them"
+                    "{name} is not a setting; settings lists them"
                 )));
             };
             let value = text.get(name.len()..).unwrap_or_default().trim();

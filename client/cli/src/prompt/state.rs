@@ -284,15 +284,15 @@ impl State {
                 Ok(place.session.with_reference_id(reference_id))
             }
             Some(_) => Err(self.lost()),
-            None => Err(Stop::wrong("no session is open; open TARGET opens one")),
+            None => Err(Stop::wrong("no session is open; use open TARGET")),
         }
     }
 
-    /// That the server has ended the session, and what opens another.
+    /// That the server has closed the session, and what opens another.
     fn lost(&self) -> Stop {
         let words = match self.settings.reconnects {
-            Reconnects::Never => "the server has ended the session; open opens another",
-            _ => "the server has ended the session; open opens another, and so do find and scan",
+            Reconnects::Never => "the server has closed the session; use open to open another",
+            _ => "the server has closed the session; use open, find or scan to open another",
         };
         Stop::Because(Exit::Transport, words.into())
     }

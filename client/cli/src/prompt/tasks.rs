@@ -54,7 +54,7 @@ impl State {
         let record = match document(rest)? {
             Some(document) => External::octet_aligned(oid::XML, document),
             None => self.last_record.clone().ok_or_else(|| {
-                Stop::wrong("name a document, or show a record before: its octets are sent")
+                Stop::wrong("give a document, or show a record first to send that one")
             })?,
         };
         let id = (id != "none").then(|| RecordId::Opaque(id.into()));
@@ -81,7 +81,10 @@ impl State {
             ("ill", None) => self.request_for(number.into()).await?,
             ("ill", Some(octets)) => {
                 let request = ill_request_of(octets);
-                Some(request.ok_or_else(|| Stop::wrong("the document is no ILL-Request in BER"))?)
+                Some(
+                    request
+                        .ok_or_else(|| Stop::wrong("the document is not an ILL-Request in BER"))?,
+                )
             }
             ("xml", Some(document)) => Some(External::octet_aligned(oid::XML, document)),
             _ => return Err(Stop::Usage),

@@ -1,8 +1,10 @@
-//! The prompt of a person: editing, history in `~/.z3950_history`, the Tab key, and passwords that are not echoed.
+//! The prompt of a person: editing, history in a file, the Tab key, and passwords that are not echoed.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use rustyline::completion::{Completer, FilenameCompleter};
 use rustyline::error::ReadlineError;
@@ -32,6 +34,14 @@ pub(crate) struct Terminal {
     pasted: VecDeque<String>,
 }
 
+/// The file that keeps the lines entered: the one named, `~/.z3950_history` by default; `None` if the name is empty.
+fn history_file(named: Option<OsString>) -> Option<PathBuf> {
+    match named {
+        Some(name) => (!name.is_empty()).then(|| name.into()),
+        None => at_home(".z3950_history"),
+    }
+}
+
 /// What a person typed.
 pub(super) enum Typed {
     Line(String),
@@ -53,7 +63,7 @@ impl Terminal {
             .map_err(|error| Failure::machine("read from the terminal", &error))?;
         editor.set_helper(Some(Assistant::default()));
         put_in_order_at_the_end();
-        if let Some(path) = at_home(".z3950_history") {
+        if let Some(path) = history_file(std::env::var_os("Z3950_HISTORY")) {
             // There is none the first time.
             let _ = editor.load_history(&path);
         }
@@ -93,7 +103,7 @@ impl Terminal {
     pub(super) fn remember(&mut self, line: &str) {
         // A line that cannot be remembered can still be carried out.
         let _ = self.editor.add_history_entry(line);
-        if let Some(path) = at_home(".z3950_history") {
+        if let Some(path) = history_file(std::env::var_os("Z3950_HISTORY")) {
             let _ = self.editor.append_history(&path);
         }
     }

@@ -102,7 +102,7 @@ impl State {
         let asked = &mut self.under_way.0;
         if asked.len() >= MAX_UNDER_WAY {
             return Err(Stop::wrong(format!(
-                "{MAX_UNDER_WAY} requests are under way; wait_response takes up their answers"
+                "{MAX_UNDER_WAY} requests are pending; wait_response waits for their responses"
             )));
         }
         // Requests go out in the order in which they were made.
@@ -123,7 +123,7 @@ impl State {
         let mut exit = Exit::Delivered;
         for _ in 0..count.max(1) {
             let Some(asked) = self.under_way.0.front_mut() else {
-                output.note("no request is under way");
+                output.note("no request is pending");
                 break;
             };
             let answer = (&mut asked.answer).await;
@@ -133,7 +133,7 @@ impl State {
             let finished = match answer {
                 Ok(Ok(finish)) => self.finish(&session, finish, output),
                 Ok(Err(error)) => Err(error.into()),
-                Err(_) => Err(Stop::wrong("the request was given up")),
+                Err(_) => Err(Stop::wrong("the request was abandoned")),
             };
             exit = exit.and(match finished {
                 Err(Stop::Because(exit, reason)) => {
@@ -150,7 +150,7 @@ impl State {
     fn finish(&mut self, session: &Session, finish: Finish, output: &mut Output) -> Answer {
         let of_session = |place: &super::state::Place| place.session.is_same(session);
         let Some(index) = self.places.iter().position(of_session) else {
-            return Err(Stop::wrong("the session of this answer is closed"));
+            return Err(Stop::wrong("the session of this request is closed"));
         };
         let current = std::mem::replace(&mut self.current, index);
         let answer = finish(self, output);
@@ -165,7 +165,7 @@ impl State {
         }
         let options = TriggerOptions::default();
         let count = self.session()?.trigger_resource_control(&options).await?;
-        output.line(&format!("operations under way: {count}"))?;
+        output.line(&format!("operations in progress: {count}"))?;
         match text {
             "wait" => self.wait_response("", output).await,
             _ => Ok(Exit::Delivered),
@@ -191,7 +191,7 @@ impl State {
                 Ok(_) => break,
                 Err(error) => {
                     output.warning(&format!(
-                        "the search goes on: {}",
+                        "the search continues: {}",
                         crate::console::report::explain(&error).1
                     ));
                     break;

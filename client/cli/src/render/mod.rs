@@ -21,21 +21,21 @@ pub(crate) use terminal::{as_message, escape_controls, shown};
 /// How a record is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub(crate) enum Format {
-    /// For people: MARC as lines, SUTRS and XML as they are; also called line.
+    /// Readable text: MARC as lines, SUTRS and XML as they are; also called line.
     #[default]
     #[value(alias = "line")]
     Text,
-    /// MARC in its exchange form (ISO 2709), in UTF-8, its lengths counted anew.
+    /// MARC in its exchange format (ISO 2709), in UTF-8, with lengths recomputed.
     Marc,
-    /// MARC as MARCXML, all records in one collection.
+    /// MARC as MARCXML, with all records in one collection.
     Marcxml,
-    /// One JSON object a line: MARC as MARC-in-JSON, other syntaxes as {"syntax", "text"|"record"|"base64"}.
+    /// One JSON object per line: MARC as MARC-in-JSON, other syntaxes as {"syntax", "text"|"record"|"base64"}.
     Json,
     /// MARC as MARCMaker text, for editing.
     Mrk,
     /// MARC as Dublin Core in XML.
     Dc,
-    /// MARC in a few lines, as a catalogue card has it.
+    /// MARC in a few lines, like a catalogue card.
     Brief,
     /// The octets as the server sent them.
     Raw,
@@ -80,6 +80,13 @@ impl Format {
         ("brief", Self::Brief),
         ("raw", Self::Raw),
     ];
+
+    /// The format of that name, in any case.
+    pub(crate) fn by_name(name: &str) -> Option<Self> {
+        let mut known = Self::NAMES.iter();
+        let found = known.find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, format)| *format)
+    }
 
     /// Its name.
     pub(crate) fn name(self) -> &'static str {
@@ -148,7 +155,7 @@ pub(crate) fn render(record: &External, format: Format, charset: Option<Charset>
             Format::Brief => text::render(&record, charset),
             _ => Rendered {
                 failure: Some(format!(
-                    "{} is no MARC record, which --format {} needs; try --format text or raw",
+                    "{} is not a MARC record, as --format {} requires; try --format text or raw",
                     text::name(&record),
                     format.name()
                 )),

@@ -88,7 +88,7 @@ async fn sessions_that_fail_say_how() {
                 reference_id: Some(ReferenceId("x".into())),
                 ..found(0, vec![])
             },
-            "an answer with a referenceId that was not sent",
+            "a response with a referenceId that was not sent",
         ),
     ] {
         let expected = format!("ProtocolError Search {fault}");
@@ -115,10 +115,9 @@ async fn sessions_that_fail_say_how() {
     )
     .await;
     let http = Turn::Octets(b"HTTP/1.1 400 Bad Request".to_vec());
-    let expected =
-        "ProtocolError Init octet 0x48 where an APDU should begin at octet 0 of the APDU";
+    let expected = "ProtocolError Init expected an APDU, found octet 0x48";
     check("no APDU", ID7, plain(), vec![http], expected, "end").await;
-    let misplaced = "ProtocolError Search initResponse came where the protocol does not allow it";
+    let misplaced = "ProtocolError Search unexpected initResponse";
     check(
         "an answer out of place",
         ID7,
@@ -139,7 +138,8 @@ async fn sessions_that_fail_say_how() {
         faulty,
     )
     .await;
-    let refused = "access refused the server asked for credentials during Search, and there are none to give it";
+    let refused =
+        "access refused the server asked for credentials during Search, but none were given";
     check(
         "S-26",
         ID7,
@@ -158,7 +158,8 @@ async fn sessions_that_fail_say_how() {
         "search(1/2/0,usmarc) end",
     )
     .await;
-    let at_init = "access refused the server asked for credentials during Init, and there are none to give it";
+    let at_init =
+        "access refused the server asked for credentials during Init, but none were given";
     check(
         "S-26",
         ID7,
@@ -202,7 +203,7 @@ async fn unreachable_and_silent_servers_are_told_apart() {
         "S-22"
     );
     assert_eq!(transcript.text(), "");
-    let late = |phase: &str| format!("Unavailable {phase} nothing came within 30 s");
+    let late = |phase: &str| format!("Unavailable {phase} no response within 30 s");
     let gone = |phase: &str| format!("Unavailable {phase} connection closed by the server");
     let one_hit = || send(found(1, vec![]));
     let present = "search(1/2/0,usmarc) present(1+1,usmarc)";

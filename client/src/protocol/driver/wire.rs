@@ -119,7 +119,7 @@ pub(super) fn received(octets: &Bytes) -> Result<Apdu, z3950_asn1::error::Decode
 pub(super) fn stream_error(error: StreamError, phase: Phase) -> Error {
     let cause = match error {
         StreamError::Frame(fault) => {
-            debug!(%fault, "received what is no APDU");
+            debug!(%fault, "received octets that are not an APDU");
             return Error::fault(phase, fault);
         }
         StreamError::CutOff(octets) => Cause::CutOff(octets),

@@ -263,7 +263,7 @@ async fn a_session_that_ends_in_a_pause_says_so_to_the_next_request() {
         (
             challenge(),
             ProtocolVersion::UP_TO_2,
-            "the server asked for credentials during a pause, and there are none to give it",
+            "the server asked for credentials during a pause, but none were given",
             None,
         ),
     ] {

@@ -39,10 +39,10 @@ pub enum CredentialsError {
     #[error("the environment variable {0}, which holds the password, is not set")]
     Variable(String),
     /// The command cannot be run.
-    #[error("the command that gives the password cannot be run")]
+    #[error("cannot run the password command")]
     Command(#[source] std::io::Error),
     /// The command failed, or printed nothing.
-    #[error("the command that gives the password gave none: {0}")]
+    #[error("the password command returned no password: {0}")]
     NoPassword(String),
 }
 

@@ -30,7 +30,7 @@ enum Written {
 
 /// A text that is no attribute.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} is no attribute: write type=value, such as 4=2")]
+#[error("{0} is not an attribute: write type=value, such as 4=2")]
 pub struct HabitError(String);
 
 impl FromStr for Attribute {
@@ -166,15 +166,18 @@ mod tests {
             ("1=dc.title", "1=dc.title"),
             ("1=1032,4=104", "1=1032,4=104"),
             ("1.2.3 4=5", "1.2.3 4=5"),
-            ("", " is no attribute: write type=value, such as 4=2"),
+            ("", " is not an attribute: write type=value, such as 4=2"),
             (
                 "title",
-                "title is no attribute: write type=value, such as 4=2",
+                "title is not an attribute: write type=value, such as 4=2",
             ),
-            ("4=", "4= is no attribute: write type=value, such as 4=2"),
+            (
+                "4=",
+                "4= is not an attribute: write type=value, such as 4=2",
+            ),
             (
                 "nosuch 4=2",
-                "nosuch 4=2 is no attribute: write type=value, such as 4=2",
+                "nosuch 4=2 is not an attribute: write type=value, such as 4=2",
             ),
         ] {
             let found = text.parse::<Attributes>().map_or_else(

@@ -82,8 +82,8 @@ pub enum ProfileError {
         #[source]
         error: io::Error,
     },
-    /// The file is no list of targets; says where.
-    #[error("{} is no list of targets: {error}", .path.display())]
+    /// The file is not a valid targets file; says where.
+    #[error("{} is not a valid targets file: {error}", .path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -120,7 +120,7 @@ impl Profiles {
     /// Adds those of a file, over others of the same name.
     ///
     /// # Errors
-    /// The file cannot be read, or is no list of targets.
+    /// The file cannot be read, or is not a valid targets file.
     pub fn with_file(mut self, path: &Path) -> Result<Self, ProfileError> {
         let read = |error| ProfileError::Read {
             path: path.to_owned(),
@@ -396,7 +396,7 @@ mod tests {
                 "- safe.example:2100 cat",
             ),
             ("nosuch", "- nosuch:210 "),
-            ("a b", "a b is no target"),
+            ("a b", "a b is not a target"),
         ] {
             let shown = match profiles.resolve(text) {
                 Ok(resolved) => {
@@ -430,11 +430,11 @@ mod tests {
     fn faults_of_a_file_have_a_line() {
         for (text, line, words) in [
             ("[targets.a]\nport=1\n", "line 1", "host"),
-            ("[targets.a]\nhost='a b'\n", "line 2", "no host"),
+            ("[targets.a]\nhost='a b'\n", "line 2", "not a host"),
             (
                 "[targets.a]\nhost='a'\nrecord_syntax='nosuch'\n",
                 "line 3",
-                "no record syntax",
+                "not the name of a known record syntax",
             ),
             (
                 "[targets.a]\nhost='a'\nrecord_charset='nosuch'\n",
@@ -444,7 +444,7 @@ mod tests {
             (
                 "[targets.a]\nhost='a'\nattributes=['x']\n",
                 "line 3",
-                "no attribute",
+                "not an attribute",
             ),
             ("[targets.a]\nhost='a'\npause=-1.0\n", "line 3", "seconds"),
             ("[targets.a]\nhost='a'\nhots='b'\n", "line 3", "hots"),

@@ -143,14 +143,15 @@ fn default_port() -> u16 {
 
 fn host<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Host, D::Error> {
     let text = String::deserialize(deserializer)?;
-    Host::parse(&text, Mode::Lenient).map_err(|error| custom(format!("{text} is no host: {error}")))
+    Host::parse(&text, Mode::Lenient)
+        .map_err(|error| custom(format!("{text} is not a host: {error}")))
 }
 
 fn record_syntax<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Oid>, D::Error> {
     let name = String::deserialize(deserializer)?;
     record_syntax_by_name(&name)
         .map(Some)
-        .ok_or_else(|| custom(format!("{name} is no record syntax known by name")))
+        .ok_or_else(|| custom(format!("{name} is not the name of a known record syntax")))
 }
 
 fn charset<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Charset>, D::Error> {
@@ -158,14 +159,14 @@ fn charset<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Charset>
     let found = Charset::by_name(&name);
     found
         .map(Some)
-        .ok_or_else(|| custom(format!("{name} is no known character set")))
+        .ok_or_else(|| custom(format!("{name} is not a known character set")))
 }
 
 fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     let seconds = f64::deserialize(deserializer)?;
     Duration::try_from_secs_f64(seconds)
         .map(Some)
-        .map_err(|_| custom(format!("{seconds} is no number of seconds")))
+        .map_err(|_| custom(format!("{seconds} is not a number of seconds")))
 }
 
 fn custom<E: serde::de::Error>(message: String) -> E {

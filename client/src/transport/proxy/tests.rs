@@ -155,15 +155,15 @@ fn proxies_are_read_and_shown_without_secrets() {
         ("socks://192.0.2.1:9", "socks5://192.0.2.1:9"),
         (
             "https://u:p@proxy.example",
-            "https://proxy.example is no proxy: only http and socks5 are spoken",
+            "https://proxy.example is not a proxy: only http and socks5 are spoken",
         ),
         (
             "http://u:p@:3",
-            "http://:3 is no proxy: its host or port is malformed",
+            "http://:3 is not a proxy: its host or port is malformed",
         ),
         (
             "http://a%zz@h.example",
-            "http://h.example is no proxy: its credentials are malformed",
+            "http://h.example is not a proxy: its credentials are malformed",
         ),
     ] {
         let found = text

@@ -147,7 +147,9 @@ async fn only_the_right_certificate_is_believed() {
         assert_eq!(found == "hello", words == "hello");
         if words != "hello" {
             assert!(
-                found.starts_with("TLS with the server failed: no trust"),
+                found.starts_with(
+                    "TLS with the server failed: the server's certificate is not trusted"
+                ),
                 "{found}"
             );
         }

@@ -66,7 +66,7 @@ pub enum FaultKind {
     #[error("the wrapper has no end")]
     UnterminatedWrapper,
     /// What is between has no scheme.
-    #[error("the wrapper holds no URL")]
+    #[error("the wrapper does not contain a URL")]
     NotAUrl,
     /// An octet between that no URL may hold.
     #[error("the wrapper holds an octet that no URL may hold")]

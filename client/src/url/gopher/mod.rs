@@ -50,10 +50,10 @@ pub struct GopherUrl {
 /// How many tabs stand before a Gopher+ string when there is no search string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum PlusWire {
-    /// Two, as the draft (§2.4) writes it; one before a filled form (§3.2).
+    /// Two, as in the draft (§2.4); one before a filled form (§3.2).
     #[default]
     Draft,
-    /// One, as servers of 1993 know it.
+    /// One, as servers of 1993 expect.
     Protocol,
 }
 

@@ -46,7 +46,7 @@ pub enum LocalPathError {
     #[error("a zero octet in a file name")]
     ZeroOctet,
     /// File names are text on this machine, and this one is not UTF-8.
-    #[error("a file name that is no text")]
+    #[error("a file name that is not text")]
     NotText,
 }
 

@@ -142,7 +142,7 @@ pub enum BuildError {
     #[error("a database name is empty: leave it out")]
     EmptyDatabase,
     /// A docid and no database to look in (RFC 2056 §3).
-    #[error("the docid has no database to be looked for in: name one")]
+    #[error("a docid needs a database to search: name one")]
     DocidWithoutDatabase,
     /// A retrieval URL without a database (RFC 2056 §4).
     #[error("the retrieval URL has no database: name at least one")]
@@ -158,12 +158,12 @@ pub enum BuildError {
     EmptyRecordSyntax,
     /// A keyword that is not a letter followed by letters, digits, `.`, `_` and `-`.
     #[error(
-        "{:?} is no parameter keyword: begin with a letter, go on with letters, digits, `.`, `_`, `-`",
+        "{:?} is not a valid parameter keyword: use a letter, then letters, digits, `.`, `_`, `-`",
         .0
     )]
     InvalidKeyword(String),
     /// A keyword with a meaning of its own.
-    #[error("{0} is no extension: set the element set name or the record syntaxes instead")]
+    #[error("{0} is not an extension: set the element set name or the record syntaxes instead")]
     ReservedKeyword(String),
     /// A control character in what becomes a protocol string.
     #[error("control character {octet:02X} (hex) in {part}: only a docid may hold one")]

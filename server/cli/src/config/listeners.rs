@@ -37,7 +37,7 @@ pub(crate) struct TlsFiles {
 
 /// Why a text is no place to listen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an address such as 127.0.0.1:2100, or unix: and a path, is expected")]
+#[error("expected an address such as 127.0.0.1:2100, tls:0.0.0.0:2101 or unix:/run/z3950d")]
 pub(crate) struct PlaceError;
 
 impl FromStr for Place {

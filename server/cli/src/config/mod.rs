@@ -147,7 +147,7 @@ impl Config {
         let mut config = Self::default();
         // A table that is not all there would be told of twice.
         if syntax.is_empty() {
-            let top = Section::new(&notes, "the file", table.get_ref(), 0..0);
+            let top = Section::new(&notes, "settings", table.get_ref(), 0..0);
             config.fill(&top, folder);
             top.finish();
         }

@@ -197,7 +197,7 @@ impl<'a> Section<'a> {
             if !asked.contains(key.get_ref().as_ref()) {
                 let known: Vec<_> = asked.iter().copied().collect();
                 let reason = format!(
-                    "{} has no key {:?}; there are {}",
+                    "{}: unknown key {:?}; known keys: {}",
                     self.name,
                     key.get_ref(),
                     known.join(", ")

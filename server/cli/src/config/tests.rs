@@ -132,7 +132,7 @@ fn the_template_has_every_setting_that_there_is() {
     assert_eq!(errors.len(), kinds.len(), "{errors:#?}");
     let mut known = Keys::new();
     for (error, kind) in errors.iter().zip(&kinds) {
-        let (_, keys) = error.reason.split_once("; there are ").expect("the keys");
+        let (_, keys) = error.reason.split_once("; known keys: ").expect("the keys");
         let keys = keys.split(", ").map(str::to_owned);
         known.entry(kind.clone()).or_default().extend(keys);
     }
@@ -182,16 +182,16 @@ fn every_error_is_told_with_its_line() {
                 .all(|(found, expected)| found.0 == expected.0 && found.1.starts_with(expected.1));
         assert!(all, "{text}\n{found:#?}");
     };
-    check("listen = 3", &[(1, "listen: an address such as")]);
+    check("listen = 3", &[(1, "listen: expected an address such as")]);
     check(
         "listen = [\"127.0.0.1:2100\",\n\"nowhere\"]",
-        &[(2, "listen: an address such as")],
+        &[(2, "listen: expected an address such as")],
     );
     check(
         "demo = 1\ncolour = 2",
         &[
             (1, "demo is not true or false"),
-            (2, "the file has no key \"colour\"; there are "),
+            (2, "settings: unknown key \"colour\"; known keys: "),
         ],
     );
     check(
@@ -200,7 +200,7 @@ fn every_error_is_told_with_its_line() {
             (2, "sessions is not a number"),
             (3, "idle-time is not a time such as \"15m\", or never"),
             (4, "apdu-size is not a number of octets"),
-            (5, "limits has no key \"sesions\""),
+            (5, "limits: unknown key \"sesions\""),
         ],
     );
     check(
@@ -214,7 +214,7 @@ fn every_error_is_told_with_its_line() {
         "[[database]]\nname = \"a\"\nfiles = [\"x\"]\n[[database]]\nname = \"A\"\nfiles = \"y\"\ndocid = \"9\"",
         &[
             (4, "a database of this name is there already"),
-            (7, "docid: a control field"),
+            (7, "docid: expected a control field"),
         ],
     );
     check(

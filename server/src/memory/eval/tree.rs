@@ -233,7 +233,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         else {
             return Err(diagnostic(
                 Condition::PROXIMITY,
-                "a term that is no word or phrase",
+                "a term that is not a word or phrase",
             ));
         };
         let edges = match order {
@@ -242,7 +242,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
             Order::All | Order::Some => {
                 return Err(diagnostic(
                     Condition::PROXIMITY,
-                    "several words that are no phrase",
+                    "several words that are not a phrase",
                 ));
             }
         };

@@ -45,7 +45,7 @@ pub(super) const LEADER: [u8; 3] = *b"LDR";
 
 /// Why a text names no part of a record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no part of a MARC record such as 245$^ch, 6XX, 650(i2=0)$a or 008/07-10")]
+#[error("`{0}` is not a part of a MARC record such as 245$^ch, 6XX, 650(i2=0)$a or 008/07-10")]
 pub struct SourceError(
     /// The text.
     pub String,

@@ -156,6 +156,12 @@ pub enum LoadError {
         /// How many more there are.
         more: usize,
     },
+    /// The file that a database is saved to was there when it was last read or written, and is not any more.
+    #[error("{} has been removed", path.display())]
+    Removed {
+        /// The file.
+        path: PathBuf,
+    },
     /// No name in it is that of a file of records.
     #[error("no file of records in {}", path.display())]
     NoFile {

@@ -276,6 +276,13 @@ fn audit_a7_a_saved_file_may_be_empty_only_where_the_database_is() {
     fs::write(&path, rubbish(500)).expect("written");
     assert!(backend.reload(&|_| {}).is_err());
     assert_eq!(backend.databases()[0].records, Some(1));
+    fs::remove_file(&path).expect("removed");
+    let refused = backend.reload(&|_| {}).expect_err("it was there before");
+    assert!(
+        refused.to_string().ends_with(" has been removed"),
+        "{refused}"
+    );
+    assert_eq!(backend.databases()[0].records, Some(1));
     fs::write(&path, "").expect("written");
     let refused = backend.reload(&|_| {}).expect_err("a record is served");
     assert!(

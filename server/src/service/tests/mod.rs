@@ -179,7 +179,7 @@ fn searches_that_fail_say_why() {
     let no_text = || External::single_asn1_type(oid::CQL, any());
     check(
         &|request| request.query = Query::Type104(no_text()),
-        "108 the CQL is no InternationalString",
+        "108 the CQL is not an InternationalString",
     );
     let unclosed = || External::octet_aligned(oid::CQL, &b"title=\"war"[..]);
     check(

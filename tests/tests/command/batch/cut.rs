@@ -199,7 +199,7 @@ fn audit_a6_another_file_is_not_cut() {
         let ran = batch.run(report);
         assert_eq!(ran.code, Some(2), "{output}: {ran:?}");
         assert!(
-            ran.stderr.contains(output) && ran.stderr.contains("was another --output meant?"),
+            ran.stderr.contains(output) && ran.stderr.contains("is --output the file of that run?"),
             "{ran:?}"
         );
         assert!(fs::read(batch.path(output)).expect("read") == precious);

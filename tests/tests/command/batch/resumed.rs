@@ -100,22 +100,22 @@ fn what_cannot_be_is_refused_and_nothing_is_changed() {
         (
             same.clone(),
             "docid:pg1342\n",
-            "the inputs now have none left",
+            "but the inputs end before it",
         ),
         (
             resume("{}/nosuch.mrc", "{}/report.tsv"),
             inputs,
-            "nosuch.mrc is not there, and line 2 of ",
+            "nosuch.mrc does not exist, but line 2 of ",
         ),
         (
             resume("{}/out.mrc", "{}/other.tsv"),
             inputs,
-            "out.mrc has records and there is no report",
+            "out.mrc has records, but there is no report",
         ),
         (
             resume("{}/out.mrc", "{}/report.json"),
             inputs,
-            "out.mrc has records and there is no report",
+            "out.mrc has records, but there is no report",
         ),
         (
             resume("{}/records/", "{}/report.tsv"),
@@ -125,7 +125,7 @@ fn what_cannot_be_is_refused_and_nothing_is_changed() {
         (
             resume("{}/all.json", "{}/./all.json"),
             inputs,
-            "cannot be two of input, output and report",
+            "is given as more than one of input, output and report",
         ),
         (
             resume("{}/out.mrc", "{}/report.txt"),
@@ -135,7 +135,7 @@ fn what_cannot_be_is_refused_and_nothing_is_changed() {
         (
             with(&["--input", "{}/out.mrc"]),
             inputs,
-            "cannot be two of input, output and report",
+            "is given as more than one of input, output and report",
         ),
         (
             resume("{}/report", "{}/report.tsv"),

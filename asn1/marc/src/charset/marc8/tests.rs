@@ -155,12 +155,12 @@ fn audit_c9_an_odd_eacc_code_is_one_fault_and_what_follows_stays_in_step() {
     check(
         b"\x1B$1! !0!\x1B(B",
         "\u{FFFD} 一",
-        &["21 is no EACC at octet 3"],
+        &["21 is not EACC at octet 3"],
     );
     check(
         b"\x1B$1!0! !0\x1B(B",
         "一 \u{FFFD}",
-        &["21 30 is no EACC at octet 7"],
+        &["21 30 is not EACC at octet 7"],
     );
     // Long runs of odd codes take no longer than others.
     let long = [b"\x1B$1".as_slice(), &b"! =".repeat(200_000)].concat();

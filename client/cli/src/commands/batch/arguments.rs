@@ -21,32 +21,31 @@ const MAX_JOBS: i64 = 256;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for many inputs")]
 pub(crate) struct Batch {
-    /// Read more inputs from a file, one a line, behind those given; - is standard input. Blank lines and lines that
-    /// begin with # are passed over.
+    /// Read inputs from a file, one per line, after those on the command line; - is standard input. Blank lines and
+    /// lines that begin with # are ignored.
     #[arg(long = "input", value_name = "FILE")]
     pub(crate) inputs: Vec<PathBuf>,
 
-    /// How many inputs to ask for at once. A profile may say how many sessions its server bears.
+    /// How many inputs to process in parallel. A profile may limit the number of sessions with its server.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=MAX_JOBS), hide_short_help = true)]
     pub(super) jobs: Option<u16>,
 
-    /// Write records to this file, in the form that its name ends in (.mrc, .xml, .jsonl, .mrk or .txt) unless --format
-    /// says another; or into this folder, if there is one of that name or it ends in a slash, a file for each input. A file that is there is not
-    /// touched without --force or --resume, nor where nothing is delivered.
+    /// Write records to this file. Its extension (.mrc, .xml, .jsonl, .mrk or .txt) selects the format unless
+    /// --format is given. If it is a folder, or the name ends in a slash, each input gets a file of its own in there. An existing
+    /// file is left alone without --force or --resume, and if no record is found.
     #[arg(long, value_name = "FILE|FOLDER/", conflicts_with = "json")]
     pub(super) output: Option<PathBuf>,
 
-    /// Write a line for each input to this file, in the form that its name ends in (.tsv or .json): what came of it, hits,
-    /// the step that answered, diagnostic, milliseconds, and the length of the output.
+    /// Write one line per input to this file, .tsv or .json: the outcome, hits, the step that answered, diagnostic,
+    /// milliseconds, and the length of the output.
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
 
-    /// Go on with a run that was broken off, by its report and output; the inputs must be the same, but for
-    /// more at their end.
+    /// Resume an interrupted run from its report and output; the inputs must be the same, but may have been appended to.
     #[arg(long, requires = "report", requires = "output", hide_short_help = true)]
     pub(super) resume: bool,
 
-    /// Replace an output or report that is there already.
+    /// Overwrite an existing output or report.
     #[arg(long, conflicts_with = "resume")]
     pub(super) force: bool,
 }
@@ -122,7 +121,7 @@ impl Batch {
         match twice {
             None => Ok(()),
             Some(path) => Err(Failure::Usage(format!(
-                "{} cannot be two of input, output and report",
+                "{} is given as more than one of input, output and report",
                 path.display()
             ))),
         }

@@ -68,7 +68,7 @@ impl Destination {
             if !path.is_dir()
                 && begun.is_some_and(|report| report.metadata().is_ok_and(|data| data.len() > 0))
             {
-                let words = format!("cannot go on: there is no folder {}", path.display());
+                let words = format!("cannot resume: there is no folder {}", path.display());
                 return Err(Failure::Usage(words));
             }
             let sink = FolderSink::new(path, extension(format), form, targets, existing);

@@ -84,7 +84,7 @@ pub(crate) async fn run_all<W: Work>(
     let syncer = syncer.map_err(|error| Failure::machine("start the program's threads", &error))?;
     if let (Some((line, _)), Some(path)) = (resumed.ahead, arguments.file()) {
         output.note(&format!(
-            "{} does not have what line {line} of the report speaks of: inputs from there on are asked for again",
+            "{} lacks the record that line {line} of the report lists: repeating the inputs from there on",
             path.display()
         ));
     }
@@ -207,19 +207,19 @@ impl Before {
             resumed = match resume(BufReader::new(lines), form, asks, shown, is_there) {
                 Ok(resumed) => resumed,
                 Err(error) => {
-                    return usage(format!("cannot go on with {name}: {}", chain(&error)));
+                    return usage(format!("cannot resume from {name}: {}", chain(&error)));
                 }
             };
             if let (Some((line, length)), Some((_, false))) = (resumed.ahead, found) {
                 return usage(format!(
-                    "cannot go on: {output} is not there, and line {line} of {name} speaks of {length} octets in it"
+                    "cannot resume: {output} does not exist, but line {line} of {name} says that it has {length} octets"
                 ));
             }
         } else if let Some((1.., _)) = found
             && !file.exists()
         {
             return usage(format!(
-                "cannot go on: {output} has records and there is no report {name}; name the one that was written with it"
+                "cannot resume: {output} has records, but there is no report {name}; name the report of that run"
             ));
         }
         Ok(Self {

@@ -120,7 +120,7 @@ impl State<'_> {
         match self.syncer.take().map(Syncer::finish) {
             None | Some(Ok(())) => Ok(()),
             Some(Err(error)) => Err(Failure::Unwritten(format!(
-                "the output cannot be written to the disk: {error}"
+                "cannot write the output to disk: {error}"
             ))),
         }
     }
@@ -194,7 +194,7 @@ impl State<'_> {
             self.output.note(words);
         }
         if let Ok(Some(part)) = &finished {
-            let words = format!("broken off; what was written is in {}", part.display());
+            let words = format!("incomplete; what was written is in {}", part.display());
             self.output.note(&words);
         }
         let exit = match ran {

@@ -14,8 +14,8 @@ use crate::render::Format;
 
 /// For the end of `convert --help`.
 const EXIT: &str = "\
-Exit code 8: something of a record was lost. Wrong lengths and directories that
-could be repaired are notes only.";
+The exit code is 8 if any data was lost from a record. Wrong lengths and directories that could be
+repaired are only noted.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXIT)]
@@ -24,33 +24,33 @@ pub(crate) struct Convert {
     #[arg(value_name = "FILE", default_value = "-")]
     pub(super) files: Vec<PathBuf>,
 
-    /// The form of the input: marc, marcxml, json, mrk or line. Without it, how the input begins
-    /// decides, then the name of the file.
+    /// The input format: marc, marcxml, json, mrk or line. By default, it is detected from the content, then from the
+    /// file name.
     #[arg(long, value_name = "FORM", value_parser = input_form)]
     pub(super) from: Option<InputForm>,
 
-    /// The form of the output: marc, marcxml, json, mrk, line, dc or brief. Without it, the form that the name of
-    /// --output ends in (.mrc, .xml, .jsonl, .mrk or .txt), and line on standard output.
+    /// The output format: marc, marcxml, json, mrk, line, dc or brief. By default, the extension of --output (.mrc,
+    /// .xml, .jsonl, .mrk or .txt) selects it; on standard output it is line.
     #[arg(long, value_name = "FORM", value_parser = form)]
     pub(super) to: Option<Form>,
 
-    /// The character set that records are in, whatever they say themselves.
+    /// The character set of the records, whatever they declare.
     #[arg(long, value_name = "NAME", value_parser = charset)]
     pub(super) charset: Option<Charset>,
 
-    /// The character set of marc and line output, such as marc-8 or iso5426; UTF-8 without it.
+    /// The character set of marc and line output, such as marc-8 or iso5426 [default: utf-8].
     #[arg(long, value_name = "NAME", value_parser = charset)]
     pub(super) to_charset: Option<Charset>,
 
-    /// Leave out records that need any repair, instead of repairing them.
+    /// Skip records that need repair, instead of repairing them.
     #[arg(long)]
     pub(super) strict: bool,
 
-    /// Pass over so many records first.
+    /// Skip the first N records.
     #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
     pub(super) offset: u64,
 
-    /// Take no more records than this.
+    /// Read at most N records.
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(super) limit: Option<u64>,
 
@@ -58,19 +58,19 @@ pub(crate) struct Convert {
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
 
-    /// Replace an output that is there already.
+    /// Overwrite an existing output file.
     #[arg(long, requires = "output")]
     pub(super) force: bool,
 
-    /// Begin a new file after so many records; {} in the name of the output is its number.
+    /// Start a new file every N records; {} in the output name stands for the number of the file.
     #[arg(long, value_name = "N", requires = "output")]
     pub(super) split: Option<NonZeroU64>,
 
-    /// Convert nothing, but list what is wrong, record by record; exit code 8 if anything is.
+    /// Convert nothing; list the faults in each record and exit with 8 if there are any.
     #[arg(long, conflicts_with_all = ["to", "to_charset", "strict", "output", "split"])]
     pub(super) check: bool,
 
-    /// Answer --check with a JSON object a line, one for each record in which something is wrong.
+    /// Print the results of --check as JSON, one object per faulty record.
     #[arg(long, requires = "check")]
     pub(super) json: bool,
 }
@@ -96,12 +96,12 @@ fn input_form(text: &str) -> Result<InputForm, String> {
     let mut known = InputForm::ALL.into_iter();
     known
         .find(|form| form.name().eq_ignore_ascii_case(text))
-        .ok_or_else(|| "none of marc, marcxml, json, mrk, line".to_owned())
+        .ok_or_else(|| "must be marc, marcxml, json, mrk or line".to_owned())
 }
 
 fn form(text: &str) -> Result<Form, String> {
     let mut known = Form::ALL.into_iter();
     known
         .find(|form| form.name().eq_ignore_ascii_case(text))
-        .ok_or_else(|| "none of marc, marcxml, json, mrk, line, dc, brief".to_owned())
+        .ok_or_else(|| "must be marc, marcxml, json, mrk, line, dc or brief".to_owned())
 }

@@ -47,7 +47,7 @@ impl Input {
             return Err(Failure::Input {
                 path: name.clone(),
                 error: format!(
-                    "it holds packets (pcap), not the octets of a stream; tshark takes these out:\n  \
+                    "this is a packet capture (pcap), not an octet stream; extract the octets with tshark:\n  \
                      tshark -r {} -Y 'tcp.port == 210 && tcp.len > 0' -T fields -e tcp.payload | z3950 decode -",
                     quoted(&name)
                 ),
@@ -68,7 +68,7 @@ impl Said {
             return Ok(None);
         }
         let said: Self = serde_json::from_slice(line)
-            .map_err(|error| format!("this is no line of a transcript: {error}"))?;
+            .map_err(|error| format!("not a line of a transcript: {error}"))?;
         let Some(digits) = &said.octets else {
             return Ok(None);
         };
@@ -154,9 +154,9 @@ mod tests {
         }
         for (line, words) in [
             (r#"{"octets": "b4 0"}"#, "not in hexadecimal"),
-            (r#"{"octets": "#, "no line of a transcript"),
-            (r#"{"octets": 7}"#, "no line of a transcript"),
-            ("b400", "no line of a transcript"),
+            (r#"{"octets": "#, "not a line of a transcript"),
+            (r#"{"octets": 7}"#, "not a line of a transcript"),
+            ("b400", "not a line of a transcript"),
         ] {
             assert!(read(line).expect_err(line).contains(words), "{line}");
         }

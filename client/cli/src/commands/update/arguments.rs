@@ -13,7 +13,7 @@ use crate::commands::task::Tasking;
 #[derive(Debug, Args)]
 #[command(after_help = TARGET)]
 pub(crate) struct Update {
-    /// Where the database is.
+    /// The target whose database to update.
     #[arg(value_name = "TARGET")]
     pub(super) target: OsString,
 
@@ -21,19 +21,20 @@ pub(crate) struct Update {
     #[arg(value_enum, value_name = "ACTION")]
     pub(super) action: Change,
 
-    /// Files of records in any form that `convert` reads; - is standard input. To delete records, their --id is enough.
+    /// Files of records in any format that `convert` reads; - is standard input. Not needed to delete records by
+    /// --id.
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
 
-    /// The database to change, in the place of that of the target.
+    /// The database to update, instead of the target's.
     #[arg(long = "database", value_name = "NAME")]
     pub(super) databases: Vec<String>,
 
-    /// What the server calls the record; once for each record, in their order.
+    /// The server's identifier of a record; repeat it for each record, in order.
     #[arg(long = "id", value_name = "ID")]
     pub(super) ids: Vec<String>,
 
-    /// How an --id travels.
+    /// How to encode --id.
     #[arg(
         long,
         value_enum,
@@ -43,12 +44,12 @@ pub(crate) struct Update {
     )]
     pub(super) id_type: IdType,
 
-    /// Name each record by its control number, field 001.
+    /// Identify each record by its control number, field 001.
     #[arg(long, conflicts_with = "ids")]
     pub(super) id_from_001: bool,
 
-    /// The version of the service that the server has: 3, 1, or xml for the XML service of Index Data, whose documents say
-    /// themselves what is done, and are sent whole.
+    /// The version of the update service: 3, 1, or xml for the XML service of Index Data, whose documents specify the
+    /// action themselves and are sent whole.
     #[arg(
         long = "version",
         value_enum,
@@ -58,12 +59,12 @@ pub(crate) struct Update {
     )]
     pub(super) service: Service,
 
-    /// The record syntax to send, by name or object identifier: xml, or one of MARC, into which records are put. Without
-    /// it, XML records are sent as XML, others as USMARC or UNIMARC, whichever they are.
+    /// The record syntax to send, by name or object identifier: xml, or a MARC syntax. By default, XML records are
+    /// sent as XML, others as USMARC or UNIMARC, according to their format.
     #[arg(long, value_name = "NAME", value_parser = syntax)]
     pub(super) syntax: Option<Oid>,
 
-    /// Send each file as it is, as one record of --syntax, or of XML if it begins with <.
+    /// Send each file unchanged, as one record in the syntax --syntax, or in XML if it begins with <.
     #[arg(long, hide_short_help = true)]
     pub(super) whole: bool,
 
@@ -71,22 +72,22 @@ pub(crate) struct Update {
     #[arg(long, value_name = "OID", hide_short_help = true)]
     pub(super) schema: Option<Oid>,
 
-    /// Ask for each record as it is after the update, in this element set, and write it.
+    /// Request each record after its update, in this element set, and print it.
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(super) element_set: Option<String>,
 
-    /// How many records to send in one request; many servers do all that are in one or none.
+    /// How many records to send in one request; many servers apply all or none of them.
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000), hide_short_help = true)]
     pub(super) per_request: u16,
 
-    /// End at the first record that is refused or cannot be read.
+    /// Stop at the first record that is refused or cannot be read.
     #[arg(long)]
     pub(super) stop_on_error: bool,
 
     #[command(flatten)]
     pub(super) records: Records,
 
-    /// Answer with a JSON object a line, one for each record.
+    /// Print one JSON object per record.
     #[arg(long, conflicts_with = "format")]
     pub(super) json: bool,
 
@@ -100,15 +101,15 @@ pub(crate) struct Update {
 /// What is done with records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Change {
-    /// Add records that are not there yet.
+    /// Add new records.
     Insert,
-    /// Put records in the place of those that are there.
+    /// Replace existing records.
     Replace,
-    /// Take records away.
+    /// Delete records.
     Delete,
-    /// Put in the place of what is there only the fields that a record has.
+    /// Replace only the fields that a record contains.
     Element,
-    /// Add records, or put them in the place of those that are there; not in version 1.
+    /// Add records, or replace existing ones; not in version 1.
     Special,
 }
 

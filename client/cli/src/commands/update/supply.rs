@@ -242,14 +242,16 @@ impl<'a> Supply<'a> {
             return Ok(None);
         }
         let id = self.ids.pop_front();
-        let too_few = || Failure::Usage("there are more records than --id".to_owned());
+        let too_few = || Failure::Usage("there are more records than --id options".to_owned());
         id.map(Some).ok_or_else(too_few)
     }
 
     fn all_ids_used(&self) -> Result<(), Failure> {
         match self.ids.len() {
             0 => Ok(()),
-            left => Err(Failure::Usage(format!("{left} of the --id have no record"))),
+            left => Err(Failure::Usage(format!(
+                "{left} --id options have no record"
+            ))),
         }
     }
 }
@@ -264,7 +266,7 @@ fn record_id(text: &str, kind: IdType) -> Result<RecordId, Failure> {
         IdType::String => RecordId::String(text.into()),
         IdType::Number => RecordId::Number(
             text.parse()
-                .map_err(|_| Failure::Usage(format!("--id {text} is no number")))?,
+                .map_err(|_| Failure::Usage(format!("--id {text} is not a number")))?,
         ),
     })
 }

@@ -31,17 +31,17 @@ pub(crate) struct Arguments {
     #[arg(required_unless_present = "input", value_name = "URL")]
     urls: Vec<OsString>,
 
-    /// A file with a URL on each line; - is standard input.
+    /// A file with one URL per line; - is standard input.
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
 
-    /// Fetch what z39.50r and gopher URLs lead to, and say of each whether it is alive, gone (no such record, database or
-    /// item), ambiguous (more than one record), refused by the server, or unavailable (no connection or no answer: try again
-    /// later). The exit code is 8 for what is gone, 4, 5 and 6 for the others.
+    /// Fetch z39.50r and gopher URLs, and report whether each is alive, gone (no such record, database or item),
+    /// ambiguous (more than one record), refused by the server, or unavailable (no connection or no response: try
+    /// again later). The exit code is 8 for gone, and 4, 5 and 6 for the others.
     #[arg(long)]
     follow: bool,
 
-    /// How many URLs are followed at a time.
+    /// How many URLs to fetch in parallel.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
     jobs: u8,
 

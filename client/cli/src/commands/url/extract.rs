@@ -31,23 +31,23 @@ const PLACES: [&str; 7] = [
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// What to read; without it, or as -, standard input.
+    /// The file to read [default: standard input].
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// What the file is; by default its name and its first octets tell.
+    /// The type of the file, by default detected from its name and content.
     #[arg(long, value_enum, value_name = "WHAT")]
     from: Option<Source>,
 
-    /// Find only what stands between <URL: and >; without it, URLs are also guessed in running text, and marked.
+    /// Find only URLs in <URL: and >; by default, URLs in running text are guessed too, and marked as guesses.
     #[arg(long)]
     wrapped: bool,
 
-    /// Where the page is from, for links in it that are relative; what the page itself says in <base> comes first.
+    /// The base URL for relative links; a <base> element in the page takes precedence.
     #[arg(long, value_name = "URL", value_parser = base)]
     base: Option<String>,
 
-    /// Answer with a JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
 
@@ -66,11 +66,11 @@ fn base(text: &str) -> Result<String, String> {
 /// What URLs are read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Source {
-    /// Text of any kind, mail for instance.
+    /// Text of any kind, such as e-mail.
     Text,
-    /// Records in any form: 856 $u, and 024 and 035 where they hold URLs.
+    /// MARC records in any format: 856 $u, and 024 and 035 if they hold URLs.
     Marc,
-    /// A page: attributes such as href and src, and its text.
+    /// An HTML page: attributes such as href and src, and its text.
     Html,
 }
 
@@ -193,7 +193,7 @@ impl Listing<'_> {
                 .output
                 .warning("1 URL contains a password; --redact writes it for showing to others"),
             count => self.output.warning(&format!(
-                "{count} URLs contain passwords; --redact writes them for showing to others"
+                "{count} URLs contain passwords; --redact hides them"
             )),
         }
         Exit::Delivered
@@ -213,7 +213,7 @@ impl Listing<'_> {
                 "links are"
             };
             self.output.warning(&format!(
-                "{unresolved} relative {plural} left out: the page does not say where it is from; --base URL does"
+                "{unresolved} relative {plural} skipped: the page has no base URL; give one with --base"
             ));
         }
         urls.iter().try_for_each(|url| match &url.attribute {

@@ -14,22 +14,22 @@ use crate::console::output::{Failure, Output};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The URL that the partial form was found in; its user and password, if any, stay in the answer.
+    /// The base URL; its user and password, if any, are kept in the result.
     #[arg(value_name = "BASE")]
     base: OsString,
 
-    /// A partial form such as ../b, or a URL, which stands for itself.
+    /// A relative URL such as ../b; an absolute URL is printed as it is.
     #[arg(value_name = "REFERENCE", allow_hyphen_values = true)]
     reference: OsString,
 
-    /// How leading slashes are read: as in the examples of RFC 1630, or as its text has it.
+    /// How to read leading slashes: as in the examples of RFC 1630, or as in its text.
     #[arg(long, default_value = "examples", value_parser = choices(&[
         ("examples", Profile::Rfc1630Examples, "As in the examples of RFC 1630: one slash is the root, two are a host, more are looked for in the base"),
         ("prose", Profile::Rfc1630Prose, "As the text of RFC 1630 has it: any number is looked for in the base, and a query alone takes the place of the last segment"),
     ]))]
     profile: Profile,
 
-    /// Answer with a JSON object.
+    /// Print a JSON object.
     #[arg(long)]
     json: bool,
 

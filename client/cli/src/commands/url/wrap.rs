@@ -12,7 +12,7 @@ use crate::console::output::{Failure, Output};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// URLs of any scheme; each is written in canonical form, or as it is where the scheme is not known.
+    /// URLs of any scheme, printed in canonical form if the scheme is known.
     #[arg(required = true, value_name = "URL")]
     urls: Vec<OsString>,
 

@@ -24,7 +24,7 @@ pub(super) fn decision(question: &ResourceQuestion, person: &mut dyn Person) -> 
         return Decision::GO_ON;
     }
     person.hears(&format!(
-        "the server wants to know whether {operation} is to go on: {report}"
+        "the server asks whether to continue {operation}: {report}"
     ));
     let no = |text: &str| text.trim().to_ascii_lowercase().starts_with('n');
     match person.answers("go on? [Y/n]: ", false) {
@@ -121,9 +121,7 @@ mod tests {
             assert_eq!(decision(&asked, &mut person), expected, "{lines:?}");
             assert_eq!(
                 person.seen.first().map(String::as_str),
-                Some(
-                    "the server wants to know whether Search is to go on: no report in a form known here"
-                )
+                Some("the server asks whether to continue Search: no report in a form known here")
             );
             assert_eq!(person.lines, [""; 0], "all was asked: {:?}", person.seen);
         }

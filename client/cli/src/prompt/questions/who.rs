@@ -107,7 +107,7 @@ fn answer(prompt: &Prompt, person: &mut dyn Person) -> Option<Option<PromptRespo
             }
         }
         if !allowed.is_empty() && !allowed.contains(&text) {
-            person.hears("this is none of them");
+            person.hears("not one of the choices");
             continue;
         }
         if kind == Some(PromptType::NEW_PASSWORD)
@@ -245,7 +245,12 @@ mod tests {
             ),
             (vec![required(PromptType::USER_ID)], &[], None, "user: "),
             (vec![choice.clone()], &["c", "b"], Some("b"), "branch: "),
-            (vec![choice], &["c", "c", "c"], None, "this is none of them"),
+            (
+                vec![choice],
+                &["c", "c", "c"],
+                None,
+                "not one of the choices",
+            ),
             (vec![named("your PIN")], &["12"], Some("12"), "*your PIN: "),
             (
                 vec![terms.clone()],

@@ -153,18 +153,18 @@ async fn an_answer_that_fits_no_request_ends_the_session() {
         (
             &["a"][..],
             label("x"),
-            "an answer with a referenceId that was not sent",
+            "a response with a referenceId that was not sent",
         ),
         (
             &["a", "b"],
             label("x"),
-            "an answer with a referenceId that was not sent",
+            "a response with a referenceId that was not sent",
         ),
         // One without a referenceId is that of the first request, which has none; the next one fits nothing.
         (
             &["a", "b", "c"],
             None,
-            "an answer without the referenceId of its request",
+            "a response without the referenceId of its request",
         ),
     ] {
         let (session, mut peer) = concurrent().await;

@@ -123,7 +123,7 @@ async fn scan_gives_terms() {
         ),
         (
             scanned(ScanStatus::SUCCESS, &["a", "b", "c"], None),
-            "more entries than asked for: 3 for 2",
+            "more entries than requested: 3 for 2",
         ),
     ] {
         let (session, _request) = asked(response).await;
@@ -550,28 +550,28 @@ async fn segments_are_put_together() {
             vec![vec![whole("a")]],
             vec![],
             None,
-            Err("segmentRequest came where the protocol does not allow it"),
+            Err("unexpected segmentRequest"),
         ),
         (
             two,
             vec![vec![StartingFragment(bare("a"))]],
             vec![whole("b")],
             None,
-            Err("fragments that do not make a record"),
+            Err("fragments that do not form a record"),
         ),
         (
             two,
             vec![vec![IntermediateFragment(bare("a"))]],
             vec![],
             None,
-            Err("fragments that do not make a record"),
+            Err("fragments that do not form a record"),
         ),
         (
             two,
             vec![vec![StartingFragment(bare("a"))]],
             vec![],
             None,
-            Err("fragments that do not make a record"),
+            Err("fragments that do not form a record"),
         ),
     ] {
         let records = segmented(granted, segments, last, announced).await;

@@ -70,38 +70,30 @@ async fn every_trap_has_an_outcome() {
     };
     let answer = encode(&found(1, vec![]).into());
     for (name, turn, what) in [
-        (
-            "InitResponse",
-            accepted(),
-            "initResponse came where the protocol does not allow it",
-        ),
+        ("InitResponse", accepted(), "unexpected initResponse"),
         (
             "referenceId",
             send(SearchResponse {
                 reference_id: Some(unasked),
                 ..found(1, vec![])
             }),
-            "an answer with a referenceId that was not sent",
+            "a response with a referenceId that was not sent",
         ),
-        (
-            "Segment",
-            send(segment),
-            "segmentRequest came where the protocol does not allow it",
-        ),
+        ("Segment", send(segment), "unexpected segmentRequest"),
         (
             "another answer",
             send(presented(PresentStatus::SUCCESS, None)),
-            "presentResponse came where the protocol does not allow it",
+            "unexpected presentResponse",
         ),
         (
             "a request",
             send(InitOptions::default().request()),
-            "initRequest came where the protocol does not allow it",
+            "unexpected initRequest",
         ),
         (
             "40 octets FF",
             Turn::Octets(vec![0xff; 40]),
-            "octet 0xff where an APDU should begin at octet 0 of the APDU",
+            "expected an APDU, found octet 0xff",
         ),
         (
             "a length of 4 GiB",
@@ -125,7 +117,7 @@ async fn every_trap_has_an_outcome() {
         .await;
     }
 
-    let silence = "no answer to Search in time | nothing came within 30 s";
+    let silence = "no answer to Search in time | no response within 30 s";
     let ended = format!("the session has ended | {silence}");
     let half = answer.get(..7).expect("longer").to_vec();
     for (name, turn) in [("silence", Turn::Silence), ("half", Turn::Octets(half))] {
@@ -136,7 +128,7 @@ async fn every_trap_has_an_outcome() {
     check("the end", vec![Turn::HangUp], gone, &ended, "hangup").await;
 
     // In step after all: what was asked in between has been answered, and the second search gets its own answer.
-    let refused = "the server asked for credentials during Search, and there are none to give it";
+    let refused = "the server asked for credentials during Search, but none were given";
     let answered = |apdu| vec![Turn::Send(vec![apdu]), send(found(1, vec![]))];
     let told = Turn::Send(vec![resource_control(false), found(1, vec![]).into()]);
     let again = "search(0/1/0,any) close(finished) end";
@@ -160,8 +152,7 @@ async fn every_trap_has_an_outcome() {
 
     // What comes late is seen before the next request goes out.
     let late = |apdu: Apdu| vec![Turn::Send(vec![found(1, vec![]).into(), apdu])];
-    let pause = "the session has ended | protocol error during a pause | searchResponse came where the protocol does \
-                 not allow it";
+    let pause = "the session has ended | protocol error during a pause | unexpected searchResponse";
     check(
         "an answer twice",
         late(found(7, vec![]).into()),

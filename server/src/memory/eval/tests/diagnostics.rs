@@ -116,15 +116,15 @@ fn what_is_not_supported_is_named() {
         ),
         (
             "@prox 0 1 1 2 k 2 \"war worlds\" peace",
-            "201 several words that are no phrase",
+            "201 several words that are not a phrase",
         ),
         (
             "@prox 0 1 1 2 k 2 @attr 1=31 1999 @attr 1=31 1999",
-            "201 a term that is no word or phrase",
+            "201 a term that is not a word or phrase",
         ),
         (
             "@prox 0 1 1 2 k 2 @attr 2=6 war peace",
-            "201 a term that is no word or phrase",
+            "201 a term that is not a word or phrase",
         ),
         (
             "@prox 0 1 1 2 k 2 @prox 1 1 1 2 k 2 war of peace",
