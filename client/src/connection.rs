@@ -8,6 +8,10 @@ use std::sync::Arc;
 
 use tokio::sync::{Mutex, MutexGuard};
 use z3950_asn1::apdu;
+use z3950_asn1::apdu::External;
+use z3950_asn1::es::update::Action;
+use z3950_asn1::record::marc_syntax;
+use z3950_marc::{MarcRecord, iso2709};
 
 pub(crate) use self::names::Name;
 use self::names::Names;
@@ -20,11 +24,13 @@ use crate::record::Record;
 use crate::result_set::ResultSet;
 use crate::retrieve;
 use crate::scan_set::ScanSet;
+use crate::service::explain::{ExplainOptions, ExplainResult};
+use crate::service::extended::{DatabaseUpdate, Order, Task, TaskOptions, TaskResult};
 use crate::service::records::ResultRecord;
 use crate::service::scan::ScanOptions;
 use crate::service::search::SearchOptions;
 use crate::session::{Repeat, Session};
-use crate::target::adapt::RecordForm;
+use crate::target::adapt::{DEFAULT_DATABASE, RecordForm};
 use crate::target::profile::Resolved;
 use crate::url::{Kind, Octets, Z3950Url};
 
@@ -193,6 +199,70 @@ impl Connection {
         }))
     }
 
+    /// Inserts, replaces or deletes records of the first database, as the server's Update service does it
+    /// (Z39.50-2003 §3.2.9.1.5). It is sent once: after an error that is not [`Error::Refused`], look whether it was done.
+    ///
+    /// # Errors
+    /// [`Error::Refused`]; [`Error::Unwritable`] for a record too large for ISO 2709; that the server went away.
+    pub async fn update<'a>(
+        &self,
+        action: Action,
+        records: impl IntoIterator<Item = &'a MarcRecord>,
+    ) -> Result<TaskResult, Error> {
+        let databases = self.shared.target.databases();
+        let database = databases.into_iter().next();
+        let database = database.map_or_else(|| DEFAULT_DATABASE.into(), |name| name.0);
+        let mut supplied = Vec::new();
+        for (number, record) in (0..).zip(records) {
+            let octets = iso2709::encode(record).map_err(unwritable)?;
+            let external = External::octet_aligned(marc_syntax(record), octets);
+            supplied.push(DatabaseUpdate::record(external, None, Some(number)));
+        }
+        let task = DatabaseUpdate::new(action, database, supplied).task();
+        self.task(task.map_err(unwritable)?).await
+    }
+
+    /// Orders the record at a position of a result set, 1-based (Item Order, Z39.50-2003 §3.2.9.1.4). It is sent once.
+    ///
+    /// # Errors
+    /// Those of [`update`](Self::update).
+    pub async fn order(
+        &self,
+        hits: &ResultSet,
+        position: u64,
+        order: Order,
+    ) -> Result<TaskResult, Error> {
+        let _held = hits.held().await?;
+        let position = i64::try_from(position).unwrap_or(i64::MAX);
+        let item = Some((hits.name(), position));
+        let task = Order { item, ..order }.task();
+        self.task(task.map_err(unwritable)?).await
+    }
+
+    /// What the server tells of itself in its Explain database (Z39.50-2003 §3.2.10).
+    ///
+    /// # Errors
+    /// [`Error::Refused`] by a server without one; that the server went away.
+    pub async fn explain(&self, options: &ExplainOptions) -> Result<ExplainResult, Error> {
+        let mut lease = self.lease().await;
+        lease
+            .run(Repeat::IfLost, |session| async move {
+                session.explain(options).await
+            })
+            .await
+    }
+
+    async fn task(&self, task: Task) -> Result<TaskResult, Error> {
+        let mut lease = self.lease().await;
+        let options = &TaskOptions::default();
+        lease
+            .run(Repeat::IfUnsent, |session| {
+                let task = task.clone();
+                async move { session.task(task, options).await }
+            })
+            .await
+    }
+
     /// The session of Z39.50 beneath, for services that have no method here: Sort, Extended Services, Explain and so on.
     /// It must not outlive the connection.
     ///
@@ -238,6 +308,11 @@ impl Connection {
     async fn lease(&self) -> MutexGuard<'_, Lease> {
         self.shared.lease.lock().await
     }
+}
+
+/// A value that no record or APDU can hold.
+fn unwritable(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::Unwritable(Arc::new(error))
 }
 
 impl fmt::Debug for Connection {

@@ -103,6 +103,9 @@ pub enum Error {
     /// What is to be looked up is not an identifier.
     #[error(transparent)]
     Identifier(#[from] IdentifierError),
+    /// A value that no record or APDU can hold, such as a field of more than 9,999 octets in ISO 2709.
+    #[error("it cannot be written")]
+    Unwritable(#[source] Arc<dyn std::error::Error + Send + Sync>),
     /// A scan begins at one term, and the query has several, or none.
     #[error("a scan begins at one term of one index")]
     NotOneTerm,

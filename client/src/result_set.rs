@@ -9,6 +9,7 @@ use futures_util::Stream;
 use tokio::sync::Mutex;
 use z3950_asn1::apdu::{SortKeySpec, SortRelation};
 use z3950_asn1::query::names::Names;
+use z3950_asn1::types::InternationalString;
 
 use crate::connection::{Connection, Name};
 use crate::error::Error;
@@ -145,6 +146,17 @@ impl ResultSet {
         pager
             .sort(keys.iter().map(|key| key.0.clone()).collect())
             .await
+    }
+
+    /// Its name at the server.
+    pub(crate) fn name(&self) -> InternationalString {
+        self.name.name()
+    }
+
+    /// Waits until the server has this set under its name, and keeps it so while the answer lives.
+    pub(crate) async fn held(&self) -> Result<impl Sized + use<>, Error> {
+        let mut pager = self.pager.lock().await;
+        self.turn(&mut pager).await
     }
 
     /// Waits for the right to present, with the result set at the server.

@@ -14,6 +14,22 @@ pub fn path(name: &str) -> PathBuf {
 }
 
 fn build() -> PathBuf {
+    cargo_build(&["--workspace", "--bins"])
+}
+
+/// The folder of the examples of both libraries, built in the profile that the tests themselves are.
+pub fn examples() -> PathBuf {
+    cargo_build(&[
+        "--package",
+        "z3950",
+        "--package",
+        "z3950-server",
+        "--examples",
+    ])
+    .join("examples")
+}
+
+fn cargo_build(what: &[&str]) -> PathBuf {
     let test = std::env::current_exe().expect("the test program has a path");
     let directory = test
         .parent()
@@ -29,13 +45,14 @@ fn build() -> PathBuf {
         .expect("PROFILE lies in the target directory");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args(["build", "--quiet", "--workspace", "--bins"])
+        .args(["build", "--quiet"])
+        .args(what)
         .args(["--profile", profile, "--target-dir"])
         .arg(target)
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
         .status()
         .expect("cargo starts");
-    assert!(status.success(), "the programs are built");
+    assert!(status.success(), "{what:?} is built");
     directory
 }
 

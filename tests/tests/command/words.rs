@@ -385,7 +385,7 @@ fn audit_d16_messages_say_what_is_wrong_and_what_to_do() {
     for (arguments, words) in [
         (
             &["convert", passwords][..],
-            "no record in the format ISO 2709 found; --from selects another format",
+            "no ISO 2709 records found; --from selects another format",
         ),
         (
             &["convert", "--check", passwords],

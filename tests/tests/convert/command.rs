@@ -285,7 +285,7 @@ fn audit_a5_xml_without_marcxml_is_a_fault() {
         (&["--from", "marcxml"], marc(&["a"])),
     ] {
         let ran = convert(arguments, &input);
-        let words = "nothing in it can be read as a record in MARCXML; --from names another form";
+        let words = "no MARCXML records found; --from selects another format";
         assert_eq!(ran.code, Some(8), "{arguments:?}: {ran:?}");
         assert!(ran.stderr.contains(words), "{arguments:?}: {ran:?}");
         let ran = convert(&[arguments, &["--check"]].concat(), &input);
@@ -325,7 +325,7 @@ fn what_stands_outside_of_records_is_a_fault() {
         (
             format!("{}\n{}", lines.trim_end(), xml),
             &["a", "b"],
-            "line 8 is no field",
+            "line 8 is not a field",
         ),
     ] {
         let ran = convert(&[], &input);

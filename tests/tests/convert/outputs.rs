@@ -96,7 +96,7 @@ fn a_signal_keeps_what_was_converted_as_a_draft() {
         assert_eq!(ended.status.code(), Some(code), "{signal}: {words}");
         let draft = folder.path().join("x.xml.part");
         assert!(
-            words.contains("broken off") && words.contains("x.xml.part"),
+            words.contains("incomplete") && words.contains("x.xml.part"),
             "{signal}: {words}"
         );
         let draft = std::fs::read_to_string(draft).expect("text");

@@ -169,7 +169,7 @@ fn pygopherd_gives_attributes_and_views() {
     assert_eq!(menu["kind"], "menu");
 
     let named = get(port, "0/about.txt%09%09!+VIEWS", &["--format", "json"]);
-    assert!(named.stderr.contains("all were asked for"), "{named:?}");
+    assert!(named.stderr.contains("all were requested"), "{named:?}");
     let blocks = json_of(&named)["items"][0]["blocks"]
         .as_object()
         .map(|blocks| blocks.len());

@@ -23,7 +23,7 @@ fn a_session_that_died_comes_back() {
     person.sees("good night");
     person.sees("z3950> ");
     person.enters("find @attr 1=1032 id7");
-    person.sees("opening another");
+    person.sees("reconnecting to");
     person.sees("1 hit");
     assert_eq!(server.sessions(), 2);
 }
@@ -95,7 +95,7 @@ fn a_person_is_asked_whether_to_go_on() {
         })
         .start();
     let mut person = Person::at(&server, home.path());
-    let asks = "the server wants to know whether Search is to go on: 2 records found";
+    let asks = "the server asks whether to continue Search: 2 records found";
     person.enters("find @attr 1=4 war");
     person.sees(asks);
     person.sees("go on? [Y/n]: ");

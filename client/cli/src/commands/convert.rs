@@ -143,12 +143,12 @@ impl Run<'_> {
                 InputForm::MarcXml => "MARCXML",
                 InputForm::Json => "MARC-in-JSON",
                 InputForm::Mrk => "mrk",
-                InputForm::Line => "lines",
-                _ => "this form",
+                InputForm::Line => "line-form",
+                _ => "readable",
             };
             self.progress.clear();
             self.output.error(&format!(
-                "{}: no record in the format {form} found; --from selects another format",
+                "{}: no {form} records found; --from selects another format",
                 source.name
             ));
         }

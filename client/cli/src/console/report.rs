@@ -30,6 +30,7 @@ pub(crate) fn explain(error: &Error) -> (Exit, String) {
         Error::Target(_) | Error::Credentials(_) | Error::Query(_) => Exit::Usage,
         Error::Url(_) | Error::Build(_) | Error::Plan(_) => Exit::Usage,
         Error::Identifier(_) | Error::NotOneTerm | Error::Route(_) => Exit::Usage,
+        Error::Unwritable(_) => Exit::Usage,
         _ => Exit::Unexpected,
     };
     (exit, format!("{}{}", chain(error), advice(error)))

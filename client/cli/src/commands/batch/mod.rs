@@ -241,7 +241,7 @@ impl Before {
         match arguments.file() {
             Some(output) if !destination.may_end_record(length, format) => {
                 Err(Failure::Usage(format!(
-                    "cannot go on: no record of {} ends at octet {length}, as {} says; was another --output meant?",
+                    "cannot resume: no record of {} ends at octet {length}, as {} says; is --output the file of that run?",
                     output.display(),
                     path.display()
                 )))

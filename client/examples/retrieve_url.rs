@@ -1,0 +1,21 @@
+//! The record that a retrieval URL of RFC 2056 names, or why there is none.
+//!
+//! `cargo run --example retrieve_url -- 'z39.50r://lib.example/cat?id7;rs=marc'`; without a URL it asks a test server.
+
+use z3950::{Client, Error};
+use z3950_server::testing::TestServer;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let server = TestServer::demo();
+    let url = std::env::args().nth(1);
+    let url = url.unwrap_or_else(|| server.url("books?pg1342;esn=f;rs=marc"));
+
+    match Client::new().get(&url).await {
+        Ok(record) => print!("{}", record.text()),
+        Err(Error::NoMatch) => eprintln!("the catalogue has no such record"),
+        Err(Error::Ambiguous { hits }) => eprintln!("{hits} records have that docid"),
+        Err(Error::Refused { diagnostics, .. }) => eprintln!("the server refused: {diagnostics}"),
+        Err(error) => eprintln!("no answer: {error}"),
+    }
+}

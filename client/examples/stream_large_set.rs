@@ -1,0 +1,45 @@
+//! Every record of a large result set, written to a file of MARC as it comes: memory holds one chunk.
+//!
+//! `cargo run --example stream_large_set -- records.mrc`
+
+use std::error::Error;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+use z3950::{Client, Query};
+use z3950_server::testing::TestServer;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let server = TestServer::demo();
+    let path = std::env::args().nth(1);
+    let path = path.map_or_else(|| std::env::temp_dir().join("records.mrc"), Into::into);
+    let mut file = BufWriter::new(File::create(&path)?);
+
+    let books = Client::new()
+        .connect(format!("{}/books", server.addr()))
+        .await?;
+    let hits = books.search(Query::any("the")).await?;
+    let (mut written, mut failed) = (0, 0);
+    let mut records = hits.stream();
+    while let Some(record) = records.next().await {
+        match record {
+            Ok(record) => {
+                file.write_all(&record.octets())?;
+                written += 1;
+            }
+            // One that the server cannot give does not end the others.
+            Err(error) => {
+                eprintln!("{error}");
+                failed += 1;
+            }
+        }
+    }
+    file.flush()?;
+    println!(
+        "{written} of {} records written, {failed} failed",
+        hits.count()
+    );
+    std::fs::remove_file(path)?;
+    Ok(())
+}

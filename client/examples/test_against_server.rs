@@ -1,0 +1,42 @@
+//! A test of one's own code against a server that misbehaves: the search works, the second record cannot be had.
+
+use std::error::Error;
+
+use z3950::{Client, Query};
+use z3950_server::testing::{TestServer, record};
+
+/// What is under test: the titles of all records that can be had.
+async fn titles(target: &str) -> Result<Vec<String>, z3950::Error> {
+    let hits = Client::new()
+        .connect(target)
+        .await?
+        .search(Query::any("emma"))
+        .await?;
+    let mut titles = Vec::new();
+    for position in 1..=hits.count() {
+        let record = hits.record(position).await.ok();
+        titles.extend(record.and_then(|record| record.title()));
+    }
+    Ok(titles)
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let server = TestServer::builder()
+        .database(
+            "cat",
+            [
+                record("1", "Emma"),
+                record("2", "Emma"),
+                record("3", "Emma"),
+            ],
+        )
+        .rule("on present nth=2: surrogate 14")
+        .start();
+
+    let titles = titles(&format!("{}/cat", server.addr())).await?;
+    assert_eq!(titles, ["Emma", "Emma"]);
+    assert!(server.names().contains(&"presentRequest"));
+    println!("{} of 3 records came", titles.len());
+    Ok(())
+}

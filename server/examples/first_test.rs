@@ -1,0 +1,23 @@
+//! A first test: a server of two records inside the test's own process, and what was asked of it.
+
+use std::error::Error;
+
+use z3950::{Client, Query};
+use z3950_server::testing::{TestServer, record};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Emma"), record("id8", "Persuasion")])
+        .start();
+
+    // What is under test; any client will do.
+    let cat = Client::new()
+        .connect(format!("{}/cat", server.addr()))
+        .await?;
+    let hits = cat.search(Query::title("emma")).await?;
+    assert_eq!(hits.record(1).await?.title().as_deref(), Some("Emma"));
+
+    println!("{}", server.names().join(" "));
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! Records that are not in memory: a backend of one's own, here a list of titles that any search finds.
+
+use std::sync::Arc;
+
+use z3950::{Client, Query};
+use z3950_asn1::apdu::External;
+use z3950_asn1::oid::{Oid, USMARC};
+use z3950_marc::iso2709;
+use z3950_server::backend::{Answer, Backend, Found, Hits, RecordId, Retrieve, Retrieved};
+use z3950_server::backend::{Search, ready};
+use z3950_server::testing::{TestServer, record};
+
+const TITLES: [&str; 2] = ["Emma", "Persuasion"];
+
+struct Titles;
+
+impl Backend for Titles {
+    fn search<'a>(&'a self, _: Search<'a>) -> Answer<'a, Found> {
+        let hits: Hits = (0..2).map(RecordId).collect();
+        ready(Ok(hits.into()))
+    }
+
+    fn has_syntax(&self, syntax: &Oid) -> bool {
+        *syntax == USMARC
+    }
+
+    fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
+        let title = TITLES[wanted.record.0 as usize];
+        let octets = iso2709::encode(&record("1", title)).expect("it is short");
+        ready(Ok(Retrieved {
+            database: "titles".into(),
+            record: Ok(External::octet_aligned(USMARC, octets)),
+        }))
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), z3950::Error> {
+    let server = TestServer::builder().backend(Arc::new(Titles)).start();
+    let target = format!("{}/titles", server.addr());
+    let titles = Client::new().connect(target).await?;
+    let hits = titles.search(Query::any("novels")).await?;
+    let second = hits.record(2).await?.title();
+    println!("{} found; the second is {second:?}", hits.count());
+    Ok(())
+}

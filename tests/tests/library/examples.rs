@@ -1,0 +1,35 @@
+//! The examples of both libraries run, and say what they show.
+
+use std::path::Path;
+use std::process::Command;
+
+use z3950_tests::program;
+
+#[test]
+fn examples_run() {
+    let folder = program::examples();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for (library, name, said) in [
+        ("client", "first_search", "War and peace"),
+        ("client", "retrieve_url", "Pride and prejudice"),
+        ("client", "stream_large_set", "236 of 236 records written"),
+        ("client", "many_lookups", "local:pg11: Alice"),
+        ("client", "test_against_server", "2 of 3 records came"),
+        ("server", "serve_files", "1 found"),
+        ("server", "first_test", "searchRequest"),
+        ("server", "misbehave", "no answer to Search in time"),
+        ("server", "replay", "same answer"),
+        (
+            "server",
+            "own_backend",
+            "2 found; the second is Some(\"Persuasion\")",
+        ),
+    ] {
+        let text = std::fs::read_to_string(root.join(format!("{library}/examples/{name}.rs")));
+        let lines = text.expect(name).lines().count();
+        assert!(lines <= 50, "{name} has {lines} lines");
+        let ran = program::run(&mut Command::new(folder.join(name)), "");
+        assert_eq!(ran.code, Some(0), "{name}: {}", ran.stderr);
+        assert!(ran.stdout.contains(said), "{name}: {}", ran.stdout);
+    }
+}
