@@ -1,28 +1,49 @@
 #![forbid(unsafe_code)]
-//! Z39.50 client (ANSI/NISO Z39.50-2003, ISO 23950; RFC 2056): from a URL to a record, or to an open session.
-//!
-//! - [`url`]: the URLs of RFC 2056 as values that cannot be wrong;
-//! - [`mod@plan`]: what a URL makes a client send, decided without a connection;
-//! - [`Client`]: retrieves records and opens sessions by URL, keeps sessions open for reuse;
-//! - [`retrieve`]: what became of a retrieval, in the words of RFC 2056;
-//! - [`result_set`]: records that page by themselves;
-//! - [`session`], [`service`]: a cheap handle on an open session, a method for each service;
-//! - [`transport`]: names, sockets, how long to wait; `connection` is the task behind each session;
-//! - [`error`]: what failed, in which phase, and what the server said.
+//! Z39.50 (ISO 23950) in Rust: search library catalogues, and follow the URLs of RFC 2056.
 //!
 //! ```no_run
-//! use z3950::{Client, retrieve::Outcome, url::{Mode, Z3950Url}};
+//! use z3950::{Client, Query};
 //!
-//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! let url = Z3950Url::parse("z39.50r://cnidr.org:2100/tmf?bkirch_rules__a1;esn=f;rs=marc", Mode::Strict)?;
+//! # async fn example() -> Result<(), z3950::Error> {
 //! let client = Client::new();
-//! match client.retrieve(&url).await?.outcome {
-//!     Outcome::Delivered(delivered) => println!("{:?}", delivered.record),
-//!     outcome => eprintln!("{outcome}"),
+//! let catalogue = client.connect("lx2.loc.gov:210/LCDB").await?;
+//! let hits = catalogue.search(Query::title("war and peace") & Query::author("tolstoy")).await?;
+//! println!("{} found", hits.count());
+//! let mut records = hits.stream();
+//! while let Some(record) = records.next().await {
+//!     println!("{}", record?.title().unwrap_or_default());
 //! }
+//! let one = client.get("z39.50r://lib.example/cat?id7;rs=marc").await?;
+//! println!("{}", one.text());
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! The words are those of ZOOM, the abstract API that all bindings of Z39.50 follow:
+//!
+//! - [`Client`] connects, and keeps sessions for reuse. [`Client::new`] knows only what it is told;
+//!   [`Client::from_user_config`] reads the user's `targets.toml`.
+//! - [`Connection`] searches, scans, looks up, retrieves, updates and orders.
+//! - [`Query`] is built from parts or read from PQF, CQL, CCL or words.
+//! - [`ResultSet`] pages by itself; [`Record`] gives title, text, JSON, MARC and holdings; [`ScanSet`] lists terms.
+//! - [`Error`] says what failed, in which phase, and what the server said.
+//!
+//! Below these are the parts they are made of, for programs that need more:
+//!
+//! - [`url`], [`gopher`]: URLs of every scheme as values; Gopher's requests and replies;
+//! - [`mod@plan`], [`retrieve`], [`lookup`]: what a URL or an identifier makes a client send, and what became of it;
+//! - [`target`]: where servers are, and what is known of them;
+//! - [`session`], [`service`], [`pager`]: one Z39.50 session, a method for each service;
+//! - [`transport`]: names, sockets, TLS, proxies, timeouts.
+//!
+//! Types of the packages below stand in signatures here and there; [`asn1`] and [`marc`] are those packages.
+//!
+//! # Features
+//!
+//! `tls` (on by default): TLS; `proxy`: HTTP CONNECT and SOCKS5; `html`: URLs in HTML.
+
+pub use z3950_asn1 as asn1;
+pub use z3950_marc as marc;
 
 pub mod client;
 mod connection;

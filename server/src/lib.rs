@@ -1,6 +1,18 @@
 #![forbid(unsafe_code)]
-//! A Z39.50 server with its databases in memory (ANSI/NISO Z39.50-2003), for small libraries and for whoever tests a
-//! client: it behaves, or misbehaves as told.
+//! A Z39.50 server (ANSI/NISO Z39.50-2003) with its databases in memory, and a partner for the tests of clients that behaves, or
+//! misbehaves, as told.
+//!
+//! ```
+//! use z3950_server::testing::{TestServer, record};
+//!
+//! let server = TestServer::builder()
+//!     .database("cat", [record("id7", "Emma")])
+//!     .rule("on search nth=2: fail 2")
+//!     .start();
+//! let target = format!("{}/cat", server.addr());
+//! // … have a client talk to it …
+//! assert!(server.names().is_empty());
+//! ```
 //!
 //! ```text
 //!  listener ─▶ connection ─▶ fault ─▶ session ─▶ service ─▶ backend ◀─ memory

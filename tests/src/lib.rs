@@ -6,3 +6,8 @@ pub mod peer;
 pub mod program;
 pub mod random;
 pub mod yaz;
+
+/// The blocks of Rust in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
