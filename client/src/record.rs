@@ -160,9 +160,8 @@ impl Record {
     pub fn title(&self) -> Option<String> {
         if let Some(record) = self.marc() {
             let elements = dublin_core::elements(&record).into_iter();
-            let titles = elements.filter(|(name, _)| *name == "title");
-            let title = titles.map(|(_, value)| unpunctuated(&value)).next();
-            return title.filter(|title| !title.is_empty());
+            let mut titles = elements.filter(|(name, _)| *name == "title");
+            return titles.next().map(|(_, title)| title);
         }
         match self.retrieved() {
             RetrievedRecord::Summary(record) => text(Some(&record.title)),
@@ -254,13 +253,6 @@ fn titled(elements: &Value) -> Option<String> {
     let title = elements.find(|element| element.get("name") == Some(&"title".into()))?;
     let title = title.get("content")?.get("string")?.as_str()?.trim();
     (!title.is_empty()).then(|| title.to_owned())
-}
-
-/// ISBD ends a title with the mark that leads to the next area.
-fn unpunctuated(title: &str) -> String {
-    title
-        .trim_end_matches(|last: char| last.is_whitespace() || "/:;=,".contains(last))
-        .to_owned()
 }
 
 fn text(value: Option<&InternationalString>) -> Option<String> {

@@ -97,3 +97,64 @@ impl<'a> IntoIterator for &'a ScanSet {
         self.terms.iter()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use z3950_asn1::apdu::{DefaultDiagFormat, DiagRec, ScanStatus, TermInfo};
+
+    use super::*;
+    use crate::error::Diagnostics;
+
+    fn entry(term: Term, display: Option<&str>, count: Option<i64>) -> Entry {
+        Entry::TermInfo(Box::new(TermInfo {
+            term,
+            display_term: display.map(Into::into),
+            suggested_attributes: None,
+            alternative_term: None,
+            global_occurrences: count,
+            by_attributes: None,
+            other_term_info: None,
+        }))
+    }
+
+    #[test]
+    fn terms_are_text_however_they_came() {
+        let general = |text: &[u8]| Term::General(text.to_vec().into());
+        let diagnostic = DiagRec::DefaultFormat(DefaultDiagFormat::bib1(228, ""));
+        let set = |position_of_term| {
+            ScanSet::new(ScanResult {
+                entries: vec![
+                    entry(general(b"emma"), Some("Emma"), Some(3)),
+                    entry(general(b"war"), Some("war"), Some(-1)),
+                    entry(Term::Numeric(1900), None, None),
+                    entry(general(b"\xE9"), None, Some(0)),
+                    Entry::SurrogateDiagnostic(diagnostic.clone()),
+                ],
+                status: ScanStatus::SUCCESS,
+                position_of_term,
+                step_size: None,
+                diagnostics: Diagnostics::default(),
+                attribute_set: None,
+                other_info: None,
+            })
+        };
+        let terms = set(None);
+        let shown: Vec<_> = terms
+            .into_iter()
+            .map(|term| (term.term.as_str(), term.display.as_deref(), term.count))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("emma", Some("Emma"), Some(3)),
+                ("war", None, None),
+                ("1900", None, None),
+                ("é", None, Some(0)),
+            ]
+        );
+        assert_eq!(set(None).errors().count(), 1);
+        for (said, position) in [(1, Some(1)), (4, Some(4)), (5, None), (0, None), (-1, None)] {
+            assert_eq!(set(Some(said)).position(), position, "{said}");
+        }
+    }
+}

@@ -129,3 +129,31 @@ fn encode(term: &mut Term, charset: Charset) -> Result<(), Unwritable> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::profile::Profiles;
+
+    #[test]
+    fn each_syntax_is_asked_for_once() {
+        let target = Profiles::default()
+            .resolve("lib.example/cat")
+            .expect("a target");
+        let options = target.pager_options(&RecordForm::default());
+        assert_eq!(options.present.record_syntax, Some(USMARC));
+        assert_eq!(options.alternatives, [Some(UNIMARC), Some(XML), None]);
+        let options = target.pager_options(&RecordForm::new(Some(XML), None));
+        assert_eq!(
+            (options.present.record_syntax, options.alternatives.len()),
+            (Some(XML), 0)
+        );
+    }
+
+    #[test]
+    fn a_database_is_always_named() {
+        let databases = |text| Profiles::default().resolve(text).expect(text).databases();
+        assert_eq!(databases("lib.example"), [DEFAULT_DATABASE.into()]);
+        assert_eq!(databases("lib.example/a+b"), ["a".into(), "b".into()]);
+    }
+}

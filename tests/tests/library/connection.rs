@@ -1,5 +1,7 @@
 //! What a connection does, against a server whose transcript shows what was asked.
 
+use std::ops::Bound;
+
 use z3950::profile::Profiles;
 use z3950::service::explain::ExplainOptions;
 use z3950::service::extended::Order;
@@ -60,6 +62,19 @@ async fn a_search_counts_and_its_records_page_by_themselves() {
     let page = hits.range(2..=9).collect().await.expect("records");
     let positions: Vec<_> = page.iter().map(z3950::Record::position).collect();
     assert_eq!(positions, [Some(2), Some(3)]);
+    let after_first = (Bound::Excluded(1), Bound::Excluded(3));
+    for (range, expected) in [
+        (
+            (Bound::Included(1), Bound::Included(2)),
+            &["Emma b", "Emma c"][..],
+        ),
+        (after_first, &["Emma c"]),
+        ((Bound::Unbounded, Bound::Excluded(1)), &[]),
+    ] {
+        let records = hits.range(range).collect().await.expect("records");
+        let titles: Vec<_> = records.iter().filter_map(z3950::Record::title).collect();
+        assert_eq!(titles, expected, "{range:?}");
+    }
     assert!(hits.range(4..).collect().await.expect("nothing").is_empty());
     let error = hits.record(4).await.expect_err("out of range");
     assert!(
