@@ -136,6 +136,20 @@ impl Growing {
         Ok((file.read(&mut octet)? > 0).then_some(octet[0]))
     }
 
+    /// The octets after a position, counted from 0, `most` of them at most; none of a stream. Writing goes on elsewhere after
+    /// this: [`Growing::cut`] says where.
+    ///
+    /// # Errors
+    /// What the system has against it.
+    pub fn octets_after(&self, position: u64, most: u64) -> io::Result<Vec<u8>> {
+        let mut octets = Vec::new();
+        if let Some(mut file) = self.file.as_ref().filter(|_| self.lock.is_some()) {
+            file.seek(SeekFrom::Start(position))?;
+            file.take(most).read_to_end(&mut octets)?;
+        }
+        Ok(octets)
+    }
+
     /// Cuts the file to a length in octets, to be written on from there. A stream stays as it is, and a file that does
     /// not exist.
     ///

@@ -204,19 +204,24 @@ fn audit_a6_another_file_is_not_cut() {
         );
         assert!(fs::read(batch.path(output)).expect("read") == precious);
         assert_eq!(fs::read(batch.path(report)).expect("read"), reported);
-        // What somebody has added is kept elsewhere.
-        let added = b"added ".repeat(20_000);
-        let whole = [&expected.0[0].1[..], &added].concat();
-        fs::write(batch.path(output), &whole).expect("written");
-        let ran = batch.run(report);
-        assert_eq!(ran.code, Some(3), "{output}: {ran:?}");
-        let part = batch.path(&format!("{output}.part"));
-        assert!(
-            ran.stderr.contains(&*part.to_string_lossy()),
-            "{output}: {ran:?}"
-        );
-        assert!(fs::read(part).expect("kept").ends_with(&added), "{output}");
-        assert!(batch.state(report) == expected, "{output}: {ran:?}");
+        // What somebody has added is kept elsewhere, however little it is.
+        for (times, part) in [(1, "part"), (20_000, "part.2")] {
+            let added = b"added ".repeat(times);
+            let whole = [&expected.0[0].1[..], &added].concat();
+            fs::write(batch.path(output), &whole).expect("written");
+            let ran = batch.run(report);
+            assert_eq!(ran.code, Some(3), "{output}: {ran:?}");
+            let part = batch.path(&format!("{output}.{part}"));
+            assert!(
+                ran.stderr.contains(&*part.to_string_lossy()),
+                "{output}: {ran:?}"
+            );
+            assert!(fs::read(part).expect("kept").ends_with(&added), "{output}");
+            assert!(batch.state(report) == expected, "{output}: {ran:?}");
+        }
+        // The end of the document alone is nobody's.
+        assert_eq!(batch.run(report).code, Some(3));
+        assert!(!batch.path(&format!("{output}.part.3")).exists());
         // A power cut leaves the length of a file, but not always what is in it: that is asked for again.
         let (files, _) = &expected;
         let mut zeros = files[0].1.clone();
@@ -254,4 +259,28 @@ fn audit_a6_a_run_killed_before_the_first_line_of_its_report_is_continued() {
         assert!(ran.stderr.contains("there is no report"), "{ran:?}");
         assert!(batch.state_of_output() == expected.0);
     }
+}
+
+#[test]
+fn a_file_that_force_spared_is_kept_when_the_run_is_continued() {
+    let batch = Batch::new(1, "all.mrc");
+    fs::write(batch.path("ids"), "local:nosuch\n").expect("written");
+    let old = b"precious\x1D";
+    fs::write(batch.path("all.mrc"), old).expect("written");
+    let mut forced = Command::new(program::path("z3950"));
+    let arguments = batch.command("report.tsv");
+    let forced = forced
+        .args(
+            arguments
+                .get_args()
+                .filter(|argument| *argument != "--resume"),
+        )
+        .arg("--force");
+    let ran = program::run(forced, "");
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert_eq!(fs::read(batch.path("all.mrc")).expect("read"), old);
+    let ran = batch.run("report.tsv");
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(ran.stderr.contains("all.mrc.part"), "{ran:?}");
+    assert_eq!(fs::read(batch.path("all.mrc.part")).expect("kept"), old);
 }

@@ -125,16 +125,31 @@ impl Destination {
             .is_none_or(|(found, form)| found == form.last_octet())
     }
 
-    /// Keeps what a file has after that many octets in a file of its own, where it is more than `most` octets.
-    pub(super) fn keep_after(&self, length: u64, most: u64) -> Result<Option<PathBuf>, Failure> {
-        let Self::File { sink, .. } = self else {
+    /// Keeps what a file has after that many octets in a file of its own, unless it is only the end of a document.
+    pub(super) fn keep_after(
+        &self,
+        length: u64,
+        format: Format,
+    ) -> Result<Option<PathBuf>, Failure> {
+        let Self::File { sink, path, .. } = self else {
             return Ok(None);
         };
-        match sink.file() {
-            OutputFile::Growing(file) if file.len().saturating_sub(length) > most => {
-                Ok(file.keep_after(length)?)
-            }
-            _ => Ok(None),
+        let OutputFile::Growing(file) = sink.file() else {
+            return Ok(None);
+        };
+        let (begin, end) = format
+            .form()
+            .map_or(("", ""), |form| (form.begin(), Form::end(form)));
+        let empty = match length {
+            0 => format!("{begin}{end}"),
+            _ => end.to_owned(),
+        };
+        // One octet more than can be let go.
+        let rest = file.octets_after(length, octets(empty.as_bytes()) + 1);
+        let rest = rest.map_err(|error| Failure::unwritten(path, &error))?;
+        match empty.as_bytes().starts_with(&rest) {
+            true => Ok(None),
+            false => Ok(file.keep_after(length)?),
         }
     }
 

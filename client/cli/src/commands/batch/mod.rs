@@ -32,8 +32,6 @@ use crate::console::output::{Failure, Output};
 use crate::console::report::chain;
 use crate::render::{Format, shown};
 
-/// The most octets of an output that `--resume` cuts off for good: the records of an answer or two.
-const MAX_CUT: u64 = 64 * 1024;
 /// How many inputs are read ahead of the jobs.
 const READ_AHEAD: usize = 64;
 
@@ -72,7 +70,7 @@ pub(crate) async fn run_all<W: Work>(
         before.check_end(path, arguments, &destination, job.format)?;
         report = Some((before.go_on(path)?, path.clone()));
         if arguments.resume {
-            cut_back(&mut destination, arguments, &resumed, output)?;
+            cut_back(&mut destination, arguments, job.format, &resumed, output)?;
         }
     }
     let needs_syncing = report.is_some() || matches!(destination, Destination::Folder { .. });
@@ -264,11 +262,11 @@ impl Before {
     }
 }
 
-/// Cuts an output back to what its report speaks of. More than an answer or two, or anything where there is no answer yet,
-/// may be somebody else's, and is kept in a file of its own.
+/// Cuts an output back to what its report accounts for. The rest may be somebody else's, and is kept in a file of its own.
 fn cut_back(
     destination: &mut Destination,
     arguments: &Batch,
+    format: Format,
     resumed: &Resumed,
     output: &Output,
 ) -> Result<(), Failure> {
@@ -276,19 +274,11 @@ fn cut_back(
         return Ok(());
     }
     let length = resumed.output_length;
-    let most = match resumed.answers {
-        0 => 0,
-        _ => MAX_CUT,
-    };
-    if let Some(part) = destination.keep_after(length, most)?
+    if let Some(part) = destination.keep_after(length, format)?
         && let Some(path) = arguments.file()
     {
-        let what = match length {
-            0 => "records that no line of the report speaks of".to_owned(),
-            _ => format!("more after octet {length} than a run leaves that was broken off"),
-        };
         output.note(&format!(
-            "{} has {what}; that is in {} now",
+            "moved what {} had after octet {length}, which the report does not account for, to {}",
             path.display(),
             part.display()
         ));
