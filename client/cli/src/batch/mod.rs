@@ -24,7 +24,7 @@ mod sync;
 
 pub(crate) use self::inputs::{Ask, Asks, InputError, Inputs, MAX_INPUT, refusal};
 pub(crate) use self::report::{Answer, Entry, Report, ReportForm};
-pub(crate) use self::resume::{Resumed, Tally, resume};
+pub(crate) use self::resume::{ResumeError, Resumed, Tally, Unanswered, resume};
 pub(crate) use self::runner::{Event, HELD, Piece, Records, Words, Work, run};
 pub(crate) use self::sinks::{FileSink, FolderSink, OutputFile, Remains};
 pub(crate) use self::sync::{Syncer, Written};

@@ -7,6 +7,7 @@ use z3950::retrieve::{OutcomeName, UnknownOutcome};
 
 use super::inputs::{Ask, Asks, InputError};
 use super::report::ReportForm;
+use crate::console::exit::Exit;
 
 /// The longest line of a report, in octets: an input and its server's words are shorter in any form.
 const MAX_LINE: u64 = 1 << 20;
@@ -25,6 +26,8 @@ pub(crate) struct Resumed {
     /// The first line that speaks of more than the output has, if there is one, and what it says: what it and those
     /// after it are about is asked for again.
     pub(crate) ahead: Option<(u64, u64)>,
+    /// How many lines at the end say that there was no answer: what they are about is asked for again.
+    pub(crate) unanswered: u64,
 }
 
 /// How many answers ended with which exit code.
@@ -84,7 +87,48 @@ pub(crate) enum ResumeError {
     Inputs(#[from] InputError),
 }
 
-/// Reads a report, and takes from `asks` what it has answers to. `shown` says which target and which input an ask is, as
+/// The lines at the end of a report that say that there was no answer: the server was away, or time was up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unanswered {
+    /// The first of them, 1-based, or the line after the last one.
+    first: u64,
+    /// How many there are.
+    count: u64,
+}
+
+impl Unanswered {
+    /// Finds them. Lines that are wrong are left to [`resume`].
+    ///
+    /// # Errors
+    /// The report cannot be read.
+    pub(crate) fn at_end(mut report: impl BufRead, form: ReportForm) -> Result<Self, ResumeError> {
+        let mut found = Self { first: 1, count: 0 };
+        let mut line = Vec::new();
+        for number in 1.. {
+            line.clear();
+            let bounded = report.by_ref().take(MAX_LINE).read_until(b'\n', &mut line);
+            bounded.map_err(ResumeError::Report)?;
+            let Some(text) = line.strip_suffix(b"\n").filter(|text| !text.contains(&0)) else {
+                break;
+            };
+            let kept = std::str::from_utf8(text)
+                .ok()
+                .and_then(|text| form.read(text));
+            match kept.is_some_and(|kept| kept.exit == Exit::Transport as u8) {
+                true => found.count += 1,
+                false => {
+                    found = Self {
+                        first: number + 1,
+                        count: 0,
+                    };
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Reads a report, and takes from `asks` what it has answers to; the lines at its end without an answer are left out. `shown` says which target and which input an ask is, as
 /// the report has them; `is_there`, whether the output has all that a line speaks of: the octets of the ask, whose input
 /// is shown so.
 ///
@@ -96,6 +140,7 @@ pub(crate) enum ResumeError {
 pub(crate) fn resume(
     mut report: impl BufRead,
     form: ReportForm,
+    unanswered: Unanswered,
     asks: &mut Asks,
     shown: impl Fn(&Ask) -> (String, String),
     is_there: impl Fn(&Ask, &str, u64) -> bool,
@@ -110,6 +155,10 @@ pub(crate) fn resume(
         let length = u64::try_from(bounded.map_err(ResumeError::Report)?).unwrap_or(MAX_LINE);
         let is_header = number == 0 && !header.is_empty();
         number += 1;
+        if unanswered.count > 0 && number == unanswered.first {
+            resumed.unanswered = unanswered.count;
+            return Ok(resumed);
+        }
         let malformed = || ResumeError::Malformed { line: number };
         // Octets that were never written end a report like a line that was being written when the run was broken off. What
         // stands before them has to be of a report all the same.
@@ -213,7 +262,7 @@ mod tests {
             for has in 0..=30 {
                 let mut asks = asks("a\nb\na\n");
                 let enough = |_: &Ask, _: &str, length: u64| length <= has;
-                let resumed = resume(&whole[..], form, &mut asks, shown, enough);
+                let resumed = read(&whole[..], form, &mut asks, shown, enough);
                 let resumed = resumed.expect("of these inputs");
                 let answers = has / 10;
                 assert_eq!(
@@ -245,17 +294,67 @@ mod tests {
                     torn[cut..].fill(0);
                     torn.extend_from_slice(end.as_bytes());
                     let mut of_torn = asks("a\nb\na\n");
-                    let found = resume(&torn[..], form, &mut of_torn, shown, all);
+                    let found = read(&torn[..], form, &mut of_torn, shown, all);
                     let found = found.unwrap_or_else(|error| panic!("{form:?} {cut}: {error}"));
-                    let expected = resume(&whole[..cut], form, &mut asks("a\nb\na\n"), shown, all);
+                    let expected = read(&whole[..cut], form, &mut asks("a\nb\na\n"), shown, all);
                     assert_eq!(found, expected.expect("of these inputs"));
                 }
             }
         }
     }
 
+    #[test]
+    fn inputs_at_the_end_that_had_no_answer_are_asked_for_again() {
+        for (exits, answers, unanswered) in [
+            ([0, 0, 0], 3, 0),
+            ([0, 0, 6], 2, 1),
+            ([0, 6, 6], 1, 2),
+            ([6, 6, 6], 0, 3),
+            // What was answered after one is not asked for again.
+            ([6, 0, 0], 3, 0),
+            ([6, 3, 6], 2, 1),
+        ] {
+            for form in [ReportForm::Table, ReportForm::Json] {
+                for torn in ["", "{", "1"] {
+                    let torn = torn.as_bytes();
+                    if !form.may_begin(torn) {
+                        continue;
+                    }
+                    let whole = [&report_of(form, "a\nb\na\n", &exits)[..], torn].concat();
+                    let mut asks = asks("a\nb\na\n");
+                    let resumed = read(&whole, form, &mut asks, shown, all).expect("of these");
+                    let found = (resumed.answers, resumed.unanswered);
+                    assert_eq!(found, (answers, unanswered), "{exits:?}");
+                    assert_eq!(resumed.output_length, 10 * answers);
+                    assert_eq!(resumed.tally.total(), answers);
+                    let next = asks.next().transpose().expect("in memory");
+                    let position = next.map(|ask| ask.position);
+                    assert_eq!(position, (answers < 3).then_some(answers + 1));
+                }
+            }
+        }
+    }
+
+    /// Reads it as a run does.
+    fn read(
+        report: &[u8],
+        form: ReportForm,
+        asks: &mut Asks,
+        shown: impl Fn(&Ask) -> (String, String),
+        is_there: impl Fn(&Ask, &str, u64) -> bool,
+    ) -> Result<Resumed, ResumeError> {
+        let unanswered = Unanswered::at_end(report, form)?;
+        resume(report, form, unanswered, asks, shown, is_there)
+    }
+
     /// A report about the inputs, each of which adds 10 octets to the output.
     fn report(form: ReportForm, inputs: &'static str) -> Vec<u8> {
+        report_of(form, inputs, &[])
+    }
+
+    /// The same with these exit codes, else 0.
+    fn report_of(form: ReportForm, inputs: &'static str, exits: &[u8]) -> Vec<u8> {
+        let mut exits = exits.iter().copied();
         let mut written = Vec::new();
         let mut report = Report::begin(&mut written, form).expect("in memory");
         for ask in asks(inputs) {
@@ -265,7 +364,10 @@ mod tests {
                 position: ask.position,
                 target,
                 input,
-                answer: Answer::default(),
+                answer: Answer {
+                    exit: exits.next().unwrap_or_default(),
+                    ..Answer::default()
+                },
                 took: Duration::ZERO,
                 length: 10 * ask.position,
             };
@@ -281,7 +383,7 @@ mod tests {
             for cut in 0..=whole.len() {
                 let kept = &whole[..cut];
                 let mut asks = asks("a\nb\na\nc\n");
-                let resumed = resume(kept, form, &mut asks, shown, all).expect("the same inputs");
+                let resumed = read(kept, form, &mut asks, shown, all).expect("the same inputs");
                 let lines = kept.split_inclusive(|octet| *octet == b'\n');
                 let complete: Vec<_> = lines.filter(|line| line.ends_with(b"\n")).collect();
                 let header = u64::from(form == ReportForm::Table && !complete.is_empty());
@@ -322,7 +424,7 @@ mod tests {
             ),
         ] {
             let report = report(ReportForm::Table, "a\nb\na\n");
-            let found = resume(
+            let found = read(
                 &report[..],
                 ReportForm::Table,
                 &mut asks(inputs),
@@ -342,7 +444,7 @@ mod tests {
             (ReportForm::Json, "[]\n", 1),
             (ReportForm::Json, "\u{fffd}\n", 1),
         ] {
-            let error = resume(text.as_bytes(), form, &mut asks("a\n"), shown, all);
+            let error = read(text.as_bytes(), form, &mut asks("a\n"), shown, all);
             let error = error.expect_err(text).to_string();
             assert_eq!(
                 error,
@@ -352,7 +454,7 @@ mod tests {
         for form in [ReportForm::Table, ReportForm::Json] {
             let old = String::from_utf8(report(form, "a\nb\n")).expect("text");
             let old = old.replace("delivered", "Delivered");
-            let error = resume(old.as_bytes(), form, &mut asks("a\nb\n"), shown, all);
+            let error = read(old.as_bytes(), form, &mut asks("a\nb\n"), shown, all);
             let line = if form == ReportForm::Table { 2 } else { 1 };
             let words = format!(
                 "line {line}: \"Delivered\" is not an outcome; a report of another version cannot be continued"
@@ -360,9 +462,8 @@ mod tests {
             assert_eq!(error.expect_err("another version").to_string(), words);
         }
         let table = report(ReportForm::Table, "a\n");
-        assert!(resume(&table[..], ReportForm::Json, &mut asks("a\n"), shown, all).is_err());
-        let endless = io::repeat(b'x').take(10 * MAX_LINE);
-        let endless = io::BufReader::new(endless);
-        assert!(resume(endless, ReportForm::Json, &mut asks("a\n"), shown, all).is_err());
+        assert!(read(&table[..], ReportForm::Json, &mut asks("a\n"), shown, all).is_err());
+        let endless = vec![b'x'; usize::try_from(2 * MAX_LINE).expect("small")];
+        assert!(read(&endless, ReportForm::Json, &mut asks("a\n"), shown, all).is_err());
     }
 }

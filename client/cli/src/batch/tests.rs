@@ -88,8 +88,10 @@ fn go_on(disk: &Disk, form: Option<Form>, report_form: ReportForm) {
     let [_, report] = disk.after(disk.len());
     let mut asks = asks();
     let shown = |ask: &Ask| (String::new(), ask.to_string());
-    let resumed = resume(&report[..], report_form, &mut asks, shown, |_, _, _| true)
-        .expect("of these inputs");
+    let unanswered = Unanswered::at_end(&report[..], report_form).expect("in memory");
+    let all = |_: &Ask, _: &str, _| true;
+    let resumed = resume(&report[..], report_form, unanswered, &mut asks, shown, all);
+    let resumed = resumed.expect("of these inputs");
     let mut file = disk.file(REPORT);
     file.cut(resumed.report_length).expect("in memory");
     let mut report = match resumed.report_length {

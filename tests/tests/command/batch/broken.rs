@@ -60,6 +60,50 @@ fn a_session_that_was_dropped_is_replaced_once() {
 }
 
 #[test]
+fn inputs_without_an_answer_are_asked_again_once_the_server_is_back() {
+    let down = catalogue().fault(When::search().nth(1), Fault::CutAfter(0));
+    let (up, down) = (catalogue().start(), down.start());
+    let folder = folder();
+    let targets = folder.path().join("targets.toml");
+    let mut arguments = arguments(&up, folder.path());
+    arguments[1] = "one".to_owned();
+    arguments.extend(["--targets", targets.to_str().expect("text")].map(str::to_owned));
+    let run = |server: &TestServer| {
+        let port = server.addr().port();
+        let profile = format!(
+            "[targets.one]\nhost = \"127.0.0.1\"\nport = {port}\ndatabases = [\"books\"]\n"
+        );
+        fs::write(&targets, profile).expect("written");
+        z3950(&arguments)
+    };
+    let ids = text(&folder, "ids");
+    fs::write(
+        folder.path().join("ids"),
+        &ids[..ids.find("local:id4").expect("there")],
+    )
+    .expect("written");
+    assert_eq!(run(&up).code, Some(0));
+    fs::write(folder.path().join("ids"), ids).expect("written");
+    for _ in 0..2 {
+        let ran = run(&down);
+        assert_eq!(ran.code, Some(6), "{ran:?}");
+        let words = "no answer to the last 3 inputs: run the same command with --resume";
+        assert!(ran.stderr.contains(words), "{ran:?}");
+        assert_eq!(rows(&text(&folder, "report.tsv"), ["outcome"]).len(), 6);
+    }
+    let ran = run(&up);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("3 inputs had no answer and are asked again"),
+        "{ran:?}"
+    );
+    let report = rows(&text(&folder, "report.tsv"), ["outcome"]).concat();
+    assert_eq!(report, vec!["delivered"; 6]);
+    assert_eq!(text(&folder, "out.xml").matches("</record>").count(), 6);
+}
+
+#[test]
 fn an_interrupted_batch_says_how_to_go_on() {
     let slow = Fault::Delay(Duration::from_secs(120));
     let server = catalogue().fault(When::search().nth(5), slow).start();

@@ -7,7 +7,7 @@ mod progress;
 mod state;
 mod writing;
 
-use std::io::BufReader;
+use std::io::{BufReader, Seek};
 use std::path::Path;
 
 use futures_util::{Stream, StreamExt, stream};
@@ -23,8 +23,8 @@ use self::state::State;
 pub(crate) use self::writing::{Writing, graver, refused};
 use super::url::named;
 use crate::batch::{
-    Answer, Ask, Asks, InputError, MAX_INPUT, Records, Report, ReportForm, Resumed, Syncer, Work,
-    resume, run,
+    Answer, Ask, Asks, InputError, MAX_INPUT, Records, Report, ReportForm, ResumeError, Resumed,
+    Syncer, Unanswered, Work, resume, run,
 };
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
@@ -86,6 +86,11 @@ pub(crate) async fn run_all<W: Work>(
             path.display()
         ));
     }
+    match resumed.unanswered {
+        0 => {}
+        1 => output.note("1 input had no answer and is asked again"),
+        count => output.note(&format!("{count} inputs had no answer and are asked again")),
+    }
     let mut state = State {
         is_batch: arguments.is_wanted(),
         targets,
@@ -97,6 +102,7 @@ pub(crate) async fn run_all<W: Work>(
         records: 0,
         is_torn: false,
         before: resumed.tally.total(),
+        unanswered: 0,
         tally: resumed.tally,
         progress,
         output,
@@ -194,20 +200,21 @@ impl Before {
         }
         let output = arguments.file().unwrap_or(path).display();
         let found = destination.length();
-        if let Some(lines) = file
-            .read()
-            .map_err(|error| Failure::unwritten(path, &error))?
-            && lines.metadata().is_ok_and(|data| data.len() > 0)
+        let unread = |error| Failure::unwritten(path, &error);
+        if !file.is_empty()
+            && let Some(lines) = file.read().map_err(unread)?
         {
+            let refused = |error: ResumeError| {
+                Failure::Usage(format!("cannot resume from {name}: {}", chain(&error)))
+            };
+            let unanswered = Unanswered::at_end(BufReader::new(lines), form).map_err(refused)?;
+            let mut lines = lines;
+            lines.rewind().map_err(unread)?;
             let shown = |ask: &Ask| names(targets, ask);
             let is_there =
                 |ask: &Ask, input: &str, length: u64| destination.has(ask, input, length);
-            resumed = match resume(BufReader::new(lines), form, asks, shown, is_there) {
-                Ok(resumed) => resumed,
-                Err(error) => {
-                    return usage(format!("cannot resume from {name}: {}", chain(&error)));
-                }
-            };
+            let lines = BufReader::new(lines);
+            resumed = resume(lines, form, unanswered, asks, shown, is_there).map_err(refused)?;
             if let (Some((line, length)), Some((_, false))) = (resumed.ahead, found) {
                 return usage(format!(
                     "cannot resume: {output} does not exist, but line {line} of {name} says that it has {length} octets"

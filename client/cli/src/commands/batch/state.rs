@@ -35,6 +35,8 @@ pub(super) struct State<'a> {
     pub(super) is_torn: bool,
     /// How many answers there are from earlier runs.
     pub(super) before: u64,
+    /// How many inputs in a row have had no answer until now.
+    pub(super) unanswered: u64,
     /// All answers.
     pub(super) tally: Tally,
     pub(super) progress: Progress,
@@ -71,8 +73,17 @@ impl State<'_> {
 
     fn answered(&mut self, ask: &Ask, answer: Answer, took: Duration) -> Result<(), Failure> {
         let (target, input) = names(&self.targets, ask);
-        let length = self.destination.complete(ask, &input)?;
+        let is_unanswered = answer.exit == Exit::Transport as u8;
+        let length = match &self.destination {
+            // What an earlier run has fetched stays.
+            Destination::Folder { .. } if is_unanswered && self.written == 0 => 0,
+            _ => self.destination.complete(ask, &input)?,
+        };
         self.tally.add(answer.exit);
+        self.unanswered = match is_unanswered {
+            true => self.unanswered + 1,
+            false => 0,
+        };
         let written = std::mem::take(&mut self.written);
         self.records += written;
         self.is_torn |= written > 0 && breaks_off(answer.outcome);
@@ -192,6 +203,14 @@ impl State<'_> {
         if may_go_on && !matches!(ran, Ok(Ok(()))) {
             let words = "broken off; the same command with --resume goes on from here";
             self.output.note(words);
+        } else if may_go_on && self.unanswered > 0 {
+            let last = match self.unanswered {
+                1 => "the last input".to_owned(),
+                count => format!("the last {count} inputs"),
+            };
+            self.output.note(&format!(
+                "no answer to {last}: run the same command with --resume to ask again"
+            ));
         }
         if let Ok(Some(part)) = &finished {
             let words = format!("incomplete; what was written is in {}", part.display());
