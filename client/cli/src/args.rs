@@ -160,8 +160,8 @@ pub(crate) struct Open {
     #[command(flatten)]
     pub(crate) execution: Execution,
 
-    /// Stop at the first command that fails and exit with its exit code. By default, a script runs to its end, and
-    /// the program exits with the most serious exit code of its commands.
+    /// Stop at the first command that fails and exit with its exit code; a search without hits does not count. By default,
+    /// a script runs to its end, and the program exits with the most serious exit code of its commands.
     #[arg(long)]
     pub(crate) stop_on_error: bool,
 

@@ -285,7 +285,7 @@ impl State {
         self.found(DEFAULT_RESULT_SET.into(), found.hits);
         super::search::say_hits(found.hits, output)?;
         match found.record {
-            None => Ok(Exit::Delivered),
+            None => Ok(super::search::of_hits(found.hits)),
             Some(Outcome::Delivered(delivered)) => {
                 self.passed(1);
                 let mut document = self.document();

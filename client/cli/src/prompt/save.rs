@@ -69,7 +69,7 @@ impl State {
         if saving.records == 0 {
             // The file in the making goes, and one that is there stays as it was.
             output.note(&format!("no records; {} was not written", path.display()));
-            return Ok(exit);
+            return Ok(exit.and(Exit::NoMatch));
         }
         let finished = saving.file.finish().map_err(Failure::from);
         finished.map_err(|failure| refused(&failure))?;

@@ -66,7 +66,7 @@ impl State {
                 output.note(&format!("{path}: {name} {arguments}"));
             }
             exit = exit.and(Box::pin(self.line(&line, output)).await?);
-            if self.is_leaving || (self.stop_on_error && exit != Exit::Delivered) {
+            if self.is_leaving || self.stops_after(exit) {
                 break;
             }
         }

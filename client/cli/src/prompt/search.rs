@@ -66,7 +66,7 @@ impl State {
         self.found(name, result.count());
         say_hits(result.count(), output)?;
         say_details(&result, output)?;
-        let mut exit = Exit::Delivered;
+        let mut exit = of_hits(result.count());
         if !result.diagnostics.is_empty() {
             output.warning(&format!("no records came: {}", result.diagnostics));
             exit = Exit::Refused;
@@ -234,6 +234,14 @@ pub(super) fn say_hits(hits: Option<u64>, output: &mut Output) -> Result<(), Fai
         );
     }
     output.line(&hits_in_words(hits))
+}
+
+/// How a search ended that found so many records.
+pub(super) fn of_hits(hits: Option<u64>) -> Exit {
+    match hits {
+        Some(0) => Exit::NoMatch,
+        _ => Exit::Delivered,
+    }
 }
 
 /// `17 hits`

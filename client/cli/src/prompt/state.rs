@@ -161,9 +161,9 @@ impl State {
         self.is_leaving
     }
 
-    /// Whether a command that ended so is the last.
+    /// Whether a command that ended so is the last. A search without hits has not failed.
     pub(crate) fn stops_after(&self, exit: Exit) -> bool {
-        self.stop_on_error && exit != Exit::Delivered
+        self.stop_on_error && !matches!(exit, Exit::Delivered | Exit::NoMatch)
     }
 
     /// `z3950> `, with the number of the session where there are several.
