@@ -12,6 +12,7 @@ use crate::commands::{connection, demo, plan_options, timeouts};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::prompt::{self, Input, State, Tape, Ways};
+use crate::render::Format;
 
 pub(crate) fn run(
     arguments: &Open,
@@ -50,5 +51,10 @@ pub(crate) fn run(
         arguments.stop_on_error,
     );
     let target = arguments.url.as_ref().map(|url| url.as_encoded_bytes());
-    prompt::run(&mut state, input, target, runtime, output)
+    if !is_terminal && !matches!(records.format, Format::Text | Format::Brief) {
+        output.gather();
+    }
+    let exit = prompt::run(&mut state, input, target, runtime, output);
+    let ended = output.finish();
+    exit.and_then(|exit| ended.map(|()| exit))
 }

@@ -20,6 +20,15 @@ pub(crate) struct Output {
     /// The character set of data; `None` for UTF-8, in which it is made.
     charset: Option<Charset>,
     colored: bool,
+    /// For data only: the one document that all answers are in.
+    gathered: Option<Gathered>,
+}
+
+/// A document that several answers add to.
+#[derive(Debug, Clone, Copy, Default)]
+struct Gathered {
+    /// The form of its records, and how many there are.
+    begun: Option<(Format, u64)>,
 }
 
 /// A fault of the machine rather than of the server; ends the command.
@@ -98,6 +107,21 @@ impl Output {
             data_is_terminal: io::stdout().is_terminal(),
             charset: None,
             colored: is_colored(color),
+            gathered: None,
+        }
+    }
+
+    /// Writes only records to standard output from now on, all of them in one document; lines become remarks.
+    pub(crate) fn gather(&mut self) {
+        self.gathered = Some(Gathered::default());
+    }
+
+    /// Ends what [`Output::gather`] has begun.
+    pub(crate) fn finish(&mut self) -> Result<(), Failure> {
+        let gathered = self.gathered.take();
+        match gathered.and_then(|gathered| gathered.begun?.0.form()) {
+            Some(form) => self.octets(form.end().as_bytes(), false),
+            None => Ok(()),
         }
     }
 
@@ -109,6 +133,10 @@ impl Output {
 
     /// A line of data; on a terminal, controls in it are escaped.
     pub(crate) fn line(&mut self, line: &str) -> Result<(), Failure> {
+        if self.gathered.is_some() {
+            self.note(line);
+            return Ok(());
+        }
         self.octets(line.as_bytes(), false)?;
         self.octets(b"\n", false)
     }
@@ -122,6 +150,15 @@ impl Output {
         document: &mut Document,
         subject: &str,
     ) -> Result<Exit, Failure> {
+        match self.gathered.and_then(|gathered| gathered.begun) {
+            Some((format, records)) if format == document.format() => document.go_on(records),
+            // The format was changed.
+            Some(_) => {
+                self.finish()?;
+                self.gather();
+            }
+            None => {}
+        }
         let rendered = document.record(record);
         let is_kept = match document.format() {
             Format::Raw => true,
@@ -148,8 +185,14 @@ impl Output {
         }
     }
 
-    /// The end of a document.
+    /// The end of a document, unless others are to follow in it.
     pub(crate) fn end(&mut self, document: &mut Document) -> Result<(), Failure> {
+        if let Some(gathered) = &mut self.gathered {
+            if document.records() > 0 {
+                gathered.begun = Some((document.format(), document.records()));
+            }
+            return Ok(());
+        }
         match document.end() {
             "" => Ok(()),
             end => self.octets(end.as_bytes(), false),

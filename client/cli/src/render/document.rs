@@ -36,6 +36,18 @@ impl Document {
         }
     }
 
+    /// How many records it has.
+    pub(crate) fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Goes on with a document that has so many records, if this one has none yet.
+    pub(crate) fn go_on(&mut self, records: u64) {
+        if self.records == 0 {
+            self.records = records;
+        }
+    }
+
     /// How its records are written.
     pub(crate) fn format(&self) -> Format {
         self.format

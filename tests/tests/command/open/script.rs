@@ -93,7 +93,9 @@ fn audit_b18_a_script_ends_with_the_gravest_exit_of_its_commands() {
         ),
         ("z39.50s://localhost/books", "! exit 3\n", 1),
         ("z39.50s://localhost/books?pg1342", "show 1\nquit\n", 0),
-        ("z39.50s://localhost/books?nosuch", "", 0),
+        ("z39.50s://localhost/books?nosuch", "", 3),
+        ("z39.50s://localhost/books", "find nosuchword\n", 3),
+        ("z39.50s://localhost/books", "find nosuchword\nfund x\n", 2),
     ] {
         let ran = demo(url, commands, &[]);
         assert_eq!(ran.code, Some(code), "{url} {commands}: {ran:?}");
@@ -112,4 +114,49 @@ fn audit_d15_a_mistyped_command_is_named() {
         assert_eq!(ran.code, Some(2), "{ran:?}");
         assert!(ran.stderr.contains(hint), "{ran:?}");
     }
+}
+
+#[test]
+fn a_script_asked_for_data_gets_one_document_and_words_on_standard_error() {
+    let commands =
+        "find @attr 1=1032 pg1342\nshow 1\nbase\nfind @attr 1=1032 pg84\nshow 1\nshow 1\n";
+    for (format, begin, of_record, records) in [
+        ("marcxml", "<?xml", "</record>", 3),
+        ("dc", "<?xml", "<dc:title", 3),
+        ("json", "{", "\"leader\"", 3),
+        ("mrk", "=LDR", "=LDR", 3),
+        ("marc", "0", "\u{1d}", 3),
+        ("raw", "0", "\u{1d}", 3),
+    ] {
+        let ran = demo("z39.50s://localhost/books", commands, &["--format", format]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.stdout.starts_with(begin), "{format}: {ran:?}");
+        assert_eq!(
+            ran.stdout.matches(of_record).count(),
+            records,
+            "{format}: {ran:?}"
+        );
+        assert!(ran.stdout.matches("<?xml").count() < 2, "{ran:?}");
+        assert!(ran.stdout.matches("</collection>").count() < 2, "{ran:?}");
+        assert!(
+            ran.stderr.contains("note: 1 hit\n") && ran.stderr.contains("note: books\n"),
+            "{ran:?}"
+        );
+    }
+}
+
+#[test]
+fn a_save_without_records_and_a_search_without_hits_are_no_match_but_no_failure() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("q.mrc");
+    let save = format!("find @attr 1=1032 nosuch\nsave {}\n", path.display());
+    let ran = demo("z39.50s://localhost/books", &save, &[]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(
+        ran.stderr.contains("was not written") && !path.exists(),
+        "{ran:?}"
+    );
+    let commands = "find @attr 1=1032 nosuch\nfind @attr 1=1032 pg1342\n";
+    let ran = demo("z39.50s://localhost/books", commands, &["--stop-on-error"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(3), "0 hits\n1 hit\n"));
 }
