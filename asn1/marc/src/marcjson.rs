@@ -1,8 +1,13 @@
 //! MARC-in-JSON, the object form: `{"leader": …, "fields": [{"001": …}, {"245": {"ind1": …, "ind2": …, "subfields": […]}}]}`.
 //! Octets that are not UTF-8 are shown as `\xNN` and read back, so any record survives the way there and back.
 
+mod members;
+
 use bytes::{BufMut, Bytes, BytesMut};
+use serde::Deserialize;
 use serde_json::{Map, Value};
+
+use self::members::{Json, Members};
 
 use super::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag, character_length};
 use super::text::{octets_from_text, text_lossless};
@@ -45,15 +50,22 @@ pub enum MarcJsonError {
         /// What should stand there.
         expected: &'static str,
     },
+    /// An object has a member twice that a record has once.
+    #[error("{path} is given twice")]
+    Repeated {
+        /// Where, as in `fields[2].245.subfields`.
+        path: String,
+    },
 }
 
 /// Reads one record in the form [`to_json`] writes, and in the usual forms of others: a missing `ind1` or `ind2` is a
-/// blank, one object may hold several fields or subfields, unknown members of a data field are passed over.
+/// blank, one object may hold several fields or subfields, also of the same name, unknown members of a data field are
+/// passed over.
 ///
 /// # Errors
 /// [`MarcJsonError`] for text that is not JSON (or nested deeper than 128 levels) and for JSON of another shape.
 pub fn from_json(text: &str) -> Result<MarcRecord, MarcJsonError> {
-    from_value(&serde_json::from_str(text)?)
+    read(&serde_json::from_str(text)?)
 }
 
 /// Reads one record from a JSON value, as [`from_json`] does.
@@ -61,17 +73,20 @@ pub fn from_json(text: &str) -> Result<MarcRecord, MarcJsonError> {
 /// # Errors
 /// [`MarcJsonError::Shape`] for a value that is not a record.
 pub fn from_value(value: &Value) -> Result<MarcRecord, MarcJsonError> {
-    let leader = value.get("leader").and_then(Value::as_str);
+    read(&Json::deserialize(value)?)
+}
+
+fn read(record: &Json) -> Result<MarcRecord, MarcJsonError> {
+    let members = record.members().map_or(&[][..], |members| &members.0);
+    let leader = member(members, "leader", "leader")?.and_then(Json::text);
     let leader = leader.and_then(|text| octets_from_text(text).try_into().ok());
     let leader = Leader(leader.ok_or_else(|| shape("leader", "a string of 24 octets"))?);
-    let listed = value.get("fields").and_then(Value::as_array);
+    let listed = member(members, "fields", "fields")?.and_then(Json::items);
     let listed = listed.ok_or_else(|| shape("fields", "an array"))?;
     let mut fields = Vec::with_capacity(listed.len());
     for (index, members) in listed.iter().enumerate() {
         let path = format!("fields[{index}]");
-        let members = members
-            .as_object()
-            .ok_or_else(|| shape(&path, "an object"))?;
+        let Members(members) = members.members().ok_or_else(|| shape(&path, "an object"))?;
         for (tag, content) in members {
             fields.push(read_field(tag, content, &path)?);
         }
@@ -106,15 +121,31 @@ const USUAL_INDICATORS: usize = 2;
 /// `ind9` is the last one looked for: leader position 10 is one digit.
 const MOST_INDICATORS: usize = 9;
 
-fn read_field(tag: &str, content: &Value, path: &str) -> Result<Field, MarcJsonError> {
+/// The member of that name, which is there once at most.
+fn member<'a>(
+    members: &'a [(String, Json)],
+    name: &str,
+    path: &str,
+) -> Result<Option<&'a Json>, MarcJsonError> {
+    let mut found = members.iter().filter(|(known, _)| known == name);
+    let first = found.next().map(|(_, value)| value);
+    match found.next() {
+        None => Ok(first),
+        Some(_) => Err(MarcJsonError::Repeated {
+            path: path.to_owned(),
+        }),
+    }
+}
+
+fn read_field(tag: &str, content: &Json, path: &str) -> Result<Field, MarcJsonError> {
     let path = format!("{path}.{tag}");
     let tag: [u8; 3] = octets_from_text(tag)
         .try_into()
         .map_err(|_| shape(&path, "a tag of three octets"))?;
     let body = match content {
-        Value::String(value) => Bytes::from(octets_from_text(value)),
-        Value::Object(members) => read_data(members, &path)?,
-        _ => return Err(shape(&path, "a string or an object")),
+        Json::Text(value) => Bytes::from(octets_from_text(value)),
+        Json::Object(Members(members)) => read_data(members, &path)?,
+        Json::Array(_) | Json::Other => return Err(shape(&path, "a string or an object")),
     };
     Ok(Field {
         tag: Tag(tag),
@@ -122,28 +153,29 @@ fn read_field(tag: &str, content: &Value, path: &str) -> Result<Field, MarcJsonE
     })
 }
 
-fn read_data(members: &Map<String, Value>, path: &str) -> Result<Bytes, MarcJsonError> {
+fn read_data(members: &[(String, Json)], path: &str) -> Result<Bytes, MarcJsonError> {
     let mut body = BytesMut::new();
     for index in 1..=MOST_INDICATORS {
         let name = format!("ind{index}");
-        match members.get(&name) {
-            Some(Value::String(indicator)) => body.put_slice(&octets_from_text(indicator)),
-            Some(_) => return Err(shape(&format!("{path}.{name}"), "a string")),
+        let path = format!("{path}.{name}");
+        match member(members, &name, &path)? {
+            Some(Json::Text(indicator)) => body.put_slice(&octets_from_text(indicator)),
+            Some(_) => return Err(shape(&path, "a string")),
             None if index <= USUAL_INDICATORS => body.put_u8(b' '),
             None => {}
         }
     }
     let path = format!("{path}.subfields");
-    let subfields = members.get("subfields").and_then(Value::as_array);
+    let subfields = member(members, "subfields", &path)?.and_then(Json::items);
     let subfields = subfields.ok_or_else(|| shape(&path, "an array"))?;
     for (index, subfield) in subfields.iter().enumerate() {
         let path = format!("{path}[{index}]");
-        let subfield = subfield
-            .as_object()
+        let Members(subfield) = subfield
+            .members()
             .ok_or_else(|| shape(&path, "an object"))?;
         for (code, data) in subfield {
             let data = data
-                .as_str()
+                .text()
                 .ok_or_else(|| shape(&path, "an object of strings"))?;
             // An empty code in front is text without a delimiter; an empty subfield has one.
             if !(index == 0 && code.is_empty() && !data.is_empty()) {
@@ -239,6 +271,48 @@ mod tests {
             Field::data(b"245", " 4", [("a", "A"), ("b", "B")]),
         ];
         assert_eq!(record.fields, fields);
+    }
+
+    #[test]
+    fn repeated_names() {
+        let read = |json: &str| from_json(json).map_err(|error| error.to_string());
+        let json = format!(
+            "{{{LEADER},\"fields\":[{{\"001\":\"A\",\"001\":\"B\"}},{{\"650\":{{\"ind1\":\" \",\"ind2\":\"0\",\"subfields\":[{{\"a\":\"War\",\"x\":\"History\",\"x\":\"Fiction\"}}]}}}}]}}"
+        );
+        let fields = [
+            Field::control(b"001", "A"),
+            Field::control(b"001", "B"),
+            Field::data(
+                b"650",
+                " 0",
+                [("a", "War"), ("x", "History"), ("x", "Fiction")],
+            ),
+        ];
+        assert_eq!(read(&json).map(|record| record.fields), Ok(fields.into()));
+        for (json, message) in [
+            (
+                format!("{{{LEADER},{LEADER},\"fields\":[]}}"),
+                "leader is given twice",
+            ),
+            (
+                format!("{{\"fields\":[],{LEADER},\"fields\":[]}}"),
+                "fields is given twice",
+            ),
+            (
+                format!(
+                    "{{{LEADER},\"fields\":[{{\"245\":{{\"subfields\":[],\"subfields\":[]}}}}]}}"
+                ),
+                "fields[0].245.subfields is given twice",
+            ),
+            (
+                format!(
+                    "{{{LEADER},\"fields\":[{{\"245\":{{\"ind1\":\"1\",\"ind1\":\"0\",\"subfields\":[]}}}}]}}"
+                ),
+                "fields[0].245.ind1 is given twice",
+            ),
+        ] {
+            assert_eq!(read(&json), Err(message.to_owned()), "{json}");
+        }
     }
 
     fn refused(fields: &str, message: &str) {
