@@ -43,8 +43,9 @@ pub enum MarcXmlError {
 ///
 /// White space in text is kept. `\xNN`, as [`super::to_xml`] writes it, becomes an octet again. A leader of another length
 /// than 24 is filled up with blanks or cut, a missing or empty indicator is a blank, a field without a tag of three octets
-/// is left out, elements and text that the schema does not have are passed over: each with a remark. Foreign elements and
-/// missing indicators are no loss, all others are, and so is a missing leader or the missing code of a subfield.
+/// is left out, elements and text that the schema does not have are passed over: each with a remark. Missing
+/// indicators and foreign elements are no loss, but text in such an element within a field is, and so are all others, a
+/// missing leader and the missing code of a subfield.
 ///
 /// # Errors
 /// [`MarcXmlError`] for text that is not well-formed up to the end of the record, or holds no record.
@@ -101,6 +102,8 @@ enum Element {
     Outside,
     /// Within the record, but not of the schema.
     Foreign,
+    /// The same within the leader or a field.
+    ForeignInField,
 }
 
 #[derive(Default)]
@@ -162,11 +165,17 @@ impl Builder {
             }
             _ if self.in_record => {
                 let is_marc = matches!(name, "leader" | "controlfield" | "datafield" | "subfield");
-                if is_marc || parent != Some(Element::Foreign) {
+                let is_nested = matches!(parent, Some(Element::Foreign | Element::ForeignInField));
+                if is_marc || !is_nested {
                     self.note(&format!("element {name} ignored"));
                     self.remarks.is_loss |= is_marc;
                 }
-                Element::Foreign
+                match parent {
+                    Some(Element::Record | Element::Foreign | Element::Outside) | None => {
+                        Element::Foreign
+                    }
+                    Some(_) => Element::ForeignInField,
+                }
             }
             _ => Element::Outside,
         }
@@ -207,7 +216,7 @@ impl Builder {
                 let body = std::mem::take(&mut self.body).freeze();
                 self.field(body);
             }
-            Element::Outside | Element::Foreign => {}
+            Element::Outside | Element::Foreign | Element::ForeignInField => {}
         }
         false
     }
@@ -225,6 +234,9 @@ impl Builder {
             }
             Some(Element::Record | Element::Data) if !text.trim_ascii().is_empty() => {
                 self.loss("text outside of fields and subfields ignored");
+            }
+            Some(Element::ForeignInField) if !text.trim_ascii().is_empty() => {
+                self.loss("text in an ignored element of a field left out");
             }
             _ => {}
         }

@@ -132,6 +132,25 @@ fn what_is_left_out_is_a_loss() {
         (whole.to_owned(), false),
         // Not of MARC, and no indicator as blanks are written by some.
         (format!("{whole}<x:note>of <b>theirs</b></x:note>"), false),
+        // Text of a field all the same, though in an element that fields do not have.
+        (
+            format!(
+                "{whole}<datafield tag='245'><subfield code='a'>one<b>bold</b>c</subfield></datafield>"
+            ),
+            true,
+        ),
+        (
+            format!("{whole}<datafield tag='245'><b><i>lost</i></b></datafield>"),
+            true,
+        ),
+        (
+            format!("{whole}<controlfield tag='002'>i<i>&lt;</i></controlfield>"),
+            true,
+        ),
+        (
+            format!("{whole}<datafield tag='245'><b> <i/>\n</b></datafield>"),
+            false,
+        ),
         (format!("{whole}<datafield tag='245'/>&bomb;"), true),
         (
             format!("{whole}<datafield tag='245'><subfield code='a'>&bomb;</subfield></datafield>"),
