@@ -97,7 +97,7 @@ impl Form {
         }
     }
 
-    /// Appends one record, and returns what the form could not hold, in words.
+    /// Appends one record, and returns what the form could not hold, in words: each is a loss.
     ///
     /// # Errors
     /// [`WriteError`], only by [`Form::Marc`]; nothing is appended then.
@@ -125,6 +125,7 @@ impl Form {
             Self::Line => drop(marcline::write_lines(record, out)),
             Self::DublinCore => {
                 out.extend_from_slice(dublin_core::to_dublin_core(record).as_bytes());
+                return Ok(dublin_core::replaced(record));
             }
             Self::Brief => out.extend_from_slice(brief_text(record).as_bytes()),
         }

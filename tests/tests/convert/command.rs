@@ -68,6 +68,32 @@ fn standard_input_to_standard_output() {
 }
 
 #[test]
+fn characters_that_xml_cannot_hold_are_lost() {
+    let input = "=LDR  00000nam a2200000 a 4500\n=001  x\n=245  10$aT{x01}t\n";
+    for (form, note, written) in [
+        (
+            "marcxml",
+            "control characters in 245 replaced, XML cannot hold them",
+            "T\u{FFFD}t",
+        ),
+        (
+            "dc",
+            "control characters in 245 replaced by blanks",
+            "<dc:title>T t</dc:title>",
+        ),
+    ] {
+        let ran = convert(&["--to", form], input);
+        assert_eq!(ran.code, Some(8), "{form}: {}", ran.stderr);
+        assert!(ran.stderr.contains(note), "{form}: {}", ran.stderr);
+        assert!(ran.stdout.contains(written), "{form}: {}", ran.stdout);
+    }
+    // The marks of words that filing leaves out are no text.
+    let marks = "=LDR  00000nam a2200000 a 4500\n=245  10$a\u{98}The\u{9C} end\n";
+    let ran = convert(&["--to", "dc"], marks);
+    assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
+}
+
+#[test]
 fn ranges() {
     let input = marc(&["a", "b", "c", "d"]);
     for (arguments, expected) in [

@@ -5,7 +5,7 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::Event;
 
-use super::labels::{Joint, Line, clean, is_unimarc, line};
+use super::labels::{Joint, Line, clean, has_controls, is_unimarc, line};
 use crate::record::{Field, MarcRecord};
 use crate::xmltext::put_content;
 
@@ -38,6 +38,23 @@ pub fn to_dublin_core(record: &MarcRecord) -> String {
     }
     text.push_str(RECORD_END);
     text
+}
+
+/// Where [`to_dublin_core`] writes blanks in place of control characters, in words, each field once.
+pub(crate) fn replaced(record: &MarcRecord) -> Vec<String> {
+    let lines = if is_unimarc(record) { UNIMARC } else { MARC21 };
+    let mut notes: Vec<String> = Vec::new();
+    for field in record.fields.iter().filter(|field| {
+        let is_number = field.tag.0 == *b"001";
+        is_number && has_controls(&field.body)
+            || lines.iter().any(|line| line.loses_controls(field))
+    }) {
+        let note = format!("control characters in {} replaced by blanks", field.tag);
+        if notes.last() != Some(&note) {
+            notes.push(note);
+        }
+    }
+    notes
 }
 
 /// The elements of the record by name (`title`, `creator` …) with their values, equal ones once.
@@ -355,6 +372,10 @@ mod tests {
             leader: Leader::padded(b""),
             fields: vec![Field::data(b"245", "10", [("a", "A & <B>\u{1B} 紅")])],
         };
+        assert_eq!(
+            replaced(&record),
+            ["245"].map(|tag| { format!("control characters in {tag} replaced by blanks") })
+        );
         assert_eq!(
             to_dublin_core(&record),
             format!("{RECORD_BEGIN}  <dc:title>A &amp; &lt;B&gt;  紅</dc:title>\n{RECORD_END}")

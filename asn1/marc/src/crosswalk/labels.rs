@@ -58,6 +58,17 @@ impl Line {
         value
     }
 
+    /// Whether a field shows text in which [`clean`] puts blanks in place of control characters.
+    pub(crate) fn loses_controls(&self, field: &Field) -> bool {
+        self.has(&effective_tag(field))
+            && match field.value() {
+                Some(value) => has_controls(value),
+                None => field
+                    .subfields()
+                    .any(|subfield| self.shows(&subfield) && has_controls(subfield.data)),
+            }
+    }
+
     fn shows(&self, subfield: &Subfield<'_>) -> bool {
         matches!(subfield.code, [code] if self.codes.as_bytes().contains(code))
     }
@@ -112,7 +123,23 @@ pub(crate) fn clean(octets: &[u8]) -> String {
             character
         }
     };
-    let sorting =
-        |character: &char| !matches!(character, '\u{88}' | '\u{89}' | '\u{98}' | '\u{9C}');
-    text.trim().chars().filter(sorting).map(visible).collect()
+    let text = text.trim().chars();
+    text.filter(|character| !is_sorting_mark(*character))
+        .map(visible)
+        .collect()
+}
+
+/// Whether the octets have control characters that are neither white space nor marks of non-sorting words.
+pub(crate) fn has_controls(octets: &[u8]) -> bool {
+    // No octet of plain text is below a blank, nor begins a character of the second range of them (U+0080 to U+009F).
+    let is_likely = |octet: &u8| matches!(octet, 0..b' ' | 0x7F | 0xC2);
+    octets.iter().any(is_likely)
+        && text_lossless(octets).chars().any(|character| {
+            character.is_control() && !character.is_whitespace() && !is_sorting_mark(character)
+        })
+}
+
+/// The marks around words that filing leaves out, in MARC 21 and UNIMARC.
+fn is_sorting_mark(character: char) -> bool {
+    matches!(character, '\u{88}' | '\u{89}' | '\u{98}' | '\u{9C}')
 }

@@ -212,6 +212,7 @@ impl Run<'_> {
         let record = self.in_output_charset(converted.record, &mut notes, &mut is_loss);
         match self.sink.write(&record, self.output)? {
             Ok(losses) => {
+                is_loss |= !losses.is_empty();
                 notes.extend(losses);
                 self.faulty += u64::from(is_loss);
                 self.note(&place, &notes);

@@ -61,10 +61,11 @@ pub(super) fn within_xml(record: &RetrievedRecord, form: Form) -> Option<Rendere
     Some(written(&record, form, found.notes, found.incomplete))
 }
 
-fn written(record: &MarcRecord, form: Form, mut notes: Vec<String>, is_loss: bool) -> Rendered {
+fn written(record: &MarcRecord, form: Form, mut notes: Vec<String>, mut is_loss: bool) -> Rendered {
     let mut octets = Vec::new();
     let failure = match form.write(record, &mut octets) {
         Ok(losses) => {
+            is_loss |= !losses.is_empty();
             notes.extend(losses);
             None
         }

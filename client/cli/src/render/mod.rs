@@ -120,8 +120,8 @@ pub(crate) struct Rendered {
     pub(crate) notes: Vec<String>,
     /// Why there is nothing for standard output: the format cannot hold the record.
     pub(crate) failure: Option<String>,
-    /// Whether something of the record was lost before it came here: octets are missing or belong to no field, or cannot
-    /// be decoded. What could be repaired, such as a wrong length, is no loss.
+    /// Whether something of the record is lost: octets are missing or belong to no field, cannot be decoded, or the format
+    /// cannot hold them. What could be repaired, such as a wrong length, is no loss.
     pub(crate) is_loss: bool,
 }
 
