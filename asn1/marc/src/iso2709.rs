@@ -107,10 +107,11 @@ pub fn parse(octets: &Bytes) -> Result<Parsed, Iso2709Error> {
             .ok_or(Iso2709Error::NoFieldTerminator)?
             .fields(&content, &mut repairs),
     };
-    Ok(Parsed {
-        record: MarcRecord { leader, fields },
-        repairs,
-    })
+    let mut record = MarcRecord { leader, fields };
+    if record.mend_code_length() {
+        repairs.push(RepairKind::LeaderDigit { position: 11 }.at(11));
+    }
+    Ok(Parsed { record, repairs })
 }
 
 /// Reads a record as [`parse`] does, and refuses it where that would repair anything.

@@ -19,7 +19,8 @@ pub const SUBFIELD_DELIMITER: u8 = 0x1F;
 /// Every value is a record; whether it fits ISO 2709 is decided by [`super::iso2709::encode`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MarcRecord {
-    /// The 24 octets in front. Its record length and base address are what the source said, right or wrong.
+    /// The 24 octets in front. Its record length and base address are what the source said, right or wrong; a length of
+    /// codes that its subfields contradict has become the usual one.
     pub leader: Leader,
     /// The fields, in the order of the directory.
     pub fields: Vec<Field>,
@@ -38,6 +39,43 @@ impl MarcRecord {
         let field = self.fields_by_tag("001").next()?;
         Some(field.body.trim_ascii())
     }
+
+    /// Makes the leader say that codes have one character, if it says that they have more and its fields say otherwise;
+    /// `true` if that was so.
+    pub(super) fn mend_code_length(&mut self) -> bool {
+        let length = self.leader.code_length();
+        if length == 1 {
+            return false;
+        }
+        let (mut all, mut odd) = (0_usize, 0_usize);
+        for field in &self.fields {
+            let delimited = field
+                .subfields_with(length)
+                .filter(|subfield| !subfield.code.is_empty());
+            for subfield in delimited {
+                all += 1;
+                odd += usize::from(!is_plain_code(subfield.code, length));
+            }
+        }
+        let is_wrong = odd * ODD_CODES > all;
+        if is_wrong {
+            self.leader.0[11] = b'2';
+        }
+        is_wrong
+    }
+}
+
+/// Of so many codes, one may be damaged.
+const ODD_CODES: usize = 10;
+
+/// Whether a code of several characters looks like one. A code of one character and the text after it rarely do: text
+/// begins with a capital, a blank or a bracket more often than not.
+fn is_plain_code(code: &[u8], length: usize) -> bool {
+    let of = |letter: fn(&u8) -> bool| {
+        code.iter()
+            .all(|octet| letter(octet) || octet.is_ascii_digit())
+    };
+    code.len() == length && (of(u8::is_ascii_lowercase) || of(u8::is_ascii_uppercase))
 }
 
 /// The record label: 24 octets (ISO 2709 §4.3). Any octets make one, so that a damaged leader can be shown and kept.

@@ -121,10 +121,15 @@ impl<R: Read> RecordReader<R> {
         if piece.cut_off {
             remarks.loss(|| "cut off: another record begins on its last line".to_owned());
         }
-        let record = match piece.damage {
+        let mut record = match piece.damage {
             Some(damage) => Err(damage),
             None => parse(self.cut.form(), &piece, &mut remarks),
         };
+        if let Ok(record) = &mut record
+            && record.mend_code_length()
+        {
+            remarks.note(|| "leader position 11 is not usable".to_owned());
+        }
         Ok(Some(Found {
             number: self.number,
             offset: piece.offset,

@@ -120,6 +120,55 @@ fn wrong_lengths_and_addresses() {
     );
 }
 
+/// The subfields of the second field, and the repairs, of a record with these subfields and a leader that says how long
+/// codes are.
+fn codes(position_11: &str, subfields: &str) -> (Vec<String>, Vec<String>) {
+    let mut record = MarcRecord {
+        leader: Leader::default(),
+        fields: vec![
+            Field::control(b"001", "x"),
+            Field::control(b"245", format!("10{}", subfields.replace('$', "\x1F"))),
+        ],
+    };
+    record.leader.0[11] = position_11.as_bytes()[0];
+    let parsed = parse(&encode(&record).expect("short").into()).expect("a record");
+    let record = parsed.record;
+    let subfields = record.fields[1].subfields_with(record.leader.code_length());
+    (
+        subfields
+            .map(|subfield| subfield.code.escape_ascii().to_string())
+            .collect(),
+        parsed.repairs.iter().map(Repair::to_string).collect(),
+    )
+}
+
+#[test]
+fn a_code_length_that_the_subfields_do_not_have() {
+    let wrong = "leader position 11 is not usable (octet 11)";
+    for (position_11, subfields, expected, repairs) in [
+        (
+            "3",
+            "$aBotanical$b(history)$c 1800",
+            &["a", "b", "c"][..],
+            &[wrong][..],
+        ),
+        ("3", "$aWar and peace$cby Tolstoy", &["a", "c"], &[wrong]),
+        ("9", "$aBotanical$bh", &["a", "b"], &[wrong]),
+        // It fits, or there is nothing to tell by.
+        ("3", "$aaBotanical$abHistory$a1x", &["aa", "ab", "a1"], &[]),
+        ("3", "$AABotanical$AB", &["AA", "AB"], &[]),
+        ("3", "", &[], &[]),
+        ("2", "$aBotanical$b(", &["a", "b"], &[]),
+        ("1", "$aBotanical", &["a"], &[]),
+    ] {
+        assert_eq!(
+            codes(position_11, subfields),
+            (owned(expected), owned(repairs)),
+            "{position_11} {subfields}"
+        );
+    }
+}
+
 #[test]
 fn directories_that_lie() {
     let with = |from: &str, to: &str| SOUND.replacen(from, to, 1);
