@@ -10,8 +10,12 @@ use super::window::Window;
 pub(super) struct Cutter {
     /// Whether what stands between records has been reported since the last one.
     reported: bool,
-    /// Whether the input is an array that has not ended; `None` before its first octet.
-    in_array: Option<bool>,
+    /// Whether an array is open.
+    in_array: bool,
+    /// Whether a comma may come next: once after each record and each array.
+    after_value: bool,
+    /// The first bracket or comma out of place since the last record, and where it stands.
+    stray: Option<(u64, u8)>,
 }
 
 impl Cutter {
@@ -20,20 +24,20 @@ impl Cutter {
             // Between records: blanks, commas and the brackets of an array.
             let held = window.held();
             let filler = held.iter().take_while(|octet| is_filler(**octet)).count();
-            let between = held.get(..filler).unwrap_or_default();
-            let mut brackets = between.iter().filter(|octet| matches!(octet, b'[' | b']'));
-            let last = brackets.next_back();
-            match (self.in_array, last) {
-                (None, Some(bracket)) => self.in_array = Some(*bracket == b'['),
-                (None, None) if held.len() > filler => self.in_array = Some(false),
-                (Some(true), Some(b']')) => self.in_array = Some(false),
-                _ => {}
+            let mut offset = window.offset();
+            for octet in held.get(..filler).unwrap_or_default() {
+                self.punctuation(*octet, offset);
+                offset = offset.saturating_add(1);
             }
             window.pass(filler);
             if !window.held().is_empty() {
                 if window.held().first() == Some(&b'{') {
-                    break;
+                    match self.out_of_place() {
+                        None => break,
+                        piece => return Ok(piece),
+                    }
                 }
+                (self.after_value, self.stray) = (true, None);
                 let offset = window.offset();
                 pass_junk(window)?;
                 // What follows a damaged record on its line belongs to it.
@@ -45,7 +49,10 @@ impl Cutter {
                     }));
                 }
             } else if !window.more()? {
-                let is_open = self.in_array.replace(false) == Some(true) && !self.reported;
+                if let piece @ Some(_) = self.out_of_place() {
+                    return Ok(piece);
+                }
+                let is_open = std::mem::take(&mut self.in_array) && !self.reported;
                 return Ok(is_open.then(|| Piece {
                     offset: window.offset(),
                     damage: Some(
@@ -70,12 +77,48 @@ impl Cutter {
             End::Damage(length, damage) => (length, Some(damage.to_owned())),
         };
         self.reported = damage.is_some();
+        self.after_value = true;
         Ok(Some(Piece {
             offset,
             octets: window.take(length),
             damage,
             ..Piece::default()
         }))
+    }
+}
+
+impl Cutter {
+    /// Takes note of an octet between records at an offset of the input.
+    fn punctuation(&mut self, octet: u8, offset: u64) {
+        let is_in_place = match octet {
+            b'[' => {
+                self.after_value = false;
+                !std::mem::replace(&mut self.in_array, true)
+            }
+            b']' => {
+                self.after_value = true;
+                std::mem::take(&mut self.in_array)
+            }
+            b',' => std::mem::take(&mut self.after_value),
+            _ => true,
+        };
+        if !is_in_place {
+            self.stray.get_or_insert((offset, octet));
+        }
+    }
+
+    /// The report on brackets and commas that records may be missing between.
+    fn out_of_place(&mut self) -> Option<Piece> {
+        let (offset, octet) = self.stray.take()?;
+        let kind = match octet {
+            b',' => "comma",
+            _ => "bracket",
+        };
+        (!std::mem::replace(&mut self.reported, true)).then(|| Piece {
+            offset,
+            damage: Some(format!("a {kind} out of place")),
+            ..Piece::default()
+        })
     }
 }
 
