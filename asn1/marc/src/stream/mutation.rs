@@ -72,8 +72,9 @@ fn survives(input: InputForm, output: Form, samples: &[Vec<u8>], random: &mut u6
         .iter()
         .any(|opening| super::window::find(mutated, opening).is_some())
     {
+        // A record before it that is not closed is reported with the end of the document.
         assert!(
-            found.last().is_some_and(is_guard),
+            found.iter().rev().take(2).any(is_guard),
             "{}",
             document.escape_ascii()
         );

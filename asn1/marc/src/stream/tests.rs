@@ -132,12 +132,24 @@ fn damage_costs_no_neighbour() {
         "WHOLE<record><leader>x",
         &["x", "!the input ends within the record"],
     );
-    xml("WHOLE<!-- <record><leader>WHOLE", &["x", unclosed, "x"]);
+    xml(
+        "<!-- WHOLE<!-- <record><leader>WHOLE",
+        &[
+            "!octets 0-3 are in no record",
+            "x",
+            "!octets 111-114 are in no record",
+            unclosed,
+            "x",
+        ],
+    );
     xml(
         "WHOLE<!-- WHOLE -->WHOLE<![CDATA[WHOLE]]>WHOLE<?p WHOLE?>WHOLE",
         &["x", "x", "x", "x"],
     );
-    xml("WHOLE<a b='WHOLE<b>WHOLE", &["x", "x", "x"]);
+    xml(
+        "<a b='WHOLE<b>WHOLE",
+        &["!octets 0-5 are in no record", "x", "x"],
+    );
     let first_tag = "!the record is not closed";
     xml(
         "WHOLE<rec\nWHOLE<m:record typeWHOLE",
@@ -177,6 +189,29 @@ fn damage_costs_no_neighbour() {
         "junk\nand more\nWHOLE, more\nWHOLE",
         &["!no JSON object", "x", "!no JSON object", "x"],
     );
+    json(
+        "WHOLE\n[[[[[[\nWHOLE,\n,\n,WHOLE,\n],[[[",
+        &[
+            "x",
+            "!a bracket out of place",
+            "x",
+            "!a comma out of place",
+            "x",
+            "!a bracket out of place",
+        ],
+    );
+    for stray in ["]", ",", "[[[", "[],,", "WHOLE,[]]"] {
+        let input = document(Form::Json, &["x"]);
+        let input = [&input[..], stray.replace("WHOLE", "").as_bytes(), b"]]"].concat();
+        assert_eq!(
+            found(InputForm::Json, &input),
+            ["x", "!a bracket out of place"].map(|expected| match stray {
+                "[],," => expected.replace("bracket", "comma"),
+                _ => expected.to_owned(),
+            }),
+            "{stray}"
+        );
+    }
     json(
         "WHOLE{}WHOLE",
         &["x", "!leader is not a string of 24 octets", "x"],
@@ -275,6 +310,8 @@ fn remains_of_marcxml_outside_of_records_are_damage() {
         "<collection>⟦<m:leader>x</m:leader></m:record>⟧ WHOLE</collection>",
         "<collection>WHOLE ⟦FIELD⟧ </collection>",
         "WHOLE⟦</record>⟧WHOLE ⟦<leader/>⟧",
+        "<collection>WHOLE ⟦< ⟧WHOLE</collection>\n⟦<⟧",
+        "WHOLE⟦<!--⟧ WHOLE⟦<![CDATA[⟧ WHOLE⟦<?pi⟧ ",
         "WHOLE⟦ma</subfield> <!-- c --></datafield>⟧ <?p?>WHOLE",
         // Text, which a collection does not have, and other forms.
         "<a>b<collection>WHOLE ⟦ma, 1815⟧\nWHOLE</collection>c</a>",
@@ -314,6 +351,7 @@ fn wrappers_of_marcxml_are_no_damage() {
 #[test]
 fn a_document_that_lost_its_end_is_damage() {
     let xml = "!the input ends within the document: records may be missing";
+    let unclosed = "!the record is not closed";
     for (template, expected) in [
         ("<collection>WHOLE", &["x", xml][..]),
         ("<collection>WHOLE</coll", &["x", xml]),
@@ -334,6 +372,16 @@ fn a_document_that_lost_its_end_is_damage() {
         ),
         ("<a>WHOLE", &["x"]),
         ("WHOLE", &["x"]),
+        // Of one record.
+        ("WHOLE<record>\nWHOLE", &["x", "x", unclosed]),
+        (
+            "<collection>WHOLE<record>WHOLE WHOLE</collection><a/>WHOLE",
+            &["x", "x", "x", unclosed, "x"],
+        ),
+        (
+            "<record><metadata><collection>WHOLE</collection></metadata></record>",
+            &["x"],
+        ),
     ] {
         damaged(InputForm::MarcXml, Form::MarcXml, template, expected);
     }
@@ -350,7 +398,8 @@ fn a_document_that_lost_its_end_is_damage() {
             "[WHOLE,{\"leader\":\"x\"",
             &["x", "!the record does not end"],
         ),
-        ("WHOLE\n[WHOLE", &["x", "x"]),
+        ("WHOLE\n[WHOLE", &["x", "x", json]),
+        ("WHOLE,\nWHOLE,\n", &["x", "x"]),
     ] {
         damaged(InputForm::Json, Form::Json, template, expected);
     }

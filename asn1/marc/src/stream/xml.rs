@@ -40,6 +40,9 @@ impl Cutter {
             let Some(markup) = Markup::find(window, from)? else {
                 let end = window.held().len();
                 if !inside {
+                    if end > 0 && !self.outside.is_open() {
+                        self.outside.remains(window.offset(), 0..end);
+                    }
                     window.pass(end);
                     if window.more()? {
                         from = 0;
@@ -80,12 +83,12 @@ impl Cutter {
                     self.outside.reported = true;
                     window.pass(markup.start);
                     let end = markup.end - markup.start;
-                    break (end, Some("the record is not closed".to_owned()));
+                    break (end, Some(UNCLOSED.to_owned()));
                 }
                 Kind::Start("record") | Kind::Empty("record") if !inside || !content => {
                     // A record around this one was a wrapper.
                     self.outside
-                        .record(inside.then_some(std::mem::take(&mut open)));
+                        .record(window.offset(), inside.then_some(std::mem::take(&mut open)));
                     window.pass(markup.start);
                     (inside, from) = (true, markup.end - markup.start);
                     if matches!(markup.kind, Kind::Empty(_)) {
@@ -94,11 +97,11 @@ impl Cutter {
                     continue;
                 }
                 Kind::Start("record") | Kind::Empty("record") => {
-                    break (markup.start, Some("the record is not closed".to_owned()));
+                    break (markup.start, Some(UNCLOSED.to_owned()));
                 }
                 Kind::End("record") if inside => break (markup.end, None),
                 Kind::End("collection") if inside => {
-                    break (markup.start, Some("the record is not closed".to_owned()));
+                    break (markup.start, Some(UNCLOSED.to_owned()));
                 }
                 Kind::Start("leader" | "controlfield" | "datafield")
                 | Kind::Empty("leader" | "controlfield" | "datafield")
@@ -143,6 +146,12 @@ struct Outside {
     collection: Option<usize>,
     /// `record` elements that are open around records, as SRU and OAI-PMH have them.
     wrappers: usize,
+    /// How many of them are around the innermost collection.
+    around_collection: usize,
+    /// Where the last of them begins.
+    wrapper: u64,
+    /// Where one begins that a collection ends without.
+    unclosed: Option<u64>,
     /// How many documents of records are open: collections, and answers of SRU and OAI-PMH.
     documents: usize,
 }
@@ -177,12 +186,20 @@ impl Outside {
             }
             _ => {}
         }
+        if matches!(markup.kind, Kind::End("searchRetrieveResponse" | "OAI-PMH")) {
+            self.wrappers = 0;
+        }
         match markup.kind {
             Kind::Start("collection") => {
                 self.open += 1;
                 self.collection = Some(self.open);
+                self.around_collection = self.wrappers;
             }
             Kind::End("collection") => {
+                if self.collection.is_some() && self.wrappers > self.around_collection {
+                    self.wrappers = self.around_collection;
+                    self.unclosed = Some(self.wrapper).filter(|_| !self.reported);
+                }
                 let open = self.collection.take().unwrap_or(self.open);
                 self.open = open.saturating_sub(1);
                 if std::mem::take(&mut self.reported) {
@@ -198,16 +215,23 @@ impl Outside {
             | Kind::End("leader" | "controlfield" | "datafield" | "subfield" | "record") => {
                 self.remains(window.offset(), markup.start..markup.end);
             }
+            Kind::Unclosed => self.remains(window.offset(), markup.start..markup.end),
             Kind::Start(_) => self.open += 1,
             Kind::End(_) => self.open = self.open.saturating_sub(1),
             Kind::Empty(_) | Kind::Cut | Kind::Other => {}
         }
     }
 
-    /// A record begins; within another `record`, which has so many elements open, that one is a wrapper.
-    fn record(&mut self, within: Option<usize>) {
+    /// Whether a document or a wrapper is open, whose missing end is reported.
+    fn is_open(&self) -> bool {
+        self.documents > 0 || self.wrappers > 0
+    }
+
+    /// A record begins; within another `record` at `offset`, which has so many elements open, that one is a wrapper.
+    fn record(&mut self, offset: u64, within: Option<usize>) {
         self.reported = false;
         if let Some(open) = within {
+            self.wrapper = offset;
             self.wrappers += 1;
             self.open += 1 + open;
         }
@@ -226,15 +250,34 @@ impl Outside {
     /// The report on a document that has no end, which stands there once the input ends: records may be missing.
     fn unclosed(&mut self, offset: u64) -> Option<Piece> {
         let is_open = std::mem::take(&mut self.documents) > 0;
-        (is_open && !self.reported).then(|| Piece {
+        let is_wrapped = std::mem::take(&mut self.wrappers) > 0;
+        if self.reported {
+            return None;
+        }
+        let (offset, damage) = match (is_open, is_wrapped) {
+            (true, _) => (
+                offset,
+                "the input ends within the document: records may be missing",
+            ),
+            (false, true) => (self.wrapper, UNCLOSED),
+            (false, false) => return None,
+        };
+        Some(Piece {
             offset,
-            damage: Some("the input ends within the document: records may be missing".to_owned()),
+            damage: Some(damage.to_owned()),
             ..Piece::default()
         })
     }
 
     /// The report on the remains since the last record.
     fn gap(&mut self) -> Option<Piece> {
+        if let Some(offset) = self.unclosed.take() {
+            return Some(Piece {
+                offset,
+                damage: Some(UNCLOSED.to_owned()),
+                ..Piece::default()
+            });
+        }
         let remains = self.remains.take().filter(|_| !self.reported)?;
         let last = remains.end.saturating_sub(1);
         Some(Piece {
@@ -244,6 +287,8 @@ impl Outside {
         })
     }
 }
+
+const UNCLOSED: &str = "the record is not closed";
 
 /// Whether an octet between records is neither space nor of a byte order mark, which joined files have there.
 fn is_text(octet: &u8) -> bool {
@@ -290,6 +335,8 @@ enum Kind {
     End(&'static str),
     /// What is left of the first tag of a record, such as `<rec`.
     Cut,
+    /// What begins as markup does and does not end, such as `<!--` or a `<` alone.
+    Unclosed,
     Other,
 }
 
@@ -299,7 +346,7 @@ impl Kind {
         match self {
             Self::Start(name) | Self::Empty(name) | Self::End(name) => !name.is_empty(),
             Self::Cut => true,
-            Self::Other => false,
+            Self::Unclosed | Self::Other => false,
         }
     }
 }
@@ -307,30 +354,28 @@ impl Kind {
 impl Markup {
     /// The first markup at or behind an index; `None` if there is no more, or none that ends within [`MAX_RECORD`].
     fn find<R: Read>(window: &mut Window<R>, from: usize) -> io::Result<Option<Self>> {
-        let mut from = from;
-        loop {
-            let Some(start) = window.find(from, b"<", MAX_RECORD)? else {
-                return Ok(None);
-            };
-            window.fill(start + LONGEST_OPENING)?;
-            let opening = window.from(start);
-            let (opening, closing): (&[u8], &[u8]) = if opening.starts_with(b"<!--") {
-                (b"<!--", b"-->")
-            } else if opening.starts_with(b"<![CDATA[") {
-                (b"<![CDATA[", b"]]>")
-            } else if opening.starts_with(b"<?") {
-                (b"<?", b"?>")
-            } else {
-                return Self::tag(window, start);
-            };
-            let inside = start + opening.len();
-            if let Some(end) = end_of(window, inside, opening, closing)? {
-                let kind = Kind::Other;
-                return Ok(Some(Self { start, end, kind }));
-            }
-            // Never closed: as text, so that what follows is not lost.
-            from = inside;
+        let Some(start) = window.find(from, b"<", MAX_RECORD)? else {
+            return Ok(None);
+        };
+        window.fill(start + LONGEST_OPENING)?;
+        let opening = window.from(start);
+        let (opening, closing): (&[u8], &[u8]) = if opening.starts_with(b"<!--") {
+            (b"<!--", b"-->")
+        } else if opening.starts_with(b"<![CDATA[") {
+            (b"<![CDATA[", b"]]>")
+        } else if opening.starts_with(b"<?") {
+            (b"<?", b"?>")
+        } else {
+            return Self::tag(window, start);
+        };
+        let inside = start + opening.len();
+        if let Some(end) = end_of(window, inside, opening, closing)? {
+            let kind = Kind::Other;
+            return Ok(Some(Self { start, end, kind }));
         }
+        // Never closed: only this much of it, so that what follows is not lost.
+        let (end, kind) = (inside, Kind::Unclosed);
+        return Ok(Some(Self { start, end, kind }));
     }
 
     /// A tag, or the document type with its brackets.
@@ -358,7 +403,7 @@ impl Markup {
                     let tag = window.held().get(start..end).unwrap_or_default();
                     let kind = match is_cut(tag) {
                         true => Kind::Cut,
-                        false => Kind::Other,
+                        false => Kind::Unclosed,
                     };
                     return Ok(Some(Self { start, end, kind }));
                 }
