@@ -9,7 +9,7 @@ use bytes::{BufMut, Bytes};
 
 use self::directory::Directory;
 pub use self::repair::{Repair, RepairKind};
-pub(super) use self::split::{LOOK_AHEAD, is_filler, record_length};
+pub(super) use self::split::{BYTE_ORDER_MARK, LOOK_AHEAD, filler, record_length};
 pub use self::split::{Records, split};
 use super::record::{
     FIELD_TERMINATOR, Field, Leader, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag,

@@ -8,8 +8,8 @@ use bytes::{Buf, Bytes};
 use super::{MAX_RECORD, directory};
 use crate::record::{FIELD_TERMINATOR, Leader, RECORD_TERMINATOR};
 
-/// Cuts octets into records, terminators included, without copying. Line ends, blanks and NULs between records are
-/// skipped; octets after the last terminator make a last piece, which [`super::parse`] then judges.
+/// Cuts octets into records, terminators included, without copying. Line ends, blanks, NULs and byte order marks between
+/// records are skipped; octets after the last terminator make a last piece, which [`super::parse`] then judges.
 pub fn split(octets: Bytes) -> Records {
     Records {
         offset: 0,
@@ -35,11 +35,7 @@ impl Iterator for Records {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {
-        let filler = self
-            .rest
-            .iter()
-            .take_while(|octet| is_filler(octet))
-            .count();
+        let filler = filler(&self.rest);
         self.rest.advance(filler);
         self.offset += filler;
         if self.rest.is_empty() {
@@ -57,6 +53,22 @@ impl FusedIterator for Records {}
 pub(crate) fn is_filler(octet: &u8) -> bool {
     matches!(octet, b'\r' | b'\n' | b' ' | 0 | 0x1A)
 }
+
+/// How many octets in front are between records.
+pub(crate) fn filler(octets: &[u8]) -> usize {
+    let mut rest = octets;
+    loop {
+        let count = rest.iter().take_while(|octet| is_filler(octet)).count();
+        rest = rest.get(count..).unwrap_or_default();
+        match rest.strip_prefix(BYTE_ORDER_MARK) {
+            Some(after) => rest = after,
+            None => return octets.len() - rest.len(),
+        }
+    }
+}
+
+/// What editors write in front of text in UTF-8; files that were joined have it between records.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
 
 /// The most octets after its first one that tell whether a leader begins a record.
 pub(crate) const LOOK_AHEAD: usize = MAX_RECORD + 64;
@@ -191,6 +203,8 @@ mod tests {
         check(&format!("\n{A}\r\n{B}\n\x1A"), &[A, B]);
         check(&format!("{A}00099"), &[A, "00099"]);
         check(&format!("junk\x1D{B}"), &["junk\x1D", B]);
+        check(&format!("\u{FEFF}{A}\r\n\u{FEFF}\n{B}"), &[A, B]);
+        check("\u{FEFF}", &[]);
     }
 
     #[test]

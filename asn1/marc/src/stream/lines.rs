@@ -6,6 +6,7 @@ use super::MAX_RECORD;
 use super::cut::Piece;
 use super::window::Window;
 use crate::Tag;
+use crate::iso2709::BYTE_ORDER_MARK;
 use crate::marcline;
 use crate::mrk;
 
@@ -113,5 +114,3 @@ impl Cutter {
         Ok(())
     }
 }
-
-const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();

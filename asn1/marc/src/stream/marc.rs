@@ -13,17 +13,11 @@ pub(super) struct Cutter;
 impl Cutter {
     pub(super) fn next<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<Option<Piece>> {
         loop {
-            let filler = window
-                .held()
-                .iter()
-                .take_while(|octet| iso2709::is_filler(octet))
-                .count();
-            window.pass(filler);
-            if !window.held().is_empty() {
-                break;
-            }
-            if !window.more()? {
-                return Ok(None);
+            window.fill(iso2709::BYTE_ORDER_MARK.len())?;
+            match iso2709::filler(window.held()) {
+                0 if window.held().is_empty() => return Ok(None),
+                0 => break,
+                filler => window.pass(filler),
             }
         }
         let offset = window.offset();
