@@ -21,7 +21,8 @@ use std::io::{self, Read};
 use bytes::Bytes;
 
 use self::cut::{Cut, Piece};
-pub use self::guess::GUESS_OCTETS;
+use self::guess::LONGEST_MAGIC;
+pub use self::guess::{GUESS_OCTETS, refuse_compressed};
 use self::window::Window;
 use super::marcxml;
 use super::record::MarcRecord;
@@ -66,7 +67,8 @@ pub struct Found {
 
 /// Reads records from any source of octets; iterates over what is [`Found`].
 ///
-/// Memory is bounded by [`MAX_RECORD`] and the size of one record. After an error of the source the iterator ends.
+/// Memory is bounded by [`MAX_RECORD`] and the size of one record. An input that is compressed is refused as
+/// [`refuse_compressed`] does. After an error of the source the iterator ends.
 #[derive(Debug)]
 pub struct RecordReader<R> {
     window: Window<R>,
@@ -113,6 +115,10 @@ impl<R: Read> RecordReader<R> {
     }
 
     fn read(&mut self) -> io::Result<Option<Found>> {
+        if self.number == 0 && self.window.offset() == 0 {
+            self.window.fill(LONGEST_MAGIC)?;
+            refuse_compressed(self.window.held())?;
+        }
         let Some(piece) = self.cut.next(&mut self.window)? else {
             return Ok(None);
         };

@@ -1,5 +1,7 @@
 //! Which form an input has, told by how it begins or by the name of its file.
 
+use std::io;
+
 use super::InputForm;
 use crate::record::number;
 
@@ -52,6 +54,33 @@ impl InputForm {
         })
     }
 }
+
+/// Refuses an input that begins as compressed files do: nothing in it would be a record.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidData`], naming the compression.
+pub fn refuse_compressed(octets: &[u8]) -> io::Result<()> {
+    const COMPRESSIONS: [(&[u8], &str); 5] = [
+        (b"\x1F\x8B", "gzip"),
+        (b"PK\x03\x04", "zip"),
+        (b"BZh", "bzip2"),
+        (b"\xFD7zXZ\0", "xz"),
+        (b"\x28\xB5\x2F\xFD", "zstd"),
+    ];
+    match COMPRESSIONS
+        .iter()
+        .find(|(magic, _)| octets.starts_with(magic))
+    {
+        None => Ok(()),
+        Some((_, name)) => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("compressed with {name}; decompress it first"),
+        )),
+    }
+}
+
+/// The longest of these beginnings.
+pub(super) const LONGEST_MAGIC: usize = 6;
 
 /// 24 octets without a separator, then the end of the line.
 fn is_leader_line(text: &[u8]) -> bool {

@@ -102,6 +102,28 @@ fn a_failing_source_ends_the_records() {
     }
 }
 
+#[test]
+fn compressed_inputs_are_refused() {
+    for (magic, name) in [
+        (&b"\x1F\x8B\x08"[..], "gzip"),
+        (b"PK\x03\x04", "zip"),
+        (b"BZh91AY", "bzip2"),
+        (b"\xFD7zXZ\0", "xz"),
+        (b"\x28\xB5\x2F\xFD", "zstd"),
+    ] {
+        let input = [magic, &document(Form::Marc, &["a"])].concat();
+        for (form, _) in FORMS {
+            let mut reader = RecordReader::new(Slow(&input), form);
+            let error = reader.next().expect("an error").expect_err("compressed");
+            assert_eq!(
+                error.to_string(),
+                format!("compressed with {name}; decompress it first")
+            );
+            assert!(reader.next().is_none());
+        }
+    }
+}
+
 /// `WHOLE` stands for a sound record, cut out of a document of the form.
 fn damaged(form: InputForm, output: Form, template: &str, expected: &[&str]) {
     let mut whole = Vec::new();
@@ -241,6 +263,7 @@ fn damage_costs_no_neighbour() {
     let marc = |template: &str, expected: &[&str]| {
         damaged(InputForm::Marc, Form::Marc, template, expected)
     };
+    marc("\u{FEFF}WHOLE\r\n\u{FEFF}WHOLE", &["x", "x"]);
     marc(
         "WHOLEshort\x1DWHOLE\n99999WHOLE",
         &[

@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use z3950_asn1::input;
 use z3950_marc::MarcRecord;
 use z3950_marc::iso2709::{self, Repair, RepairKind};
-use z3950_marc::stream::{GUESS_OCTETS, InputForm, RecordReader};
+use z3950_marc::stream::{GUESS_OCTETS, InputForm, RecordReader, refuse_compressed};
 
 use super::{LoadError, Note};
 
@@ -120,6 +120,7 @@ pub(super) fn read(
                 .saturating_sub(start.len()),
         );
         input.read_to_end(&mut start).map_err(unreadable)?;
+        refuse_compressed(&start).map_err(unreadable)?;
         let mut pieces = iso2709::split(start.into());
         let mut number = 0;
         while let Some(octets) = pieces.next() {
