@@ -13,6 +13,7 @@ pub(super) fn faults(found: &MarcRecord, converted: &Converted) -> Vec<String> {
     if converted.choice.reason == Reason::ValidUtf8 && coding != b'a' && !is_unimarc(found) {
         faults.push("text in UTF-8, but leader position 9 is not a".to_owned());
     }
+    faults.extend(layout(found));
     if let Err(error) = iso2709::encode(&converted.record) {
         faults.push(error.to_string());
     }
@@ -20,6 +21,27 @@ pub(super) fn faults(found: &MarcRecord, converted: &Converted) -> Vec<String> {
         faults.extend(faults_of(field).map(|fault| format!("field {}: {fault}", field.tag)));
     }
     faults
+}
+
+/// What the leader says about indicators and subfield codes that no field has (ISO 2709 §4.3, positions 10 and 11).
+fn layout(record: &MarcRecord) -> impl Iterator<Item = String> {
+    let data = || {
+        let fields = record.fields.iter();
+        fields.filter(|field| field.value().is_none() && field.subfields().next().is_some())
+    };
+    let digit = |position| char::from(record.leader.octet(position)).to_digit(10);
+    let fits = |field: &Field| {
+        let count = String::from_utf8_lossy(field.indicators()).chars().count();
+        digit(10).is_none_or(|stated| usize::try_from(stated) == Ok(count))
+    };
+    let indicators = data().next().is_some() && !data().any(fits);
+    let codes = data().next().is_some() && matches!(digit(11), Some(0 | 1));
+    [(indicators, 10), (codes, 11)]
+        .into_iter()
+        .filter_map(move |(is_so, position)| {
+            let stated = digit(position)?;
+            is_so.then(|| format!("leader position {position} is {stated}, which fits no field"))
+        })
 }
 
 fn faults_of(field: &Field) -> impl Iterator<Item = &'static str> {
