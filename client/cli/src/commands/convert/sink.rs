@@ -92,7 +92,9 @@ impl Sink {
     /// is there stays as it was.
     pub(super) fn finish(&mut self, output: &mut Output) -> Result<(), Failure> {
         if self.records > 0 {
-            return self.close(output);
+            self.close(output)?;
+            self.stale(output);
+            return Ok(());
         }
         if let Some((_, path)) = self.file.take() {
             let words = format!("no record was converted: {} is not written", path.display());
@@ -104,6 +106,28 @@ impl Sink {
             self.close(output)?;
         }
         Ok(())
+    }
+
+    /// Names the files of an earlier run that had more of them: they stand in the same row, and are none of this one.
+    fn stale(&self, output: &Output) {
+        let Some(template) = self.path.as_deref().filter(|_| self.split.is_some()) else {
+            return;
+        };
+        let path = |number| numbered(template, Some(number));
+        let first = self.files + 1;
+        let count = (first..)
+            .take_while(|number| path(*number).exists())
+            .count();
+        let last = self.files + u64::try_from(count).unwrap_or_default();
+        match count {
+            0 => {}
+            1 => output.note(&format!("{} is of an earlier run", path(first).display())),
+            _ => output.note(&format!(
+                "{} to {} are of an earlier run",
+                path(first).display(),
+                path(last).display()
+            )),
+        }
     }
 
     /// Ends a run that was broken off, and says where what was converted is, if it is in a file.
