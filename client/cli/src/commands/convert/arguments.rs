@@ -14,8 +14,8 @@ use crate::render::Format;
 
 /// For the end of `convert --help`.
 const EXIT: &str = "\
-The exit code is 8 if any data was lost from a record. Wrong lengths and directories that could be
-repaired are only noted.";
+The exit code is 8 if any data was lost from a record, which a warning or an error names. Wrong
+lengths and directories that could be repaired are only noted.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXIT)]
@@ -79,8 +79,14 @@ impl Convert {
     /// The form of the output: the one asked for, else the one that its name ends in.
     ///
     /// # Errors
-    /// A name that says none.
+    /// A name that says none, or is that of a folder.
     pub(super) fn form(&self) -> Result<Form, Failure> {
+        if let Some(path) = &self.output
+            && (path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/"))
+        {
+            let words = format!("{} is a folder, not a file", path.display());
+            return Err(Failure::Usage(words));
+        }
         let by_name = match (&self.output, self.to) {
             (_, Some(form)) => return Ok(form),
             (None, None) => return Ok(Form::Line),
