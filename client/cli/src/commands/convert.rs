@@ -49,7 +49,8 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
         progress: Progress::new(),
         read: 0,
         whole: 0,
-        faulty: 0,
+        incomplete: 0,
+        left_out: 0,
     };
     let mut result = match arguments.check {
         // What cannot be read is told before anything is begun.
@@ -64,11 +65,12 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
     }
     let stopped = run.stopped();
     run.progress.clear();
+    if result.is_ok() && stopped.is_none() {
+        run.count();
+    }
+    let faulty = run.incomplete + run.left_out;
     let Run {
-        mut sink,
-        output,
-        faulty,
-        ..
+        mut sink, output, ..
     } = run;
     if result.is_ok() && !arguments.check && stopped.is_none() {
         result = sink.finish(output);
@@ -108,8 +110,10 @@ struct Run<'a> {
     read: u64,
     /// Those of them that could be read.
     whole: u64,
-    /// Records that were left out or are not whole, or that a check found wrong.
-    faulty: u64,
+    /// Records that were written of which something is lost.
+    incomplete: u64,
+    /// Records that were left out, or that a check found wrong.
+    left_out: u64,
 }
 
 impl Run<'_> {
@@ -137,6 +141,11 @@ impl Run<'_> {
                 self.record(&source.name, found)?;
             }
         }
+        if self.read == before.0 && !self.is_done() {
+            self.progress.clear();
+            let words = format!("{}: there are no records in it", source.name);
+            self.output.note(&words);
+        }
         if self.read > before.0.max(self.arguments.offset) && self.whole == before.1 {
             let form = match reader.form() {
                 InputForm::Marc => "ISO 2709",
@@ -153,6 +162,34 @@ impl Run<'_> {
             ));
         }
         Ok(())
+    }
+
+    /// Says how many records lost something, or that the range that was asked for has none.
+    fn count(&self) {
+        let Self {
+            read,
+            incomplete,
+            left_out,
+            ..
+        } = *self;
+        let offset = self.arguments.offset;
+        if read > 0 && read <= offset {
+            let words = format!("--offset {offset} skips all records: there are {read}");
+            self.output.note(&words);
+        }
+        if self.arguments.check || incomplete + left_out == 0 {
+            return;
+        }
+        let read = read.saturating_sub(offset);
+        let parts = [(incomplete, "incomplete"), (left_out, "left out")];
+        let parts: Vec<String> = parts
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        let records = if read == 1 { "record" } else { "records" };
+        let words = format!("{read} {records}, {}", parts.join(", "));
+        self.output.warning(&words);
     }
 
     /// Whether the range that was asked for has been read, or a signal came.
@@ -214,8 +251,8 @@ impl Run<'_> {
             Ok(losses) => {
                 is_loss |= !losses.is_empty();
                 notes.extend(losses);
-                self.faulty += u64::from(is_loss);
-                self.note(&place, &notes);
+                self.incomplete += u64::from(is_loss);
+                self.note(&place, &notes, is_loss);
                 Ok(())
             }
             Err(error) => {
@@ -258,7 +295,7 @@ impl Run<'_> {
 
     /// Says why a record is not in the output; of a check, that is the output.
     fn left_out(&mut self, place: &Place<'_>, faults: &[String]) -> Result<(), Failure> {
-        self.faulty += 1;
+        self.left_out += 1;
         self.progress.clear();
         if self.arguments.json {
             let answer = answer(&[
@@ -279,10 +316,16 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn note(&mut self, place: &Place<'_>, notes: &[String]) {
-        if !notes.is_empty() {
-            self.progress.clear();
-            self.output.note(&format!("{place}: {}", notes.join("; ")));
+    /// Says what was repaired in a record, or what of it is lost.
+    fn note(&mut self, place: &Place<'_>, notes: &[String], is_loss: bool) {
+        if notes.is_empty() && !is_loss {
+            return;
+        }
+        self.progress.clear();
+        let words = format!("{place}: {}", notes.join("; "));
+        match is_loss {
+            true => self.output.warning(&words),
+            false => self.output.note(&words),
         }
     }
 }
