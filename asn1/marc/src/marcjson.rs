@@ -83,12 +83,16 @@ fn read(record: &Json) -> Result<MarcRecord, MarcJsonError> {
     let leader = Leader(leader.ok_or_else(|| shape("leader", "a string of 24 octets"))?);
     let listed = member(members, "fields", "fields")?.and_then(Json::items);
     let listed = listed.ok_or_else(|| shape("fields", "an array"))?;
+    let code_length = leader.code_length();
     let mut fields = Vec::with_capacity(listed.len());
     for (index, members) in listed.iter().enumerate() {
         let path = format!("fields[{index}]");
         let Members(members) = members.members().ok_or_else(|| shape(&path, "an object"))?;
+        if members.is_empty() {
+            return Err(shape(&path, "an object with a field"));
+        }
         for (tag, content) in members {
-            fields.push(read_field(tag, content, &path)?);
+            fields.push(read_field(tag, content, code_length, &path)?);
         }
     }
     Ok(MarcRecord { leader, fields })
@@ -137,14 +141,19 @@ fn member<'a>(
     }
 }
 
-fn read_field(tag: &str, content: &Json, path: &str) -> Result<Field, MarcJsonError> {
+fn read_field(
+    tag: &str,
+    content: &Json,
+    code_length: usize,
+    path: &str,
+) -> Result<Field, MarcJsonError> {
     let path = format!("{path}.{tag}");
     let tag: [u8; 3] = octets_from_text(tag)
         .try_into()
         .map_err(|_| shape(&path, "a tag of three octets"))?;
     let body = match content {
         Json::Text(value) => Bytes::from(octets_from_text(value)),
-        Json::Object(Members(members)) => read_data(members, &path)?,
+        Json::Object(Members(members)) => read_data(members, code_length, &path)?,
         Json::Array(_) | Json::Other => return Err(shape(&path, "a string or an object")),
     };
     Ok(Field {
@@ -153,13 +162,27 @@ fn read_field(tag: &str, content: &Json, path: &str) -> Result<Field, MarcJsonEr
     })
 }
 
-fn read_data(members: &[(String, Json)], path: &str) -> Result<Bytes, MarcJsonError> {
+fn read_data(
+    members: &[(String, Json)],
+    code_length: usize,
+    path: &str,
+) -> Result<Bytes, MarcJsonError> {
     let mut body = BytesMut::new();
+    let mut empty = 0;
     for index in 1..=MOST_INDICATORS {
         let name = format!("ind{index}");
         let path = format!("{path}.{name}");
         match member(members, &name, &path)? {
-            Some(Json::Text(indicator)) => body.put_slice(&octets_from_text(indicator)),
+            Some(Json::Text(indicator)) if indicator.is_empty() => empty += 1,
+            Some(Json::Text(indicator)) => {
+                let octets = octets_from_text(indicator);
+                if character_length(&octets) != octets.len() {
+                    return Err(shape(&path, "one character"));
+                }
+                // Only the last ones can be missing.
+                body.put_bytes(b' ', std::mem::take(&mut empty));
+                body.put_slice(&octets);
+            }
             Some(_) => return Err(shape(&path, "a string")),
             None if index <= USUAL_INDICATORS => body.put_u8(b' '),
             None => {}
@@ -173,19 +196,40 @@ fn read_data(members: &[(String, Json)], path: &str) -> Result<Bytes, MarcJsonEr
         let Members(subfield) = subfield
             .members()
             .ok_or_else(|| shape(&path, "an object"))?;
+        if subfield.is_empty() {
+            return Err(shape(&path, "an object with a subfield"));
+        }
         for (code, data) in subfield {
             let data = data
                 .text()
                 .ok_or_else(|| shape(&path, "an object of strings"))?;
+            let octets = octets_from_text(code);
             // An empty code in front is text without a delimiter; an empty subfield has one.
-            if !(index == 0 && code.is_empty() && !data.is_empty()) {
+            let is_text = index == 0 && code.is_empty() && !data.is_empty();
+            if !is_text {
+                let length = characters(&octets);
+                if length > code_length || length == 0 && !data.is_empty() {
+                    let expected = "a subfield whose code has the length that the leader says";
+                    return Err(shape(&path, expected));
+                }
                 body.put_u8(SUBFIELD_DELIMITER);
             }
-            body.put_slice(&octets_from_text(code));
+            body.put_slice(&octets);
             body.put_slice(&octets_from_text(data));
         }
     }
     Ok(body.freeze())
+}
+
+/// How many characters octets have, an octet that is not UTF-8 counting as one.
+fn characters(octets: &[u8]) -> usize {
+    let mut rest = octets;
+    let mut count = 0;
+    while !rest.is_empty() {
+        rest = rest.get(character_length(rest)..).unwrap_or_default();
+        count += 1;
+    }
+    count
 }
 
 fn text(octets: &[u8]) -> String {
@@ -352,6 +396,43 @@ mod tests {
             r#"[{"245":{"subfields":[{"a":1}]}}]"#,
             "fields[0].245.subfields[0] is not an object of strings",
         );
+    }
+
+    #[test]
+    fn shapes_that_would_read_as_something_else() {
+        let data = |members: &str| format!("[{{\"245\":{{{members}}}}}]");
+        let path = "fields[0].245";
+        refused(
+            "[{\"001\":\"A\"},{}]",
+            "fields[1] is not an object with a field",
+        );
+        refused(
+            &data(r#""ind1":"00","subfields":[]"#),
+            &format!("{path}.ind1 is not one character"),
+        );
+        refused(
+            &data(r#""subfields":[{"a":"A"},{}]"#),
+            &format!("{path}.subfields[1] is not an object with a subfield"),
+        );
+        for subfields in [r#"{"ab":"q"}"#, r#"{"a":"A"},{"":"w"}"#] {
+            let last = subfields.matches('{').count() - 1;
+            refused(
+                &data(&format!("\"subfields\":[{subfields}]")),
+                &format!(
+                    "{path}.subfields[{last}] is not a subfield whose code has the length that the leader says"
+                ),
+            );
+        }
+        // An empty indicator in front of another is a blank.
+        let json = format!(
+            "{{{LEADER},\"fields\":{}}}",
+            data(r#""ind1":"","ind2":"4","subfields":[{"a":"A"}]"#)
+        );
+        let record = from_json(&json).expect("readable");
+        assert_eq!(record.fields, [Field::data(b"245", " 4", [("a", "A")])]);
+        let long = json.replace("a22", "a23").replace("{\"a\"", "{\"aa\"");
+        let record = from_json(&long).expect("readable");
+        assert_eq!(record.fields, [Field::data(b"245", " 4", [("aa", "A")])]);
     }
 
     proptest! {

@@ -375,7 +375,7 @@ impl Markup {
         }
         // Never closed: only this much of it, so that what follows is not lost.
         let (end, kind) = (inside, Kind::Unclosed);
-        return Ok(Some(Self { start, end, kind }));
+        Ok(Some(Self { start, end, kind }))
     }
 
     /// A tag, or the document type with its brackets.
