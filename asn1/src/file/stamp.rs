@@ -5,15 +5,15 @@ use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// A file as it was at one moment. Another process that changes the file changes its stamp, even if it puts length and
-/// time of modification back.
+/// A file as it was at one moment. Another process that writes the file, or puts another in its place, changes its stamp;
+/// one that changes its permissions or links to it does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     length: u64,
     modified: Option<SystemTime>,
-    /// Device, number of the file, and when its data or its entry changed last.
+    /// Device and inode.
     #[cfg(unix)]
-    identity: (u64, u64, i64, i64),
+    identity: (u64, u64),
 }
 
 impl Stamp {
@@ -33,7 +33,7 @@ impl Stamp {
             length: data.len(),
             modified: data.modified().ok(),
             #[cfg(unix)]
-            identity: (data.dev(), data.ino(), data.ctime(), data.ctime_nsec()),
+            identity: (data.dev(), data.ino()),
         }))
     }
 }

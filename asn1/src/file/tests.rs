@@ -331,6 +331,27 @@ fn audit_a8_a_change_by_others_is_seen() {
     }
 }
 
+/// A link or other permissions change none of its octets.
+#[cfg(unix)]
+#[test]
+fn a_link_or_other_permissions_are_no_change() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_guard, folder) = folder();
+    let path = folder.join("y.mrc");
+    fs::write(&path, "one").expect("written");
+    let stamp = || Stamp::of(&path).expect("known");
+    let first = stamp();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("changed");
+    assert_eq!(stamp(), first);
+    fs::hard_link(&path, folder.join("link")).expect("linked");
+    assert_eq!(stamp(), first);
+    // Moved away and put back.
+    fs::rename(&path, folder.join("away")).expect("renamed");
+    assert_eq!(stamp(), None);
+    fs::rename(folder.join("away"), &path).expect("renamed");
+    assert_eq!(stamp(), first);
+}
+
 #[test]
 fn locks_taken_and_given_up_by_many_at_once_are_held_by_one() {
     use std::sync::atomic::{AtomicU32, Ordering};
