@@ -26,7 +26,7 @@ pub enum SaveError {
     /// The file cannot be written; it is what it was.
     #[error(transparent)]
     File(#[from] file::Error),
-    /// Somebody else has changed the file since it was read, which would be lost.
+    /// Another program has changed the file since it was read; its changes would be lost.
     #[error(
         "{} was changed by another program; reload the databases (SIGHUP) to read it",
         path.display()
@@ -109,7 +109,7 @@ impl SavedFiles {
     /// Saves a database, by its number, to its file, if it has one.
     ///
     /// # Errors
-    /// The file cannot be written, or somebody else has changed it.
+    /// The file cannot be written, or another program has changed it. One that was removed is written anew.
     pub(super) fn save(&mut self, index: &Index, number: u16) -> Result<(), SaveError> {
         let Some(file) = self.0.get_mut(&number) else {
             return Ok(());
@@ -119,10 +119,17 @@ impl SavedFiles {
             none => none.insert(Lock::take(&file.path)?),
         };
         let found = Stamp::of(&file.path).map_err(file::Error::unwritable(&file.path))?;
-        if found != file.stamp {
-            return Err(SaveError::Changed {
-                path: file.path.clone(),
-            });
+        match found {
+            // Nothing of anybody's is overwritten, and memory has all that was in it.
+            None if file.stamp.is_some() => {
+                tracing::warn!(path = %file.path.display(), "a saved file was removed and is written anew");
+            }
+            found if found != file.stamp => {
+                return Err(SaveError::Changed {
+                    path: file.path.clone(),
+                });
+            }
+            _ => {}
         }
         written(index, number, lock)?;
         file.stamp = Stamp::of(&file.path).map_err(file::Error::unwritable(&file.path))?;
@@ -142,6 +149,16 @@ impl SavedFiles {
         match self.0.get(&number) {
             Some(file) if file::same(&file.path, path) => self.save(index, number),
             _ => written(index, number, &mut Lock::take(path)?),
+        }
+    }
+}
+
+impl Drop for SavedFiles {
+    /// Warns of records that end with this process.
+    fn drop(&mut self) {
+        if let Some(path) = self.removed() {
+            let path = path.display();
+            tracing::warn!(%path, "a saved file was removed while it was in use: the updates in it are lost");
         }
     }
 }

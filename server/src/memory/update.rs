@@ -76,17 +76,25 @@ impl MemoryBackend {
         }
         let index = draft.finish(&self.0.sources.rules);
         saved.save(&index, number).map_err(|error| {
-            let cause = std::error::Error::source(&error).map(tracing::field::display);
+            let cause = cause_of(&error).map(tracing::field::display);
             tracing::error!(%error, cause, database = database.name, "the database cannot be saved");
-            let words = match error {
-                SaveError::Changed { .. } => "the file of the database was changed by another program",
-                _ => "the database cannot be saved",
+            let words = match (&error, cause_of(&error)) {
+                (SaveError::Changed { .. }, _) => {
+                    "the file of the database was changed by another program".to_owned()
+                }
+                (_, Some(cause)) => format!("the database cannot be saved: {cause}"),
+                (_, None) => "the database cannot be saved".to_owned(),
             };
             diagnostic(Condition::PERMANENT_SYSTEM_ERROR, words)
         })?;
         self.replace(Catalogue::new(Arc::clone(&catalogue.databases), index));
         Ok(outcomes)
     }
+}
+
+/// Why a file cannot be written, without its path, which is none of a client's business.
+fn cause_of(error: &SaveError) -> Option<&(dyn std::error::Error + 'static)> {
+    std::error::Error::source(error)
 }
 
 /// A database with the changes made so far.

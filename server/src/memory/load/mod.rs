@@ -157,7 +157,10 @@ pub enum LoadError {
         more: usize,
     },
     /// The file that a database is saved to was there when it was last read or written, and is not any more.
-    #[error("{} has been removed", path.display())]
+    #[error(
+        "{} has been removed: put it back, or the next update writes it anew",
+        path.display()
+    )]
     Removed {
         /// The file.
         path: PathBuf,

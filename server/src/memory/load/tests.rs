@@ -279,7 +279,9 @@ fn audit_a7_a_saved_file_may_be_empty_only_where_the_database_is() {
     fs::remove_file(&path).expect("removed");
     let refused = backend.reload(&|_| {}).expect_err("it was there before");
     assert!(
-        refused.to_string().ends_with(" has been removed"),
+        refused
+            .to_string()
+            .contains(" has been removed: put it back"),
         "{refused}"
     );
     assert_eq!(backend.databases()[0].records, Some(1));

@@ -473,6 +473,39 @@ fn audit_a8_a_hand_edit_is_not_overwritten() {
     }
 }
 
+/// A file that is gone is written anew by the next update; one that was put back is read and written as before.
+#[test]
+fn a_saved_file_that_was_removed_is_written_anew() {
+    for back in [true, false] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, away) = (folder.path().join("a.mrc"), folder.path().join("away"));
+        fs::write(&path, iso2709::encode(&record("a", "War")).expect("sound")).expect("written");
+        let load = || MemoryBackend::builder().load([files(&path, Some(&path))], &|_| {});
+        let insert = |backend: &MemoryBackend, id: &str, title: &str| {
+            let outcomes = change(backend, UpdateAction::Insert, &[marc(&record(id, title))]);
+            assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+        };
+        let (backend, _) = load().expect("records");
+        insert(&backend, "b", "Peace");
+        fs::rename(&path, &away).expect("renamed");
+        let refused = backend.reload(&|_| {}).expect_err("removed").to_string();
+        for words in ["a.mrc has been removed", "put it back", "next update"] {
+            assert!(refused.contains(words), "{refused}");
+        }
+        if back {
+            fs::rename(&away, &path).expect("renamed");
+            backend.reload(&|_| {}).expect("records");
+        }
+        insert(&backend, "c", "Emma");
+        let all = ["War", "Peace", "Emma"];
+        assert_eq!(titles(&backend, "@or war @or peace emma"), all);
+        backend.reload(&|_| {}).expect("records");
+        drop(backend);
+        let (backend, _) = load().expect("records");
+        assert_eq!(titles(&backend, "@or war @or peace emma"), all);
+    }
+}
+
 #[test]
 fn what_cannot_be_saved_is_not_changed() {
     let folder = tempfile::tempdir().expect("a folder");
