@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use z3950_asn1::file::{self, Existing, Growing};
+use z3950_asn1::file::{self, Growing};
 use z3950_server::extended::Tasks;
 use z3950_server::transcript::{ApduLog, JsonLog};
 use z3950_server::{MemoryBackend, Observer, Server, Summary, Target};
@@ -93,19 +93,17 @@ async fn bind(server: Server, listener: &ListenerConfig) -> Result<Server, Failu
     })
 }
 
-/// The logs that are wanted, each written as it happens. That of APDUs goes on where an earlier run ended; a transcript that
-/// is there is left alone.
+/// The logs that are wanted, each written as it happens.
 fn logs(config: &Config) -> Result<Vec<Arc<dyn Observer>>, Failure> {
     let mut logs: Vec<Arc<dyn Observer>> = Vec::new();
-    if let Some(path) = &config.apdu_log {
-        let log = begun(Growing::resume(path));
-        let log = log.map_err(|error| unwritten("--apdu-log", error))?;
+    if let Some(log) = settings::apdu_log(config) {
+        let log = begun(log);
+        let log = log.map_err(|error| settings::unwritten("--apdu-log", error))?;
         logs.push(Arc::new(ApduLog::new(log)));
     }
-    if let Some(path) = &config.transcript {
-        // Its sessions are counted from 1 in each run, so that two runs in one file could not be told apart.
-        let log = begun(Growing::create(path, Existing::Refuse));
-        let log = log.map_err(|error| unwritten("--transcript", error))?;
+    if let Some(log) = settings::transcript(config) {
+        let log = begun(log);
+        let log = log.map_err(|error| settings::unwritten("--transcript", error))?;
         logs.push(Arc::new(JsonLog::new(log)));
     }
     Ok(logs)
@@ -117,21 +115,4 @@ fn begun(log: Result<Growing, file::Error>) -> Result<Growing, file::Error> {
     let path = log.path().to_owned();
     log.begin().map_err(file::Error::unwritable(&path))?;
     Ok(log)
-}
-
-fn unwritten(option: &str, error: file::Error) -> Failure {
-    match error {
-        file::Error::Unwritable { path, source } => {
-            let what = format!("cannot write {} ({option})", path.display());
-            Failure::usage(Cannot::new(what, source))
-        }
-        file::Error::Exists { path } => Failure::usage(format!(
-            "{} exists and is not empty: move it away, or give {option} another file",
-            path.display()
-        )),
-        error => Failure::usage(Cannot::new(
-            format!("cannot write the file of {option}"),
-            error,
-        )),
-    }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use z3950_asn1::file::{self, Draft, Existing, Growing, Lock};
 use z3950_asn1::input;
 use z3950_server::Limits;
 use z3950_server::memory::DatabaseFiles;
@@ -25,6 +26,8 @@ pub(super) struct Origin {
     /// Whether listeners, or a recording, are on the command line.
     has_listeners: bool,
     has_replay: bool,
+    has_apdu_log: bool,
+    has_transcript: bool,
 }
 
 impl Origin {
@@ -35,6 +38,8 @@ impl Origin {
             databases: databases.map(|named| named.name.to_lowercase()).collect(),
             has_listeners: !arguments.listen.is_empty(),
             has_replay: arguments.replay.is_some(),
+            has_apdu_log: arguments.apdu_log.is_some(),
+            has_transcript: arguments.transcript.is_some(),
         }
     }
 
@@ -206,5 +211,78 @@ pub(crate) fn check(config: &Config, origin: &Origin) -> Vec<String> {
         let place = origin.key("replay", origin.has_replay);
         wrong.push(format!("{place}{failure}"));
     }
+    let logs = [
+        ("apdu-log", origin.has_apdu_log, apdu_log(config)),
+        ("transcript", origin.has_transcript, transcript(config)),
+    ];
+    for (key, is_own, log) in logs {
+        match log {
+            None | Some(Ok(_) | Err(file::Error::Busy { .. })) => {}
+            Some(Err(error)) => {
+                let failure = unwritten(&format!("--{key}"), error);
+                wrong.push(format!("{}{failure}", origin.key(key, is_own)));
+            }
+        }
+    }
+    for database in &config.databases {
+        let Some(path) = &database.save else { continue };
+        match savable(path) {
+            Ok(()) | Err(file::Error::Busy { .. }) => {}
+            Err(error) => {
+                let place = origin.of_database(database, Some(path));
+                wrong.push(format!("{place}: {}", Failure::chain(&error)));
+            }
+        }
+    }
+    for listener in &config.listeners {
+        if let Place::Unix(path) = &listener.place
+            && let Some(folder) = path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty())
+            && !folder.is_dir()
+        {
+            let place = origin.key("listener", origin.has_listeners);
+            let (path, folder) = (path.display(), folder.display());
+            wrong.push(format!(
+                "{place}cannot listen on unix:{path}: there is no folder {folder}"
+            ));
+        }
+    }
     wrong
+}
+
+/// The log of APDUs, which goes on where an earlier run ended.
+pub(crate) fn apdu_log(config: &Config) -> Option<Result<Growing, file::Error>> {
+    config.apdu_log.as_deref().map(Growing::resume)
+}
+
+/// The transcript. Its sessions are counted from 1 in each run, so that two runs in one file could not be told apart: one that
+/// is there is left alone.
+pub(crate) fn transcript(config: &Config) -> Option<Result<Growing, file::Error>> {
+    let create = |path| Growing::create(path, Existing::Refuse);
+    config.transcript.as_deref().map(create)
+}
+
+/// Whether a database can be saved to a file: its lock can be taken, and a file created beside it.
+fn savable(path: &Path) -> Result<(), file::Error> {
+    let lock = Lock::take(path)?;
+    Draft::hidden(lock.target()).map(drop)
+}
+
+/// Why a log cannot be written, and what to do.
+pub(crate) fn unwritten(option: &str, error: file::Error) -> Failure {
+    match error {
+        file::Error::Unwritable { path, source } => {
+            let what = format!("cannot write {} ({option})", path.display());
+            Failure::usage(Cannot::new(what, source))
+        }
+        file::Error::Exists { path } => Failure::usage(format!(
+            "{} exists and is not empty: move it away, or give {option} another file",
+            path.display()
+        )),
+        error => Failure::usage(Cannot::new(
+            format!("cannot write the file of {option}"),
+            error,
+        )),
+    }
 }

@@ -222,6 +222,63 @@ fn settings_are_checked() {
     assert!(String::from_utf8_lossy(&faults.stdout).contains("delay TIME"));
 }
 
+/// What starting would fail of, or an update later.
+#[test]
+fn a_check_looks_at_the_files_to_be_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    write(&folder.path().join("full"), "a transcript");
+    let save = |name: &str| format!("books={}", at(name));
+    for (option, value, words) in [
+        ("--transcript", at("nosuch/x"), "nosuch"),
+        ("--transcript", at("full"), "full exists and is not empty"),
+        ("--apdu-log", at("nosuch/x"), "nosuch"),
+        ("--save", save("nosuch/x.mrc"), "nosuch"),
+        ("--listen", format!("unix:{}", at("nosuch/x")), "nosuch"),
+    ] {
+        let output = ran(&["--demo", "--check", option, &value]);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{option} {value}: {told}");
+        assert!(told.contains(words), "{option} {value}: {told}");
+    }
+    let output = ran(&[
+        "--demo",
+        "--check",
+        "--transcript",
+        &at("t"),
+        "--apdu-log",
+        &at("full"),
+        "--save",
+        &save("s.mrc"),
+        "--listen",
+        &format!("unix:{}", at("socket")),
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let left = fs::read_dir(folder.path()).expect("a folder");
+    assert_eq!(left.count(), 1, "nothing is written");
+}
+
+/// Its updates are in no file any more.
+#[test]
+fn a_saved_file_that_was_removed_is_told_of_at_the_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("books.mrk");
+    let one = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=245  00$aOne\n";
+    let database = format!("books={}", write(&path, one));
+    let listen = ["--listen", "127.0.0.1:0"];
+    let arguments = ["--database", &database, "--save", &database];
+    let mut daemon = Daemon::telling(&[&arguments[..], &listen].concat(), Stdio::piped());
+    fs::remove_file(&path).expect("removed");
+    daemon.signal("TERM");
+    let mut told = String::new();
+    let mut stderr = daemon.child.stderr.take().expect("piped");
+    stderr.read_to_string(&mut told).expect("text");
+    assert!(
+        told.contains("was removed") && told.contains("books.mrk"),
+        "{told}"
+    );
+}
+
 #[test]
 fn a_file_of_settings_is_served_and_arguments_go_before_it() {
     let folder = tempfile::tempdir().expect("a folder");
