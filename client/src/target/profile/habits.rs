@@ -30,15 +30,30 @@ enum Written {
 
 /// A text that is no attribute.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} is not an attribute: write type=value, such as 4=2")]
-pub struct HabitError(String);
+#[error("{text} is not an attribute: {reason}")]
+pub struct HabitError {
+    text: String,
+    reason: &'static str,
+}
+
+/// Why a number that does not fit is refused.
+const TOO_LARGE: &str = "the number is too large";
+
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|octet| octet.is_ascii_digit())
+}
 
 impl FromStr for Attribute {
     type Err = HabitError;
 
     /// Reads `type=value`, or `set type=value` with the name or number of an attribute set.
     fn from_str(text: &str) -> Result<Self, HabitError> {
-        let error = || HabitError(text.to_owned());
+        let because = |reason| HabitError {
+            text: text.to_owned(),
+            reason,
+        };
+        let error = || because("write type=value, such as 4=2");
         let (set, attribute) = match text.trim().rsplit_once(' ') {
             Some((set, attribute)) => (Some(set.trim()), attribute),
             None => (None, text.trim()),
@@ -51,6 +66,7 @@ impl FromStr for Attribute {
         let attribute_value = match value.parse() {
             Ok(number) => AttributeValue::Numeric(number),
             Err(_) if value.is_empty() => return Err(error()),
+            Err(_) if is_number(value) => return Err(because(TOO_LARGE)),
             Err(_) => AttributeValue::Complex(Box::new(ComplexAttribute {
                 list: vec![StringOrNumeric::String(value.into())],
                 semantic_action: None,
@@ -58,7 +74,12 @@ impl FromStr for Attribute {
         };
         Ok(Self(AttributeElement {
             attribute_set,
-            attribute_type: attribute_type.parse().map_err(|_| error())?,
+            attribute_type: attribute_type.parse().map_err(|_| {
+                match is_number(attribute_type) {
+                    true => because(TOO_LARGE),
+                    false => error(),
+                }
+            })?,
             attribute_value,
         }))
     }

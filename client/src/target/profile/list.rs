@@ -427,6 +427,14 @@ mod tests {
     }
 
     #[test]
+    fn an_hour_is_the_longest_pause() {
+        let profiles = of("[targets.a]\nhost='a'\npause=3600.0\nsessions=1\nchunk=1\n");
+        let profiles = profiles.expect("profiles");
+        let (_, entry) = profiles.named("a").expect("a target");
+        assert_eq!(entry.profile.pause, Some(super::super::MAX_PAUSE));
+    }
+
+    #[test]
     fn faults_of_a_file_have_a_line() {
         for (text, line, words) in [
             ("[targets.a]\nport=1\n", "line 1", "host"),
@@ -447,6 +455,22 @@ mod tests {
                 "not an attribute",
             ),
             ("[targets.a]\nhost='a'\npause=-1.0\n", "line 3", "seconds"),
+            (
+                "[targets.a]\nhost='a'\npause=3600.5\n",
+                "line 3",
+                "0 to 3600 seconds",
+            ),
+            (
+                "[targets.a]\nhost='a'\nsessions=0\n",
+                "line 3",
+                "at least 1",
+            ),
+            ("[targets.a]\nhost='a'\nchunk=0\n", "line 3", "at least 1"),
+            (
+                "[targets.a]\nhost='a'\nattributes=['1=99999999999999999999']\n",
+                "line 3",
+                "the number is too large",
+            ),
             ("[targets.a]\nhost='a'\nhots='b'\n", "line 3", "hots"),
             (
                 "[targets.a]\nhost='a'\npassword='secret'\n",

@@ -44,6 +44,9 @@ use crate::plan::record_syntax_by_name;
 use crate::target::Endpoint;
 use crate::url::{DEFAULT_PORT, Host, Mode};
 
+/// The longest pause between two requests.
+pub const MAX_PAUSE: Duration = Duration::from_secs(3600);
+
 /// What is known of a target. A field left out is left to the server, or to the command line.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
@@ -86,13 +89,13 @@ pub struct Profile {
     #[serde(default)]
     pub credentials: Option<Credentials>,
     /// Records to ask for in one Present.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "at_least_one")]
     pub chunk: Option<u32>,
-    /// The least time between two requests.
+    /// The least time between two requests; at most [`MAX_PAUSE`].
     #[serde(default, deserialize_with = "seconds")]
     pub pause: Option<Duration>,
     /// Sessions to have open at once.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "at_least_one")]
     pub sessions: Option<usize>,
     /// Where this is known from.
     #[serde(default)]
@@ -164,9 +167,27 @@ fn charset<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Charset>
 
 fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     let seconds = f64::deserialize(deserializer)?;
-    Duration::try_from_secs_f64(seconds)
+    let pause = Duration::try_from_secs_f64(seconds).ok();
+    pause
+        .filter(|pause| *pause <= MAX_PAUSE)
         .map(Some)
-        .map_err(|_| custom(format!("{seconds} is not a number of seconds")))
+        .ok_or_else(|| {
+            let most = MAX_PAUSE.as_secs();
+            custom(format!("a pause is from 0 to {most} seconds"))
+        })
+}
+
+/// A count, of which zero would mean that nothing can be asked.
+fn at_least_one<'de, D, N>(deserializer: D) -> Result<Option<N>, D::Error>
+where
+    D: Deserializer<'de>,
+    N: Deserialize<'de> + Default + PartialEq,
+{
+    let count = N::deserialize(deserializer)?;
+    match count == N::default() {
+        true => Err(custom("it must be at least 1".to_owned())),
+        false => Ok(Some(count)),
+    }
 }
 
 fn custom<E: serde::de::Error>(message: String) -> E {
