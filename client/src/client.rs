@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::join_all;
 use tokio::task::spawn_blocking;
+use tokio::time::Instant;
 use z3950_asn1::apdu::IdAuthentication;
 
 pub use self::lease::Lease;
@@ -138,7 +139,7 @@ impl Client {
     }
 
     /// What to send at Init for these credentials. The environment is read, or the command run and waited for, once for
-    /// all handles of the client.
+    /// all handles of the client; at the deadline of the client's options it is killed.
     ///
     /// # Errors
     /// See [`CredentialsError`].
@@ -158,7 +159,8 @@ impl Client {
             // A command may take as long as a person takes to type.
             Some(_) => {
                 let asked = credentials.clone();
-                let found = spawn_blocking(move || asked.authentication()).await;
+                let deadline = self.options.timeouts.deadline.map(Instant::into_std);
+                let found = spawn_blocking(move || asked.authentication_by(deadline)).await;
                 found.map_err(|error| CredentialsError::Command(io::Error::other(error)))??
             }
         };

@@ -3,6 +3,7 @@
 
 use std::env;
 
+use tokio::time::Instant;
 use z3950::profile::{Credentials, Profiles};
 use z3950::service::init::InitOptions;
 use z3950::transport::{ClientCertificate, NoProxy, Proxy, Routes, TlsError, TlsOptions};
@@ -78,11 +79,12 @@ fn proxy(options: &Network) -> Result<(Option<Proxy>, NoProxy), Failure> {
     }
 }
 
-/// What to say at Init: who one is, if the options tell. Runs the command that gives the password, if there is one.
-pub(crate) fn init(options: &Identity) -> Result<InitOptions, Failure> {
+/// What to say at Init: who one is, if the options tell. Runs the command that gives the password, if there is one, and kills
+/// it at the deadline.
+pub(crate) fn init(options: &Identity, deadline: Option<Instant>) -> Result<InitOptions, Failure> {
     let mut init = InitOptions::default();
     if let Some(credentials) = credentials(options)? {
-        let authentication = credentials.authentication();
+        let authentication = credentials.authentication_by(deadline.map(Instant::into_std));
         init.authentication = Some(authentication.map_err(|error| usage(&error))?);
     }
     Ok(init)

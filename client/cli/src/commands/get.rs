@@ -27,9 +27,11 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
         known,
         identity,
     } = &arguments.connection;
+    let timeouts = timeouts(network);
+    let init = connection::init(identity, timeouts.deadline)?;
     let options = ClientOptions {
-        plan: plan_options(&arguments.execution, connection::init(identity)?),
-        timeouts: timeouts(network),
+        plan: plan_options(&arguments.execution, init),
+        timeouts,
         keep_open: arguments.execution.keep_open || batch.is_wanted(),
     };
     let writing = Writing {

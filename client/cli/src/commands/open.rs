@@ -30,9 +30,11 @@ pub(crate) fn run(
         known,
         identity,
     } = &arguments.connection;
+    let timeouts = timeouts(network);
+    let init = connection::init(identity, timeouts.deadline)?;
     let ways = Ways {
-        plan: plan_options(&arguments.execution, connection::init(identity)?),
-        timeouts: timeouts(network),
+        plan: plan_options(&arguments.execution, init),
+        timeouts,
         routes: match network.demo {
             // Whatever is named, in whatever way, is this server.
             true => Routes::fixed(Tcp::new(runtime.block_on(demo::start())?)),

@@ -34,8 +34,9 @@ pub(crate) async fn run(arguments: &Arguments, output: &mut Output) -> Result<Ex
             );
         }
     };
+    let init = connection::init(&arguments.identity, None)?;
     let options = ClientOptions {
-        plan: plan_options(&arguments.execution, connection::init(&arguments.identity)?),
+        plan: plan_options(&arguments.execution, init),
         ..ClientOptions::default()
     };
     let profiles = Arc::new(connection::profiles(&arguments.known)?);

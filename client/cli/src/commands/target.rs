@@ -55,14 +55,15 @@ pub(crate) enum Unanswered {
 impl Reach {
     /// Reads the options, the profiles and the environment.
     pub(crate) async fn new(connection: &Connection) -> Result<Self, Failure> {
+        let timeouts = timeouts(&connection.network);
         let options = ClientOptions {
-            timeouts: timeouts(&connection.network),
+            timeouts,
             ..ClientOptions::default()
         };
         Ok(Self {
             client: client(&connection.network, options).await?,
             profiles: connection::profiles(&connection.known)?,
-            init: connection::init(&connection.identity)?,
+            init: connection::init(&connection.identity, timeouts.deadline)?,
             of_tls: connection::of_tls(&connection.network),
         })
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tokio::time::Instant;
 use z3950::error::{Error, Phase};
 use z3950::open::{self, Found};
 use z3950::pace::{Clock, Pace};
@@ -141,7 +142,8 @@ impl State {
         mut init: InitOptions,
     ) -> Result<Way, Stop> {
         if let (None, Some(credentials)) = (&init.authentication, &resolved.profile.credentials) {
-            let authentication = credentials.authentication();
+            let deadline = self.ways.timeouts.deadline.map(Instant::into_std);
+            let authentication = credentials.authentication_by(deadline);
             let wrong = |error| Stop::wrong(crate::console::report::chain(&error));
             init.authentication = Some(authentication.map_err(wrong)?);
         }

@@ -2,10 +2,21 @@
 //! password, never the password itself (Z39.50-2003 §3.2.1.1.6, idAuthentication).
 
 use std::fmt;
-use std::process::{Command, Stdio};
+use std::io::{self, Read};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use z3950_asn1::apdu::{IdAuthentication, IdPass};
+
+/// How long a password command runs before the log says that it is waited for.
+const QUIET: Duration = Duration::from_millis(500);
+/// The most octets kept of what a password command prints.
+const MAX_OUTPUT: u64 = 64 * 1024;
+/// How often to look whether a command that has closed its output has ended.
+const POLL: Duration = Duration::from_millis(10);
 
 /// Who to be at a target, and where the password comes from.
 #[derive(Clone, Deserialize, PartialEq, Eq, Hash)]
@@ -44,6 +55,9 @@ pub enum CredentialsError {
     /// The command failed, or printed nothing.
     #[error("the password command returned no password: {0}")]
     NoPassword(String),
+    /// The command was still running at the deadline, and was killed.
+    #[error("the password command did not finish before the deadline")]
+    Deadline,
 }
 
 impl Credentials {
@@ -52,10 +66,21 @@ impl Credentials {
     /// # Errors
     /// See [`CredentialsError`].
     pub fn authentication(&self) -> Result<IdAuthentication, CredentialsError> {
+        self.authentication_by(None)
+    }
+
+    /// The same, but kills a command that is still running at the deadline.
+    ///
+    /// # Errors
+    /// See [`CredentialsError`].
+    pub fn authentication_by(
+        &self,
+        deadline: Option<Instant>,
+    ) -> Result<IdAuthentication, CredentialsError> {
         if self.anonymous {
             return Ok(IdAuthentication::Anonymous);
         }
-        let password = self.password()?;
+        let password = self.password(deadline)?;
         if self.open {
             let words = [self.user.clone(), password];
             let text: Vec<String> = words.into_iter().flatten().collect();
@@ -69,7 +94,7 @@ impl Credentials {
         }))
     }
 
-    fn password(&self) -> Result<Option<String>, CredentialsError> {
+    fn password(&self, deadline: Option<Instant>) -> Result<Option<String>, CredentialsError> {
         if let Some(name) = &self.password_env {
             let value = std::env::var(name);
             return value
@@ -79,18 +104,80 @@ impl Credentials {
         let Some(command) = &self.password_command else {
             return Ok(None);
         };
-        let output = Command::new("sh")
-            .args(["-c", command])
-            .stdin(Stdio::null())
-            .stderr(Stdio::inherit())
-            .output()
-            .map_err(CredentialsError::Command)?;
-        let text = String::from_utf8_lossy(&output.stdout);
+        let (printed, status) = run(command, deadline)?;
+        let text = String::from_utf8_lossy(&printed);
         match text.lines().next() {
-            Some(line) if output.status.success() && !line.is_empty() => Ok(Some(line.to_owned())),
-            _ => Err(CredentialsError::NoPassword(output.status.to_string())),
+            Some(line) if status.success() && !line.is_empty() => Ok(Some(line.to_owned())),
+            _ => Err(CredentialsError::NoPassword(status.to_string())),
         }
     }
+}
+
+/// What a command prints, and how it ends. It stays in the foreground of the terminal, where it may ask its user.
+fn run(
+    command: &str,
+    deadline: Option<Instant>,
+) -> Result<(Vec<u8>, ExitStatus), CredentialsError> {
+    let mut child = Command::new("sh")
+        .args(["-c", command])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .map_err(CredentialsError::Command)?;
+    let ended = wait(&mut child, deadline);
+    if ended.is_err() {
+        // It may have ended by itself since.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    ended
+}
+
+fn wait(
+    child: &mut Child,
+    deadline: Option<Instant>,
+) -> Result<(Vec<u8>, ExitStatus), CredentialsError> {
+    let begun = Instant::now();
+    let mut is_told = false;
+    // How long to wait before looking at the clock again; says once that it takes long.
+    let mut turn = |most: Duration| {
+        if !is_told && begun.elapsed() >= QUIET {
+            is_told = true;
+            tracing::warn!("waiting for the password command");
+        }
+        let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        match left {
+            Some(Duration::ZERO) => Err(CredentialsError::Deadline),
+            left => Ok(left.map_or(most, |left| left.min(most))),
+        }
+    };
+    // Not joined: a process that the command leaves running may hold the pipe open.
+    let (sender, printed) = mpsc::channel();
+    if let Some(stdout) = child.stdout.take() {
+        thread::spawn(move || sender.send(read(stdout)));
+    }
+    let printed = loop {
+        match printed.recv_timeout(turn(QUIET)?) {
+            Ok(printed) => break printed.map_err(CredentialsError::Command)?,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break Vec::new(),
+        }
+    };
+    loop {
+        match child.try_wait().map_err(CredentialsError::Command)? {
+            Some(status) => return Ok((printed, status)),
+            None => thread::sleep(turn(POLL)?),
+        }
+    }
+}
+
+/// The beginning of what a command prints; it may print more without being stopped by a closed pipe.
+fn read(mut stdout: ChildStdout) -> io::Result<Vec<u8>> {
+    let mut printed = Vec::new();
+    stdout.by_ref().take(MAX_OUTPUT).read_to_end(&mut printed)?;
+    io::copy(&mut stdout, &mut io::sink())?;
+    Ok(printed)
 }
 
 impl fmt::Debug for Credentials {
@@ -103,6 +190,21 @@ impl fmt::Debug for Credentials {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Also one that has closed its output, and one whose child holds the output open.
+    #[test]
+    fn a_password_command_is_killed_at_the_deadline() {
+        for command in ["sleep 5", "echo x; exec >&-; sleep 5", "sleep 5; echo x"] {
+            let text = format!("user = 'u'\npassword_command = '{command}'");
+            let credentials: Credentials = toml::from_str(&text).expect("credentials");
+            let begun = Instant::now();
+            let error = credentials
+                .authentication_by(Some(begun + Duration::from_millis(50)))
+                .expect_err("it runs for seconds");
+            assert!(matches!(error, CredentialsError::Deadline), "{error:?}");
+            assert!(begun.elapsed() < Duration::from_secs(4), "{command}");
+        }
+    }
 
     #[test]
     fn passwords_come_from_elsewhere() {
