@@ -104,13 +104,14 @@ pub(crate) fn check(config: &Config, origin: &Origin) -> io::Result<Exit> {
                     path,
                     records,
                     repaired,
+                    incomplete,
                     left_out,
                 }) => {
-                    if repaired + left_out > 0 {
+                    if repaired + incomplete + left_out > 0 {
                         exit = exit.and(Exit::FaultsFound);
                     }
                     complain(&format_args!(
-                        "database {}: {}: {records} records would be served, {repaired} of them repaired, and {left_out} left out",
+                        "database {}: {}: {records} records would be served, {repaired} of them repaired and {incomplete} incomplete, and {left_out} left out",
                         database.name,
                         path.display()
                     ));

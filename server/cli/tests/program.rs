@@ -387,7 +387,9 @@ fn audit_a9_a_check_tells_of_records() {
     );
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(
-        words.contains("2 records would be served, 0 of them repaired, and 2 left out"),
+        words.contains(
+            "2 records would be served, 0 of them repaired and 0 incomplete, and 2 left out"
+        ),
         "{words}"
     );
 }

@@ -17,7 +17,10 @@ pub(super) fn render(octets: &Bytes, form: Form, charset: Option<Charset>) -> Re
             let repairs = parsed.repairs.iter();
             let is_cut = repairs.clone().any(|repair| repair.kind.is_loss());
             let mut notes: Vec<String> = repairs
-                .map(|repair| format!("record repaired: {repair}"))
+                .map(|repair| match repair.kind.is_loss() {
+                    true => format!("record incomplete: {repair}"),
+                    false => format!("record repaired: {repair}"),
+                })
                 .collect();
             let options = Options {
                 charset,

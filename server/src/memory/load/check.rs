@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::read::{Arena, Piece, Sound, files_of, parsed, read};
+use super::read::{Arena, Damage, Piece, Sound, files_of, parsed, read};
 use super::{DatabaseFiles, LoadError, Note};
 
 /// What a file of a database holds.
@@ -12,8 +12,10 @@ pub struct Checked {
     pub path: PathBuf,
     /// The records that starting would serve.
     pub records: u64,
-    /// Of them, those that would be repaired.
+    /// Of them, those that would be repaired and have lost nothing.
     pub repaired: u64,
+    /// Of them, those of which something is missing.
+    pub incomplete: u64,
     /// The records that it would leave out.
     pub left_out: u64,
 }
@@ -70,10 +72,9 @@ fn of_file(
         (0, 0),
         &mut |found| told.borrow_mut().push(found),
         &mut |piece| {
-            let repaired = of_piece(piece, &mut checked, &mut |found| {
+            of_piece(piece, &mut checked, &mut |found| {
                 told.borrow_mut().push(found);
             });
-            checked.repaired += u64::from(repaired);
             tell(&mut checked);
             Ok(())
         },
@@ -88,19 +89,24 @@ fn of_file(
     }
 }
 
-/// Counts a record, and notes what is wrong with it; answers whether it would be repaired.
-fn of_piece(piece: Piece, checked: &mut Checked, note: &mut dyn FnMut(Note)) -> bool {
+/// Counts a record, and notes what is wrong with it.
+fn of_piece(piece: Piece, checked: &mut Checked, note: &mut dyn FnMut(Note)) {
     let Piece {
         octets,
         number,
         offset,
-        repaired,
+        damage,
         ..
     } = piece;
     match parsed(octets, &mut Arena::default()) {
         Ok(Sound { repairs, .. }) => {
             checked.records += 1;
-            let is_repaired = repaired || !repairs.is_empty();
+            let is_loss = repairs.iter().any(|repair| repair.kind.is_loss());
+            match (damage, is_loss) {
+                (Some(Damage::Loss), _) | (_, true) => checked.incomplete += 1,
+                (None, false) if repairs.is_empty() => {}
+                (_, false) => checked.repaired += 1,
+            }
             for repair in repairs {
                 note(Note::Repaired {
                     number,
@@ -110,15 +116,11 @@ fn of_piece(piece: Piece, checked: &mut Checked, note: &mut dyn FnMut(Note)) -> 
                     is_loss: repair.kind.is_loss(),
                 });
             }
-            is_repaired
         }
-        Err(reason) => {
-            note(Note::LeftOut {
-                number,
-                offset,
-                reason,
-            });
-            false
-        }
+        Err(reason) => note(Note::LeftOut {
+            number,
+            offset,
+            reason,
+        }),
     }
 }

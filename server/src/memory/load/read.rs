@@ -24,8 +24,17 @@ pub(super) struct Piece {
     pub(super) number: u64,
     /// The octets of the file in front of it.
     pub(super) offset: u64,
-    /// Whether it has been repaired already, which has been noted.
-    pub(super) repaired: bool,
+    /// What was wrong with it when it was read, which has been noted.
+    pub(super) damage: Option<Damage>,
+}
+
+/// What a damaged record has suffered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Damage {
+    /// It was repaired, and nothing of it is missing.
+    Repaired,
+    /// Something of it is missing.
+    Loss,
 }
 
 /// The files of a path: the file itself, or those of a folder and its folders whose names are those of files of records, in
@@ -104,13 +113,13 @@ pub(super) fn read(
             InputForm::guess(&start).unwrap_or(InputForm::Marc)
         }
     };
-    let piece = |octets, number, offset, repaired| Piece {
+    let piece = |octets, number, offset, damage| Piece {
         octets,
         database,
         file,
         number,
         offset,
-        repaired,
+        damage,
     };
     if form == InputForm::Marc {
         let length = input.metadata().map_or(0, |metadata| metadata.len());
@@ -126,7 +135,7 @@ pub(super) fn read(
         while let Some(octets) = pieces.next() {
             number += 1;
             let offset = u64::try_from(pieces.offset() - octets.len()).unwrap_or_default();
-            give(piece(octets, number, offset, false))?;
+            give(piece(octets, number, offset, None))?;
         }
         return Ok(());
     }
@@ -139,7 +148,11 @@ pub(super) fn read(
             .and_then(|record| iso2709::encode(&record).map_err(|error| error.to_string()));
         match encoded {
             Ok(octets) => {
-                let is_repaired = !found.notes.is_empty();
+                let damage = match (found.incomplete, found.notes.is_empty()) {
+                    (true, _) => Some(Damage::Loss),
+                    (false, false) => Some(Damage::Repaired),
+                    (false, true) => None,
+                };
                 let more = found.notes.len().saturating_sub(1);
                 let repaired = |repair| Note::Repaired {
                     number,
@@ -155,7 +168,7 @@ pub(super) fn read(
                     .map(repaired)
                     .into_iter()
                     .for_each(&mut *note);
-                give(piece(arena.keep(&octets), number, offset, is_repaired))?;
+                give(piece(arena.keep(&octets), number, offset, damage))?;
             }
             Err(reason) => note(Note::LeftOut {
                 number,

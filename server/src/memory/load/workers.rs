@@ -185,7 +185,7 @@ pub(in crate::memory) fn load(
                             file: usize::MAX,
                             number,
                             offset: 0,
-                            repaired: false,
+                            damage: None,
                         })?;
                     }
                 }
@@ -369,7 +369,7 @@ fn indexed(batch: Batch, builder: &mut SegmentBuilder) -> Indexed {
         file,
         number,
         offset,
-        repaired,
+        damage,
     } in batch.pieces.into_iter().flatten()
     {
         match parsed(octets, &mut arena) {
@@ -380,7 +380,7 @@ fn indexed(batch: Batch, builder: &mut SegmentBuilder) -> Indexed {
                 is_whole,
             }) => {
                 builder.add(database, octets, &record);
-                let whole = u64::from(is_whole && !repaired);
+                let whole = u64::from(is_whole && damage.is_none());
                 match taken.last_mut() {
                     Some((last, taken)) if *last == file => {
                         taken.records += 1;
