@@ -28,7 +28,7 @@ pub use suggest::nearest;
 
 /// A query text that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{kind} at octet {offset} of the query")]
+#[error("{kind} at octet {offset} of the query{}", kind.suggestion())]
 pub struct QueryError {
     /// What is wrong.
     pub kind: QueryErrorKind,
@@ -78,7 +78,7 @@ pub enum QueryErrorKind {
     #[error("{0:?} after the end of the query")]
     ExtraToken(String),
     /// The attribute set is not known by that name.
-    #[error("attribute set {:?} is not known{}", .0, sets::suggestion(.0))]
+    #[error("attribute set {0:?} is not known")]
     AttributeSet(String),
     /// What follows `@attr` is not `type=value`.
     #[error("{0:?} is not an attribute of the form type=value")]
@@ -126,7 +126,7 @@ pub enum QueryErrorKind {
     #[error("a backslash with nothing after it")]
     LoneBackslash,
     /// An index name, with its prefix if it has one, that the table or the properties in use do not have.
-    #[error("index {name:?} is not known{}", suggestion(.nearest))]
+    #[error("index {name:?} is not known")]
     Index {
         /// The name as written.
         name: String,
@@ -159,9 +159,16 @@ pub enum QueryErrorKind {
 /// The longest query text read, in octets.
 pub const MAX_QUERY_LENGTH: usize = 1 << 20;
 
-/// The end of a message that names what may have been meant.
-fn suggestion(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or_else(String::new, |nearest| {
-        format!("; did you mean {nearest:?}?")
-    })
+impl QueryErrorKind {
+    /// The end of a message that names what may have been meant.
+    fn suggestion(&self) -> String {
+        match self {
+            Self::AttributeSet(name) => sets::suggestion(name),
+            Self::Index {
+                nearest: Some(nearest),
+                ..
+            } => format!("; did you mean {nearest:?}?"),
+            _ => String::new(),
+        }
+    }
 }

@@ -474,7 +474,7 @@ mod tests {
             ("a \"b", "!a quote is not closed at octet 2 of the query"),
             (
                 "x titel:war",
-                "!index \"titel\" is not known; did you mean \"title\"? at octet 2 of the query",
+                "!index \"titel\" is not known at octet 2 of the query; did you mean \"title\"?",
             ),
             (
                 "xyzzy:war",

@@ -355,10 +355,7 @@ pub(super) fn read(words: &mut Words<'_>) -> Result<Fault, RuleError> {
     let name = words.need("a fault")?;
     let kind = KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
         let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
-        RuleError::new(
-            at,
-            format!("no fault {name:?}; there are {}", names.join(", ")),
-        )
+        RuleError::new(at, format!("no fault {name:?}")).with_choices(&names.join(", "))
     })?;
     let fault = (kind.read)(words)?;
     let at = words.position();

@@ -27,11 +27,13 @@ pub struct Rule {
 
 /// Why a text is no rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{reason} at character {}", offset + 1)]
+#[error("{reason} at character {}{choices}", offset + 1)]
 pub struct RuleError {
     /// Octets of the text before the fault.
     pub offset: usize,
     reason: String,
+    /// The end of the message: what could stand there.
+    choices: String,
 }
 
 impl RuleError {
@@ -39,8 +41,37 @@ impl RuleError {
         Self {
             offset,
             reason: reason.into(),
+            choices: String::new(),
         }
     }
+
+    /// The same with the names that are known.
+    pub(super) fn with_choices(mut self, names: &str) -> Self {
+        self.choices = choices(names);
+        self
+    }
+
+    /// A reason that may end with the names that are known; they go after the position.
+    fn of_when(offset: usize, reason: &str, names: &str) -> Self {
+        match reason.strip_suffix(&choices(names)) {
+            Some(reason) => Self::new(offset, reason).with_choices(names),
+            None => Self::new(offset, reason),
+        }
+    }
+}
+
+/// The end of a message that names what is known.
+fn choices(names: &str) -> String {
+    format!("; known are {names}")
+}
+
+/// The conditions of a rule.
+const CONDITIONS: &str = "session, nth, nth-of-all, db, docid and syntax";
+
+/// The names of requests.
+fn request_names() -> String {
+    let names: Vec<_> = REQUESTS.iter().map(|(name, _)| *name).collect();
+    format!("any, {}", names.join(", "))
 }
 
 /// Names of requests, and the APDUs they stand for.
@@ -72,7 +103,8 @@ impl FromStr for Rule {
             request = condition(&mut words)?;
         }
         let request = request.ok_or_else(|| RuleError::new(at, "a request is missing"))?;
-        let mut when = When::on(&request).map_err(|reason| RuleError::new(at, reason))?;
+        let mut when = When::on(&request)
+            .map_err(|reason| RuleError::of_when(at, &reason, &request_names()))?;
         loop {
             let at = words.position();
             let Some(word) = condition(&mut words)? else {
@@ -86,7 +118,7 @@ impl FromStr for Rule {
             })?;
             when = when
                 .with(name, value)
-                .map_err(|reason| RuleError::new(at, reason))?;
+                .map_err(|reason| RuleError::of_when(at, &reason, CONDITIONS))?;
         }
         let at = words.position();
         if !words.take(':') {
@@ -124,11 +156,8 @@ impl When {
             .iter()
             .find(|(name, apdu)| *name == request || *apdu == request);
         known.map(|(_, apdu)| Self::apdu(apdu)).ok_or_else(|| {
-            let names: Vec<_> = REQUESTS.iter().map(|(name, _)| *name).collect();
-            format!(
-                "no request {request:?}; there are any, {}",
-                names.join(", ")
-            )
+            let choices = choices(&request_names());
+            format!("no request {request:?}{choices}")
         })
     }
 
@@ -151,9 +180,10 @@ impl When {
                 let syntax = syntax(value).ok_or_else(|| format!("no record syntax {value:?}"))?;
                 Ok(self.syntax(syntax))
             }
-            _ => Err(format!(
-                "no condition {name:?}; there are session, nth, nth-of-all, db, docid and syntax"
-            )),
+            _ => {
+                let choices = choices(CONDITIONS);
+                Err(format!("no condition {name:?}{choices}"))
+            }
         }
     }
 }

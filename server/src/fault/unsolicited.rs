@@ -28,10 +28,7 @@ pub(super) fn read(words: &mut Words<'_>) -> Result<Apdu, RuleError> {
             Ok(resource_control(ask.is_some()).into())
         }
         "init-response" => Ok(init_response().into()),
-        other => Err(RuleError::new(
-            at,
-            format!("no APDU {other:?}; there are {NAMES}"),
-        )),
+        other => Err(RuleError::new(at, format!("no APDU {other:?}")).with_choices(NAMES)),
     }
 }
 

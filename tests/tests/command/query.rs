@@ -86,7 +86,7 @@ fn faults_are_pointed_out() {
     refused(
         &["parse", "@attr gisl 1=4 x"],
         &[
-            "error: attribute set \"gisl\" is not known; did you mean GILS? at octet 6 of the query",
+            "error: attribute set \"gisl\" is not known at octet 6 of the query; did you mean GILS?",
             "  @attr gisl 1=4 x",
             "        ^",
         ],

@@ -163,11 +163,11 @@ fn faults_of_a_query_are_told_in_words() {
         ("ti=war and", "a term is missing at octet 10 of the query"),
         (
             "titel=war",
-            "index \"titel\" is not known; did you mean \"title\"? at octet 0 of the query",
+            "index \"titel\" is not known at octet 0 of the query; did you mean \"title\"?",
         ),
         (
             "ti,autor=x",
-            "index \"autor\" is not known; did you mean \"author\"? at octet 3 of the query",
+            "index \"autor\" is not known at octet 3 of the query; did you mean \"author\"?",
         ),
         (
             "ti>war",

@@ -279,7 +279,7 @@ fn rules_are_refused_where_they_are_wrong() {
         ("on", "a request is missing at character 3"),
         (
             "on serch: silence",
-            "no request \"serch\"; there are any, init, search",
+            "no request \"serch\" at character 4; known are any, init, search",
         ),
         (
             "on search silence",
@@ -287,7 +287,10 @@ fn rules_are_refused_where_they_are_wrong() {
         ),
         ("on search", "a colon is missing at character 10"),
         ("on search:", "a fault is missing at character 11"),
-        ("on search: quiet", "no fault \"quiet\"; there are delay, "),
+        (
+            "on search: quiet",
+            "no fault \"quiet\" at character 12; known are delay, ",
+        ),
         (
             "on search: silence please",
             "\"please\" where \"silence\" is complete at character 20",
@@ -296,7 +299,10 @@ fn rules_are_refused_where_they_are_wrong() {
             "on search nth=0: silence",
             "\"0\" where a number from 1 is expected at character 11",
         ),
-        ("on search colour=red: silence", "no condition \"colour\""),
+        (
+            "on search colour=red: silence",
+            "no condition \"colour\" at character 11; known are session",
+        ),
         ("on search syntax=x: silence", "no record syntax \"x\""),
         (
             "on search: delay",
@@ -332,7 +338,7 @@ fn rules_are_refused_where_they_are_wrong() {
         ),
         (
             "on search: before lunch",
-            "no APDU \"lunch\"; there are close",
+            "no APDU \"lunch\" at character 19; known are close",
         ),
         (
             "on search: close soon",
@@ -390,7 +396,7 @@ fn the_page_about_faults_has_every_fault_request_and_condition() {
         assert!(PAGE.contains(&format!("- `{condition}`")), "{condition}");
     }
     let no_such = When::on("nothing").expect_err("no request");
-    let (_, requests) = no_such.split_once("there are ").expect("the requests");
+    let (_, requests) = no_such.split_once("known are ").expect("the requests");
     for request in requests.split(", ") {
         assert!(PAGE.contains(&format!("`{request}`")), "{request}");
     }
