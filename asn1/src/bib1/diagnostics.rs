@@ -248,7 +248,7 @@ const CONDITIONS: &[(i64, Meaning)] = &[
     (31, ("the server ran out of resources and has no result", None)),
     (32, ("the server ran out of resources; some of the result is there, but which part is unknown", None)),
     (33, ("the server ran out of resources; what it found so far is sound", None)),
-    (100, ("an error the server does not describe", None)),
+    (100, ("unspecified error", None)),
     (101, ("access was refused", None)),
     (102, ("the server has to ask for proof of identity but cannot, and ended the request", None)),
     (103, ("the server has to ask for proof of identity but cannot, and left the record out", None)),

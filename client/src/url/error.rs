@@ -197,8 +197,8 @@ impl UrlErrorKind {
             InvalidScheme => ("InvalidScheme", "character that no scheme has", "use letters, digits, `+`, `.` and `-` before the colon"),
             UnsupportedScheme => ("UnsupportedScheme", "not a Z39.50 scheme", "begin with z39.50s:// for a session or z39.50r:// for a record"),
             MissingDoubleSlash => ("MissingDoubleSlash", "no `//`", "write it between the scheme's colon and the host"),
-            MissingHost => ("MissingHost", "no host", "name one after the two slashes; an IPv6 address goes in brackets"),
-            InvalidHost => ("InvalidHost", "invalid host", "use letters, digits, inner hyphens and single dots, or an address such as 192.0.2.7; strict reading takes neither `_` nor IPv6"),
+            MissingHost => ("MissingHost", "no host", "write a host name or an address; an IPv6 address goes in brackets"),
+            InvalidHost => ("InvalidHost", "invalid host", "use letters, digits, inner hyphens and single dots, or an address such as 192.0.2.7"),
             UserinfoNotAllowed => ("UserinfoNotAllowed", "user name or password not allowed", "leave out everything up to the `@`"),
             EmptyPort => ("EmptyPort", "no port after the colon", "add the number or leave out the colon"),
             InvalidPort => ("InvalidPort", "port that is not a number", "use digits alone"),
@@ -252,7 +252,7 @@ mod tests {
             UrlErrorKind::InvalidHost,
             Some(b'_'),
             "invalid host at offset 27: use letters, digits, inner hyphens and single dots, or an \
-             address such as 192.0.2.7; strict reading takes neither `_` nor IPv6",
+             address such as 192.0.2.7",
         );
         let advised = UrlError::new(UrlErrorKind::EmptyPart, 5, None).advising("name a newsgroup");
         assert_eq!(

@@ -76,8 +76,7 @@ fn records_of_another_kind_from_each_present_cost_no_others() {
         assert_eq!(line["outcome"], "not written", "{line}");
         let message = line["message"].as_str().expect("words");
         assert!(
-            message
-                .starts_with("11 of 17 records written; record syntax SUTRS is not a MARC record"),
+            message.starts_with("11 of 17 records written; record syntax SUTRS is not MARC"),
             "{message}"
         );
         let back = z3950(["convert", "--to", "json", &output]);
@@ -104,8 +103,8 @@ fn records_of_another_kind_from_each_present_cost_no_others() {
         (Some(2), 11)
     );
     for words in [
-        "record 2: record syntax SUTRS is not a MARC record",
-        "record 11: record syntax GRS-1 is not a MARC record",
+        "record 2: record syntax SUTRS is not MARC",
+        "record 11: record syntax GRS-1 is not MARC",
     ] {
         assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
     }

@@ -132,11 +132,7 @@ fn a_format_of_marc_holds_nothing_else() {
     let url = "z39.50r://localhost/books?pg1342;rs=sutrs";
     let ran = z3950(["--demo", "get", "--format", "marcxml", url]);
     assert_eq!((ran.code, &*ran.stdout), (Some(2), ""));
-    assert!(
-        ran.stderr.contains("is not a MARC record"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("is not MARC"), "{}", ran.stderr);
     assert!(get("brief", &[url]).stdout.contains("Pride and prejudice"));
     let refused = z3950(["--demo", "get", "--charset", "nosuch", url]);
     assert_eq!(refused.code, Some(2));

@@ -17,7 +17,7 @@ pub struct Repair {
 #[non_exhaustive]
 pub enum RepairKind {
     /// Leader 0–4 is no number or not where the record ends; the terminator counts.
-    #[error("record length {} instead of {actual}", Stated(*.stated))]
+    #[error("record length {}{actual}", Stated(*.stated))]
     RecordLength {
         /// What the leader says, if it is a number.
         stated: Option<usize>,
@@ -40,7 +40,7 @@ pub enum RepairKind {
         position: usize,
     },
     /// Leader 12–16 is no number or not where the directory ends.
-    #[error("base address {} instead of {actual}", Stated(*.stated))]
+    #[error("base address {}{actual}", Stated(*.stated))]
     BaseAddress {
         /// What the leader says, if it is a number.
         stated: Option<usize>,
@@ -108,14 +108,14 @@ impl RepairKind {
     }
 }
 
-/// A number of the leader as a message shows it.
+/// A number of the leader as a message shows it, up to the one that is right.
 struct Stated(Option<usize>);
 
 impl std::fmt::Display for Stated {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
-            Some(number) => write!(f, "{number}"),
-            None => f.write_str("that is not a number"),
+            Some(number) => write!(f, "{number} instead of "),
+            None => f.write_str("is not a number; it should be "),
         }
     }
 }

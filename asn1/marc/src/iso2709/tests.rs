@@ -75,7 +75,7 @@ fn wrong_lengths_and_addresses() {
     check(
         &with("00077", "abcde"),
         &BOTH,
-        &["record length that is not a number instead of 77 (octet 0)"],
+        &["record length is not a number; it should be 77 (octet 0)"],
     );
     check(
         &with("00049", "00048"),
@@ -262,7 +262,7 @@ fn missing_terminators() {
         &[
             "record length 77 instead of 76 (octet 0)",
             "no field terminator after the directory (octet 48)",
-            "base address that is not a number instead of 48 (octet 12)",
+            "base address is not a number; it should be 48 (octet 12)",
         ],
     );
 }

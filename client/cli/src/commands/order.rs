@@ -228,7 +228,11 @@ async fn perform(
             ));
         }
         (Some(found), Some(item)) if u64::try_from(item).is_ok_and(|item| item > found) => {
-            let words = format!("{found} records match, fewer than --item says");
+            let records = match found {
+                1 => "record matches",
+                _ => "records match",
+            };
+            let words = format!("{found} {records}, fewer than --item says");
             return Ok(not_ordered(
                 hits,
                 Exit::Usage,

@@ -249,7 +249,11 @@ impl Searcher {
             Some(0) => self.no_match(envelope, subject),
             _ if self.count == 0 => self.counted(&envelope, hits, subject),
             Some(hits) if self.start > hits => {
-                let words = format!("{hits} records match, fewer than --start says");
+                let records = match hits {
+                    1 => "record matches",
+                    _ => "records match",
+                };
+                let words = format!("{hits} {records}, fewer than --start says");
                 self.writing.end(
                     envelope,
                     Exit::Usage,

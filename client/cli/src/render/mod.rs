@@ -61,7 +61,7 @@ impl Format {
             Some("txt") => Self::Text,
             _ => {
                 return Err(format!(
-                    "{}: its name says no form; let it end in .mrc, .xml, .jsonl, .mrk or .txt",
+                    "{}: its name does not say which format to write; end it in .mrc, .xml, .jsonl, .mrk or .txt",
                     path.display()
                 ));
             }
@@ -155,7 +155,7 @@ pub(crate) fn render(record: &External, format: Format, charset: Option<Charset>
             Format::Brief => text::render(&record, charset),
             _ => Rendered {
                 failure: Some(format!(
-                    "{} is not a MARC record, as --format {} requires; try --format text or raw",
+                    "{} is not MARC, as --format {} requires; try --format text or raw",
                     text::name(&record),
                     format.name()
                 )),

@@ -222,7 +222,7 @@ async fn audit_c3_a_named_certificate_is_believed_within_its_dates_and_for_its_n
         &trusting(&authority),
     )
     .await;
-    assert!(found.contains("of an authority (CA:TRUE)"), "{found}");
+    assert!(found.contains("a CA certificate (CA:TRUE)"), "{found}");
 }
 
 #[tokio::test]

@@ -202,7 +202,7 @@ impl fmt::Display for Distrust {
                 f.write_str("the server's certificate is not one for servers")
             }
             CertificateError::Other(other) if is_authority(other) => f.write_str(
-                "the server's certificate is that of an authority (CA:TRUE), and is not trusted here itself",
+                "the server's certificate is a CA certificate (CA:TRUE), and is not trusted itself",
             ),
             other => write!(f, "the server's certificate cannot be used: {other}"),
         }

@@ -140,7 +140,7 @@ fn what_cannot_be_is_refused_and_nothing_is_changed() {
         (
             resume("{}/report", "{}/report.tsv"),
             inputs,
-            "its name says no form",
+            "its name does not say which format",
         ),
         (with(&["--jobs", "0"]), inputs, "--jobs"),
         (with(&["--json"]), inputs, "--json"),
