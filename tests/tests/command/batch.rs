@@ -73,7 +73,7 @@ fn lookups_of_a_file_are_reported_line_by_line() {
     assert_eq!(ran.stdout, "");
     assert_eq!(
         ran.stderr,
-        "note: 6 inputs answered: 4 delivered, 1 not carried out, 1 without a match; 4 records written\n"
+        "note: 6 inputs: 4 delivered, 1 not sent, 1 no match; 4 records written\n"
     );
     let report = text(&folder, "report.tsv");
     let columns = [
@@ -261,7 +261,7 @@ fn without_output_records_go_to_standard_output_in_order() {
         assert_eq!(
             ran.stderr,
             "error: localhost/books: docid:nosuch: no record matches\n\
-             note: 3 inputs answered: 2 delivered, 1 without a match\n"
+             note: 3 inputs: 2 delivered, 1 no match\n"
         );
     }
     let ran = demo(

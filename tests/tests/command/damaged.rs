@@ -70,7 +70,7 @@ fn audit_a5_what_a_server_cut_off_is_delivered_with_exit_code_8() {
         "--force",
     ]);
     assert_eq!(ran.code, Some(8), "{ran:?}");
-    let words = "2 inputs answered: 2 with damaged records";
+    let words = "2 inputs: 2 delivered with damage";
     assert!(ran.stderr.contains(words), "{ran:?}");
     for line in fs::read_to_string(&report).expect("read").lines() {
         assert!(

@@ -167,10 +167,11 @@ fn audit_a1_what_came_before_a_failure_is_kept_and_named() {
     ]);
     assert_eq!(ran.code, Some(5), "{ran:?}");
     let part = folder.join("y.mrc.part");
-    let words = format!("what was written is in {}", part.display());
+    let kept = records(&part);
+    assert!((1..60).contains(&kept));
+    let words = format!("incomplete; {kept} records are in {}", part.display());
     assert!(ran.stderr.contains(&words), "{ran:?}");
     assert_eq!(fs::read_to_string(&output).expect("read"), "precious");
-    assert!((1..60).contains(&records(&part)));
 }
 
 #[test]
@@ -187,7 +188,7 @@ fn audit_a2_an_output_has_all_records_unless_told_otherwise() {
         };
         let ran = run(&[]);
         assert_eq!(ran.code, Some(0), "{ran:?}");
-        let words = format!("note: 1 input answered: 1 delivered; {count} records written\n");
+        let words = format!("note: 1 input: 1 delivered; {count} records written\n");
         assert_eq!(ran.stderr, words);
         assert_eq!(records(&output), count);
         let words = format!("10 of {count} written (--count 10)");
@@ -495,8 +496,14 @@ fn a_full_disk_keeps_every_complete_record() {
         assert_eq!(ran.code, Some(1), "{ran:?}");
         assert!(ran.stderr.contains("cannot write y.mrc: "), "{ran:?}");
         if more.is_empty() {
-            assert!(ran.stderr.contains("what was written is in "), "{ran:?}");
-            assert!((10..400).contains(&records(&folder.join("y.mrc.part"))));
+            let kept = records(&folder.join("y.mrc.part"));
+            assert!((10..400).contains(&kept));
+            let words = format!("incomplete; {kept} records are in ");
+            assert!(ran.stderr.contains(&words), "{ran:?}");
+            assert!(
+                ran.stderr.contains("note: no input was completed\n"),
+                "{ran:?}"
+            );
             assert_eq!(names(&folder), ["y.mrc.part"]);
             fs::remove_file(folder.join("y.mrc.part")).expect("removed");
             continue;

@@ -73,7 +73,7 @@ fn audit_a1_an_answer_that_is_broken_off_goes_on_where_it_was() {
         ran.stderr.contains(named) && ran.stderr.contains(several),
         "{ran:?}"
     );
-    let sum = "1 input answered: 1 with several matches; 6 records written";
+    let sum = "1 input: 1 ambiguous; 6 records written";
     assert!(ran.stderr.contains(sum), "{ran:?}");
 }
 

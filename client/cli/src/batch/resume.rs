@@ -30,19 +30,20 @@ pub(crate) struct Resumed {
     pub(crate) unanswered: u64,
 }
 
-/// How many answers ended with which exit code.
+/// How many answers ended with which exit code and in which word of [`OutcomeName`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Tally(BTreeMap<u8, u64>);
+pub(crate) struct Tally(BTreeMap<(u8, &'static str), u64>);
 
 impl Tally {
     /// Counts an answer.
-    pub(crate) fn add(&mut self, exit: u8) {
-        *self.0.entry(exit).or_default() += 1;
+    pub(crate) fn add(&mut self, exit: u8, outcome: OutcomeName) {
+        *self.0.entry((exit, outcome.as_str())).or_default() += 1;
     }
 
-    /// Exit codes and how many answers ended with them.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u8, u64)> {
-        self.0.iter().map(|(exit, count)| (*exit, *count))
+    /// Exit codes and outcomes, and how many answers ended so.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u8, &'static str, u64)> {
+        let counts = self.0.iter();
+        counts.map(|((exit, outcome), count)| (*exit, *outcome, *count))
     }
 
     /// How many answers there are.
@@ -191,7 +192,7 @@ pub(crate) fn resume(
             .and_then(|text| form.read(text))
             .ok_or_else(malformed)?;
         let outcome: Result<OutcomeName, _> = kept.outcome.parse();
-        outcome.map_err(|error| ResumeError::UnknownOutcome {
+        let outcome = outcome.map_err(|error| ResumeError::UnknownOutcome {
             line: number,
             error,
         })?;
@@ -221,7 +222,7 @@ pub(crate) fn resume(
         resumed.report_length += length;
         resumed.answers += 1;
         resumed.output_length = kept.length;
-        resumed.tally.add(kept.exit);
+        resumed.tally.add(kept.exit, outcome);
     }
 }
 

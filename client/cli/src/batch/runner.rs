@@ -38,6 +38,8 @@ pub(crate) struct Piece {
     pub(crate) octets: Vec<u8>,
     /// Whether the octets are a record, and not a line of their own.
     pub(crate) is_record: bool,
+    /// Whether the record had to be repaired.
+    pub(crate) is_repaired: bool,
 }
 
 /// Something said to a person.
@@ -192,6 +194,7 @@ mod tests {
                         words,
                         octets,
                         is_record,
+                        ..Piece::default()
                     })
                     .await;
             }

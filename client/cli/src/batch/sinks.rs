@@ -110,6 +110,10 @@ pub(crate) struct FileSink<F = OutputFile> {
     complete: u64,
     /// Where records end behind those, as far as they may still be needed.
     ends: Vec<u64>,
+    /// How many records were added, how many of them are in the file for certain, and how many remained at the end.
+    added: u64,
+    flushed: u64,
+    remained: u64,
     /// Whether this run has changed the file.
     is_changed: bool,
 }
@@ -124,6 +128,9 @@ impl<F: Cut> FileSink<F> {
             written: 0,
             complete: 0,
             ends: Vec::new(),
+            added: 0,
+            flushed: 0,
+            remained: 0,
             is_changed: false,
         }
     }
@@ -149,6 +156,7 @@ impl<F: Cut> FileSink<F> {
         self.held.extend_from_slice(self.frame.before(is_first));
         self.held.extend_from_slice(octets);
         self.ends.push(self.written + length(&self.held));
+        self.added += 1;
         match self.held.len() < BUFFER {
             true => Ok(()),
             false => self.flush(),
@@ -179,6 +187,10 @@ impl<F: Cut> FileSink<F> {
             let _ = self.flush();
             let ends = self.ends.iter().copied();
             end = ends.filter(|end| *end <= self.written).max().unwrap_or(end);
+            let unsure = usize::try_from(self.added - self.flushed).unwrap_or(usize::MAX);
+            let begun = self.ends.iter().rev().take(unsure);
+            let more = begun.filter(|end| **end <= self.written).count();
+            self.remained = self.flushed + u64::try_from(more).unwrap_or(0);
         }
         self.held.clear();
         self.ends.clear();
@@ -194,6 +206,11 @@ impl<F: Cut> FileSink<F> {
         self.flush()?;
         self.written = end;
         Ok(end > 0)
+    }
+
+    /// How many records remained in a file that ended with [`Remains::Records`].
+    pub(crate) fn remained(&self) -> u64 {
+        self.remained
     }
 
     /// The file.
@@ -224,6 +241,7 @@ impl<F: Cut> FileSink<F> {
         self.written += u64::try_from(begin).unwrap_or(u64::MAX);
         self.held.drain(..begin);
         if result.is_ok() {
+            self.flushed = self.added;
             // The others come before it.
             let last = self.ends.pop();
             self.ends.clear();
@@ -347,11 +365,14 @@ impl FolderSink {
         Ok(complete + length(Frame(self.form).end()))
     }
 
-    /// Ends the run. Gives the file with the records of an answer that was not complete, if they are to remain.
+    /// Ends the run. Gives the file with the records of an answer that was not complete, if they are to remain, and how many they are.
     ///
     /// # Errors
     /// What the system has against writing.
-    pub(crate) fn finish(&mut self, remains: Remains) -> Result<Option<PathBuf>, file::Error> {
+    pub(crate) fn finish(
+        &mut self,
+        remains: Remains,
+    ) -> Result<Option<(PathBuf, u64)>, file::Error> {
         let Some(mut part) = self.part.take() else {
             return Ok(None);
         };
@@ -360,9 +381,10 @@ impl FolderSink {
         if remains == Remains::Answers || !part.finish(remains).map_err(unwritable)? {
             return Ok(None);
         }
+        let remained = part.remained();
         let draft = part.into_file().of_file(path.clone());
         draft.persist(Existing::Refuse, true)?;
-        Ok(Some(path))
+        Ok(Some((path, remained)))
     }
 
     /// Files that were completed since this was last called.

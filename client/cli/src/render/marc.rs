@@ -28,12 +28,11 @@ pub(super) fn render(octets: &Bytes, form: Form, charset: Option<Charset>) -> Re
             };
             let converted = to_utf8(&parsed.record, &options);
             notes.extend(converted.problems.iter().map(ToString::to_string));
-            written(
-                &converted.record,
-                form,
-                notes,
-                is_cut || converted.is_loss(),
-            )
+            let is_loss = is_cut || converted.is_loss();
+            Rendered {
+                is_repaired: !parsed.repairs.is_empty(),
+                ..written(&converted.record, form, notes, is_loss)
+            }
         }
         Err(error) => {
             let note = format!("the record is given as it came: {error}");
@@ -79,5 +78,6 @@ fn written(record: &MarcRecord, form: Form, mut notes: Vec<String>, mut is_loss:
         notes,
         failure,
         is_loss,
+        is_repaired: false,
     }
 }

@@ -123,6 +123,8 @@ pub(crate) struct Rendered {
     /// Whether something of the record is lost: octets are missing or belong to no field, cannot be decoded, or the format
     /// cannot hold them. What could be repaired, such as a wrong length, is no loss.
     pub(crate) is_loss: bool,
+    /// Whether something was repaired; the notes say what.
+    pub(crate) is_repaired: bool,
 }
 
 /// Renders a record by itself, without what makes several one document; [`Document`] does that.
@@ -142,6 +144,7 @@ pub(crate) fn render(record: &External, format: Format, charset: Option<Charset>
             notes: if is_loss { damage.notes } else { Vec::new() },
             failure: None,
             is_loss,
+            is_repaired: damage.is_repaired,
         };
     };
     let record = RetrievedRecord::of(record);

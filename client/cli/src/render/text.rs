@@ -43,6 +43,7 @@ pub(super) fn render(record: &RetrievedRecord, charset: Option<Charset>) -> Rend
         notes,
         failure: None,
         is_loss,
+        is_repaired: false,
     }
 }
 
@@ -53,6 +54,7 @@ pub(super) fn unread(octets: &[u8], note: String) -> Rendered {
         notes: vec![note],
         failure: None,
         is_loss: true,
+        is_repaired: false,
     }
 }
 

@@ -185,7 +185,7 @@ fn each_signal_to_end_names_the_draft_and_removes_the_lock() {
         let words = String::from_utf8_lossy(&ended.stderr);
         assert_eq!(ended.status.code(), Some(code), "{signal}: {words}");
         assert!(
-            words.contains("incomplete; what was written is in"),
+            words.contains("incomplete; 4 records are in "),
             "{signal}: {words}"
         );
         let draft = text(&folder, "out.xml.part");

@@ -135,8 +135,7 @@ impl Batch {
         assert_eq!(ran.code, Some(3), "{ran:?}");
         assert!(ran.stderr.contains("were answered before"), "{ran:?}");
         assert!(
-            ran.stderr
-                .contains(&format!("{} inputs answered", self.inputs)),
+            ran.stderr.contains(&format!("{} inputs: ", self.inputs)),
             "{ran:?}"
         );
     }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use z3950_tests::program::{Daemon, z3950};
+
 use super::{demo, folder, text};
 
 #[test]
@@ -15,7 +17,7 @@ fn answers_of_several_targets_are_not_called_inputs() {
         "war\nnosuchword\n",
     );
     assert_eq!(ran.code, Some(3), "{ran:?}");
-    let sum = "note: 4 answers from 2 targets: 2 delivered, 2 without a match; 2 records written\n";
+    let sum = "note: 4 searches at 2 targets: 2 delivered, 2 no match; 2 records written\n";
     assert!(ran.stderr.ends_with(sum), "{ran:?}");
 }
 
@@ -74,4 +76,54 @@ fn reports_say_found_where_records_were_only_counted_and_null_where_there_is_no_
             .contains("2 delivered; 1 record written by this run"),
         "{ran:?}"
     );
+}
+
+#[test]
+fn sums_have_the_words_of_the_report() {
+    let folder = folder();
+    let files = ["--output", "{}/out.xml", "--force"];
+    for (command, sum) in [
+        (
+            &[
+                "lookup",
+                "localhost/books",
+                "docid:pg84",
+                "--syntax",
+                "sutrs",
+            ][..],
+            "1 input: 1 not written; 0 of 1 record written",
+        ),
+        (
+            &["lookup", "localhost/books", "docid:pg84", "--count", "0"],
+            "1 input: 1 found; 0 records written",
+        ),
+    ] {
+        let ran = demo(folder.path(), &[command, &files].concat(), "");
+        assert!(ran.stderr.ends_with(&format!("note: {sum}\n")), "{ran:?}");
+    }
+}
+
+#[test]
+fn repaired_records_are_counted_and_reported() {
+    let server = Daemon::start(["--demo", "--fault", "on any: damage length"]);
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+    let place = format!("{}/books", server.address());
+    let (output, report) = (path("out.mrc"), path("report.json"));
+    let search = ["search", &place, "prejudice", "--output", &output];
+    for more in [&[][..], &["--report", &report, "--force"]] {
+        let ran = z3950(search.iter().chain(more));
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let count = std::fs::read(&output)
+            .expect("read")
+            .iter()
+            .filter(|octet| **octet == 0x1D)
+            .count();
+        let sum = format!("{count} records written, {count} of them repaired\n");
+        assert!(count > 1 && ran.stderr.ends_with(&sum), "{ran:?}");
+        if !more.is_empty() {
+            let words = format!("\"message\":\"{count} records repaired\"");
+            assert!(text(&folder, "report.json").contains(&words));
+        }
+    }
 }

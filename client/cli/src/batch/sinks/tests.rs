@@ -148,7 +148,7 @@ fn a_folder_has_a_file_for_each_ask_with_records() {
     again.complete(&ask(7, 0), input).expect("written");
     again.record(b"<d/>").expect("written");
     let unfinished = again.finish(Remains::Records).expect("kept");
-    assert_eq!(unfinished, Some(folder.join("unfinished.xml")));
+    assert_eq!(unfinished, Some((folder.join("unfinished.xml"), 1)));
     drop(again);
     assert_eq!(names(&folder), [&long, "unfinished.xml"]);
 }

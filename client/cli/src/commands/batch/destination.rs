@@ -239,7 +239,7 @@ impl Destination {
     }
 
     /// Ends the document. Gives the file that has the records of a run that was broken off, where that is not the one
-    /// asked for.
+    /// asked for, and how many they are.
     ///
     /// `is_empty`: nothing matched, and nothing went wrong.
     pub(super) fn finish(
@@ -247,7 +247,7 @@ impl Destination {
         ending: Ending,
         is_empty: bool,
         output: &mut Output,
-    ) -> Result<Option<PathBuf>, Failure> {
+    ) -> Result<Option<(PathBuf, u64)>, Failure> {
         match self {
             Self::File { mut sink, path, .. } => {
                 let unwritten = |error| Failure::unwritten(&path, &error);
@@ -267,6 +267,7 @@ impl Destination {
                     Ending::Complete => has_records.map_err(unwritten)?,
                     Ending::BrokenOff => has_records.unwrap_or(true),
                 };
+                let remained = sink.remained();
                 let OutputFile::Whole(file) = sink.into_file() else {
                     return Ok(None);
                 };
@@ -276,7 +277,7 @@ impl Destination {
                         file.finish()?;
                         Ok(None)
                     }
-                    (true, Ending::BrokenOff) => Ok(file.keep()?),
+                    (true, Ending::BrokenOff) => Ok(file.keep()?.map(|part| (part, remained))),
                 }
             }
             Self::Folder { mut sink, remains } => Ok(sink.finish(remains)?),

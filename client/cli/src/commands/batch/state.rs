@@ -28,9 +28,9 @@ pub(super) struct State<'a> {
     pub(super) report_is_noted: bool,
     pub(super) syncer: Option<Syncer>,
     /// Records of the ask whose pieces come.
-    pub(super) written: u64,
+    pub(super) of_ask: Records,
     /// Records of all answers of this run.
-    pub(super) records: u64,
+    pub(super) records: Records,
     /// Whether an answer broke off after some of its records.
     pub(super) is_torn: bool,
     /// How many answers there are from earlier runs.
@@ -41,6 +41,43 @@ pub(super) struct State<'a> {
     pub(super) tally: Tally,
     pub(super) progress: Progress,
     pub(super) output: &'a mut Output,
+}
+
+/// How many records came, how many were written, and how many of those had to be repaired.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Records {
+    came: u64,
+    written: u64,
+    repaired: u64,
+}
+
+impl Records {
+    fn add(&mut self, more: Self) {
+        self.came += more.came;
+        self.written += more.written;
+        self.repaired += more.repaired;
+    }
+
+    /// `14 of 45 records written, 2 of them repaired`
+    fn in_words(self, whose: &str) -> String {
+        let written = match self.came > self.written {
+            true => format!("{} of {}", self.written, in_number(self.came)),
+            false => in_number(self.written),
+        };
+        let repaired = match self.repaired {
+            0 => String::new(),
+            repaired => format!(", {repaired} of them repaired"),
+        };
+        format!("{written} written{whose}{repaired}")
+    }
+}
+
+/// `1 record`, `2 records`
+fn in_number(records: u64) -> String {
+    match records {
+        1 => "1 record".to_owned(),
+        records => format!("{records} records"),
+    }
 }
 
 impl State<'_> {
@@ -64,29 +101,41 @@ impl State<'_> {
                 for words in &piece.words {
                     self.say(words);
                 }
-                self.written += u64::from(piece.is_record && !piece.octets.is_empty());
+                let is_written = piece.is_record && !piece.octets.is_empty();
+                self.of_ask.add(Records {
+                    came: u64::from(piece.is_record),
+                    written: u64::from(is_written),
+                    repaired: u64::from(is_written && piece.is_repaired),
+                });
                 self.destination.write(&piece, self.output)
             }
             Event::Answer(answer, took) => self.answered(ask, *answer, took),
         }
     }
 
-    fn answered(&mut self, ask: &Ask, answer: Answer, took: Duration) -> Result<(), Failure> {
+    fn answered(&mut self, ask: &Ask, mut answer: Answer, took: Duration) -> Result<(), Failure> {
         let (target, input) = names(&self.targets, ask);
         let is_unanswered = answer.exit == Exit::Transport as u8;
         let length = match &self.destination {
             // What an earlier run has fetched stays.
-            Destination::Folder { .. } if is_unanswered && self.written == 0 => 0,
+            Destination::Folder { .. } if is_unanswered && self.of_ask.written == 0 => 0,
             _ => self.destination.complete(ask, &input)?,
         };
-        self.tally.add(answer.exit);
+        self.tally.add(answer.exit, answer.outcome);
         self.unanswered = match is_unanswered {
             true => self.unanswered + 1,
             false => 0,
         };
-        let written = std::mem::take(&mut self.written);
-        self.records += written;
-        self.is_torn |= written > 0 && breaks_off(answer.outcome);
+        let of_ask = std::mem::take(&mut self.of_ask);
+        self.records.add(of_ask);
+        if of_ask.repaired > 0 {
+            let repaired = format!("{} repaired", in_number(of_ask.repaired));
+            answer.message = Some(match answer.message {
+                Some(words) => format!("{words}; {repaired}"),
+                None => repaired,
+            });
+        }
+        self.is_torn |= of_ask.written > 0 && breaks_off(answer.outcome);
         if let Some((report, path)) = &mut self.report {
             let entry = Entry {
                 position: ask.position,
@@ -136,23 +185,19 @@ impl State<'_> {
         }
     }
 
-    /// `3 inputs answered: 2 delivered, 1 without a match; 2 records written`, the last if records go to a file.
+    /// `3 inputs: 2 delivered, 1 no match; 2 records written`, the last if records go to a file.
     fn sum(&self, is_written: bool) -> String {
         let total = self.tally.total();
         let begin = match (total, self.targets.len()) {
-            (0, _) => return "no input was answered".to_owned(),
-            (1, 0 | 1) => "1 input answered".to_owned(),
-            (_, 0 | 1) => format!("{total} inputs answered"),
-            (_, targets) => format!("{total} answers from {targets} targets"),
-        };
-        let records = match self.records {
-            1 => "1 record".to_owned(),
-            records => format!("{records} records"),
+            (0, _) => return "no input was completed".to_owned(),
+            (1, 0 | 1) => "1 input".to_owned(),
+            (_, 0 | 1) => format!("{total} inputs"),
+            (_, targets) => format!("{total} searches at {targets} targets"),
         };
         let end = match (is_written, self.before) {
             (false, _) => String::new(),
-            (true, 0) => format!("; {records} written"),
-            (true, _) => format!("; {records} written by this run"),
+            (true, 0) => format!("; {}", self.records.in_words("")),
+            (true, _) => format!("; {}", self.records.in_words(" by this run")),
         };
         format!("{begin}: {}{end}", in_words(&self.tally))
     }
@@ -183,7 +228,7 @@ impl State<'_> {
             (Ok(Ok(())), false) => Ending::Complete,
             _ => Ending::BrokenOff,
         };
-        let has_exit = |wanted| self.tally.iter().any(|(exit, _)| Exit::of(exit) == wanted);
+        let has_exit = |wanted| self.tally.iter().any(|(exit, ..)| Exit::of(exit) == wanted);
         let is_empty = ending == Ending::Complete && has_exit(Exit::NoMatch);
         // Nobody reads standard output any more, or nobody can.
         let is_deaf = matches!(&ran, Ok(Err(Failure::BrokenPipe | Failure::Write(_))));
@@ -197,7 +242,7 @@ impl State<'_> {
         if self.is_batch {
             self.output.note(&sum);
         }
-        let exits = self.tally.iter().map(|(exit, _)| Exit::of(exit));
+        let exits = self.tally.iter().map(|(exit, ..)| Exit::of(exit));
         let exit = exits.fold(Exit::Delivered, Exit::and);
         let may_go_on = self.report.is_some() && arguments.file().is_some();
         if may_go_on && !matches!(ran, Ok(Ok(()))) {
@@ -212,9 +257,11 @@ impl State<'_> {
                 "no answer to {last}: run the same command with --resume to ask again"
             ));
         }
-        if let Ok(Some(part)) = &finished {
-            let words = format!("incomplete; what was written is in {}", part.display());
-            self.output.note(&words);
+        if let Ok(Some((part, records))) = &finished {
+            let (part, verb) = (part.display(), if *records == 1 { "is" } else { "are" });
+            let records = in_number(*records);
+            self.output
+                .note(&format!("incomplete; {records} {verb} in {part}"));
         }
         let exit = match ran {
             Ok(Ok(())) => exit,
@@ -240,22 +287,15 @@ fn breaks_off(outcome: OutcomeName) -> bool {
     )
 }
 
-/// `4990 delivered, 10 without a match`
+/// `4990 delivered, 10 no match`: the words of the report.
 pub(super) fn in_words(tally: &Tally) -> String {
-    let parts = tally.iter().map(|(exit, count)| {
-        let words = match Exit::of(exit) {
-            Exit::Delivered => "delivered",
-            Exit::Usage => "not carried out",
-            Exit::NoMatch => "without a match",
-            Exit::Ambiguous => "with several matches",
-            Exit::Refused => "refused",
-            Exit::Transport => "without an answer",
-            Exit::PortRefused => "with a reserved port",
-            Exit::FaultsFound => "with damaged records",
-            Exit::Unexpected | Exit::HungUp | Exit::Interrupted | Exit::Terminated => "failed",
-        };
-        format!("{count} {words}")
-    });
+    let parts =
+        tally.iter().map(
+            |(exit, outcome, count)| match Exit::of(exit) == Exit::FaultsFound {
+                true => format!("{count} {outcome} with damage"),
+                false => format!("{count} {outcome}"),
+            },
+        );
     parts.collect::<Vec<_>>().join(", ")
 }
 

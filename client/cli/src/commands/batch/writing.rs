@@ -38,6 +38,7 @@ impl Writing {
                 words: words(&rendered, subject),
                 octets: envelope.octets(),
                 is_record: false,
+                is_repaired: rendered.is_repaired,
             };
             return (piece, envelope.answer(Exit::of_record(&rendered)));
         }
@@ -47,6 +48,7 @@ impl Writing {
             words: words(&rendered, subject),
             octets: Vec::new(),
             is_record: true,
+            is_repaired: rendered.is_repaired,
         };
         let envelope = match &rendered.failure {
             None => {
