@@ -71,6 +71,20 @@ impl Kind {
 }
 
 impl Identifier {
+    /// What may be wrong with it where no record is found: it begins like one with a prefix, which is none.
+    pub fn hint(&self) -> Option<String> {
+        let (prefix, _) = self.text.split_once(':')?;
+        let is_word =
+            !prefix.is_empty() && prefix.chars().all(|letter| letter.is_ascii_alphabetic());
+        (is_word && !self.is_certain).then(|| {
+            let known: Vec<String> = Kind::ALL.map(|kind| format!("{}:", kind.name())).into();
+            format!(
+                "{prefix}: is not a prefix: the prefixes are {}",
+                known.join(", ")
+            )
+        })
+    }
+
     /// Why it may not be the number that was meant: it is no ISBN or ISSN, although it says so or looks like one.
     ///
     /// Eight digits without a hyphen look like an LCCN, and so do ten that begin with the year of one.
@@ -176,6 +190,15 @@ impl FromStr for Identifier {
             let kind = kinds.find(|kind| kind.name().eq_ignore_ascii_case(prefix))?;
             Some((kind, rest.trim()))
         });
+        // `ISBN 0141439513`, as catalogues print it.
+        let prefixed = prefixed.or_else(|| {
+            let (name, number) = text.split_once(char::is_whitespace)?;
+            let mut kinds = [Kind::Isbn, Kind::Issn, Kind::Lccn, Kind::Oclc].into_iter();
+            let kind = kinds.find(|kind| kind.name().eq_ignore_ascii_case(name))?;
+            number
+                .contains(|character: char| character.is_ascii_digit())
+                .then_some((kind, number.trim()))
+        });
         match prefixed {
             Some((kind, "")) => Err(IdentifierError::NoNumber(kind.name())),
             None if text.is_empty() => Err(IdentifierError::Empty),
@@ -219,6 +242,10 @@ mod tests {
             ("local:12345678", "local:12345678"),
             ("docid:0306406152", "docid:0306406152"),
             ("urn:isbn:0306406152", "docid:urn:isbn:0306406152"),
+            ("ISBN 0141439513", "isbn:0141439513"),
+            ("issn  0378-5955", "issn:0378-5955"),
+            ("isbn and barcode", "docid:isbn and barcode"),
+            ("local 12", "docid:local 12"),
             ("isbn:", "nothing follows isbn:"),
             (" ", "the identifier is empty"),
         ] {
@@ -227,6 +254,27 @@ mod tests {
                 |identifier| identifier.to_string(),
             );
             assert_eq!(found, shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_prefix_is_named() {
+        let known =
+            ": is not a prefix: the prefixes are isbn:, issn:, lccn:, oclc:, local:, docid:";
+        for (text, prefix) in [
+            ("foo:bar", "foo"),
+            ("ti:war", "ti"),
+            ("docid:foo:bar", ""),
+            ("pg1342", ""),
+            ("12:34", ""),
+        ] {
+            let identifier: Identifier = text.parse().expect("an identifier");
+            let hint = identifier.hint().unwrap_or_default();
+            assert_eq!(
+                hint.strip_suffix(known).unwrap_or_default(),
+                prefix,
+                "{text}"
+            );
         }
     }
 
