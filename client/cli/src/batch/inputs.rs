@@ -37,7 +37,26 @@ pub(crate) struct Ask {
     pub(crate) input: Arc<[u8]>,
     /// Whether the line was longer than [`MAX_INPUT`]: what is here is only its beginning.
     pub(crate) is_cut: bool,
+    /// Where it was read, unless the command line has it.
+    pub(crate) origin: Option<Origin>,
 }
+
+/// A line of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Origin {
+    name: Arc<str>,
+    /// 1-based.
+    line: u64,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, line {}", self.name, self.line)
+    }
+}
+
+/// The octets of an input, whether they are only the beginning of its line, and where that is.
+type Line = (Arc<[u8]>, bool, Option<Origin>);
 
 impl fmt::Display for Ask {
     /// The input, what is not text in it as `\xNN`.
@@ -68,7 +87,9 @@ pub(crate) struct Inputs {
 }
 
 struct Source {
-    name: String,
+    name: Arc<str>,
+    /// How many lines have been read.
+    read: u64,
     lines: Box<dyn BufRead + Send>,
     is_new: bool,
 }
@@ -85,7 +106,8 @@ impl Inputs {
     /// Adds the lines of a file of that name, behind all others.
     pub(crate) fn add(&mut self, name: impl Into<String>, lines: impl BufRead + Send + 'static) {
         self.sources.push_back(Source {
-            name: name.into(),
+            name: name.into().into(),
+            read: 0,
             lines: Box::new(lines),
             is_new: true,
         });
@@ -103,12 +125,11 @@ impl fmt::Debug for Inputs {
 }
 
 impl Iterator for Inputs {
-    /// The input, and whether it is only the beginning of its line.
-    type Item = Result<(Arc<[u8]>, bool), InputError>;
+    type Item = Result<Line, InputError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Some(given) = self.given.pop_front() {
-            return Some(Ok(cut(&given)));
+            return Some(Ok(cut(&given, None)));
         }
         loop {
             let source = self.sources.front_mut()?;
@@ -116,10 +137,16 @@ impl Iterator for Inputs {
                 Ok(None) => drop(self.sources.pop_front()),
                 Ok(Some(line)) => match line.trim_ascii() {
                     [] | [b'#', ..] => {}
-                    input => return Some(Ok(cut(input))),
+                    input => {
+                        let origin = Origin {
+                            name: Arc::clone(&source.name),
+                            line: source.read,
+                        };
+                        return Some(Ok(cut(input, Some(origin))));
+                    }
                 },
                 Err(error) => {
-                    let name = std::mem::take(&mut source.name);
+                    let name = source.name.to_string();
                     self.sources.clear();
                     return Some(Err(InputError { name, error }));
                 }
@@ -128,10 +155,10 @@ impl Iterator for Inputs {
     }
 }
 
-fn cut(input: &[u8]) -> (Arc<[u8]>, bool) {
+fn cut(input: &[u8], origin: Option<Origin>) -> Line {
     match input.get(..MAX_INPUT) {
-        Some(beginning) if input.len() > MAX_INPUT => (beginning.into(), true),
-        _ => (input.into(), false),
+        Some(beginning) if input.len() > MAX_INPUT => (beginning.into(), true, origin),
+        _ => (input.into(), false, origin),
     }
 }
 
@@ -144,6 +171,7 @@ impl Source {
         if bounded.read_until(b'\n', &mut line)? == 0 {
             return Ok(None);
         }
+        self.read += 1;
         if self.is_new
             && let Some(words) = refusal(&line)
         {
@@ -209,12 +237,13 @@ impl Iterator for Asks {
             Some(last) => last.position + 1,
             None => 1,
         };
-        Some(self.inputs.next()?.map(|(input, is_cut)| {
+        Some(self.inputs.next()?.map(|(input, is_cut, origin)| {
             let ask = Ask {
                 position,
                 target: 0,
                 input,
                 is_cut,
+                origin,
             };
             self.last = Some(ask.clone());
             ask
@@ -296,7 +325,7 @@ mod tests {
                 let found: Vec<_> = inputs.map(|input| input.expect("in memory")).collect();
                 let shown: Vec<_> = found
                     .iter()
-                    .map(|(input, cut)| (input.len(), *cut))
+                    .map(|(input, cut, _)| (input.len(), *cut))
                     .collect();
                 assert_eq!(
                     shown,

@@ -102,9 +102,9 @@ struct Retriever {
 impl Work for Retriever {
     async fn answer(&self, ask: &Ask, records: &Records) -> Answer {
         match self.plan(&ask.input).await {
-            Ok((url, plan)) => self.retrieve(&url, &plan, records).await,
+            Ok((url, plan)) => self.retrieve(ask, &url, &plan, records).await,
             Err(words) => {
-                let (piece, answer) = refused(words);
+                let (piece, answer) = refused(ask, words);
                 records.send(piece).await;
                 answer
             }
@@ -130,7 +130,7 @@ impl Retriever {
         }
     }
 
-    async fn retrieve(&self, url: &Z3950Url, plan: &Plan, records: &Records) -> Answer {
+    async fn retrieve(&self, ask: &Ask, url: &Z3950Url, plan: &Plan, records: &Records) -> Answer {
         info!(
             host = %plan.host(),
             port = plan.port(),
@@ -146,7 +146,7 @@ impl Retriever {
         let retrieval = match self.client.retrieve_plan(plan).await {
             Ok(retrieval) => retrieval,
             Err(error) => {
-                let (piece, answer) = refused(error.to_string());
+                let (piece, answer) = refused(ask, error.to_string());
                 records.send(piece).await;
                 return answer;
             }

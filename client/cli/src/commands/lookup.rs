@@ -76,7 +76,7 @@ impl Work for Desk {
         let identifier: Identifier = match shown(&ask.input).parse() {
             Ok(identifier) => identifier,
             Err(error) => {
-                let (piece, answer) = refused(error.to_string());
+                let (piece, answer) = refused(ask, error.to_string());
                 records.send(piece).await;
                 return answer;
             }
@@ -98,7 +98,7 @@ impl Work for Desk {
                 match asked {
                     Err(failure) => self.writing.failed(envelope, &failure, &subject),
                     Ok(None) => {
-                        let words = match doubt {
+                        let words = match doubt.or_else(|| identifier.hint()) {
                             Some(doubt) => format!("no record matches; {doubt}"),
                             None => "no record matches".to_owned(),
                         };

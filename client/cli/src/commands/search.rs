@@ -183,7 +183,7 @@ impl Work for Searcher {
                 query
             }
             Err(words) => {
-                let (piece, answer) = refused(words);
+                let (piece, answer) = refused(ask, words);
                 records.send(piece).await;
                 return answer;
             }

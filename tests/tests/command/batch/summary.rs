@@ -127,3 +127,19 @@ fn repaired_records_are_counted_and_reported() {
         }
     }
 }
+
+#[test]
+fn a_line_that_is_no_input_is_named_with_its_number() {
+    let folder = folder();
+    let inputs = b"# queries\n\nti:pride\n\xFF\n";
+    std::fs::write(folder.path().join("q.txt"), inputs).expect("written");
+    let search = ["search", "localhost/books", "--input", "{}/q.txt"];
+    let ran = demo(folder.path(), &search, "");
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    let words = "q.txt, line 4: octet 0 of the query is not UTF-8\n";
+    assert!(ran.stderr.contains(words), "{ran:?}");
+    let lookup = ["lookup", "localhost/books", "--input", "-"];
+    let ran = demo(folder.path(), &lookup, "pg84\nisbn:\n");
+    let words = "error: standard input, line 2: nothing follows isbn:\n";
+    assert!(ran.stderr.contains(words), "{ran:?}");
+}

@@ -8,6 +8,7 @@ fn ask(position: u64, target: usize) -> Ask {
         target,
         input: [].into(),
         is_cut: false,
+        origin: None,
     }
 }
 

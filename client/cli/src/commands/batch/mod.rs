@@ -124,7 +124,7 @@ impl<W: Work> Work for Bounded<W> {
             return self.0.answer(ask, records).await;
         }
         let words = format!("input {} has more than {MAX_INPUT} octets", ask.position);
-        let (piece, answer) = refused(words);
+        let (piece, answer) = refused(ask, words);
         records.send(piece).await;
         answer
     }

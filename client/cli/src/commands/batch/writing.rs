@@ -5,7 +5,7 @@ use z3950::retrieve::OutcomeName;
 use z3950_asn1::apdu::External;
 use z3950_marc::charset::Charset;
 
-use crate::batch::{Answer, Piece, Words};
+use crate::batch::{Answer, Ask, Piece, Words};
 use crate::commands::target::Unanswered;
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
@@ -116,12 +116,16 @@ pub(crate) fn graver(all: Answer, one: Answer) -> Answer {
 }
 
 /// An input that is none: it has no envelope, only words, of which the report has the first line.
-pub(crate) fn refused(words: String) -> (Piece, Answer) {
+pub(crate) fn refused(ask: &Ask, words: String) -> (Piece, Answer) {
     let answer = Answer {
         outcome: OutcomeName::NotSent,
         exit: Exit::Usage as u8,
         message: words.lines().next().map(str::to_owned),
         ..Answer::default()
+    };
+    let words = match &ask.origin {
+        Some(origin) => format!("{origin}: {words}"),
+        None => words,
     };
     (Words::Error(words).into(), answer)
 }
