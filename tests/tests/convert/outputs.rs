@@ -33,6 +33,12 @@ fn the_name_of_the_output_says_its_form() {
         let written = std::fs::read_to_string(output).expect("text");
         assert!(written.starts_with(begin), "{name}: {written}");
     }
+    // Standard output has no name.
+    for (options, begin) in [(&[][..], "00000nam"), (&["--to", "marcxml"], "<?xml")] {
+        let ran = z3950_fed([&["convert", "-o", "-"], options].concat(), RECORD);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.stdout.starts_with(begin), "{ran:?}");
+    }
     let output = folder.path().join("nothing");
     let ran = z3950_fed(["convert", "-o", output.to_str().expect("text")], RECORD);
     assert_eq!(ran.code, Some(2), "{ran:?}");

@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
 
 /// Whether a file that is read is the one that would be written.
 fn is_output(path: &Path, arguments: &Convert) -> bool {
-    let output = arguments.output.as_deref();
+    let output = arguments.file();
     output.is_some_and(|output| same(path, output))
 }
 
@@ -201,7 +201,7 @@ impl Run<'_> {
 
     /// Whether a signal keeps what has been written. It ends a run without an output file at once, as it does any filter.
     fn is_watching(&self) -> bool {
-        self.arguments.output.is_some()
+        self.arguments.file().is_some()
     }
 
     /// The signal that came.

@@ -1,7 +1,7 @@
 //! The options of `z3950 convert`.
 
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use z3950_marc::Form;
@@ -54,9 +54,9 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(super) limit: Option<u64>,
 
-    /// Write to a file instead of standard output.
+    /// Write to a file instead of standard output, which - stands for.
     #[arg(short, long, value_name = "FILE")]
-    pub(super) output: Option<PathBuf>,
+    output: Option<PathBuf>,
 
     /// Overwrite an existing output file.
     #[arg(long, requires = "output")]
@@ -76,18 +76,24 @@ pub(crate) struct Convert {
 }
 
 impl Convert {
+    /// The file to write to, if it is not standard output.
+    pub(super) fn file(&self) -> Option<&Path> {
+        let output = self.output.as_deref();
+        output.filter(|path| *path != Path::new("-"))
+    }
+
     /// The form of the output: the one asked for, else the one that its name ends in.
     ///
     /// # Errors
     /// A name that says none, or is that of a folder.
     pub(super) fn form(&self) -> Result<Form, Failure> {
-        if let Some(path) = &self.output
+        if let Some(path) = self.file()
             && (path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/"))
         {
             let words = format!("{} is a folder, not a file", path.display());
             return Err(Failure::Usage(words));
         }
-        let by_name = match (&self.output, self.to) {
+        let by_name = match (self.file(), self.to) {
             (_, Some(form)) => return Ok(form),
             (None, None) => return Ok(Form::Line),
             (Some(path), None) => Format::for_file(path, Format::default()),

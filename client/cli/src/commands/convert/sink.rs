@@ -37,7 +37,7 @@ impl Sink {
     pub(super) fn new(arguments: &Convert, form: Form) -> Self {
         Self {
             form,
-            path: arguments.output.clone(),
+            path: arguments.file().map(Path::to_owned),
             split: arguments.split.map(u64::from),
             existing: Existing::forced(arguments.force),
             file: None,
