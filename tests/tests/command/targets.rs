@@ -79,6 +79,10 @@ fn profiles_are_added_and_used_by_name() {
             &["add", "bad", "lib.example", "--syntax", "klingon"],
             "klingon",
         ),
+        (
+            &["add", "bad", "lib.example", "--attribute", "foo"],
+            "error: foo is not an attribute: ",
+        ),
         (&["add", "bad", "unix:/run/z"], "socket"),
     ] {
         let ran = targets(arguments);
@@ -103,6 +107,17 @@ fn profiles_are_added_and_used_by_name() {
     let ran = z3950(["--targets", file, "search", "mine", "ti:pride"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.starts_with("Title: Pride"), "{ran:?}");
+    // The server is named where the profile was.
+    let (host, named) = (
+        daemon.address(),
+        format!("note: mine ({}): ", daemon.address()),
+    );
+    assert!(ran.stderr.starts_with(&named), "{ran:?}");
+    let ran = z3950(["--targets", file, "search", &place, "ti:pride"]);
+    assert!(
+        ran.stderr.starts_with(&format!("note: {host}/books: ")),
+        "{ran:?}"
+    );
 }
 
 #[test]

@@ -219,9 +219,11 @@ impl Place {
 }
 
 impl fmt::Display for Place {
-    /// As it was written, and its server where that says more.
+    /// As it was written, and the server of one written as the name of a profile.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.resolved.name {
+        let written = self.text.split('/').next().unwrap_or_default();
+        let name = self.resolved.name.as_deref();
+        match name.filter(|name| name.eq_ignore_ascii_case(written)) {
             Some(_) => write!(f, "{} ({})", self.text, self.resolved.endpoint),
             None => f.write_str(&self.text),
         }

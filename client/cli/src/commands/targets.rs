@@ -284,7 +284,11 @@ fn replace(lock: &Lock, text: &str) -> Result<(), Failure> {
     Profiles::default()
         .with_file(draft.path())
         .map_err(|error| match error {
-            ProfileError::Malformed { error, .. } => Failure::Usage(error),
+            // The file was right before, and its lines are not what the user wrote.
+            ProfileError::Malformed { error, .. } => Failure::Usage(match error.split_once(": ") {
+                Some((place, words)) if place.starts_with("line ") => words.to_owned(),
+                _ => error,
+            }),
             other => connection::usage(&other),
         })?;
     draft.persist(Existing::Replace, true)?;
