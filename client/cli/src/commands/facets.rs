@@ -47,6 +47,12 @@ impl Arguments {
         }
     }
 
+    /// The fields asked for, for people.
+    fn named(&self) -> String {
+        let names: Vec<String> = self.facets.iter().map(field_name).collect();
+        format!("by {}", names.join(", "))
+    }
+
     /// What the server told: lines of data if no records come (`alone`), else notes; with `json` an object of its own.
     /// Where nothing was found, the parts are told unasked.
     pub(crate) fn shown(
@@ -87,7 +93,7 @@ impl Arguments {
             (found.is_estimate(), "the number of records is an estimate"),
             (
                 wants_facets && facets.is_empty(),
-                "the server gives no facets",
+                &*format!("the server gives no facets {}", self.named()),
             ),
             (
                 self.parts && parts.is_empty(),
