@@ -9,7 +9,10 @@ mod prompt;
 mod render;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
+
+use clap::ColorChoice;
 
 use args::{Cli, Command};
 use commands::{
@@ -30,11 +33,14 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Ok(cli) => cli,
         Err(message) => {
             // Help and version are asked for; anything else is wrong usage. A closed pipe is no fault.
-            let _ = message.print();
-            return if message.use_stderr() {
-                Exit::Usage
-            } else {
-                Exit::Delivered
+            let printed = message.print().and_then(|()| std::io::stdout().flush());
+            return match printed.map_err(Failure::from) {
+                _ if message.use_stderr() => Exit::Usage,
+                Ok(()) | Err(Failure::BrokenPipe) => Exit::Delivered,
+                Err(failure) => {
+                    Output::new(ColorChoice::Auto).error(&failure.to_string());
+                    Exit::Unexpected
+                }
             };
         }
     };

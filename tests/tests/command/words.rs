@@ -420,3 +420,31 @@ fn audit_d16_messages_say_what_is_wrong_and_what_to_do() {
         );
     }
 }
+
+#[test]
+fn help_that_cannot_be_written_is_a_failure() {
+    for arguments in [&["--help"][..], &["--version"], &["search", "--help"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let status = std::process::Command::new(z3950_tests::program::path("z3950"))
+            .args(arguments)
+            .stdout(full.expect("opened"))
+            .stderr(std::process::Stdio::null())
+            .status();
+        assert_eq!(status.expect("run").code(), Some(1), "{arguments:?}");
+    }
+}
+
+#[test]
+fn facets_that_a_server_does_not_give_are_named() {
+    let search = [
+        "--demo",
+        "search",
+        "localhost/books",
+        "--facets",
+        "bogus",
+        "ti:war",
+    ];
+    let ran = z3950(search);
+    let words = "localhost/books: the server gives no facets by bogus\n";
+    assert!(ran.stderr.contains(words), "{ran:?}");
+}
