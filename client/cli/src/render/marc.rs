@@ -30,7 +30,7 @@ pub(super) fn render(octets: &Bytes, form: Form, charset: Option<Charset>) -> Re
             notes.extend(converted.problems.iter().map(ToString::to_string));
             let is_loss = is_cut || converted.is_loss();
             Rendered {
-                is_repaired: !parsed.repairs.is_empty(),
+                is_repaired: !is_cut && !parsed.repairs.is_empty(),
                 ..written(&converted.record, form, notes, is_loss)
             }
         }
