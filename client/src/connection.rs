@@ -92,6 +92,8 @@ impl Connection {
         };
         let mut options = self.shared.target.pager_options(&self.form);
         let mut turn = name.turn().await;
+        // Even a search that fails leaves no other set under the name.
+        turn.take();
         let mut lease = self.lease().await;
         options.reconnect = Some(lease.reconnect());
         let pager = lease
@@ -100,7 +102,6 @@ impl Connection {
                 async move { session.pager(query, &search, options).await }
             })
             .await?;
-        turn.take();
         drop(turn);
         Ok(ResultSet::new(self.clone(), name, pager))
     }

@@ -134,6 +134,17 @@ async fn several_result_sets_are_read_at_once() {
 }
 
 #[tokio::test]
+async fn a_search_that_fails_costs_no_other_result_set() {
+    for server in [serving(EMMAS).start(), without_names().start()] {
+        let cat = connected(&server).await;
+        let emmas = cat.search(Query::title("emma")).await.expect("hits");
+        let refused = cat.search(Query::attributes([(1, 9999)], "x")).await;
+        assert!(matches!(refused, Err(Error::Refused { .. })), "{refused:?}");
+        assert_eq!(titles(&emmas).await.len(), 3);
+    }
+}
+
+#[tokio::test]
 async fn names_of_result_sets_are_used_again() {
     let server = serving(EMMAS).start();
     let cat = connected(&server).await;
