@@ -55,7 +55,7 @@ struct Shared {
 /// The records that an identifier names, as [`Connection::lookup`] found them.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Found {
+pub struct LookupResult {
     /// The search that found them, as PQF.
     pub query: String,
     /// How many records match.
@@ -165,7 +165,7 @@ impl Connection {
     ///
     /// # Errors
     /// [`Error::Identifier`]; [`Error::Refused`] if every search was refused; that the server went away.
-    pub async fn lookup(&self, identifier: &str) -> Result<Option<Found>, Error> {
+    pub async fn lookup(&self, identifier: &str) -> Result<Option<LookupResult>, Error> {
         let identifier: Identifier = identifier.parse().map_err(Error::Identifier)?;
         let attempts = lookup::attempts(&identifier);
         let target = &self.shared.target;
@@ -190,7 +190,7 @@ impl Connection {
                 lookup::lookup(&session, adapted, options).await
             })
             .await?;
-        Ok(found.map(|found| Found {
+        Ok(found.map(|found| LookupResult {
             query: found.attempt.query.to_string(),
             hits: found.hits,
             records: (1..)

@@ -68,7 +68,7 @@ pub mod url;
 mod testing;
 
 pub use client::{Client, ClientOptions, Lease};
-pub use connection::{Connection, Found};
+pub use connection::{Connection, LookupResult};
 pub use error::{Diagnostics, Error, Phase};
 pub use open::{OpenError, Opened};
 pub use plan::{Plan, PlanError, PlanOptions, plan};
