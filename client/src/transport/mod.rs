@@ -6,7 +6,7 @@
 //! | [`Tcp`] | to the addresses of a host, IPv6 and IPv4 in turn |
 //! | [`Unix`] | to a socket of this machine |
 //! | [`Tls`] | through another connector, then proves who the server is |
-//! | [`Proxied`] | through an HTTP or SOCKS5 proxy |
+//! | `Proxied` | through an HTTP or SOCKS5 proxy (feature `proxy`) |
 //!
 //! [`Routes`] puts them together for an endpoint.
 
