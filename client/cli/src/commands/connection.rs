@@ -4,15 +4,67 @@
 use std::env;
 
 use tokio::time::Instant;
+use z3950::plan::PlanOptions;
 use z3950::profile::{Credentials, Profiles};
 use z3950::service::init::InitOptions;
-use z3950::transport::{ClientCertificate, NoProxy, Proxy, Routes, TlsError, TlsOptions};
+use z3950::transport::{
+    ClientCertificate, NoProxy, Proxy, Routes, Tcp, Timeouts, TlsError, TlsOptions,
+};
 
-use crate::args::{Identity, Known, Network};
+use crate::args::{Connection, Execution, Identity, Known, Network};
+use crate::commands::demo;
 use crate::console::output::Failure;
 
+/// What a command needs to connect.
+pub(crate) struct Setup {
+    pub(crate) timeouts: Timeouts,
+    pub(crate) routes: Routes,
+    pub(crate) profiles: Profiles,
+    /// What is said at Init, except for what profiles add.
+    pub(crate) init: InitOptions,
+}
+
+impl Setup {
+    /// Reads the options and the files they name. The command that gives the password runs last, once nothing else can be
+    /// wrong with the options.
+    pub(crate) async fn read(options: &Connection) -> Result<Self, Failure> {
+        let timeouts = timeouts(&options.network);
+        Ok(Self {
+            timeouts,
+            routes: routes(&options.network).await?,
+            profiles: profiles(&options.known)?,
+            init: init(&options.identity, timeouts.deadline)?,
+        })
+    }
+}
+
+/// How long to wait for servers.
+pub(crate) fn timeouts(options: &Network) -> Timeouts {
+    Timeouts {
+        connect: options.connect_timeout.0,
+        answer: options.timeout.0,
+        deadline: options.deadline.0.map(|wait| Instant::now() + wait),
+        ..Timeouts::default()
+    }
+}
+
+/// How a URL is carried out.
+pub(crate) fn plan_options(execution: &Execution, init: InitOptions) -> PlanOptions {
+    PlanOptions {
+        init,
+        strict: execution.strict,
+        strategy: execution.strategy,
+        hints: execution.hints,
+        auto_present: !execution.no_auto_present,
+        allow_reserved_port: execution.allow_reserved_port,
+        allow_url_credentials: execution.allow_url_credentials,
+        fallback: execution.fallbacks.allowed(),
+        ..PlanOptions::default()
+    }
+}
+
 /// The ways to servers. Files of certificates are read now, so that a bad one is known before anything is sent.
-pub(crate) fn routes(options: &Network) -> Result<Routes, Failure> {
+pub(crate) async fn routes(options: &Network) -> Result<Routes, Failure> {
     let tls = TlsOptions {
         roots: options.ca_file.clone(),
         insecure: options.insecure,
@@ -25,9 +77,14 @@ pub(crate) fn routes(options: &Network) -> Result<Routes, Failure> {
             .read_certificates()
             .map_err(|error| unusable(options, &error))?;
     }
-    Ok(match proxy(options)? {
+    let routes = match proxy(options)? {
         (Some(proxy), exempt) => routes.proxy(proxy, exempt),
         (None, _) => routes,
+    };
+    Ok(match options.demo {
+        // Every name leads to this server.
+        true => Routes::fixed(Tcp::new(demo::start().await?)),
+        false => routes,
     })
 }
 

@@ -8,11 +8,12 @@ use z3950::plan::Plan;
 use z3950::retrieve::{Outcome, Retrieval};
 use z3950::url::{GopherUrl, Kind, Mode, Z3950Url};
 
-use crate::args::{Connection, Get};
+use crate::args::Get;
 use crate::batch::{Answer, Ask, Records, Words, Work};
 use crate::commands::batch::{Job, Writing, refused, run_all};
+use crate::commands::connection::{Setup, plan_options};
 use crate::commands::url::{mode, named, redacted};
-use crate::commands::{client, connection, fallback, gopher, plan_options, timeouts};
+use crate::commands::{fallback, gopher};
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
@@ -22,26 +23,18 @@ use crate::render::shown;
 
 pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Failure> {
     let batch = &arguments.batch;
-    let Connection {
-        network,
-        known,
-        identity,
-    } = &arguments.connection;
-    let timeouts = timeouts(network);
-    let init = connection::init(identity, timeouts.deadline)?;
-    let options = ClientOptions {
-        plan: plan_options(&arguments.execution, init),
-        timeouts,
-        keep_open: arguments.execution.keep_open || batch.is_wanted(),
-    };
     let writing = Writing {
         json: arguments.json,
         format: batch.format(arguments.records.format)?,
         charset: arguments.records.charset,
     };
-    let client = client(network, options)
-        .await?
-        .with_profiles(connection::profiles(known)?);
+    let setup = Setup::read(&arguments.connection).await?;
+    let options = ClientOptions {
+        plan: plan_options(&arguments.execution, setup.init),
+        timeouts: setup.timeouts,
+        keep_open: arguments.execution.keep_open || batch.is_wanted(),
+    };
+    let client = Client::with_routes(options, setup.routes).with_profiles(setup.profiles);
     let mut exit = Exit::Delivered;
     for urls in runs(arguments) {
         let one = match urls {

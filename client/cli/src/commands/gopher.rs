@@ -19,8 +19,8 @@ use z3950::transport::{Connect, Routes};
 use z3950::url::{Caution, GopherBuildError, GopherUrl, Locator, PlusWire, Url};
 
 use crate::args::{Get, choices};
+use crate::commands::connection;
 use crate::commands::url::{mode, redacted};
-use crate::commands::{connection, timeouts};
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
 use crate::console::input::Lines;
@@ -103,7 +103,7 @@ pub(crate) async fn get(
         output.warning(&format!("{}: {url}", Caution::EscapedControl));
     }
     let options = options(arguments);
-    let way = way(&connection::routes(network)?, &url)?;
+    let way = way(&connection::routes(network).await?, &url)?;
     match completed(&url, &arguments.gopher, &options, &way, output).await? {
         Err(error) => refuse(arguments, &url, &error, output),
         // Messages name the URL as it was given: what people added may be a password.
@@ -130,7 +130,7 @@ pub(crate) fn way(routes: &Routes, url: &GopherUrl) -> Result<Arc<dyn Connect>, 
 
 fn options(arguments: &Get) -> GopherOptions {
     GopherOptions {
-        timeouts: timeouts(&arguments.connection.network),
+        timeouts: connection::timeouts(&arguments.connection.network),
         wire: arguments.gopher.gopherplus_wire,
         max_octets: arguments.gopher.max_size,
         allow_reserved_port: arguments.execution.allow_reserved_port,

@@ -4,11 +4,10 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use tokio::runtime::Runtime;
-use z3950::transport::{Routes, Tcp};
 
-use crate::args::{Connection, Open};
+use crate::args::Open;
+use crate::commands::connection::{Setup, plan_options};
 use crate::commands::url::mode;
-use crate::commands::{connection, demo, plan_options, timeouts};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::prompt::{self, Input, State, Tape, Ways};
@@ -25,23 +24,13 @@ pub(crate) fn run(
         true => Input::terminal(questions)?,
         false => Input::pipe(questions),
     };
-    let Connection {
-        network,
-        known,
-        identity,
-    } = &arguments.connection;
-    let timeouts = timeouts(network);
-    let init = connection::init(identity, timeouts.deadline)?;
+    let setup = runtime.block_on(Setup::read(&arguments.connection))?;
     let ways = Ways {
-        plan: plan_options(&arguments.execution, init),
-        timeouts,
-        routes: match network.demo {
-            // Whatever is named, in whatever way, is this server.
-            true => Routes::fixed(Tcp::new(runtime.block_on(demo::start())?)),
-            false => connection::routes(network)?,
-        },
+        plan: plan_options(&arguments.execution, setup.init),
+        timeouts: setup.timeouts,
+        routes: setup.routes,
         tape: Tape::default(),
-        profiles: connection::profiles(known)?,
+        profiles: setup.profiles,
         asker: is_terminal.then(|| Arc::new(asker)),
     };
     let records = &arguments.records;

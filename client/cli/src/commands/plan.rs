@@ -14,8 +14,8 @@ use z3950_asn1::oid::Oid;
 
 use self::identity::PlannedIdentity;
 use crate::args::Plan as Arguments;
+use crate::commands::connection;
 use crate::commands::url::{mode, redacted};
-use crate::commands::{connection, plan_options};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::shown;
@@ -36,7 +36,7 @@ pub(crate) async fn run(arguments: &Arguments, output: &mut Output) -> Result<Ex
     };
     let init = connection::init(&arguments.identity, None)?;
     let options = ClientOptions {
-        plan: plan_options(&arguments.execution, init),
+        plan: connection::plan_options(&arguments.execution, init),
         ..ClientOptions::default()
     };
     let profiles = Arc::new(connection::profiles(&arguments.known)?);

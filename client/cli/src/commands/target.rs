@@ -16,7 +16,7 @@ use z3950_asn1::apdu::{DatabaseName, RpnQuery};
 use z3950_marc::charset::Charset;
 
 use crate::args::{Asked, Connection};
-use crate::commands::{client, connection, timeouts};
+use crate::commands::connection::{self, Setup};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::console::report::explain;
@@ -55,15 +55,15 @@ pub(crate) enum Unanswered {
 impl Reach {
     /// Reads the options, the profiles and the environment.
     pub(crate) async fn new(connection: &Connection) -> Result<Self, Failure> {
-        let timeouts = timeouts(&connection.network);
+        let setup = Setup::read(connection).await?;
         let options = ClientOptions {
-            timeouts,
+            timeouts: setup.timeouts,
             ..ClientOptions::default()
         };
         Ok(Self {
-            client: client(&connection.network, options).await?,
-            profiles: connection::profiles(&connection.known)?,
-            init: connection::init(&connection.identity, timeouts.deadline)?,
+            client: Client::with_routes(options, setup.routes),
+            profiles: setup.profiles,
+            init: setup.init,
             of_tls: connection::of_tls(&connection.network),
         })
     }

@@ -15,9 +15,7 @@ use z3950::url::{Kind, Locator, Url, UrlError, Z3950Url};
 
 use super::{Remark, answered, mode, named, refusal};
 use crate::args::{Network, Reading};
-use crate::commands::gopher as cli_gopher;
-use crate::commands::timeouts;
-use crate::commands::{client, connection};
+use crate::commands::{connection, gopher as cli_gopher};
 use crate::console::exit::Exit;
 use crate::console::input::Lines;
 use crate::console::interrupt::{Interrupt, Stopped};
@@ -170,14 +168,15 @@ struct Follower {
 
 impl Follower {
     async fn new(network: &Network) -> Result<Self, Failure> {
-        let timeouts = timeouts(network);
+        let timeouts = connection::timeouts(network);
+        let routes = connection::routes(network).await?;
         let options = ClientOptions {
             timeouts,
             ..ClientOptions::default()
         };
         Ok(Self {
-            client: client(network, options).await?,
-            routes: connection::routes(network)?,
+            client: Client::with_routes(options, routes.clone()),
+            routes,
             gopher: (!network.demo).then(|| GopherOptions {
                 timeouts,
                 ..GopherOptions::default()
