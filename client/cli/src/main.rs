@@ -1,6 +1,7 @@
 #![forbid(unsafe_code)]
 //! The program z3950: arguments in, exit code out. Data goes to standard output, words to standard error.
 
+mod answer;
 mod args;
 mod batch;
 mod commands;

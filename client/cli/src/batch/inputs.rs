@@ -5,10 +5,7 @@ use std::fmt;
 use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 
-use crate::render::shown;
-
-/// The longest input, in octets; a longer line is an input that is answered without being asked for.
-pub(crate) const MAX_INPUT: usize = 65_536;
+use crate::answer::{Ask, MAX_INPUT, Origin};
 
 /// What a file may begin with that is none of its text: the byte order mark in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -26,44 +23,8 @@ pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
 /// How much of a file is looked at to see whether it is text.
 const PEEKED: usize = 4096;
 
-/// An input on its way to a target.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ask {
-    /// Which input it is, 1-based. The same text further down is another input.
-    pub(crate) position: u64,
-    /// Which of the targets is asked, 0-based.
-    pub(crate) target: usize,
-    /// The input, shared by all targets that are asked.
-    pub(crate) input: Arc<[u8]>,
-    /// Whether the line was longer than [`MAX_INPUT`]: what is here is only its beginning.
-    pub(crate) is_cut: bool,
-    /// Where it was read, unless the command line has it.
-    pub(crate) origin: Option<Origin>,
-}
-
-/// A line of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Origin {
-    name: Arc<str>,
-    /// 1-based.
-    line: u64,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, line {}", self.name, self.line)
-    }
-}
-
 /// The octets of an input, whether they are only the beginning of its line, and where that is.
 type Line = (Arc<[u8]>, bool, Option<Origin>);
-
-impl fmt::Display for Ask {
-    /// The input, what is not text in it as `\xNN`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&shown(&self.input))
-    }
-}
 
 /// Inputs that cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -1,10 +1,9 @@
-//! Many inputs in one run: read as lines, asked for side by side, written in their order, and taken up again where a run
-//! was broken off (no standard has batches; what one retrieval is, RFC 2056 §4 says).
+//! Many inputs in one run: read as lines, written in their order, and continued where a run was broken off (no standard
+//! has batches; what one retrieval is, RFC 2056 §4 says).
 //!
 //! | file | holds |
 //! |---|---|
 //! | `inputs` | lines of files and standard input, bounded; what is asked of which target |
-//! | `runner` | so many jobs at once, their pieces one after the other |
 //! | `sinks` | one file, or a file for each input |
 //! | `report` | a line for each answer, as a table or as JSON |
 //! | `resume` | how far a report goes, and whether it is about these inputs |
@@ -18,14 +17,12 @@
 mod inputs;
 mod report;
 mod resume;
-mod runner;
 mod sinks;
 mod sync;
 
-pub(crate) use self::inputs::{Ask, Asks, InputError, Inputs, MAX_INPUT, refusal};
-pub(crate) use self::report::{Answer, Entry, Report, ReportForm};
+pub(crate) use self::inputs::{Asks, InputError, Inputs, refusal};
+pub(crate) use self::report::{Entry, Report, ReportForm};
 pub(crate) use self::resume::{ResumeError, Resumed, Tally, Unanswered, resume};
-pub(crate) use self::runner::{Event, HELD, Piece, Records, Words, Work, run};
 pub(crate) use self::sinks::{FileSink, FolderSink, OutputFile, Remains};
 pub(crate) use self::sync::{Syncer, Written};
 

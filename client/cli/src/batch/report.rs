@@ -4,7 +4,7 @@
 //! | column | holds |
 //! |---|---|
 //! | `position`, `target`, `input` | which input it is, 1-based; what was asked; the input, what is not text in it as `\xNN` |
-//! | `outcome`, `exit` | what came of it, a word of [`OutcomeName`] such as `no match`; the exit code for this input alone |
+//! | `outcome`, `exit` | what came of it, a word of `OutcomeName` such as `no match`; the exit code for this input alone |
 //! | `hits`, `step` | how many records match; which way found them |
 //! | `diagnostic`, `message` | what the server said; the outcome in plain words where there is no record |
 //! | `milliseconds` | how long it took |
@@ -19,9 +19,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use z3950::retrieve::OutcomeName;
 use z3950_asn1::file::Growing;
 
+use crate::answer::Answer;
 use crate::render::shown;
 
 /// The columns, in the order of the table.
@@ -49,23 +49,6 @@ pub(crate) enum ReportForm {
     Table,
     /// An object a line.
     Json,
-}
-
-/// What came of an input.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Answer {
-    /// What came of it, in a word.
-    pub(crate) outcome: OutcomeName,
-    /// The exit code of a program that asks for this alone.
-    pub(crate) exit: u8,
-    /// How many records match.
-    pub(crate) hits: Option<u64>,
-    /// Which of several ways was successful.
-    pub(crate) step: Option<String>,
-    /// What the server said: an object with the keys `set`, `code`, `text` and `addinfo`.
-    pub(crate) diagnostic: Option<Value>,
-    /// The outcome in plain words.
-    pub(crate) message: Option<String>,
 }
 
 /// A line of a report.
@@ -267,6 +250,8 @@ impl<W: Write> Report<W> {
 
 #[cfg(test)]
 mod tests {
+    use z3950::retrieve::OutcomeName;
+
     use super::*;
 
     fn entry() -> Entry {

@@ -5,8 +5,9 @@ use std::io::{self, BufRead, Read};
 
 use z3950::retrieve::{OutcomeName, UnknownOutcome};
 
-use super::inputs::{Ask, Asks, InputError};
+use super::inputs::{Asks, InputError};
 use super::report::ReportForm;
+use crate::answer::Ask;
 use crate::console::exit::Exit;
 
 /// The longest line of a report, in octets: an input and its server's words are shorter in any form.
@@ -239,8 +240,9 @@ mod tests {
     use std::io::Cursor;
     use std::time::Duration;
 
-    use super::super::{Answer, Entry, Inputs, Report};
+    use super::super::{Entry, Inputs, Report};
     use super::*;
+    use crate::answer::Answer;
 
     fn asks(inputs: &'static str) -> Asks {
         let mut all = Inputs::default();

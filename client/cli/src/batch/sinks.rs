@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use z3950_asn1::file::{self, Draft, Existing, Growing, Lock, Whole};
 use z3950_marc::Form;
 
-use super::inputs::Ask;
+use crate::answer::Ask;
 
 /// How many octets are collected before they are written, at most.
 const BUFFER: usize = 64 * 1024;

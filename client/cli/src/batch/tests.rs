@@ -7,6 +7,7 @@ use std::time::Duration;
 use z3950_marc::Form;
 
 use super::*;
+use crate::answer::{Answer, Ask};
 use crate::batch::sinks::Cut;
 
 /// What was done to the two files, octet by octet.

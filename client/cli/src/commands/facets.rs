@@ -10,7 +10,7 @@ use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::facets::{FacetField, FacetList};
 use z3950_asn1::format::search_result1::{QueryExpression, SubqueryReport};
 
-use crate::batch::{Piece, Words};
+use crate::answer::{Piece, Words};
 use crate::commands::target::Place;
 use crate::console::envelope::Envelope;
 use crate::render::shown;

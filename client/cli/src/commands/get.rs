@@ -8,11 +8,12 @@ use z3950::plan::Plan;
 use z3950::retrieve::{Outcome, Retrieval};
 use z3950::url::{GopherUrl, Kind, Mode, Z3950Url};
 
+use crate::answer::{Answer, Ask, Job, Piece, Recipient, Words, Work, refuse};
 use crate::args::Get;
-use crate::batch::{Answer, Ask, Records, Words, Work};
-use crate::commands::batch::{Job, Writing, refused, run_all};
+use crate::commands::batch::run_all;
 use crate::commands::connection::{Setup, plan_options};
 use crate::commands::url::{mode, named, redacted};
+use crate::commands::writing::Writing;
 use crate::commands::{fallback, gopher};
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
@@ -35,57 +36,61 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
         keep_open: arguments.execution.keep_open || batch.is_wanted(),
     };
     let client = Client::with_routes(options, setup.routes).with_profiles(setup.profiles);
+    let retriever = Retriever {
+        client: client.clone(),
+        mode: mode(arguments.execution.strict),
+        writing,
+    };
+    let job = |urls: &[OsString]| Job {
+        work: retriever.clone(),
+        given: urls
+            .iter()
+            .map(|url| url.as_encoded_bytes().to_vec())
+            .collect(),
+        targets: vec![String::new()],
+        format: writing.format,
+        jobs: batch.jobs(1),
+    };
+    let exit = match batch.is_wanted() {
+        true => run_all(batch, job(&arguments.urls), output).await?,
+        false => each(arguments, job, output).await?,
+    };
+    // A signal while the sessions are closed only ends them sooner.
+    Interrupt.or_end(client.close_all()).await;
+    Ok(exit)
+}
+
+/// Answers the URLs in their order; those of Gopher by themselves, for they lead to no records. A batch refuses these.
+async fn each(
+    arguments: &Get,
+    job: impl Fn(&[OsString]) -> Job<Retriever>,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let is_gopher = |url: &OsString| gopher::is_gopher(url);
+    let urls = arguments.urls.as_slice();
     let mut exit = Exit::Delivered;
-    for urls in runs(arguments) {
+    for urls in urls.chunk_by(|one, other| !is_gopher(one) && !is_gopher(other)) {
         let one = match urls {
-            [url] if !batch.is_wanted() && gopher::is_gopher(url) => {
+            [url] if is_gopher(url) => {
                 let fetched = gopher::get(url, arguments, output);
-                Interrupt
-                    .or(fetched)
-                    .await
-                    .unwrap_or_else(|stopped| Ok(stopped.0))?
+                let fetched = Interrupt.or(fetched).await;
+                fetched.unwrap_or_else(|stopped| Ok(stopped.0))?
             }
-            urls => {
-                let given = urls.iter().map(|url| url.as_encoded_bytes().to_vec());
-                let job = Job {
-                    given: given.collect(),
-                    targets: vec![String::new()],
-                    format: writing.format,
-                    jobs: 1,
-                    work: Retriever {
-                        client: client.clone(),
-                        mode: mode(arguments.execution.strict),
-                        writing,
-                    },
-                };
-                run_all(batch, job, output).await?
-            }
+            urls => run_all(&arguments.batch, job(urls), output).await?,
         };
         exit = exit.and(one);
         if one.is_by_signal() {
             break;
         }
     }
-    // A signal while the sessions are closed only ends them sooner.
-    Interrupt.or_end(client.close_all()).await;
     Ok(exit)
-}
-
-/// The URLs; Gopher's each by itself, for they lead to no records, unless they are part of a batch, which refuses them.
-fn runs(arguments: &Get) -> Vec<&[OsString]> {
-    let urls = arguments.urls.as_slice();
-    match arguments.batch.is_wanted() {
-        true => vec![urls],
-        false => urls
-            .chunk_by(|one, other| !gopher::is_gopher(one) && !gopher::is_gopher(other))
-            .collect(),
-    }
 }
 
 /// The keys that the envelope has beside those of every command.
 pub(crate) const KEYS: [&str; 2] = ["url", "docid"];
 
 /// Carries out retrieval URLs.
+#[derive(Clone)]
 struct Retriever {
     client: Client,
     mode: Mode,
@@ -93,15 +98,34 @@ struct Retriever {
 }
 
 impl Work for Retriever {
-    async fn answer(&self, ask: &Ask, records: &Records) -> Answer {
-        match self.plan(&ask.input).await {
-            Ok((url, plan)) => self.retrieve(ask, &url, &plan, records).await,
-            Err(words) => {
-                let (piece, answer) = refused(ask, words);
-                records.send(piece).await;
-                answer
-            }
+    async fn answer(&self, ask: &Ask, recipient: &mut impl Recipient) -> Result<Answer, Failure> {
+        let (url, plan) = match self.plan(&ask.input).await {
+            Ok(planned) => planned,
+            Err(words) => return refuse(ask, words, recipient).await,
+        };
+        info!(
+            host = %plan.host(),
+            port = plan.port(),
+            databases = %databases(&plan),
+            docid = %docid(&plan),
+            element_set = plan.element_set().map(tracing::field::display),
+            record_syntax = plan.record_syntax().map(tracing::field::debug),
+            "retrieving"
+        );
+        for warning in plan.warnings() {
+            recipient.send(Words::Warning(warning.to_string())).await?;
         }
+        let retrieval = match self.client.retrieve_plan(&plan).await {
+            Ok(retrieval) => retrieval,
+            Err(error) => return refuse(ask, error.to_string(), recipient).await,
+        };
+        let (steps, step) = (&retrieval.steps, retrieval.step.as_deref());
+        for words in fallback::told(steps, step, retrieval.conforming) {
+            recipient.send(Words::Note(words)).await?;
+        }
+        let (piece, answer) = self.write(&url, &plan, &retrieval);
+        recipient.send(piece).await?;
+        Ok(answer)
     }
 }
 
@@ -123,63 +147,31 @@ impl Retriever {
         }
     }
 
-    async fn retrieve(&self, ask: &Ask, url: &Z3950Url, plan: &Plan, records: &Records) -> Answer {
-        info!(
-            host = %plan.host(),
-            port = plan.port(),
-            databases = %databases(plan),
-            docid = %docid(plan),
-            element_set = plan.element_set().map(tracing::field::display),
-            record_syntax = plan.record_syntax().map(tracing::field::debug),
-            "retrieving"
-        );
-        for warning in plan.warnings() {
-            records.send(Words::Warning(warning.to_string())).await;
-        }
-        let retrieval = match self.client.retrieve_plan(plan).await {
-            Ok(retrieval) => retrieval,
-            Err(error) => {
-                let (piece, answer) = refused(ask, error.to_string());
-                records.send(piece).await;
-                return answer;
-            }
-        };
-        let mut words: Vec<Words> = fallback::told(
-            &retrieval.steps,
-            retrieval.step.as_deref(),
-            retrieval.conforming,
-        )
-        .into_iter()
-        .map(Words::Note)
-        .collect();
-        let envelope = envelope(url, plan, &retrieval);
-        let (mut piece, answer) = match &retrieval.outcome {
-            Outcome::Delivered(delivered) => {
-                if delivered.mismatch
-                    && let (Some(requested), Some(syntax)) = (delivered.requested, delivered.syntax)
-                {
-                    let note =
-                        format!("the server sent {syntax:?} where {requested:?} was asked for");
-                    words.push(Words::Note(note));
-                }
-                // Whatever the records say: the one given, else that of the profile.
-                let charset = self.writing.charset.or(plan.record_charset());
-                let subject = url.to_string();
-                self.writing
-                    .record(envelope, &delivered.record, charset, &subject)
-            }
+    /// Writes the record, or why there is none.
+    fn write(&self, url: &Z3950Url, plan: &Plan, retrieval: &Retrieval) -> (Piece, Answer) {
+        let envelope = envelope(url, plan, retrieval);
+        let delivered = match &retrieval.outcome {
+            Outcome::Delivered(delivered) => delivered,
             outcome => {
                 let (exit, message) = explain_outcome(outcome);
                 let envelope = envelope
                     .outcome(outcome.name(), &message)
                     .diagnosed(outcome.diagnostics());
                 let said = format!("{message} ({})", target(plan));
-                self.writing.outcome(envelope, exit, said)
+                return self.writing.outcome(envelope, exit, said);
             }
         };
-        piece.words.splice(..0, words);
-        records.send(piece).await;
-        answer
+        // The character set of the command line or the profile holds, whatever the record says.
+        let charset = self.writing.charset.or(plan.record_charset());
+        let (record, subject) = (&delivered.record, url.to_string());
+        let (mut piece, answer) = self.writing.record(envelope, record, charset, &subject);
+        if delivered.mismatch
+            && let (Some(requested), Some(syntax)) = (delivered.requested, delivered.syntax)
+        {
+            let words = format!("the server sent {syntax:?} where {requested:?} was asked for");
+            piece.words.insert(0, Words::Note(words));
+        }
+        (piece, answer)
     }
 }
 

@@ -8,10 +8,11 @@ use z3950::pager::PagerOptions;
 use z3950::retrieve::OutcomeName;
 use z3950::service::records::ResultRecord;
 
+use crate::answer::{Answer, Ask, Job, Piece, Recipient, Words, Work, refuse};
 use crate::args::Lookup;
-use crate::batch::{Answer, Ask, Piece, Records, Words, Work};
-use crate::commands::batch::{Job, Writing, graver, refused, repeat, run_all};
-use crate::commands::target::{Place, Reach, Unanswered};
+use crate::commands::batch::run_all;
+use crate::commands::target::{Place, Reach, Unanswered, repeat};
+use crate::commands::writing::Writing;
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
@@ -37,7 +38,7 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
         given: given.map(|text| text.clone().into_bytes()).collect(),
         targets: vec![place.text.clone()],
         format: writing.format,
-        jobs: 1,
+        jobs: arguments.batch.jobs(1),
         work: Desk {
             options: options(arguments, &place),
             place,
@@ -72,14 +73,10 @@ struct Desk {
 }
 
 impl Work for Desk {
-    async fn answer(&self, ask: &Ask, records: &Records) -> Answer {
+    async fn answer(&self, ask: &Ask, recipient: &mut impl Recipient) -> Result<Answer, Failure> {
         let identifier: Identifier = match shown(&ask.input).parse() {
             Ok(identifier) => identifier,
-            Err(error) => {
-                let (piece, answer) = refused(ask, error.to_string());
-                records.send(piece).await;
-                return answer;
-            }
+            Err(error) => return refuse(ask, error.to_string(), recipient).await,
         };
         let doubt = identifier.doubt();
         let syntax = self.options.search.record_syntax;
@@ -90,10 +87,10 @@ impl Work for Desk {
         let (piece, answer) = match self.attempts(&identifier) {
             Err(failure) => self.writing.failed(envelope, &failure, &subject),
             Ok(attempts) => {
-                records.ready_for(self.options.count).await;
+                recipient.ready_for(self.options.count).await;
                 let asked = self.ask(&attempts).await;
                 if let (Some(words), false) = (&doubt, matches!(asked, Ok(None))) {
-                    records.send(Words::Warning(words.clone())).await;
+                    recipient.send(Words::Warning(words.clone())).await?;
                 }
                 match asked {
                     Err(failure) => self.writing.failed(envelope, &failure, &subject),
@@ -112,13 +109,13 @@ impl Work for Desk {
                         )
                     }
                     Ok(Some(found)) => {
-                        return self.show(&identifier, envelope, found, records).await;
+                        return self.show(&identifier, envelope, found, recipient).await;
                     }
                 }
             }
         };
-        records.send(piece).await;
-        answer
+        recipient.send(piece).await?;
+        Ok(answer)
     }
 }
 
@@ -160,8 +157,8 @@ impl Desk {
         identifier: &Identifier,
         envelope: Envelope,
         found: Found<'_>,
-        records: &Records,
-    ) -> Answer {
+        recipient: &mut impl Recipient,
+    ) -> Result<Answer, Failure> {
         let Found {
             attempt,
             hits,
@@ -190,10 +187,11 @@ impl Desk {
                     .outcome(name, &format!("{hits} records match"))
             }
         };
-        let mut answer = of_all.answer(match hits {
+        let exit = match hits {
             1 => Exit::Delivered,
             _ => Exit::Ambiguous,
-        });
+        };
+        let mut answer = Answer::of(&of_all, exit);
         if !self.writing.json {
             let verb = if hits == 1 {
                 "record matches"
@@ -211,34 +209,34 @@ impl Desk {
                 1 => Words::Note(words),
                 _ => Words::Warning(words),
             };
-            records.send(words).await;
+            recipient.send(words).await?;
         } else if is_counted {
             let piece = Piece {
                 octets: of_all.octets(),
                 ..Piece::default()
             };
-            records.send(piece).await;
+            recipient.send(piece).await?;
         }
         for (position, slot) in (1_u64..).zip(slots) {
             let envelope = envelope.clone().with("position", position);
             let (piece, one) = self.record(identifier, envelope, position, slot);
-            records.send(piece).await;
-            answer = graver(answer, one);
+            recipient.send(piece).await?;
+            answer = answer.graver(one);
         }
         if let Some(failure) = failure {
             let subject = format!("{}: {identifier}", self.place);
             let (piece, one) = self.writing.failed(envelope, &failure.into(), &subject);
-            records.send(piece).await;
-            return graver(answer, one);
+            recipient.send(piece).await?;
+            return Ok(answer.graver(one));
         }
         let count = self.options.count;
         if self.is_written && count < hits {
             let words = format!("{count} of {hits} written (--count {count})");
             let said = format!("{}: {identifier}: {words}", self.place);
-            records.send(Words::Warning(said)).await;
+            recipient.send(Words::Warning(said)).await?;
             answer.message = Some(words);
         }
-        answer
+        Ok(answer)
     }
 
     fn record(

@@ -24,3 +24,4 @@ pub(crate) mod targets;
 pub(crate) mod task;
 pub(crate) mod update;
 pub(crate) mod url;
+pub(crate) mod writing;

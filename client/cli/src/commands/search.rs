@@ -14,12 +14,13 @@ use z3950::target::redacted;
 use z3950::{SortKey, SortKeyError};
 use z3950_asn1::apdu::{Query, RpnQuery};
 
+use crate::answer::{Answer, Ask, HELD, Job, Piece, Recipient, Words, Work, refuse};
 use crate::args::Search;
-use crate::batch::{Answer, Ask, HELD, Piece, Records, Words, Work};
-use crate::commands::batch::{Job, Writing, graver, refused, repeat, run_all};
+use crate::commands::batch::run_all;
 use crate::commands::facets;
 use crate::commands::query::Reader;
-use crate::commands::target::{Place, Reach, Unanswered};
+use crate::commands::target::{Place, Reach, Unanswered, repeat};
+use crate::commands::writing::Writing;
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
@@ -74,7 +75,7 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
         given: query.into_iter().collect(),
         targets: places.iter().map(|spot| spot.place.text.clone()).collect(),
         format: writing.format,
-        jobs: places.len(),
+        jobs: arguments.batch.jobs(places.len()),
         work: Searcher {
             reach: reach.clone(),
             places,
@@ -167,9 +168,9 @@ struct Searcher {
 }
 
 impl Work for Searcher {
-    async fn answer(&self, ask: &Ask, records: &Records) -> Answer {
+    async fn answer(&self, ask: &Ask, recipient: &mut impl Recipient) -> Result<Answer, Failure> {
         let Some(spot) = self.places.get(ask.target) else {
-            return Answer::default();
+            return Ok(Answer::default());
         };
         let subject = match self.names_queries {
             true => format!("{}: {ask}", spot.place),
@@ -178,97 +179,47 @@ impl Work for Searcher {
         let query = match self.reader.read(&ask.input) {
             Ok((query, remark)) => {
                 if let Some(words) = remark.filter(|_| ask.target == 0) {
-                    records.send(Words::Note(words)).await;
+                    recipient.send(Words::Note(words)).await?;
                 }
                 query
             }
-            Err(words) => {
-                let (piece, answer) = refused(ask, words);
-                records.send(piece).await;
-                return answer;
-            }
+            Err(words) => return refuse(ask, words, recipient).await,
         };
         let envelope = Envelope::of(&spot.place, &facets::KEYS)
             .with("query", query.to_string())
             .requested(spot.search.record_syntax);
         let mut announced = HELD;
-        loop {
-            let envelope = envelope.clone();
-            let shown = self.found(spot, &query, envelope.clone(), &subject, records, announced);
-            match shown.await {
-                Ok(Shown::Answer(answer)) => return *answer,
-                // Another ask may wait for the session, so it is given back, and the search made again.
-                Ok(Shown::TooMany(hits)) => {
-                    records.ready_for(hits).await;
+        // The session is lent until the last record has come.
+        let (_lease, set) = loop {
+            match self.found(spot, &query).await {
+                Ok((lease, set)) if self.wanted(set.found().count()) > announced => {
+                    let wanted = self.wanted(set.found().count());
+                    // Another ask may wait for the session, so it is given back, and the search made again.
+                    drop(set);
+                    drop(lease);
+                    recipient.ready_for(wanted).await;
                     announced = u64::MAX;
                 }
+                Ok(found) => break found,
                 Err(failure) => {
                     let (piece, answer) = self.writing.failed(envelope, &failure, &subject);
-                    records.send(piece).await;
-                    return answer;
+                    recipient.send(piece).await?;
+                    return Ok(answer);
                 }
             }
-        }
+        };
+        self.show(spot, &query, envelope, set, &subject, recipient)
+            .await
     }
 }
 
-/// What a search came to.
-enum Shown {
-    /// The answer, whose records have been sent.
-    Answer(Box<Answer>),
-    /// This many records are to be sent, more than were announced; none has been.
-    TooMany(u64),
-}
-
 impl Searcher {
-    /// Searches and shows what is found, unless more records are to be sent than that.
-    async fn found(
-        &self,
-        spot: &Spot,
-        query: &RpnQuery,
-        envelope: Envelope,
-        subject: &str,
-        records: &Records,
-        announced: u64,
-    ) -> Result<Shown, Unanswered> {
+    /// Searches; gives the session, and what was found in it.
+    async fn found(&self, spot: &Spot, query: &RpnQuery) -> Result<(Lease, Pager), Unanswered> {
         let adapted = spot.place.adapted(query)?;
         let mut lease = self.reach.lease(&spot.place).await?;
-        let mut set = self.search(&mut lease, spot, adapted).await?;
-        let hits = set.found().count();
-        let wanted = self.wanted(hits);
-        if wanted > announced {
-            return Ok(Shown::TooMany(wanted));
-        }
-        let envelope = envelope.with("hits", hits);
-        let way = (self.writing.json, self.count == 0);
-        let pqf = query.to_string();
-        records
-            .send(self.facets.shown(&spot.place, &pqf, set.found(), way))
-            .await;
-        let (piece, answer) = match hits {
-            Some(0) => self.no_match(envelope, subject),
-            _ if self.count == 0 => self.counted(&envelope, hits, subject),
-            Some(hits) if self.start > hits => {
-                let records = match hits {
-                    1 => "record matches",
-                    _ => "records match",
-                };
-                let words = format!("{hits} {records}, fewer than --start says");
-                self.writing.end(
-                    envelope,
-                    Exit::Usage,
-                    OutcomeName::OutOfRange,
-                    &words,
-                    subject,
-                )
-            }
-            _ => {
-                let shown = self.records(spot, envelope, &mut set, subject, records);
-                return Ok(Shown::Answer(shown.await.into()));
-            }
-        };
-        records.send(piece).await;
-        Ok(Shown::Answer(answer.into()))
+        let set = self.search(&mut lease, spot, adapted).await?;
+        Ok((lease, set))
     }
 
     /// How many of the records that match are to be sent.
@@ -306,6 +257,50 @@ impl Searcher {
             .await
     }
 
+    /// Shows what was found.
+    async fn show(
+        &self,
+        spot: &Spot,
+        query: &RpnQuery,
+        envelope: Envelope,
+        mut set: Pager,
+        subject: &str,
+        recipient: &mut impl Recipient,
+    ) -> Result<Answer, Failure> {
+        let hits = set.found().count();
+        let envelope = envelope.with("hits", hits);
+        let way = (self.writing.json, self.count == 0);
+        let pqf = query.to_string();
+        recipient
+            .send(self.facets.shown(&spot.place, &pqf, set.found(), way))
+            .await?;
+        let (piece, answer) = match hits {
+            Some(0) => self.no_match(envelope, subject),
+            _ if self.count == 0 => self.counted(&envelope, hits, subject),
+            Some(hits) if self.start > hits => {
+                let records = match hits {
+                    1 => "record matches",
+                    _ => "records match",
+                };
+                let words = format!("{hits} {records}, fewer than --start says");
+                self.writing.end(
+                    envelope,
+                    Exit::Usage,
+                    OutcomeName::OutOfRange,
+                    &words,
+                    subject,
+                )
+            }
+            _ => {
+                return self
+                    .records(spot, envelope, &mut set, subject, recipient)
+                    .await;
+            }
+        };
+        recipient.send(piece).await?;
+        Ok(answer)
+    }
+
     /// The records wanted, each as it comes.
     async fn records(
         &self,
@@ -313,8 +308,8 @@ impl Searcher {
         envelope: Envelope,
         set: &mut Pager,
         subject: &str,
-        records: &Records,
-    ) -> Answer {
+        recipient: &mut impl Recipient,
+    ) -> Result<Answer, Failure> {
         let hits = set.found().count();
         if !self.writing.json {
             let words = match hits {
@@ -322,15 +317,15 @@ impl Searcher {
                 Some(1) => "1 record matches".to_owned(),
                 Some(hits) => format!("{hits} records match"),
             };
-            records
+            recipient
                 .send(Words::Note(format!("{subject}: {words}")))
-                .await;
+                .await?;
         }
         let charset = spot.place.charset(self.writing.charset);
-        let mut answer = envelope
+        let delivered = envelope
             .clone()
-            .with("outcome", OutcomeName::Delivered.as_str())
-            .answer(Exit::Delivered);
+            .with("outcome", OutcomeName::Delivered.as_str());
+        let mut answer = Answer::of(&delivered, Exit::Delivered);
         let wanted = self.wanted(hits);
         let count = usize::try_from(self.count).unwrap_or(usize::MAX);
         let mut slots = set.stream(self.start).take(count);
@@ -355,15 +350,15 @@ impl Searcher {
                         .end(envelope, Exit::Refused, name, &words, subject)
                 }
             };
-            records.send(piece).await;
-            answer = graver(answer, one);
+            recipient.send(piece).await?;
+            answer = answer.graver(one);
             position += 1;
         }
         drop(slots);
         if hits.is_none() && position == self.start {
             let (piece, answer) = self.no_match(envelope, subject);
-            records.send(piece).await;
-            return answer;
+            recipient.send(piece).await?;
+            return Ok(answer);
         }
         let (asked, had) = (spot.options.present.record_syntax, set.record_syntax());
         if let Some(asked) = asked.filter(|_| asked != had) {
@@ -372,7 +367,7 @@ impl Searcher {
                 |had| format!("{had:?}"),
             );
             let words = format!("{subject}: no records in {asked:?}; asked for them in {had}");
-            records.send(Words::Note(words)).await;
+            recipient.send(Words::Note(words)).await?;
         }
         if self.is_written
             && let Some(hits) = hits
@@ -381,7 +376,7 @@ impl Searcher {
         {
             let words = self.part_of(hits, wanted);
             let said = format!("{subject}: {words}");
-            records.send(Words::Warning(said)).await;
+            recipient.send(Words::Warning(said)).await?;
             answer.message = Some(match answer.message {
                 Some(lost) => format!("{words}; {lost}"),
                 None => words,
@@ -393,7 +388,7 @@ impl Searcher {
             let reason = answer.message.unwrap_or_default();
             answer.message = Some(format!("{written} of {asked} records written; {reason}"));
         }
-        answer
+        Ok(answer)
     }
 
     fn no_match(&self, envelope: Envelope, subject: &str) -> (Piece, Answer) {
@@ -435,6 +430,6 @@ impl Searcher {
             octets,
             ..Piece::default()
         };
-        (piece, envelope.answer(Exit::Delivered))
+        (piece, Answer::of(&envelope, Exit::Delivered))
     }
 }

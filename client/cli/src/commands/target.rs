@@ -9,7 +9,7 @@ use z3950::pager::PagerOptions;
 use z3950::profile::{Profiles, Resolved};
 use z3950::service::init::InitOptions;
 use z3950::service::search::SearchOptions;
-use z3950::session::{Session, SessionOptions};
+use z3950::session::{Repeat, Session, SessionOptions};
 use z3950::target::{Endpoint, redacted};
 use z3950::url::Host;
 use z3950_asn1::apdu::{DatabaseName, RpnQuery};
@@ -162,6 +162,15 @@ impl Reach {
     /// Closes the sessions that nobody uses any more.
     pub(crate) async fn close(&self) {
         self.client.close_all().await;
+    }
+}
+
+/// How often to make a request in a session that others may have used before: only where nobody used it for a while has a
+/// server reason to drop it without a word.
+pub(crate) fn repeat(lease: &Lease) -> Repeat {
+    match lease.is_reused() {
+        true => Repeat::IfLost,
+        false => Repeat::IfUnsent,
     }
 }
 

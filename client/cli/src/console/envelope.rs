@@ -14,9 +14,7 @@ use z3950_asn1::apdu::{DiagRec, External};
 use z3950_asn1::oid::Oid;
 use z3950_marc::charset::Charset;
 
-use crate::batch::Answer;
 use crate::commands::target::{Place, Unanswered};
-use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::{Format, Rendered, render, syntax};
 
@@ -134,20 +132,9 @@ impl Envelope {
         line
     }
 
-    /// What it says of an input that ends so.
-    pub(crate) fn answer(&self, exit: Exit) -> Answer {
-        let value = |key: &str| self.0.get(key).filter(|value| !value.is_null());
-        let text = |key: &str| value(key).and_then(Value::as_str).map(str::to_owned);
-        Answer {
-            outcome: text("outcome")
-                .and_then(|word| word.parse().ok())
-                .unwrap_or_default(),
-            exit: exit as u8,
-            hits: value("hits").and_then(Value::as_u64),
-            step: text("step"),
-            diagnostic: value("diagnostic").cloned(),
-            message: text("message"),
-        }
+    /// The value of a key, unless it is null.
+    pub(crate) fn value(&self, key: &str) -> Option<&Value> {
+        self.0.get(key).filter(|value| !value.is_null())
     }
 
     /// Writes it as a line.

@@ -61,15 +61,19 @@ impl Document {
             rendered.octets = indented.map_or(rendered.octets, String::into_bytes);
         }
         if rendered.failure.is_none() {
-            let in_front = match (self.format.form(), self.records) {
-                (Some(form), 0) => form.begin(),
-                (Some(form), _) => form.between(),
-                (None, _) => "",
-            };
-            rendered.octets.splice(..0, in_front.bytes());
-            self.records += 1;
+            rendered.octets.splice(..0, self.next().bytes());
         }
         rendered
+    }
+
+    /// Begins the next record; gives what stands in front of it.
+    pub(crate) fn next(&mut self) -> &'static str {
+        self.records += 1;
+        match (self.format.form(), self.records) {
+            (Some(form), 1) => form.begin(),
+            (Some(form), _) => form.between(),
+            (None, _) => "",
+        }
     }
 
     /// What stands behind the last record; nothing if there was none.

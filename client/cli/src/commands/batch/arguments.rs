@@ -28,7 +28,7 @@ pub(crate) struct Batch {
 
     /// How many inputs to process in parallel. A profile may limit the number of sessions with its server.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=MAX_JOBS), hide_short_help = true)]
-    pub(super) jobs: Option<u16>,
+    jobs: Option<u16>,
 
     /// Write records to this file. Its extension (.mrc, .xml, .jsonl, .mrk or .txt) selects the format unless
     /// --format is given. If it is a folder, or the name ends in a slash, each input gets a file of its own in there. An existing
@@ -54,6 +54,11 @@ impl Batch {
     /// Whether this is more than inputs on a command line and answers on a terminal.
     pub(crate) fn is_wanted(&self) -> bool {
         !self.inputs.is_empty() || self.output.is_some() || self.report.is_some()
+    }
+
+    /// How many inputs are asked for at once; `usual` where no option says.
+    pub(crate) fn jobs(&self, usual: usize) -> usize {
+        self.jobs.map_or(usual, usize::from)
     }
 
     /// The file or folder for records, if they do not go to standard output.

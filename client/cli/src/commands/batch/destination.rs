@@ -7,20 +7,15 @@ use z3950_asn1::file::{Existing, Growing, Whole};
 use z3950_marc::Form;
 
 use super::arguments::Batch;
-use crate::batch::{Ask, FileSink, FolderSink, OutputFile, Piece, Remains, Written};
+use crate::answer::{Ask, Piece, Printed};
+use crate::batch::{FileSink, FolderSink, OutputFile, Remains, Written};
 use crate::console::output::{Failure, Output};
 use crate::render::Format;
 
 /// Where records go.
 pub(super) enum Destination {
     /// Standard output.
-    Standard {
-        format: Format,
-        /// Whether a record was written.
-        has_records: bool,
-        /// Octets written.
-        length: u64,
-    },
+    Standard(Printed),
     /// One file.
     File {
         sink: FileSink,
@@ -49,11 +44,7 @@ impl Destination {
     /// Opens what the options name, and locks it; nothing is changed yet.
     pub(super) fn open(arguments: &Batch, format: Format, targets: usize) -> Result<Self, Failure> {
         let Some(path) = arguments.file() else {
-            return Ok(Self::Standard {
-                format,
-                has_records: false,
-                length: 0,
-            });
+            return Ok(Self::Standard(Printed::new(format)));
         };
         let existing = match arguments.resume {
             true => Existing::Replace,
@@ -112,7 +103,7 @@ impl Destination {
                 self.length().is_none_or(|(found, _)| length <= found)
                     && self.octet_before(length) != Some(0)
             }
-            Self::Standard { .. } => true,
+            Self::Standard(_) => true,
         }
     }
 
@@ -185,30 +176,14 @@ impl Destination {
             Self::Folder { sink, .. } if piece.is_record => Ok(sink.record(&piece.octets)?),
             // Lines that are no records are for those who read standard output.
             Self::File { .. } | Self::Folder { .. } => Ok(()),
-            Self::Standard {
-                format,
-                has_records,
-                length,
-            } => {
-                if piece.is_record {
-                    let before = format.form().map_or("", |form| match *has_records {
-                        true => form.between(),
-                        false => form.begin(),
-                    });
-                    *has_records = true;
-                    *length += octets(before.as_bytes());
-                    output.octets(before.as_bytes(), false)?;
-                }
-                *length += octets(&piece.octets);
-                output.octets(&piece.octets, *format == Format::Raw)
-            }
+            Self::Standard(printed) => printed.write(piece, output),
         }
     }
 
     /// Completes the records of an ask, and gives the length of what they are in.
     pub(super) fn complete(&mut self, ask: &Ask, input: &str) -> Result<u64, Failure> {
         match self {
-            Self::Standard { length, .. } => Ok(*length),
+            Self::Standard(printed) => Ok(printed.length()),
             Self::File { sink, path, .. } => sink
                 .complete()
                 .map_err(|error| Failure::unwritten(path, &error)),
@@ -281,22 +256,7 @@ impl Destination {
                 }
             }
             Self::Folder { mut sink, remains } => Ok(sink.finish(remains)?),
-            Self::Standard {
-                format,
-                has_records,
-                length,
-            } => {
-                let (begin, end) = format
-                    .form()
-                    .map_or(("", ""), |form| (form.begin(), Form::end(form)));
-                if is_empty && length == 0 {
-                    output.octets(begin.as_bytes(), false)?;
-                    output.octets(end.as_bytes(), false)?;
-                } else if has_records {
-                    output.octets(end.as_bytes(), false)?;
-                }
-                Ok(None)
-            }
+            Self::Standard(printed) => printed.end(is_empty, output).map(|()| None),
         }
     }
 }

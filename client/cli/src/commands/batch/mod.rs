@@ -5,26 +5,22 @@ mod arguments;
 mod destination;
 mod progress;
 mod state;
-mod writing;
 
 use std::io::{BufReader, Seek};
 use std::path::Path;
 
 use futures_util::{Stream, StreamExt, stream};
 use tokio::sync::mpsc;
-use z3950::client::Lease;
-use z3950::session::Repeat;
 use z3950_asn1::file::Growing;
 
 pub(crate) use self::arguments::Batch;
 use self::destination::Destination;
 use self::progress::Progress;
 use self::state::State;
-pub(crate) use self::writing::{Writing, graver, refused};
 use super::url::named;
+use crate::answer::{Ask, Job, Work, run};
 use crate::batch::{
-    Answer, Ask, Asks, InputError, MAX_INPUT, Records, Report, ReportForm, ResumeError, Resumed,
-    Syncer, Unanswered, Work, resume, run,
+    Asks, InputError, Report, ReportForm, ResumeError, Resumed, Syncer, Unanswered, resume,
 };
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
@@ -34,20 +30,6 @@ use crate::render::{Format, shown};
 
 /// How many inputs are read ahead of the jobs.
 const READ_AHEAD: usize = 64;
-
-/// What a command does with its inputs.
-pub(crate) struct Job<W> {
-    /// What is done with each.
-    pub(crate) work: W,
-    /// Those of the command line itself.
-    pub(crate) given: Vec<Vec<u8>>,
-    /// What each is asked of, by name.
-    pub(crate) targets: Vec<String>,
-    /// How records are written.
-    pub(crate) format: Format,
-    /// How many are asked for at once where no option says.
-    pub(crate) jobs: usize,
-}
 
 /// Carries out all inputs.
 pub(crate) async fn run_all<W: Work>(
@@ -108,35 +90,12 @@ pub(crate) async fn run_all<W: Work>(
         output,
     };
     state.begin();
-    let jobs = arguments.jobs.map_or(job.jobs, usize::from);
-    let work = Bounded(job.work);
-    let ran = run(feed(asks), jobs, &work, |ask, event| state.take(ask, event));
+    let asks = feed(asks).map(|ask| ask.map_err(Failure::from));
+    let ran = run(asks, job.jobs, &job.work, |ask, event| {
+        state.take(ask, event)
+    });
     let ran = Interrupt.or(ran).await;
     state.end(ran, arguments)
-}
-
-/// Work on whole inputs only.
-struct Bounded<W>(W);
-
-impl<W: Work> Work for Bounded<W> {
-    async fn answer(&self, ask: &Ask, records: &Records) -> Answer {
-        if !ask.is_cut {
-            return self.0.answer(ask, records).await;
-        }
-        let words = format!("input {} has more than {MAX_INPUT} octets", ask.position);
-        let (piece, answer) = refused(ask, words);
-        records.send(piece).await;
-        answer
-    }
-}
-
-/// How often to make a request in a session that others may have used before: only where nobody used it for a while has a
-/// server reason to drop it without a word.
-pub(crate) fn repeat(lease: &Lease) -> Repeat {
-    match lease.is_reused() {
-        true => Repeat::IfLost,
-        false => Repeat::IfUnsent,
-    }
 }
 
 /// Which target and which input an ask is, as the report has them.

@@ -10,7 +10,8 @@ use super::arguments::Batch;
 use super::destination::{Destination, Ending};
 use super::names;
 use super::progress::Progress;
-use crate::batch::{Answer, Ask, Entry, Event, InputError, Report, Syncer, Tally, Words};
+use crate::answer::{Answer, Ask, Event, Words};
+use crate::batch::{Entry, InputError, Report, Syncer, Tally};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Stopped;
 use crate::console::output::{Failure, Output};
@@ -203,7 +204,6 @@ impl State<'_> {
     }
 
     fn say(&self, words: &Words) {
-        let output = &self.output;
         match words {
             Words::Note(words) | Words::Warning(words) | Words::Error(words)
                 if self.report.is_some() =>
@@ -211,9 +211,7 @@ impl State<'_> {
                 tracing::info!("{words}");
             }
             Words::Note(words) if self.is_batch => tracing::info!("{words}"),
-            Words::Note(words) => self.progress.aside(|| output.note(words)),
-            Words::Warning(words) => self.progress.aside(|| output.warning(words)),
-            Words::Error(words) => self.progress.aside(|| output.error(words)),
+            words => self.progress.aside(|| words.say(self.output)),
         }
     }
 
@@ -232,7 +230,7 @@ impl State<'_> {
         let is_empty = ending == Ending::Complete && has_exit(Exit::NoMatch);
         // Nobody reads standard output any more, or nobody can.
         let is_deaf = matches!(&ran, Ok(Err(Failure::BrokenPipe | Failure::Write(_))));
-        let is_standard = matches!(self.destination, Destination::Standard { .. });
+        let is_standard = matches!(self.destination, Destination::Standard(_));
         let synced = self.synced();
         let sum = self.sum(arguments.file().is_some());
         let finished = match is_deaf && is_standard {

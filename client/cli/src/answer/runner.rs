@@ -10,8 +10,8 @@ use futures_util::{Stream, StreamExt};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use super::inputs::{Ask, InputError};
-use super::report::Answer;
+use super::{Answer, Ask, Piece, Recipient, Work, answer};
+use crate::console::output::Failure;
 
 /// How many asks may be done ahead of the one whose pieces are given out, beside those under way.
 pub(crate) const AHEAD: usize = 64;
@@ -22,46 +22,6 @@ pub(crate) const HELD: u64 = 32;
 /// What an ask may hold: its records, some pieces before and after them, and the answer.
 const ROOM: usize = HELD as usize + 8;
 
-/// What a batch does with each ask.
-pub(crate) trait Work {
-    /// Carries out an ask: sends pieces and gives the answer. Who sends more than [`HELD`] records announces them
-    /// ([`Records::ready_for`]) while holding nothing that another ask may wait for.
-    fn answer(&self, ask: &Ask, records: &Records) -> impl Future<Output = Answer>;
-}
-
-/// What an ask gives, bit by bit.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Piece {
-    /// What a person should know.
-    pub(crate) words: Vec<Words>,
-    /// What the output gets; may be nothing.
-    pub(crate) octets: Vec<u8>,
-    /// Whether the octets are a record, and not a line of their own.
-    pub(crate) is_record: bool,
-    /// Whether the record had to be repaired.
-    pub(crate) is_repaired: bool,
-}
-
-/// Something said to a person.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Words {
-    /// A remark.
-    Note(String),
-    /// What a person should know although it worked.
-    Warning(String),
-    /// What went wrong.
-    Error(String),
-}
-
-impl From<Words> for Piece {
-    fn from(words: Words) -> Self {
-        Self {
-            words: vec![words],
-            ..Self::default()
-        }
-    }
-}
-
 /// What comes of an ask.
 #[derive(Debug)]
 pub(crate) enum Event {
@@ -71,29 +31,27 @@ pub(crate) enum Event {
     Answer(Box<Answer>, Duration),
 }
 
-/// Where an ask sends its pieces.
-#[derive(Debug)]
-pub(crate) struct Records {
+/// Keeps the pieces of an ask until its turn comes.
+struct Queue {
     events: mpsc::Sender<Event>,
     number: u64,
     /// The number of the ask whose pieces are given out.
     turn: watch::Receiver<u64>,
 }
 
-impl Records {
-    /// Waits until so many records may be sent: at once for a few, which are kept, else when all asks before are done.
-    pub(crate) async fn ready_for(&self, records: u64) {
+impl Recipient for Queue {
+    /// Returns at once for a few records, which are kept; for more, waits until all asks before are done.
+    async fn ready_for(&mut self, records: u64) {
         if records > HELD {
-            let mut turn = self.turn.clone();
             // Without a runner there is nothing to wait for.
-            let _ = turn.wait_for(|turn| *turn >= self.number).await;
+            let _ = self.turn.wait_for(|turn| *turn >= self.number).await;
         }
     }
 
-    /// Sends a piece.
-    pub(crate) async fn send(&self, piece: impl Into<Piece>) {
+    async fn send(&mut self, piece: impl Into<Piece>) -> Result<(), Failure> {
         // The runner that is gone wants nothing any more.
         let _ = self.events.send(Event::Piece(piece.into())).await;
+        Ok(())
     }
 }
 
@@ -101,12 +59,12 @@ impl Records {
 ///
 /// # Errors
 /// The first that `take` has, at once; or inputs that cannot be read, after all asks before.
-pub(crate) async fn run<W: Work, E: From<InputError>>(
-    mut asks: impl Stream<Item = Result<Ask, InputError>> + Unpin,
+pub(crate) async fn run<W: Work>(
+    mut asks: impl Stream<Item = Result<Ask, Failure>> + Unpin,
     jobs: usize,
     work: &W,
-    mut take: impl FnMut(&Ask, Event) -> Result<(), E>,
-) -> Result<(), E> {
+    mut take: impl FnMut(&Ask, Event) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let jobs = jobs.max(1);
     let mut at_work = FuturesUnordered::new();
     let mut under_way: VecDeque<(Arc<Ask>, mpsc::Receiver<Event>)> = VecDeque::new();
@@ -126,17 +84,20 @@ pub(crate) async fn run<W: Work, E: From<InputError>>(
                         let ask = Arc::new(ask);
                         let (events, pieces) = mpsc::channel(ROOM);
                         let turn = turn.clone();
-                        let records = Records { events, number, turn };
-                        at_work.push(job(work, Arc::clone(&ask), records));
+                        let queue = Queue { events, number, turn };
+                        at_work.push(job(work, Arc::clone(&ask), queue));
                         under_way.push_back((ask, pieces));
                         number += 1;
                     }
                 }
                 continue;
             }
-            Some(()) = at_work.next() => continue,
+            Some(done) = at_work.next() => {
+                done?;
+                continue;
+            }
             Some(event) = next(front), if is_waiting => event,
-            else => return end.unwrap_or(Ok(())).map_err(E::from),
+            else => return end.unwrap_or(Ok(())),
         };
         let is_last = matches!(event, Event::Answer(..));
         take(&ask, event)?;
@@ -154,19 +115,19 @@ async fn next(front: Option<&mut (Arc<Ask>, mpsc::Receiver<Event>)>) -> Option<(
 }
 
 /// Carries out one ask. There is always room for its answer.
-async fn job<W: Work>(work: &W, ask: Arc<Ask>, records: Records) {
+async fn job<W: Work>(work: &W, ask: Arc<Ask>, mut queue: Queue) -> Result<(), Failure> {
     let begin = Instant::now();
-    let answer = work.answer(&ask, &records).await;
+    let answer = answer(work, &ask, &mut queue).await?;
     let answer = Event::Answer(Box::new(answer), begin.elapsed());
     // The runner that is gone wants nothing any more.
-    let _ = records.events.send(answer).await;
+    let _ = queue.events.send(answer).await;
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use futures_util::stream;
 
-    use super::super::{Asks, Inputs};
     use super::*;
 
     /// Waits as many seconds as an input says, then sends as many records; notes who is at work.
@@ -175,11 +136,15 @@ mod tests {
     }
 
     impl Work for Sleeper {
-        async fn answer(&self, ask: &Ask, records: &Records) -> Answer {
+        async fn answer(
+            &self,
+            ask: &Ask,
+            recipient: &mut impl Recipient,
+        ) -> Result<Answer, Failure> {
             let text = ask.to_string();
             let (seconds, count) = text.split_once(' ').expect("two numbers");
             let count: u64 = count.parse().expect("a number");
-            records.ready_for(count).await;
+            recipient.ready_for(count).await;
             self.busy.send_modify(|(now, most)| {
                 *now += 1;
                 *most = (*most).max(*now);
@@ -189,32 +154,41 @@ mod tests {
                 let octets = b"x".to_vec();
                 let is_record = true;
                 let words = Vec::new();
-                records
+                recipient
                     .send(Piece {
                         words,
                         octets,
                         is_record,
                         ..Piece::default()
                     })
-                    .await;
+                    .await?;
             }
             self.busy.send_modify(|(now, _)| *now -= 1);
-            Answer {
+            Ok(Answer {
                 hits: Some(count),
                 ..Answer::default()
-            }
+            })
         }
+    }
+
+    /// An ask for each line.
+    fn asks(lines: &str) -> impl Stream<Item = Result<Ask, Failure>> + Unpin {
+        let asks = (1..).zip(lines.lines()).map(|(position, line)| Ask {
+            position,
+            target: 0,
+            input: line.as_bytes().into(),
+            is_cut: false,
+            origin: None,
+        });
+        stream::iter(asks.map(Ok).collect::<Vec<_>>())
     }
 
     /// Carries out the inputs; tells hits of each, the most jobs at once, and the seconds that all took.
     async fn check(inputs: &str, jobs: usize) -> (Vec<Option<u64>>, usize, u64) {
-        let mut lines = Inputs::default();
-        lines.add("inputs", std::io::Cursor::new(inputs.to_owned()));
-        let asks = stream::iter(Asks::new(lines, 1));
         let (busy, seen) = watch::channel((0, 0));
         let begin = Instant::now();
         let (mut hits, mut pieces, mut position) = (Vec::new(), 0, 0);
-        let result: Result<(), InputError> = run(asks, jobs, &Sleeper { busy }, |ask, event| {
+        let result = run(asks(inputs), jobs, &Sleeper { busy }, |ask, event| {
             match event {
                 Event::Piece(_) => pieces += 1,
                 Event::Answer(answer, _) => {
@@ -265,15 +239,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_error_ends_all_at_once() {
-        let mut lines = Inputs::default();
-        lines.add("inputs", std::io::Cursor::new("1 1\n1 1\n"));
-        let asks = stream::iter(Asks::new(lines, 1));
         let (busy, _) = watch::channel((0, 0));
-        let error = || InputError {
-            name: "all".to_owned(),
-            error: std::io::Error::other("full"),
-        };
-        let result = run(asks, 2, &Sleeper { busy }, |_, _| Err(error())).await;
-        assert_eq!(result.map_err(|error| error.name), Err("all".to_owned()));
+        let full = || Failure::Unwritten("full".to_owned());
+        let sleeper = Sleeper { busy };
+        let result = run(asks("1 1\n1 1\n"), 2, &sleeper, |_, _| Err(full())).await;
+        let words = result.map_err(|failure| failure.to_string());
+        assert_eq!(words, Err("full".to_owned()));
     }
 }

@@ -5,7 +5,7 @@ use z3950::retrieve::OutcomeName;
 use z3950_asn1::apdu::External;
 use z3950_marc::charset::Charset;
 
-use crate::batch::{Answer, Ask, Piece, Words};
+use crate::answer::{Answer, Piece, Words};
 use crate::commands::target::Unanswered;
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
@@ -40,7 +40,7 @@ impl Writing {
                 is_record: false,
                 is_repaired: rendered.is_repaired,
             };
-            return (piece, envelope.answer(Exit::of_record(&rendered)));
+            return (piece, Answer::of(&envelope, Exit::of_record(&rendered)));
         }
         let rendered = render(record, self.format, charset);
         let exit = Exit::of_record(&rendered);
@@ -64,7 +64,7 @@ impl Writing {
                 envelope.outcome(OutcomeName::NotWritten, failure)
             }
         };
-        (piece, envelope.answer(exit))
+        (piece, Answer::of(&envelope, exit))
     }
 
     /// The end of an input that brought no record, or none in its place. `subject` is what the words are about.
@@ -94,7 +94,7 @@ impl Writing {
 
     /// The same for an envelope that has its outcome; says this where there are no envelopes.
     pub(crate) fn outcome(self, envelope: Envelope, exit: Exit, said: String) -> (Piece, Answer) {
-        let answer = envelope.answer(exit);
+        let answer = Answer::of(&envelope, exit);
         let piece = match self.json {
             true => Piece {
                 octets: envelope.octets(),
@@ -104,30 +104,6 @@ impl Writing {
         };
         (piece, answer)
     }
-}
-
-/// The answer to an input of which one record brought another answer: the graver one.
-pub(crate) fn graver(all: Answer, one: Answer) -> Answer {
-    let exit = Exit::of(all.exit);
-    match exit.and(Exit::of(one.exit)) == exit {
-        true => all,
-        false => one,
-    }
-}
-
-/// An input that is none: it has no envelope, only words, of which the report has the first line.
-pub(crate) fn refused(ask: &Ask, words: String) -> (Piece, Answer) {
-    let answer = Answer {
-        outcome: OutcomeName::NotSent,
-        exit: Exit::Usage as u8,
-        message: words.lines().next().map(str::to_owned),
-        ..Answer::default()
-    };
-    let words = match &ask.origin {
-        Some(origin) => format!("{origin}: {words}"),
-        None => words,
-    };
-    (Words::Error(words).into(), answer)
 }
 
 /// What a person should know of a record: of a loss also where notes are not wanted, as in a batch.
