@@ -1,6 +1,7 @@
 //! The answer to one input of `get`, `lookup` or `search`: pieces as they come, and then how it ended.
 //!
-//! A command does the [`Work`]; a batch writes the pieces where its options say.
+//! A command does the [`Work`]. [`Job::print`] writes the pieces to standard output; a batch writes them where its options
+//! say.
 
 mod print;
 mod runner;

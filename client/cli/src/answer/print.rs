@@ -1,6 +1,11 @@
-//! Answers on standard output.
+//! The inputs of a command line, answered on standard output.
 
-use super::Piece;
+use futures_util::stream;
+
+use super::runner::{Event, run};
+use super::{Answer, Ask, MAX_INPUT, Piece, Recipient, Work, answer};
+use crate::console::exit::Exit;
+use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
 use crate::render::{Document, Format};
 
@@ -16,6 +21,111 @@ pub(crate) struct Job<W> {
     pub(crate) format: Format,
     /// How many are asked for at once.
     pub(crate) jobs: usize,
+}
+
+impl<W: Work> Job<W> {
+    /// Answers every input of the command line at every target, in this order.
+    ///
+    /// # Errors
+    /// Standard output is closed or cannot be written.
+    pub(crate) async fn print(self, output: &mut Output) -> Result<Exit, Failure> {
+        let asks = self.asks();
+        let mut printer = Printer::new(self.format, output);
+        let answered = async {
+            if asks.len() > 1 && self.jobs > 1 {
+                let asks = stream::iter(asks.into_iter().map(Ok));
+                return run(asks, self.jobs, &self.work, |_, event| match event {
+                    Event::Piece(piece) => printer.piece(&piece),
+                    Event::Answer(answer, _) => {
+                        printer.answered(&answer);
+                        Ok(())
+                    }
+                })
+                .await;
+            }
+            for ask in &asks {
+                let answer = answer(&self.work, ask, &mut printer).await?;
+                printer.answered(&answer);
+            }
+            Ok(())
+        };
+        match Interrupt.or(answered).await {
+            Ok(answered) => {
+                answered?;
+                printer.end()
+            }
+            // What was written stays a document.
+            Err(Stopped(exit)) => {
+                printer.printed.end(false, printer.output)?;
+                Ok(exit)
+            }
+        }
+    }
+
+    fn asks(&self) -> Vec<Ask> {
+        let inputs = (1..).zip(&self.given);
+        let asks = inputs.flat_map(|(position, text)| {
+            let ask = Ask {
+                position,
+                target: 0,
+                input: text.as_slice().into(),
+                is_cut: text.len() > MAX_INPUT,
+                origin: None,
+            };
+            (0..self.targets.len()).map(move |target| Ask {
+                target,
+                ..ask.clone()
+            })
+        });
+        asks.collect()
+    }
+}
+
+/// Prints answers as they come.
+struct Printer<'a> {
+    printed: Printed,
+    output: &'a mut Output,
+    /// That of all answers so far.
+    exit: Exit,
+    /// Whether an answer is that nothing matches.
+    has_no_match: bool,
+}
+
+impl<'a> Printer<'a> {
+    fn new(format: Format, output: &'a mut Output) -> Self {
+        Self {
+            printed: Printed::new(format),
+            output,
+            exit: Exit::Delivered,
+            has_no_match: false,
+        }
+    }
+
+    fn piece(&mut self, piece: &Piece) -> Result<(), Failure> {
+        for words in &piece.words {
+            words.say(self.output);
+        }
+        self.printed.write(piece, self.output)
+    }
+
+    fn answered(&mut self, answer: &Answer) {
+        let exit = Exit::of(answer.exit);
+        self.exit = self.exit.and(exit);
+        self.has_no_match |= exit == Exit::NoMatch;
+    }
+
+    fn end(self) -> Result<Exit, Failure> {
+        self.printed.end(self.has_no_match, self.output)?;
+        Ok(self.exit)
+    }
+}
+
+impl Recipient for Printer<'_> {
+    async fn ready_for(&mut self, _: u64) {}
+
+    async fn send(&mut self, piece: impl Into<Piece>) -> Result<(), Failure> {
+        self.piece(&piece.into())
+    }
 }
 
 /// What a command has written to standard output: a document of records, and lines that are none.

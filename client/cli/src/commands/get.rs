@@ -53,7 +53,7 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
     };
     let exit = match batch.is_wanted() {
         true => run_all(batch, job(&arguments.urls), output).await?,
-        false => each(arguments, job, output).await?,
+        false => print(arguments, job, output).await?,
     };
     // A signal while the sessions are closed only ends them sooner.
     Interrupt.or_end(client.close_all()).await;
@@ -61,7 +61,7 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
 }
 
 /// Answers the URLs in their order; those of Gopher by themselves, for they lead to no records. A batch refuses these.
-async fn each(
+async fn print(
     arguments: &Get,
     job: impl Fn(&[OsString]) -> Job<Retriever>,
     output: &mut Output,
@@ -76,7 +76,7 @@ async fn each(
                 let fetched = Interrupt.or(fetched).await;
                 fetched.unwrap_or_else(|stopped| Ok(stopped.0))?
             }
-            urls => run_all(&arguments.batch, job(urls), output).await?,
+            urls => job(urls).print(output).await?,
         };
         exit = exit.and(one);
         if one.is_by_signal() {

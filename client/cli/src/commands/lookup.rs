@@ -47,7 +47,10 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
             writing,
         },
     };
-    let exit = run_all(&arguments.batch, job, output).await;
+    let exit = match arguments.batch.is_wanted() {
+        true => run_all(&arguments.batch, job, output).await,
+        false => job.print(output).await,
+    };
     // Ctrl-C while the sessions are closed only ends them sooner.
     Interrupt.or_end(reach.close()).await;
     exit

@@ -89,7 +89,10 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
             writing,
         },
     };
-    let ran = run_all(&arguments.batch, job, output).await;
+    let ran = match arguments.batch.is_wanted() {
+        true => run_all(&arguments.batch, job, output).await,
+        false => job.print(output).await,
+    };
     // Ctrl-C while the sessions are closed only ends them sooner.
     Interrupt.or_end(reach.close()).await;
     Ok(exit.and(ran?))

@@ -1,5 +1,5 @@
 //! Many inputs for `get`, `lookup` and `search`: where they come from, where records and answers go, and how a run that was
-//! broken off is gone on with. A command without these options is a run of its own with few inputs.
+//! broken off is gone on with. A command without these options prints its answers ([`Job::print`]).
 
 mod arguments;
 mod destination;
@@ -74,7 +74,6 @@ pub(crate) async fn run_all<W: Work>(
         count => output.note(&format!("{count} inputs had no answer and are asked again")),
     }
     let mut state = State {
-        is_batch: arguments.is_wanted(),
         targets,
         destination,
         report,

@@ -25,11 +25,11 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Shows itself for a batch where standard error is a terminal that records are not written to as well.
+    /// Shows itself where standard error is a terminal that records are not written to as well.
     pub(super) fn new(arguments: &Batch, given: usize, targets: usize) -> Self {
         let fills_terminal = arguments.file().is_none() && io::stdout().is_terminal();
         let total = Arc::new(AtomicU64::new(0));
-        if !arguments.is_wanted() || fills_terminal || !io::stderr().is_terminal() {
+        if fills_terminal || !io::stderr().is_terminal() {
             let bar = ProgressBar::hidden();
             return Self { bar, total };
         }

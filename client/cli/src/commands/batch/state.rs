@@ -18,8 +18,6 @@ use crate::console::output::{Failure, Output};
 
 /// What a run writes to, and what came of it so far.
 pub(super) struct State<'a> {
-    /// Whether there may be many inputs, of which people want to be told the sum.
-    pub(super) is_batch: bool,
     /// What is asked, as the report has it.
     pub(super) targets: Vec<String>,
     pub(super) destination: Destination,
@@ -210,7 +208,7 @@ impl State<'_> {
             {
                 tracing::info!("{words}");
             }
-            Words::Note(words) if self.is_batch => tracing::info!("{words}"),
+            Words::Note(words) => tracing::info!("{words}"),
             words => self.progress.aside(|| words.say(self.output)),
         }
     }
@@ -237,9 +235,7 @@ impl State<'_> {
             true => Ok(None),
             false => self.destination.finish(ending, is_empty, self.output),
         };
-        if self.is_batch {
-            self.output.note(&sum);
-        }
+        self.output.note(&sum);
         let exits = self.tally.iter().map(|(exit, ..)| Exit::of(exit));
         let exit = exits.fold(Exit::Delivered, Exit::and);
         let may_go_on = self.report.is_some() && arguments.file().is_some();
