@@ -13,7 +13,7 @@ use serde_json::Value;
 use z3950::retrieve::OutcomeName;
 
 pub(crate) use self::print::{Job, Printed};
-pub(crate) use self::runner::{Event, HELD, run};
+pub(crate) use self::runner::{Event, run};
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
@@ -24,28 +24,29 @@ pub(crate) const MAX_INPUT: usize = 65_536;
 
 /// What a command does with each input.
 pub(crate) trait Work {
-    /// Answers an ask. Work that sends more than [`HELD`] records announces them ([`Recipient::ready_for`]) while it holds
-    /// nothing that another ask may wait for.
+    /// Answers an ask. Work that sends more records than there is [`Recipient::room`] for waits until it may
+    /// ([`Recipient::ready_for`]), and holds nothing meanwhile that another ask may need.
     ///
     /// # Errors
     /// Those of [`Recipient::send`]; what goes wrong with the ask itself is an answer.
-    fn answer(
-        &self,
-        ask: &Ask,
-        recipient: &mut impl Recipient,
-    ) -> impl Future<Output = Result<Answer, Failure>>;
+    async fn answer(&self, ask: &Ask, recipient: &mut impl Recipient) -> Result<Answer, Failure>;
 }
 
 /// Where the pieces of an answer go.
 pub(crate) trait Recipient {
+    /// How many records may be sent now.
+    fn room(&self) -> u64 {
+        u64::MAX
+    }
+
     /// Waits until this many records may be sent.
-    fn ready_for(&mut self, records: u64) -> impl Future<Output = ()>;
+    async fn ready_for(&mut self, _records: u64) {}
 
     /// Takes the next piece.
     ///
     /// # Errors
     /// Nothing more can be written.
-    fn send(&mut self, piece: impl Into<Piece>) -> impl Future<Output = Result<(), Failure>>;
+    async fn send(&mut self, piece: impl Into<Piece>) -> Result<(), Failure>;
 }
 
 /// An input on its way to a target.

@@ -322,6 +322,18 @@ fn a_scan_begins_at_one_term() {
 }
 
 #[test]
+fn a_search_is_made_once_however_many_records_are_wanted() {
+    let records = (0..50).map(|number| record(&format!("id{number:02}"), "Seven"));
+    let server = TestServer::builder().database("cat", records).start();
+    let target = format!("{}/cat", server.addr());
+    let ran = z3950(["search", &target, "seven", "--count", "50"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let names = server.names();
+    let searches = names.iter().filter(|name| **name == "searchRequest");
+    assert_eq!(searches.count(), 1, "{names:?}");
+}
+
+#[test]
 fn a_list_that_is_broken_off_goes_on_where_it_was() {
     let server = TestServer::builder()
         .database(

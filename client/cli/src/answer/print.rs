@@ -121,8 +121,6 @@ impl<'a> Printer<'a> {
 }
 
 impl Recipient for Printer<'_> {
-    async fn ready_for(&mut self, _: u64) {}
-
     async fn send(&mut self, piece: impl Into<Piece>) -> Result<(), Failure> {
         self.piece(&piece.into())
     }

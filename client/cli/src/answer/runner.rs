@@ -14,10 +14,10 @@ use super::{Answer, Ask, Piece, Recipient, Work, answer};
 use crate::console::output::Failure;
 
 /// How many asks may be done ahead of the one whose pieces are given out, beside those under way.
-pub(crate) const AHEAD: usize = 64;
+const AHEAD: usize = 64;
 
 /// How many records an ask may hold that is not the one whose pieces are given out.
-pub(crate) const HELD: u64 = 32;
+const HELD: u64 = 32;
 
 /// What an ask may hold: its records, some pieces before and after them, and the answer.
 const ROOM: usize = HELD as usize + 8;
@@ -40,9 +40,16 @@ struct Queue {
 }
 
 impl Recipient for Queue {
-    /// Returns at once for a few records, which are kept; for more, waits until all asks before are done.
+    /// A few records are kept; when all asks before are done, the pieces go straight on.
+    fn room(&self) -> u64 {
+        match *self.turn.borrow() >= self.number {
+            true => u64::MAX,
+            false => HELD,
+        }
+    }
+
     async fn ready_for(&mut self, records: u64) {
-        if records > HELD {
+        if records > self.room() {
             // Without a runner there is nothing to wait for.
             let _ = self.turn.wait_for(|turn| *turn >= self.number).await;
         }

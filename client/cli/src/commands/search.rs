@@ -14,7 +14,7 @@ use z3950::target::redacted;
 use z3950::{SortKey, SortKeyError};
 use z3950_asn1::apdu::{Query, RpnQuery};
 
-use crate::answer::{Answer, Ask, HELD, Job, Piece, Recipient, Words, Work, refuse};
+use crate::answer::{Answer, Ask, Job, Piece, Recipient, Words, Work, refuse};
 use crate::args::Search;
 use crate::commands::batch::run_all;
 use crate::commands::facets;
@@ -191,19 +191,19 @@ impl Work for Searcher {
         let envelope = Envelope::of(&spot.place, &facets::KEYS)
             .with("query", query.to_string())
             .requested(spot.search.record_syntax);
-        let mut announced = HELD;
         // The session is lent until the last record has come.
         let (_lease, set) = loop {
             match self.found(spot, &query).await {
-                Ok((lease, set)) if self.wanted(set.found().count()) > announced => {
+                Ok((lease, set)) => {
                     let wanted = self.wanted(set.found().count());
+                    if wanted <= recipient.room() {
+                        break (lease, set);
+                    }
                     // Another ask may wait for the session, so it is given back, and the search made again.
                     drop(set);
                     drop(lease);
                     recipient.ready_for(wanted).await;
-                    announced = u64::MAX;
                 }
-                Ok(found) => break found,
                 Err(failure) => {
                     let (piece, answer) = self.writing.failed(envelope, &failure, &subject);
                     recipient.send(piece).await?;
