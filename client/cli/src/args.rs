@@ -137,7 +137,7 @@ pub(crate) struct Get {
     pub(crate) json: bool,
 
     #[command(flatten)]
-    pub(crate) batch: crate::commands::batch::Batch,
+    pub(crate) batch: crate::batch::Batch,
 
     #[command(flatten)]
     pub(crate) gopher: crate::commands::gopher::Arguments,

@@ -9,7 +9,7 @@ use z3950::plan::record_syntax_by_name;
 use z3950_asn1::oid::Oid;
 
 use super::{Connection, Identity, Known, Lang, Records, Tables, Wait, seconds};
-use crate::commands::batch::Batch;
+use crate::batch::Batch;
 
 /// What a TARGET is and what `--json` gives, for the help of every command that has them.
 pub(crate) const TARGET: &str = "\

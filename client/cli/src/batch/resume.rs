@@ -240,7 +240,8 @@ mod tests {
     use std::io::Cursor;
     use std::time::Duration;
 
-    use super::super::{Entry, Inputs, Report};
+    use super::super::inputs::Inputs;
+    use super::super::report::{Entry, Report};
     use super::*;
     use crate::answer::Answer;
 

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use z3950_marc::Form;
 
-use super::*;
+use super::inputs::{Asks, Inputs};
+use super::report::{Entry, Report, ReportForm};
+use super::resume::{Unanswered, resume};
+use super::sinks::{Cut, FileSink, Remains};
 use crate::answer::{Answer, Ask};
-use crate::batch::sinks::Cut;
 
 /// What was done to the two files, octet by octet.
 #[derive(Clone, Default)]

@@ -10,9 +10,9 @@ use z3950::url::{GopherUrl, Kind, Mode, Z3950Url};
 
 use crate::answer::{Answer, Ask, Job, Piece, Recipient, Words, Work, refuse};
 use crate::args::Get;
-use crate::commands::batch::run_all;
+use crate::batch::run_all;
 use crate::commands::connection::{Setup, plan_options};
-use crate::commands::url::{mode, named, redacted};
+use crate::commands::url::{mode, redacted};
 use crate::commands::writing::Writing;
 use crate::commands::{fallback, gopher};
 use crate::console::envelope::Envelope;
@@ -20,7 +20,7 @@ use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
 use crate::console::report::explain_outcome;
-use crate::render::shown;
+use crate::render::{named, shown};
 
 pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Failure> {
     let batch = &arguments.batch;

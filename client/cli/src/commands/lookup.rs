@@ -10,7 +10,7 @@ use z3950::service::records::ResultRecord;
 
 use crate::answer::{Answer, Ask, Job, Piece, Recipient, Words, Work, refuse};
 use crate::args::Lookup;
-use crate::commands::batch::run_all;
+use crate::batch::run_all;
 use crate::commands::target::{Place, Reach, Unanswered, repeat};
 use crate::commands::writing::Writing;
 use crate::console::envelope::Envelope;

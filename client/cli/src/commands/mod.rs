@@ -1,6 +1,5 @@
 //! What the program does: a file for each command, with its arguments and its work.
 
-pub(crate) mod batch;
 pub(crate) mod connection;
 pub(crate) mod convert;
 pub(crate) mod decode;

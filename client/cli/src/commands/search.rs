@@ -16,7 +16,7 @@ use z3950_asn1::apdu::{Query, RpnQuery};
 
 use crate::answer::{Answer, Ask, Job, Piece, Recipient, Words, Work, refuse};
 use crate::args::Search;
-use crate::commands::batch::run_all;
+use crate::batch::run_all;
 use crate::commands::facets;
 use crate::commands::query::Reader;
 use crate::commands::target::{Place, Reach, Unanswered, repeat};

@@ -47,22 +47,6 @@ pub(crate) fn read(text: &[u8], mode: Mode, output: &Output) -> Option<Z3950Url>
         .ok()
 }
 
-/// A URL as a message may show it: one line, without its user and password.
-pub(crate) fn named(text: &[u8]) -> String {
-    let shown = shown(text.trim_ascii());
-    let Some((scheme, rest)) = shown.split_once("//") else {
-        return target::redacted(&shown);
-    };
-    if !scheme.ends_with(':') || Locator::parse(text, Mode::Lenient).is_err() {
-        return target::redacted(&shown);
-    }
-    let authority = rest.split('/').next().unwrap_or_default();
-    match authority.rfind('@').and_then(|at| rest.get(at..)) {
-        Some(behind) => format!("{scheme}//<redacted>{behind}"),
-        None => shown,
-    }
-}
-
 /// A text that was to be a URL, as a message may show it.
 pub(crate) fn redacted(text: &[u8]) -> String {
     target::redacted(&shown(text.trim_ascii()))
@@ -311,7 +295,8 @@ fn build(parts: &Build, output: &mut Output) -> Result<Exit, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{named, redacted};
+    use super::redacted;
+    use crate::render::named;
 
     #[test]
     fn messages_never_show_credentials() {

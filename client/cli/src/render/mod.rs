@@ -16,7 +16,7 @@ use z3950_marc::charset::Charset;
 
 pub(crate) use document::Document;
 pub(crate) use json::syntax;
-pub(crate) use terminal::{as_message, escape_controls, shown};
+pub(crate) use terminal::{as_message, escape_controls, named, shown};
 
 /// How a record is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]

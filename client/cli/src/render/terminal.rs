@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use z3950::target::redacted;
+use z3950::url::{Locator, Mode};
 use z3950_marc::text_lossless;
 
 /// The text with every control character but newline and tab as `\xNN` or `\u{NNNN}`. CR LF is a line end, as in all texts of
@@ -44,6 +46,22 @@ const MAX_MESSAGE: usize = 4_096;
 /// Octets on one line: what is not UTF-8 as `\xNN`, and every control character too.
 pub(crate) fn shown(octets: &[u8]) -> String {
     escape(&text_lossless(octets), |_| false).into_owned()
+}
+
+/// A URL as a message may show it: one line, without its user and password.
+pub(crate) fn named(text: &[u8]) -> String {
+    let shown = shown(text.trim_ascii());
+    let Some((scheme, rest)) = shown.split_once("//") else {
+        return redacted(&shown);
+    };
+    if !scheme.ends_with(':') || Locator::parse(text, Mode::Lenient).is_err() {
+        return redacted(&shown);
+    }
+    let authority = rest.split('/').next().unwrap_or_default();
+    match authority.rfind('@').and_then(|at| rest.get(at..)) {
+        Some(after) => format!("{scheme}//<redacted>{after}"),
+        None => shown,
+    }
 }
 
 fn escape(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {

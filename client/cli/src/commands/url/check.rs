@@ -13,7 +13,7 @@ use z3950::retrieve::Outcome;
 use z3950::transport::Routes;
 use z3950::url::{Kind, Locator, Url, UrlError, Z3950Url};
 
-use super::{Remark, answered, mode, named, refusal};
+use super::{Remark, answered, mode, refusal};
 use crate::args::{Network, Reading};
 use crate::commands::{connection, gopher as cli_gopher};
 use crate::console::exit::Exit;
@@ -22,6 +22,7 @@ use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
 use crate::console::report::explain_outcome;
 use crate::console::runtime::{end, threads};
+use crate::render::named;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {

@@ -8,7 +8,7 @@ use clap::Args;
 use z3950_asn1::file::{Existing, same};
 
 use super::destination::is_folder;
-use crate::batch::{Inputs, refusal};
+use super::inputs::{Inputs, refusal};
 use crate::console::output::Failure;
 use crate::render::Format;
 

@@ -3,6 +3,10 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `arguments` | the options, and whether they go together |
+//! | `run`, `state` | a run from the first input to the last, and what came of it so far |
+//! | `destination` | where records go: standard output, a file or a folder |
+//! | `progress` | how far a run has come, on a line of a terminal |
 //! | `inputs` | lines of files and standard input, bounded; what is asked of which target |
 //! | `sinks` | one file, or a file for each input |
 //! | `report` | a line for each answer, as a table or as JSON |
@@ -14,17 +18,20 @@
 //! report and the output is cut back to the length in the line before it; what was asked for in between is asked for
 //! again. After a power cut it may be the report that is ahead: then it is cut back to what the output has. Both are in the order of the inputs, so the lines of the report tell which inputs are done.
 
+mod arguments;
+mod destination;
 mod inputs;
+mod progress;
 mod report;
 mod resume;
+mod run;
 mod sinks;
+mod state;
 mod sync;
 
-pub(crate) use self::inputs::{Asks, InputError, Inputs, refusal};
-pub(crate) use self::report::{Entry, Report, ReportForm};
-pub(crate) use self::resume::{ResumeError, Resumed, Tally, Unanswered, resume};
-pub(crate) use self::sinks::{FileSink, FolderSink, OutputFile, Remains};
-pub(crate) use self::sync::{Syncer, Written};
+pub(crate) use self::arguments::Batch;
+pub(crate) use self::run::run_all;
+pub(crate) use self::sinks::{FileSink, OutputFile, Remains};
 
 #[cfg(test)]
 mod tests;

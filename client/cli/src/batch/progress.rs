@@ -10,7 +10,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::arguments::{Batch, STANDARD};
-use crate::batch::Tally;
+use super::resume::Tally;
 
 /// How often the line changes in a second, at most.
 const REFRESHES: u8 = 5;

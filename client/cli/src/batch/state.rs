@@ -8,13 +8,16 @@ use z3950::retrieve::OutcomeName;
 
 use super::arguments::Batch;
 use super::destination::{Destination, Ending};
-use super::names;
+use super::inputs::InputError;
 use super::progress::Progress;
+use super::report::{Entry, Report};
+use super::resume::Tally;
+use super::sync::Syncer;
 use crate::answer::{Answer, Ask, Event, Words};
-use crate::batch::{Entry, InputError, Report, Syncer, Tally};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Stopped;
 use crate::console::output::{Failure, Output};
+use crate::render::named;
 
 /// What a run writes to, and what came of it so far.
 pub(super) struct State<'a> {
@@ -270,6 +273,12 @@ impl State<'_> {
         }
         Ok(exit)
     }
+}
+
+/// Which target and which input an ask is, as the report has them.
+pub(super) fn names(targets: &[String], ask: &Ask) -> (String, String) {
+    let target = targets.get(ask.target).cloned().unwrap_or_default();
+    (target, named(&ask.input))
 }
 
 /// Whether an outcome is the end of a conversation: records that were to come did not.

@@ -7,8 +7,9 @@ use z3950_asn1::file::{Existing, Growing, Whole};
 use z3950_marc::Form;
 
 use super::arguments::Batch;
+use super::sinks::{FileSink, FolderSink, OutputFile, Remains};
+use super::sync::Written;
 use crate::answer::{Ask, Piece, Printed};
-use crate::batch::{FileSink, FolderSink, OutputFile, Remains, Written};
 use crate::console::output::{Failure, Output};
 use crate::render::Format;
 

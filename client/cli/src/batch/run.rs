@@ -1,10 +1,4 @@
-//! Many inputs for `get`, `lookup` and `search`: where they come from, where records and answers go, and how a run that was
-//! broken off is gone on with. A command without these options prints its answers ([`Job::print`]).
-
-mod arguments;
-mod destination;
-mod progress;
-mod state;
+//! A run of a batch: what there is to do, where records and answers go, and how a run that was broken off is gone on with.
 
 use std::io::{BufReader, Seek};
 use std::path::Path;
@@ -13,15 +7,15 @@ use futures_util::{Stream, StreamExt, stream};
 use tokio::sync::mpsc;
 use z3950_asn1::file::Growing;
 
-pub(crate) use self::arguments::Batch;
-use self::destination::Destination;
-use self::progress::Progress;
-use self::state::State;
-use super::url::named;
+use super::arguments::Batch;
+use super::destination::Destination;
+use super::inputs::{Asks, InputError};
+use super::progress::Progress;
+use super::report::{Report, ReportForm};
+use super::resume::{ResumeError, Resumed, Unanswered, resume};
+use super::state::{self, State, names};
+use super::sync::Syncer;
 use crate::answer::{Ask, Job, Work, run};
-use crate::batch::{
-    Asks, InputError, Report, ReportForm, ResumeError, Resumed, Syncer, Unanswered, resume,
-};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
@@ -95,12 +89,6 @@ pub(crate) async fn run_all<W: Work>(
     });
     let ran = Interrupt.or(ran).await;
     state.end(ran, arguments)
-}
-
-/// Which target and which input an ask is, as the report has them.
-fn names(targets: &[String], ask: &Ask) -> (String, String) {
-    let target = targets.get(ask.target).cloned().unwrap_or_default();
-    (target, named(&ask.input))
 }
 
 /// The asks as they come. Files are read in a thread of their own: standard input may keep it waiting for ever.
