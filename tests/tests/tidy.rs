@@ -90,6 +90,34 @@ fn packages_use_only_what_lies_below_them() {
 }
 
 #[test]
+fn modules_of_the_program_use_only_what_lies_below_them() {
+    const FLOORS: [&[&str]; 5] = [
+        &["args", "commands", "prompt"],
+        &["batch"],
+        &["answer"],
+        &["console"],
+        &["render"],
+    ];
+    let source = root().join("client/cli/src");
+    for (floor, modules) in FLOORS.iter().enumerate() {
+        let above: Vec<_> = FLOORS.iter().take(floor).copied().flatten().collect();
+        for module in *modules {
+            let mut files = Vec::new();
+            sources(&source.join(module), &mut files);
+            let alone = source.join(module).with_extension("rs");
+            files.extend(alone.is_file().then_some(alone));
+            for path in files {
+                let text = read(&path);
+                for upper in &above {
+                    let used = text.contains(&format!("crate::{upper}::"));
+                    assert!(!used, "{} uses {upper}", path.display());
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn only_the_codec_and_the_types_call_rasn() {
     let mut files = Vec::new();
     sources(&root().join("asn1/src"), &mut files);

@@ -4,9 +4,10 @@ use std::ffi::OsStr;
 use std::fmt;
 
 use z3950::client::{Client, ClientOptions, Lease};
-use z3950::error::{Cause, Error, Phase};
+use z3950::error::{Cause, Error, Phase, ProtocolFault};
 use z3950::pager::PagerOptions;
 use z3950::profile::{Profiles, Resolved};
+use z3950::retrieve::{Outcome, OutcomeName};
 use z3950::service::init::InitOptions;
 use z3950::service::search::SearchOptions;
 use z3950::session::{Repeat, Session, SessionOptions};
@@ -17,6 +18,7 @@ use z3950_marc::charset::Charset;
 
 use crate::args::{Asked, Connection};
 use crate::commands::connection::{self, Setup};
+use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::console::report::explain;
@@ -250,6 +252,43 @@ impl Unanswered {
                 (Exit::Transport, format!("{words}; {hint}"))
             }
         }
+    }
+}
+
+impl Envelope {
+    /// An answer from a target, which has the key `target` beside those given.
+    pub(crate) fn of(place: &Place, own: &[&str]) -> Self {
+        let endpoint = &place.resolved.endpoint;
+        let own = [&["target"], own].concat();
+        Self::new(&endpoint.host(), endpoint.port(), place.databases(), &own)
+            .with("target", place.text.as_str())
+    }
+
+    /// The same, with a failure as its outcome.
+    pub(crate) fn failed(self, failure: &Unanswered) -> Self {
+        let (_, message) = failure.explain();
+        match failure {
+            Unanswered::Query(_) => self.outcome(OutcomeName::NotSent, &message),
+            Unanswered::Session(error) | Unanswered::Unresolved(error, _) => self
+                .outcome(outcome_name(error), &message)
+                .diagnosed(error.diagnostics()),
+        }
+    }
+}
+
+/// The name of the outcome that an error is.
+fn outcome_name(error: &Error) -> OutcomeName {
+    match error {
+        Error::ProtocolError {
+            fault: ProtocolFault::NotGranted(_),
+            ..
+        } => OutcomeName::NotGranted,
+        Error::Refused {
+            phase: Phase::ExtendedServices,
+            ..
+        } => OutcomeName::TaskFailed,
+        Error::Credentials(_) => OutcomeName::NoCredentials,
+        error => Outcome::from(error.clone()).name(),
     }
 }
 

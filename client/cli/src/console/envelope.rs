@@ -7,14 +7,12 @@
 //! An argument that is not a target or identifier has no object, only a message on standard error.
 
 use serde_json::{Map, Value, json};
-use z3950::error::{Error, Phase, ProtocolFault};
-use z3950::retrieve::{Outcome, OutcomeName};
+use z3950::retrieve::OutcomeName;
 use z3950::url::Host;
 use z3950_asn1::apdu::{DiagRec, External};
 use z3950_asn1::oid::Oid;
 use z3950_marc::charset::Charset;
 
-use crate::commands::target::{Place, Unanswered};
 use crate::console::output::{Failure, Output};
 use crate::render::{Format, Rendered, render, syntax};
 
@@ -60,14 +58,6 @@ impl Envelope {
             .with("databases", databases)
     }
 
-    /// An answer from a target, which has the key `target` beside those given.
-    pub(crate) fn of(place: &Place, own: &[&str]) -> Self {
-        let endpoint = &place.resolved.endpoint;
-        let own = [&["target"], own].concat();
-        Self::new(&endpoint.host(), endpoint.port(), place.databases(), &own)
-            .with("target", place.text.as_str())
-    }
-
     /// The same, with another value of a key.
     pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.0.insert(key.to_owned(), value.into());
@@ -82,17 +72,6 @@ impl Envelope {
     /// The same, with an outcome and its words.
     pub(crate) fn outcome(self, name: OutcomeName, message: &str) -> Self {
         self.with("outcome", name.as_str()).with("message", message)
-    }
-
-    /// The same, with a failure as its outcome.
-    pub(crate) fn failed(self, failure: &Unanswered) -> Self {
-        let (_, message) = failure.explain();
-        match failure {
-            Unanswered::Query(_) => self.outcome(OutcomeName::NotSent, &message),
-            Unanswered::Session(error) | Unanswered::Unresolved(error, _) => self
-                .outcome(name(error), &message)
-                .diagnosed(error.diagnostics()),
-        }
     }
 
     /// The same, with the first of the diagnostics.
@@ -140,22 +119,6 @@ impl Envelope {
     /// Writes it as a line.
     pub(crate) fn write(self, output: &mut Output) -> Result<(), Failure> {
         output.line(&Value::Object(self.0).to_string())
-    }
-}
-
-/// The name of the outcome that an error is.
-fn name(error: &Error) -> OutcomeName {
-    match error {
-        Error::ProtocolError {
-            fault: ProtocolFault::NotGranted(_),
-            ..
-        } => OutcomeName::NotGranted,
-        Error::Refused {
-            phase: Phase::ExtendedServices,
-            ..
-        } => OutcomeName::TaskFailed,
-        Error::Credentials(_) => OutcomeName::NoCredentials,
-        error => Outcome::from(error.clone()).name(),
     }
 }
 
