@@ -105,7 +105,7 @@ fn octets(external: &External) -> &[u8] {
     match &external.encoding {
         ExternalEncoding::SingleAsn1Type(value) => value.as_bytes(),
         ExternalEncoding::OctetAligned(octets) => octets,
-        ExternalEncoding::Arbitrary(bits) => bits.as_raw_slice(),
+        ExternalEncoding::Arbitrary(bits) => bits.as_bytes(),
     }
 }
 

@@ -325,6 +325,55 @@ impl Encode for Bits {
     }
 }
 
+/// BIT STRING of any length.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct BitString(rasn::types::BitString);
+
+impl BitString {
+    /// The bits in octets, the first bit the highest of the first octet.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_raw_slice()
+    }
+
+    /// How many bits there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no bit.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl AsnType for BitString {
+    const TAG: Tag = Tag::BIT_STRING;
+}
+
+impl Decode for BitString {
+    fn decode_with_tag_and_constraints<D: Decoder>(
+        decoder: &mut D,
+        tag: Tag,
+        constraints: &Constraints,
+    ) -> Result<Self, D::Error> {
+        decoder.decode_bit_string(tag, constraints).map(Self)
+    }
+}
+
+impl Encode for BitString {
+    fn encode_with_tag_and_constraints<'b, E: Encoder<'b>>(
+        &self,
+        encoder: &mut E,
+        tag: Tag,
+        constraints: &Constraints,
+        identifier: Identifier,
+    ) -> Result<(), E::Error> {
+        encoder
+            .encode_bit_string(tag, constraints, &self.0, identifier)
+            .map(drop)
+    }
+}
+
 /// `INTEGER { name(value), … }`: an open newtype with constants and the standard's names for its values.
 macro_rules! named_integer {
     ($(#[$meta:meta])* $type:ident $([$tag:literal])? { $($(#[$value_meta:meta])* $constant:ident = $value:literal $name:literal),* $(,)? }) => {
@@ -381,6 +430,10 @@ mod tests {
         ] {
             let bits: Bits = rasn::ber::decode(hex).expect("a bit string");
             assert_eq!(rasn::ber::encode(&bits).expect("encodes"), hex);
+            let long: BitString = rasn::ber::decode(hex).expect("a bit string");
+            assert_eq!(long.len(), usize::from(bits.len));
+            assert_eq!(long.as_bytes(), &hex[3..]);
+            assert_eq!(rasn::ber::encode(&long).expect("encodes"), hex);
         }
         let bits = Bits::of(&[0, 2]);
         assert!(bits.contains(0) && !bits.contains(1) && bits.contains(2) && !bits.contains(200));

@@ -3,10 +3,10 @@
 
 use rasn::prelude::*;
 
-use crate::codec::{decode_value, encode_value};
+use crate::codec::{BerValue, decode_value, encode_value};
 use crate::error::{DecodeError, EncodeError};
 use crate::oid::Oid;
-use crate::types::{Any, InternationalString, ObjectDescriptor, OctetString};
+use crate::types::{Any, BitString, InternationalString, ObjectDescriptor, OctetString};
 
 /// EXTERNAL: a value with the identifier of its syntax.
 #[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
@@ -47,7 +47,7 @@ impl External {
     ///
     /// # Errors
     /// Only for values that no BER can carry.
-    pub fn of_value(syntax: Oid, value: &impl rasn::Encode) -> Result<Self, EncodeError> {
+    pub fn of_value(syntax: Oid, value: &impl BerValue) -> Result<Self, EncodeError> {
         let value = Any::new(encode_value(value)?).ok_or_else(|| EncodeError {
             apdu: "value",
             reason: "nothing to encode".into(),
@@ -67,7 +67,7 @@ impl External {
 
 /// A type of ASN.1 that travels in an EXTERNAL under an object identifier of its own: the formats of
 /// [`format`](crate::format), the services of [`es`](crate::es).
-pub trait ExternalValue: rasn::Decode + rasn::Encode {
+pub trait ExternalValue: BerValue {
     /// The identifier under which a value is sent.
     const SYNTAX: Oid;
 

@@ -57,11 +57,23 @@ pub fn decode(octets: &[u8]) -> Result<Apdu, DecodeError> {
     }
 }
 
+/// A type of this crate that stands in BER by itself: what [`encode_value`] writes and [`decode_value`] reads.
+/// Sealed: it has no other implementations.
+pub trait BerValue: sealed::Ber {}
+
+impl<T: sealed::Ber> BerValue for T {}
+
+mod sealed {
+    pub trait Ber: rasn::Decode + rasn::Encode {}
+
+    impl<T: rasn::Decode + rasn::Encode> Ber for T {}
+}
+
 /// The value of a type of this crate that `octets` are, for contents of an EXTERNAL.
 ///
 /// # Errors
 /// Gives the elements on the way to the fault; the offset is that of the value itself.
-pub fn decode_value<T: rasn::Decode>(octets: &[u8]) -> Result<T, DecodeError> {
+pub fn decode_value<T: BerValue>(octets: &[u8]) -> Result<T, DecodeError> {
     rasn::ber::decode(octets).map_err(|error| {
         let Fault { path, reason, .. } = Fault::of(&error);
         DecodeError {
@@ -77,7 +89,7 @@ pub fn decode_value<T: rasn::Decode>(octets: &[u8]) -> Result<T, DecodeError> {
 ///
 /// # Errors
 /// Only for values that no BER can carry.
-pub fn encode_value<T: rasn::Encode>(value: &T) -> Result<Vec<u8>, EncodeError> {
+pub fn encode_value<T: BerValue>(value: &T) -> Result<Vec<u8>, EncodeError> {
     let mut octets = Vec::new();
     let written = write(value, Vec::new(), &mut octets);
     written.map(|()| octets).map_err(|reason| EncodeError {

@@ -9,7 +9,7 @@ use super::grs1::GenericRecord;
 use super::opac::OpacRecord;
 use super::summary::BriefBib;
 use crate::apdu::{External, ExternalEncoding};
-use crate::codec::{decode_value, encode_value};
+use crate::codec::{BerValue, decode_value, encode_value};
 use crate::oid::{self, Oid};
 use crate::types::InternationalString;
 
@@ -93,14 +93,14 @@ impl RetrievedRecord {
             Self::Other(external) => match &external.encoding {
                 ExternalEncoding::OctetAligned(octets) => octets.to_bytes(),
                 ExternalEncoding::SingleAsn1Type(value) => value.to_bytes(),
-                ExternalEncoding::Arbitrary(bits) => Bytes::copy_from_slice(bits.as_raw_slice()),
+                ExternalEncoding::Arbitrary(bits) => Bytes::copy_from_slice(bits.as_bytes()),
             },
         }
     }
 }
 
 /// What has been decoded can be encoded, though with lengths of its own.
-fn encoded(value: &impl rasn::Encode) -> Bytes {
+fn encoded(value: &impl BerValue) -> Bytes {
     encode_value(value).unwrap_or_default().into()
 }
 

@@ -240,7 +240,7 @@ fn content(external: &External) -> Bytes {
     match &external.encoding {
         ExternalEncoding::SingleAsn1Type(value) => Bytes::copy_from_slice(value.as_bytes()),
         ExternalEncoding::OctetAligned(octets) => octets.to_bytes(),
-        ExternalEncoding::Arbitrary(bits) => Bytes::copy_from_slice(bits.as_raw_slice()),
+        ExternalEncoding::Arbitrary(bits) => Bytes::copy_from_slice(bits.as_bytes()),
     }
 }
 
