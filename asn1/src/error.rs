@@ -6,6 +6,7 @@ use std::fmt;
 /// A frame that is no APDU, found before any of it is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{}", located(*kind, *offset))]
+#[non_exhaustive]
 pub struct FrameError {
     /// What is wrong.
     pub kind: FrameErrorKind,
@@ -23,6 +24,7 @@ fn located(kind: FrameErrorKind, offset: usize) -> String {
 
 /// Why octets are not taken as an APDU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FrameErrorKind {
     /// The APDU is, or announces to be, longer than the limit, in octets.
     #[error("an APDU of more than {0} octets")]
@@ -40,6 +42,7 @@ pub enum FrameErrorKind {
 
 /// An APDU that does not decode.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DecodeError {
     /// The standard's name of the APDU; `None` if its tag is that of no APDU.
     pub apdu: Option<&'static str>,
@@ -66,6 +69,7 @@ impl std::error::Error for DecodeError {}
 /// A value that cannot be encoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{apdu} cannot be encoded: {reason}")]
+#[non_exhaustive]
 pub struct EncodeError {
     /// The standard's name of the APDU.
     pub apdu: &'static str,

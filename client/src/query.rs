@@ -72,12 +72,9 @@ impl Query {
     /// An index that is not known, with the nearest name that is.
     pub fn index(name: &str, term: impl AsRef<str>) -> Result<Self, QueryError> {
         let attributes = Names::default().attributes(name);
-        let attributes = attributes.map_err(|nearest| QueryError {
-            kind: QueryErrorKind::Index {
-                name: name.to_owned(),
-                nearest,
-            },
-            offset: 0,
+        let attributes = attributes.map_err(|nearest| {
+            let name = name.to_owned();
+            QueryError::new(QueryErrorKind::Index { name, nearest }, 0)
         })?;
         Ok(Self::term(attributes, term.as_ref()))
     }

@@ -239,10 +239,8 @@ impl Record {
 
     fn marc_of(&self, octets: &Bytes) -> Option<MarcRecord> {
         let parsed = iso2709::parse(octets).ok()?;
-        let options = charset::Options {
-            charset: self.charset,
-            ..charset::Options::default()
-        };
+        let mut options = charset::Options::default();
+        options.charset = self.charset;
         Some(charset::to_utf8(&parsed.record, &options).record)
     }
 }

@@ -41,6 +41,7 @@ pub use self::record::{Converted, FieldProblem, to_charset, to_utf8};
 
 /// A character set, with both ways of conversion.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Charset {
     /// UTF-8 (ISO 10646).
     Utf8,
@@ -62,6 +63,7 @@ pub enum Charset {
 
 /// How text is converted. The default asks for what a reader expects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Options {
     /// The set the octets are in, whatever they say themselves; `None` to find out.
     pub charset: Option<Charset>,
@@ -96,6 +98,7 @@ pub enum NonSorting {
 
 /// What stands for a character that a character set does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Unencodable {
     /// `?`.
     #[default]
@@ -119,6 +122,7 @@ impl Unencodable {
 
 /// Text that was decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Decoded<'a> {
     /// The text; borrowed where the octets are UTF-8 as they stand.
     pub text: Cow<'a, str>,
@@ -128,6 +132,7 @@ pub struct Decoded<'a> {
 
 /// Octets that were written.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Encoded<'a> {
     /// The octets, with replacements for what the set does not have; borrowed where the text is the same in it.
     pub octets: Cow<'a, [u8]>,

@@ -22,6 +22,7 @@ pub const MAX_RECORD: usize = 99_999;
 
 /// A record as it was found, and what had to be repaired to find it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Parsed {
     /// The record; its fields share the octets that were read.
     pub record: MarcRecord,

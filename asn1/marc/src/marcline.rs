@@ -34,6 +34,7 @@ pub fn write_lines(record: &MarcRecord, out: &mut impl Write) -> io::Result<()> 
 /// Why lines are no record: their first, by its number.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: neither a leader nor a field")]
+#[non_exhaustive]
 pub struct LineError {
     /// The line, counted from 1.
     pub line: usize,

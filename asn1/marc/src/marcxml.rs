@@ -13,6 +13,7 @@ use super::remarks::Remarks;
 
 /// A record read from XML, and what was odd about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct XmlRecord {
     /// The record, its text in UTF-8.
     pub record: MarcRecord,
@@ -22,6 +23,7 @@ pub struct XmlRecord {
 
 /// A record written as XML, and what XML could not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct XmlText {
     /// The `record` element, with a newline.
     pub text: String,

@@ -13,6 +13,7 @@ use super::remarks::Remarks;
 /// Why a line of MARCMaker text cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {kind}")]
+#[non_exhaustive]
 pub struct MrkError {
     /// The line, counted from 1.
     pub line: usize,

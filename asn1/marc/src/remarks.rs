@@ -7,6 +7,7 @@ pub const MAX_NOTES: usize = 100;
 
 /// Remarks on one record, in the order in which they were made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Remarks {
     /// Each in words; at most [`MAX_NOTES`], and one more if there were more.
     pub notes: Vec<String>,

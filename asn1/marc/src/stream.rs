@@ -52,6 +52,7 @@ pub enum InputForm {
 
 /// A record of the input, or what stands in the place of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Found {
     /// Its number in the input, from 1; damaged ones count.
     pub number: u64,

@@ -105,6 +105,7 @@ pub trait ExternalValue: BerValue {
 
 /// Why an EXTERNAL does not give the value looked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExternalError {
     /// It names another syntax, or none.
     #[error("no value of syntax {expected:?}")]

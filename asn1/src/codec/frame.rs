@@ -204,6 +204,7 @@ impl ApduCodec {
 
 /// Why a stream of APDUs cannot be read or written any further.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StreamError {
     /// The transport failed.
     #[error(transparent)]

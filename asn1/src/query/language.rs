@@ -7,6 +7,7 @@ use crate::apdu::RpnQuery;
 
 /// A language in which a query is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Language {
     /// The prefix query format of the field.
     #[default]
@@ -36,6 +37,7 @@ impl Language {
 
 /// Reads and prints queries in every language, with the tables that CCL and CQL need.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Dialects {
     /// What the indexes and relations of CQL mean.
     pub properties: Properties,

@@ -29,6 +29,7 @@ pub use suggest::nearest;
 /// A query text that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} at octet {offset} of the query{}", kind.suggestion())]
+#[non_exhaustive]
 pub struct QueryError {
     /// What is wrong.
     pub kind: QueryErrorKind,
@@ -37,6 +38,11 @@ pub struct QueryError {
 }
 
 impl QueryError {
+    /// A fault of this kind, `offset` octets from the start of the text.
+    pub fn new(kind: QueryErrorKind, offset: usize) -> Self {
+        Self { kind, offset }
+    }
+
     /// The text and a line below it with a caret under the fault, both ending with a newline. Of a long text
     /// only the surroundings of the fault are shown.
     pub fn pointed_out(&self, text: &str) -> String {
@@ -70,6 +76,7 @@ const MAX_SHOWN: usize = 80;
 
 /// What can be wrong with a query text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum QueryErrorKind {
     /// The text ends where a term, an operand or an argument should follow.
     #[error("{0} is missing")]

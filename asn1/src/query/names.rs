@@ -14,6 +14,7 @@ use crate::oid::BIB_1;
 
 /// An index that people can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct IndexName {
     /// The name in full.
     pub name: &'static str,

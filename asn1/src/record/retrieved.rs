@@ -14,6 +14,9 @@ use crate::oid::{self, Oid};
 use crate::types::InternationalString;
 
 /// A record as it came, sorted by the form of its syntax; a malformed or unknown one is kept as it is.
+///
+/// Exhaustive on purpose: the syntaxes are those of Z39.50-2003 Appendix REC and XML, and what shows records has to decide
+/// about each of them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RetrievedRecord {
     /// ISO 2709 octets: USMARC and the other MARC formats.

@@ -34,10 +34,8 @@ fn files() -> Vec<PathBuf> {
 
 /// Text in NFC, as forms of text are written here.
 fn nfc(octets: &[u8]) -> Vec<u8> {
-    let options = Options {
-        form: Some(Form::Nfc),
-        ..Options::default()
-    };
+    let mut options = Options::default();
+    options.form = Some(Form::Nfc);
     let decoded = Charset::Utf8.decode_with(octets, &options);
     decoded.text.into_owned().into_bytes()
 }

@@ -37,10 +37,8 @@ fn text_is_that_of_yaz_marcdump() {
         let mut sets: BTreeMap<&str, (Vec<u8>, Numbered)> = BTreeMap::new();
         for (index, octets) in records(&file).iter().enumerate() {
             let record = iso2709::parse(octets).expect("a record").record;
-            let options = Options {
-                form: Some(Form::Nfc),
-                ..Options::default()
-            };
+            let mut options = Options::default();
+            options.form = Some(Form::Nfc);
             let converted = to_utf8(&record, &options);
             let set = match converted.choice.charset {
                 Charset::Marc8 => "marc-8",

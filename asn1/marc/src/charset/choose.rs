@@ -9,6 +9,7 @@ use crate::MarcRecord;
 
 /// A character set, and why it was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Choice {
     /// The set.
     pub charset: Charset,

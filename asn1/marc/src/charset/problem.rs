@@ -5,6 +5,7 @@ use std::fmt;
 
 /// Something that was not converted as it stood.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Problem {
     /// Octets from the start of what was converted: of the octets when decoding, of the text in NFC when encoding.
     pub offset: usize,

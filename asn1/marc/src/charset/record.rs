@@ -14,6 +14,7 @@ use crate::Tag;
 
 /// A record in another character set.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Converted {
     /// The record; its leader and UNIMARC 100 $a name the new set. Lengths in the leader are as they were.
     pub record: MarcRecord,
@@ -33,6 +34,7 @@ impl Converted {
 
 /// What could not be converted in one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FieldProblem {
     /// The tag of the field.
     pub tag: Tag,

@@ -5,6 +5,7 @@ use crate::record::Tag;
 /// One repair: what was wrong and where, counted in octets from the first of the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} (octet {offset})")]
+#[non_exhaustive]
 pub struct Repair {
     /// What was wrong.
     pub kind: RepairKind,

@@ -221,6 +221,7 @@ impl Bib {
 /// A line of a bib file that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the bib file: {kind}")]
+#[non_exhaustive]
 pub struct BibError {
     /// Counted from 1.
     pub line: usize,
@@ -230,6 +231,7 @@ pub struct BibError {
 
 /// What can be wrong with a line of a bib file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BibErrorKind {
     /// A name that no query can write.
     #[error("{0:?} cannot be the name of a qualifier")]

@@ -20,6 +20,7 @@ const MAX_TRIED: usize = 10_000;
 
 /// What CCL cannot say, or not with these qualifiers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CannotSay {
     /// Another attribute set than Bib-1 for the query.
     #[error("CCL cannot name the attribute set {0}")]

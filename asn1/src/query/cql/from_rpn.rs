@@ -21,6 +21,7 @@ use crate::oid::{BIB_1, Oid};
 
 /// What CQL cannot say of an RPN query.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CannotSay {
     /// Attributes that no index, relation, modifier, anchor or mask of the properties has, as in PQF.
     #[error("the properties have no CQL for {0}")]

@@ -33,6 +33,7 @@ struct Entry {
 
 /// An attribute that a property stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PropertyAttribute {
     /// The attribute set, if the property names one.
     pub attribute_set: Option<Oid>,
@@ -65,6 +66,7 @@ impl PropertyAttribute {
 /// A line of properties that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} in line {line} of the properties")]
+#[non_exhaustive]
 pub struct PropertiesError {
     /// What is wrong.
     pub kind: PropertiesErrorKind,
@@ -74,6 +76,7 @@ pub struct PropertiesError {
 
 /// What can be wrong with a line of properties.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PropertiesErrorKind {
     /// No name stands in front of the equals sign.
     #[error("a name is missing")]

@@ -228,11 +228,9 @@ impl Run<'_> {
                 return self.left_out(&place, &notes);
             }
         };
-        let options = Options {
-            charset: self.arguments.charset,
-            character_references: true,
-            ..Options::default()
-        };
+        let mut options = Options::default();
+        options.charset = self.arguments.charset;
+        options.character_references = true;
         let converted = to_utf8(&record, &options);
         if self.arguments.check {
             notes.extend(check::faults(&record, &converted));
@@ -276,10 +274,8 @@ impl Run<'_> {
             true => Unencodable::Reference,
             false => Unencodable::QuestionMark,
         };
-        let options = Options {
-            unencodable,
-            ..Options::default()
-        };
+        let mut options = Options::default();
+        options.unencodable = unencodable;
         let encoded = to_charset(&record, charset, &options);
         for problem in &encoded.problems {
             let ProblemKind::Unencodable { character, .. } = problem.problem.kind else {

@@ -226,7 +226,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
     use z3950_asn1::apdu::DefaultDiagFormat;
-    use z3950_asn1::error::FrameError;
+    use z3950_asn1::codec::frame::Scanner;
 
     #[test]
     fn failures_say_what_was_tried_what_came_of_it_and_what_may_help() {
@@ -238,10 +238,7 @@ mod tests {
             "Connection refused (os error 111)",
         );
         let second = Duration::from_secs(1);
-        let not_an_apdu = |octet| FrameError {
-            kind: FrameErrorKind::NotAnApdu(octet),
-            offset: 0,
-        };
+        let not_an_apdu = |octet| Scanner::new(100).scan(&[octet]).expect_err("no APDU");
         let diagnostic = |condition| Error::Refused {
             phase: Phase::Search,
             diagnostics: DiagRec::DefaultFormat(DefaultDiagFormat::bib1(condition, "x")).into(),

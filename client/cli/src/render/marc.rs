@@ -22,10 +22,8 @@ pub(super) fn render(octets: &Bytes, form: Form, charset: Option<Charset>) -> Re
                     false => format!("record repaired: {repair}"),
                 })
                 .collect();
-            let options = Options {
-                charset,
-                ..Options::default()
-            };
+            let mut options = Options::default();
+            options.charset = charset;
             let converted = to_utf8(&parsed.record, &options);
             notes.extend(converted.problems.iter().map(ToString::to_string));
             let is_loss = is_cut || converted.is_loss();

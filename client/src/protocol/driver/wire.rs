@@ -125,6 +125,7 @@ pub(super) fn stream_error(error: StreamError, phase: Phase) -> Error {
         StreamError::CutOff(octets) => Cause::CutOff(octets),
         StreamError::Io(error) if is_gone(&error) => Cause::Disconnected,
         StreamError::Io(error) => Cause::Other(Arc::new(error)),
+        error => Cause::Other(Arc::new(std::io::Error::other(error))),
     };
     Error::Unavailable { phase, cause }
 }

@@ -78,10 +78,8 @@ pub fn ill_request_for(
     now: SystemTime,
 ) -> Result<Option<External>, IllError> {
     let parsed = iso2709::parse(record)?;
-    let options = Options {
-        charset,
-        ..Options::default()
-    };
+    let mut options = Options::default();
+    options.charset = charset;
     let record = to_utf8(&parsed.record, &options).record;
     Ok(ill_request(&record, now)?)
 }
