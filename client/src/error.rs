@@ -331,6 +331,7 @@ fn closed(phase: Phase, reason: CloseReason, info: Option<&str>) -> String {
 
 /// A session that the server did not want, and all it said about why.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct InitRejected {
     /// Words without a code from `userInformationField` and `otherInfo`.
     pub text: Vec<String>,

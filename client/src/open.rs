@@ -8,6 +8,7 @@ use crate::session::Session;
 
 /// A session that a URL opened, or found open.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Opened {
     /// The session.
     pub session: Session,
@@ -22,6 +23,7 @@ pub struct Opened {
 
 /// What the search of a session URL found. Any number of hits will do.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Found {
     /// How many records match; they are the result set `default`. `None` where the server does not know.
     pub hits: Option<u64>,

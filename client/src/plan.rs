@@ -91,6 +91,7 @@ pub enum Hints {
 
 /// What a session starts with: for searches and presents that do not say otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct SessionDefaults {
     /// The databases to search; possibly none.
     pub databases: Vec<Octets>,

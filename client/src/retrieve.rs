@@ -18,6 +18,7 @@ pub use outcome::{Delivered, Outcome};
 
 /// How a retrieval went.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Retrieval {
     /// What became of it.
     pub outcome: Outcome,
@@ -33,6 +34,7 @@ pub struct Retrieval {
 
 /// One request of a retrieval.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Step {
     /// What was asked.
     pub request: Asked,
@@ -47,6 +49,7 @@ pub struct Step {
 
 /// What a step asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Asked {
     /// The search, and the record if it is the only one.
     Search,

@@ -26,6 +26,7 @@ pub struct Target {
 
 /// The far end of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Endpoint {
     /// Plain TCP.
     Tcp(Host, u16),

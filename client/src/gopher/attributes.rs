@@ -15,6 +15,7 @@ pub struct Attributes {
 
 /// One attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Block {
     /// The name with its `+`, in upper case, such as `+ABSTRACT`.
     pub name: String,
@@ -24,6 +25,7 @@ pub struct Block {
 
 /// A form in which an item is to be had, by a line of `+VIEWS`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct View {
     /// The media type, such as `text/plain`.
     pub format: String,
@@ -35,6 +37,7 @@ pub struct View {
 
 /// A line of a form, `+ASK`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Question {
     /// What kind of answer is wanted.
     pub kind: QuestionKind,
@@ -46,6 +49,7 @@ pub struct Question {
 
 /// The kinds of questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum QuestionKind {
     /// `Ask`: a line.
     Line,

@@ -56,6 +56,7 @@ fn interrupted(received: usize) -> String {
 
 /// An error that a server sent in the place of the item.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ServerError {
     /// The code of Gopher+: 1 not available, 2 try again later, 3 moved. `None` from a server without Gopher+.
     pub code: Option<u32>,

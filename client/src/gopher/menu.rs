@@ -8,6 +8,7 @@ use crate::url::{GopherPlus, GopherType, GopherUrl, Host, Mode, Octets};
 
 /// A line of a menu.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MenuItem {
     /// The type, the first character of the line.
     pub item_type: char,

@@ -12,6 +12,7 @@ use super::text;
 
 /// What a server sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Reply {
     /// The octets as they came, header and lone dot included.
     pub octets: Bytes,

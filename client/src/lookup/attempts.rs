@@ -16,6 +16,7 @@ use crate::plan::DOCID_ATTRIBUTES;
 
 /// One search, and when it is made.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Attempt {
     /// The attributes, as PQF writes them: `1=7`, `1=1032,4=104`.
     pub attributes: String,

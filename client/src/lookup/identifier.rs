@@ -8,6 +8,7 @@ use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 
 /// What a record is known by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Identifier {
     /// Which number it is.
     pub kind: Kind,
@@ -19,6 +20,7 @@ pub struct Identifier {
 
 /// The numbers by which records are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Kind {
     /// International Standard Book Number.
     Isbn,
@@ -167,6 +169,7 @@ fn is_hyphenated(text: &str) -> bool {
 
 /// A text that is no identifier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum IdentifierError {
     /// There is no text.
     #[error("the identifier is empty")]

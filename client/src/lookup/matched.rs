@@ -16,6 +16,7 @@ use super::identifier::{Identifier, Kind};
 
 /// A place in a record that holds the identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Match {
     /// The field, such as `020`.
     pub tag: &'static str,

@@ -41,6 +41,7 @@ pub struct LookupOptions {
 
 /// What a lookup found.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Found<'a> {
     /// The search that found it.
     pub attempt: &'a Attempt,

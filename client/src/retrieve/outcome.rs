@@ -80,6 +80,7 @@ pub enum Outcome {
 
 /// A record as it came.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Delivered {
     /// The record; [`RetrievedRecord`](z3950_asn1::record::RetrievedRecord) sorts it by its syntax.
     pub record: External,

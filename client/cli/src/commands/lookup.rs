@@ -167,6 +167,7 @@ impl Desk {
             hits,
             records: slots,
             failure,
+            ..
         } = found;
         let envelope = envelope
             .with("hits", hits)

@@ -141,7 +141,7 @@ fn lost(phase: Phase, cause: &Cause) -> Option<&'static str> {
         (_, Cause::Tls(error)) => match remedy(error) {
             Some(Remedy::Renew) => OUTDATED,
             Some(Remedy::Name) => OTHER_NAME,
-            Some(Remedy::Trust) | None => UNTRUSTED,
+            _ => UNTRUSTED,
         },
         (_, Cause::Handshake(error) | Cause::Other(error)) if is_alert(error) => UNKNOWN,
         (Phase::Tls, _) => "the port may not use TLS: try without ssl:",

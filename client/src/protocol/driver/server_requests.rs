@@ -39,10 +39,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return Ok(());
         };
         self.pause(operation);
-        let challenge = Challenge {
-            phase,
-            challenge: request.security_challenge,
-        };
+        let challenge = Challenge::new(phase, request.security_challenge);
         self.verdicts.push(Box::pin(async move {
             let response = handler.respond(challenge).await;
             Verdict {

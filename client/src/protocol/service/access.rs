@@ -10,6 +10,7 @@ use crate::transport::BoxFuture;
 
 /// A challenge of the server.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Challenge {
     /// The operation it is part of; [`Phase::Idle`] if it is about the session.
     pub phase: Phase,
@@ -18,6 +19,11 @@ pub struct Challenge {
 }
 
 impl Challenge {
+    /// What the server asks in the course of the operation `phase`.
+    pub fn new(phase: Phase, challenge: SecurityChallenge) -> Self {
+        Self { phase, challenge }
+    }
+
     /// The prompts, where the challenge is in the form prompt-1.
     pub fn prompts(&self) -> Option<Vec<Prompt>> {
         let SecurityChallenge::ExternallyDefined(external) = &self.challenge else {

@@ -39,6 +39,7 @@ impl Delete {
 
 /// What became of the sets.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct DeleteResult {
     /// What became of the request as a whole.
     pub status: DeleteSetStatus,

@@ -68,6 +68,7 @@ impl DuplicateDetectionOptions {
 
 /// What became of duplicates.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct DuplicateDetectionResult {
     /// How many records the set that was made has, where the server says so.
     pub hits: Option<i64>,

@@ -108,6 +108,7 @@ fn operand(index: ExplainUse, term: &str) -> RpnStructure {
 
 /// What a server told.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ExplainResult {
     /// How many records it has on what was asked.
     pub hits: u64,

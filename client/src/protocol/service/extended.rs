@@ -9,8 +9,9 @@ mod persistent;
 mod update;
 
 use z3950_asn1::apdu::{
-    Apdu, ElementSetName, ExtendedServicesFunction, ExtendedServicesRequest, External,
-    ExternalValue, IntUnit, OperationStatus, Options, OtherInformation, Permission, WaitAction,
+    Apdu, ElementSetName, ExtendedServicesFunction, ExtendedServicesRequest,
+    ExtendedServicesResponse, External, ExternalValue, IntUnit, OperationStatus, Options,
+    OtherInformation, Permission, WaitAction,
 };
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::es::{TaskPackage, TaskParameters};
@@ -125,6 +126,7 @@ impl TaskOptions {
 
 /// What became of a task.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct TaskResult {
     /// Whether it was done, only taken on, or failed.
     pub status: OperationStatus,
@@ -145,6 +147,17 @@ impl TaskResult {
     /// What the package says of the service itself; `None` if it says nothing, or the service is not known here.
     pub fn parameters(&self) -> Option<TaskParameters> {
         TaskParameters::from_external(&self.package()?.task_specific_parameters).ok()
+    }
+}
+
+impl From<ExtendedServicesResponse> for TaskResult {
+    fn from(response: ExtendedServicesResponse) -> Self {
+        Self {
+            status: response.operation_status,
+            diagnostics: Diagnostics(response.diagnostics.unwrap_or_default()),
+            task_package: response.task_package,
+            other_info: response.other_info,
+        }
     }
 }
 
@@ -177,10 +190,5 @@ pub(crate) async fn outcome(
         Apdu::ExtendedServicesResponse(response) => *response,
         other => return Err(super::unexpected(Phase::ExtendedServices, &other)),
     };
-    Ok(TaskResult {
-        status: response.operation_status,
-        diagnostics: Diagnostics(response.diagnostics.unwrap_or_default()),
-        task_package: response.task_package,
-        other_info: response.other_info,
-    })
+    Ok(response.into())
 }

@@ -170,6 +170,7 @@ pub(crate) struct Agreed {
 
 /// What the server is, and what the two sides agreed on.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ServerInfo {
     /// The version in force, 1 to 3: the highest both sides speak.
     pub version: u8,

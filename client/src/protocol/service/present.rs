@@ -81,6 +81,7 @@ impl PresentOptions {
 
 /// The records a server presented; fewer than asked for when `status` is one of the partial ones.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct PresentResult {
     /// Records, or the diagnostics in their places, from the first position asked for on.
     pub records: Vec<ResultRecord>,

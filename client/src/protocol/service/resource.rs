@@ -14,6 +14,7 @@ use crate::transport::BoxFuture;
 
 /// What the server tells of an operation in progress.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ResourceQuestion {
     /// The operation it is part of; [`Phase::Idle`] if it is about the session.
     pub phase: Phase,
@@ -32,7 +33,8 @@ pub struct ResourceQuestion {
 }
 
 impl ResourceQuestion {
-    pub(crate) fn new(phase: Phase, request: ResourceControlRequest) -> Self {
+    /// What `request` asks, in the course of the operation `phase`.
+    pub fn new(phase: Phase, request: ResourceControlRequest) -> Self {
         Self {
             phase,
             is_suspended: request.suspended_flag,
@@ -166,6 +168,7 @@ impl ResourceReportOptions {
 
 /// What an operation or the session has cost.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ResourceReport {
     /// Whether the report could be given, as asked for or otherwise.
     pub status: ResourceReportStatus,

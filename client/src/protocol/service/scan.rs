@@ -68,6 +68,7 @@ impl ScanOptions {
 
 /// A stretch of an index.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ScanResult {
     /// The terms, or the diagnostics in their places, in the order of the index.
     pub entries: Vec<Entry>,

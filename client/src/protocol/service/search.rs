@@ -114,6 +114,7 @@ impl SearchOptions {
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct SearchResult {
     /// How many records match, `resultCount`; 0 where the server does not know.
     pub hits: u64,

@@ -73,6 +73,7 @@ fn key(key: SortKey, sort_relation: SortRelation) -> SortKeySpec {
 
 /// What became of a sort.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct SortResult {
     /// Whether all of it was done.
     pub status: SortStatus,

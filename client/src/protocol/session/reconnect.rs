@@ -27,6 +27,7 @@ where
 
 /// When a request may be made again on another session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Repeat {
     /// Only if nothing of it was sent, as for everything that changes something: updates, orders, deletions.
     IfUnsent,

@@ -38,6 +38,7 @@ type Entries = BTreeMap<String, Entry>;
 
 /// A profile, and where it comes from.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Entry {
     /// What it says.
     pub profile: Profile,
@@ -56,6 +57,7 @@ pub enum Origin {
 
 /// A target, and the profile that goes with it.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Resolved {
     /// The profile's name; `None` where there is none.
     pub name: Option<String>,

@@ -142,6 +142,7 @@ pub(crate) struct Distrust(pub(super) CertificateError);
 
 /// What may be done about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Remedy {
     /// Only the server can mend it, with a new certificate.
     Renew,

@@ -29,6 +29,7 @@ const ATTRIBUTES: [&str; 13] = [
 
 /// A URL of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HtmlUrl {
     /// Element and attribute, such as `a` and `href`; `None` in the text between tags.
     pub attribute: Option<(String, &'static str)>,
@@ -39,6 +40,7 @@ pub struct HtmlUrl {
 
 /// The URLs of a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HtmlUrls {
     /// In the order of the document.
     pub urls: Vec<HtmlUrl>,

@@ -19,6 +19,7 @@ const PLACES: [(&str, u8, bool); 3] = [
 
 /// A URL of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RecordUrl {
     /// The tag of the field.
     pub tag: &'static str,

@@ -32,6 +32,7 @@ pub const MAX_ALTERNATES: usize = 8;
 
 /// A URL of a text, as it stands there but for blanks and line breaks. Nothing says yet that a parser takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Found {
     /// The URL, fragment included: graphic ASCII without `<`, `>` and `"`.
     pub url: String,
@@ -52,6 +53,7 @@ pub struct Found {
 
 /// Something that begins like a wrapped URL and is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fault {
     /// What is wrong.
     pub kind: FaultKind,
@@ -61,6 +63,7 @@ pub struct Fault {
 
 /// What is wrong with a wrapper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
 pub enum FaultKind {
     /// No `>` before the next `<`, the end, or [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets.
     #[error("the wrapper has no end")]
@@ -86,6 +89,7 @@ impl FaultKind {
 
 /// What a text holds, in its order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Extraction {
     /// The URLs.
     pub urls: Vec<Found>,

@@ -32,6 +32,7 @@ pub enum FileHost {
 
 /// Why a file URL names no path on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LocalPathError {
     /// The file is elsewhere, and the URL says no way to get it.
     #[error("the file is on another machine")]

@@ -10,6 +10,7 @@ use super::ftp::{FtpUrl, TypeCode};
 
 /// A step on the way to what an [`FtpUrl`] names. `Display` and `Debug` never show a password.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FtpStep {
     /// `USER` and this name.
     User(Octets),

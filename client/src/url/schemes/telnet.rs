@@ -17,6 +17,7 @@ use super::super::userinfo::{Secrets, Userinfo};
 
 /// What to do for the URL of an interactive service: connect, and leave the rest to the person in front of the terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TelnetPlan {
     /// The machine to connect to.
     pub host: Host,

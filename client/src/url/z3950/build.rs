@@ -202,6 +202,7 @@ impl BuildError {
 
 /// The parts that become protocol strings and therefore hold no control characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum StringPart {
     /// A database name.
     Database,

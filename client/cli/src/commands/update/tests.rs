@@ -1,6 +1,6 @@
 //! What becomes of each record of an update, whatever the server tells of it.
 
-use z3950_asn1::apdu::{DefaultDiagFormat, ExternalValue};
+use z3950_asn1::apdu::{DefaultDiagFormat, ExtendedServicesResponse, ExternalValue};
 use z3950_asn1::es::update::{
     Action, CorrelationInfo, OriginPartToKeep, TargetPart, TaskPackage as UpdatePackage,
 };
@@ -56,12 +56,14 @@ fn result(status: OperationStatus, records: Option<Vec<TaskPackageRecordStructur
         package_diagnostics: None,
         task_specific_parameters: package.to_external().expect("encodes"),
     };
-    TaskResult {
-        status,
-        diagnostics: Diagnostics(vec![diagnostic(224)]),
+    let response = ExtendedServicesResponse {
+        reference_id: None,
+        operation_status: status,
+        diagnostics: Some(vec![diagnostic(224)]),
         task_package: Some(package.to_external().expect("encodes")),
         other_info: None,
-    }
+    };
+    response.into()
 }
 
 #[test]
@@ -101,10 +103,8 @@ fn each_record_has_its_own_fate() {
             .collect();
         assert_eq!(found, expected);
     }
-    let plain = TaskResult {
-        task_package: Some(External::octet_aligned(SUTRS, "?")),
-        ..result(Op::ACCEPTED, None)
-    };
+    let mut plain = result(Op::ACCEPTED, None);
+    plain.task_package = Some(External::octet_aligned(SUTRS, "?"));
     assert_eq!(
         fates(&plain, 1).first().map(|fate| fate.status),
         Some(Of::QUEUED)

@@ -180,7 +180,7 @@ impl Listing<'_> {
     }
 
     fn faults(&self, faults: &[Fault]) {
-        for Fault { kind, offset } in faults {
+        for Fault { kind, offset, .. } in faults {
             self.output.warning(&format!("offset {offset}: {kind}"));
         }
     }
@@ -204,6 +204,7 @@ impl Listing<'_> {
             urls,
             unresolved,
             faults,
+            ..
         } = in_html(page, base);
         self.faults(&faults);
         if unresolved > 0 {
@@ -269,6 +270,7 @@ impl Listing<'_> {
             alternates,
             written,
             may_continue,
+            ..
         } = found;
         let has_password = generic::redact(url) != *url;
         self.passwords += usize::from(has_password && !self.redact);

@@ -79,18 +79,19 @@ fn said_or(message: &InternationalString, figures: Vec<String>) -> String {
 mod tests {
     use super::super::tests::Scripted;
     use super::*;
-    use z3950_asn1::apdu::{External, ExternalValue, IntUnit, Unit};
+    use z3950_asn1::apdu::{External, ExternalValue, IntUnit, ResourceControlRequest, Unit};
 
     fn question(report: Option<External>, partial: PartialResultsAvailable) -> ResourceQuestion {
-        ResourceQuestion {
-            phase: Phase::Search,
-            is_suspended: Some(true),
-            report,
+        let request = ResourceControlRequest {
+            reference_id: None,
+            suspended_flag: Some(true),
+            resource_report: report,
             partial_results_available: Some(partial),
-            is_answer_required: true,
-            is_triggered: None,
+            response_required: true,
+            triggered_request_flag: None,
             other_info: None,
-        }
+        };
+        ResourceQuestion::new(Phase::Search, request)
     }
 
     #[test]
@@ -168,10 +169,8 @@ mod tests {
             ),
         ] {
             let mut person = Scripted::default();
-            let told = ResourceQuestion {
-                is_answer_required: false,
-                ..question(Some(report), PartialResultsAvailable::NONE)
-            };
+            let mut told = question(Some(report), PartialResultsAvailable::NONE);
+            told.is_answer_required = false;
             assert_eq!(decision(&told, &mut person), Decision::GO_ON);
             assert_eq!(person.seen, [format!("the server on Search: {words}")]);
         }

@@ -149,10 +149,7 @@ mod tests {
             lines: lines.to_vec(),
             seen: Vec::new(),
         };
-        let challenge = Challenge {
-            phase: Phase::Search,
-            challenge,
-        };
+        let challenge = Challenge::new(Phase::Search, challenge);
         let response = super::response(&challenge, &mut person);
         let octets = response.map(|response| match response {
             SecurityChallengeResponse::SimpleForm(octets) => octets.as_bytes().to_vec(),
