@@ -33,6 +33,7 @@ use crate::url::{Mode, Z3950Url};
 
 /// How a client works.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct ClientOptions {
     /// What is sent for a URL.
     pub plan: PlanOptions,
@@ -40,6 +41,29 @@ pub struct ClientOptions {
     pub timeouts: Timeouts,
     /// Whether sessions of retrievals stay open for the next one, until [`Client::close_all`].
     pub keep_open: bool,
+}
+
+impl ClientOptions {
+    /// The same, but this is sent for a URL.
+    #[must_use]
+    pub fn with_plan(mut self, plan: PlanOptions) -> Self {
+        self.plan = plan;
+        self
+    }
+
+    /// The same with other limits to waiting.
+    #[must_use]
+    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// The same, but sessions of retrievals stay open for the next one, or do not.
+    #[must_use]
+    pub fn with_keep_open(mut self, keep_open: bool) -> Self {
+        self.keep_open = keep_open;
+        self
+    }
 }
 
 /// Follows URLs. Cloning it gives another handle on the same sessions.

@@ -25,6 +25,7 @@ const FIRST_FREE_PORT: u16 = 1024;
 
 /// What the planner may and shall do.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct PlanOptions {
     /// Where element set name and record syntax go.
     pub strategy: Strategy,

@@ -20,6 +20,7 @@ const MAX_SESSIONS: usize = 16;
 /// How much a server is asked to bear by the sessions that are lent: see [`Client::lease`](crate::Client::lease). Those
 /// opened for session URLs keep the pause, but do not count; those of [`Client::connect`](crate::Client::connect) do neither.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TargetLimits {
     /// Sessions open at once; 16. There is always one.
     pub sessions: usize,

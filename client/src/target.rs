@@ -15,6 +15,7 @@ use crate::url::{self, DEFAULT_PORT, Host, Mode, UrlError, Z3950Url, generic, ho
 
 /// A server, and the databases to search there if the target names any.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Target {
     /// Where the server is.
     pub endpoint: Endpoint,
@@ -22,6 +23,17 @@ pub struct Target {
     pub proxy: Option<String>,
     /// In the order in which they were named; empty where none was.
     pub databases: Vec<DatabaseName>,
+}
+
+impl Target {
+    /// A server reached without a proxy, and none of its databases.
+    pub fn new(endpoint: Endpoint) -> Self {
+        Self {
+            endpoint,
+            proxy: None,
+            databases: Vec::new(),
+        }
+    }
 }
 
 /// The far end of a connection.

@@ -13,13 +13,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .rule("on search nth-of-all=1: fail 2 \"try again later\"")
         .rule("on search nth-of-all=2: silence")
         .start();
-    let client = Client::with(ClientOptions {
-        timeouts: Timeouts {
-            answer: Some(Duration::from_millis(200)),
-            ..Timeouts::default()
-        },
-        ..ClientOptions::default()
-    });
+    let timeouts = Timeouts::default().with_answer(Duration::from_millis(200));
+    let client = Client::with(ClientOptions::default().with_timeouts(timeouts));
     let target = format!("{}/books", server.addr());
 
     for _ in 0..3 {

@@ -40,6 +40,7 @@ pub const MAX_LINES: usize = 100_000;
 
 /// How Gopher URLs are carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GopherOptions {
     /// How long to wait. `answer` is the time in which the next 1024 octets, or the end, must come.
     pub timeouts: Timeouts,

@@ -30,6 +30,7 @@ pub(crate) const SHOWN: u64 = 20;
 
 /// Where to look, and which records are wanted.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct LookupOptions {
     /// How to search; the databases at least.
     pub search: SearchOptions,
@@ -37,6 +38,17 @@ pub struct LookupOptions {
     pub records: PagerOptions,
     /// How many records to fetch at most.
     pub count: u64,
+}
+
+impl Default for LookupOptions {
+    /// Up to 20 records, from no database yet.
+    fn default() -> Self {
+        Self {
+            search: SearchOptions::default(),
+            records: PagerOptions::default(),
+            count: SHOWN,
+        }
+    }
 }
 
 /// What a lookup found.

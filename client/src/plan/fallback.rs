@@ -8,6 +8,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 ///
 /// [`Retrieval::steps`]: crate::retrieve::Retrieval::steps
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Fallback {
     /// After diagnostic 118, the search without the Structure attribute.
     pub structure: bool,

@@ -22,6 +22,7 @@ use crate::session::{Reconnect, Session};
 
 /// How records are fetched. By default twenty at a time, in the server's choice of form.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct PagerOptions {
     /// Their form; the result set is that of the search.
     pub present: PresentOptions,

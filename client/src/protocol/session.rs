@@ -40,6 +40,7 @@ use crate::url::Host;
 
 /// How to open a session, how to work in it, and how long to wait.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct SessionOptions {
     /// What to offer.
     pub init: InitOptions,
@@ -71,6 +72,22 @@ impl Default for SessionOptions {
             access_control: None,
             resource_control: None,
         }
+    }
+}
+
+impl SessionOptions {
+    /// The same with another offer to the server.
+    #[must_use]
+    pub fn with_init(mut self, init: InitOptions) -> Self {
+        self.init = init;
+        self
+    }
+
+    /// The same with other limits to waiting.
+    #[must_use]
+    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
     }
 }
 

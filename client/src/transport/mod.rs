@@ -55,6 +55,7 @@ pub type BoxStream = Box<dyn ByteStream>;
 
 /// How long to wait. `None` and zero mean without limit, except for `close`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Timeouts {
     /// For name and connection together, over all addresses of the host; 10 s.
     pub connect: Option<Duration>,
@@ -78,6 +79,27 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
+    /// The same with another limit for a connection; `None` is no limit.
+    #[must_use]
+    pub fn with_connect(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.connect = limit.into();
+        self
+    }
+
+    /// The same with another limit for each answer; `None` is no limit.
+    #[must_use]
+    pub fn with_answer(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.answer = limit.into();
+        self
+    }
+
+    /// The same with another moment at which every wait ends; `None` is no such moment.
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: impl Into<Option<Instant>>) -> Self {
+        self.deadline = deadline.into();
+        self
+    }
+
     /// The limit of a connection begun now.
     pub(crate) fn to_connect(self) -> Limit {
         self.limit(self.connect)

@@ -25,6 +25,7 @@ use crate::url::Host;
 
 /// Whom to trust, and how to prove who one is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TlsOptions {
     /// A PEM file of certificates to trust beside the system's roots.
     pub roots: Option<PathBuf>,

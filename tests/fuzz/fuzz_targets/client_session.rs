@@ -21,8 +21,8 @@ async fn converse(octets: &[u8]) {
     theirs.write_all(octets).await.expect("there is room");
     theirs.shutdown().await.expect("it ends");
     let wait = Some(Duration::from_millis(100));
-    let timeouts = Timeouts { connect: wait, answer: wait, ..Timeouts::default() };
-    let options = SessionOptions { timeouts, ..SessionOptions::default() };
+    let timeouts = Timeouts::default().with_connect(wait).with_answer(wait);
+    let options = SessionOptions::default().with_timeouts(timeouts);
     if let Ok(session) = Session::over(ours, &options).await {
         let query = Query::Type1("x".parse().expect("a query"));
         let found = session.search(query, &SearchOptions::default()).await;

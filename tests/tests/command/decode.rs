@@ -9,10 +9,8 @@ use z3950_tests::program::{Daemon, z3950, z3950_fed};
 
 /// An Init with a password, and a Close.
 fn captured() -> Vec<u8> {
-    let init = InitOptions {
-        authentication: Some(authenticate::id_pass(Some("me"), None, Some("sesame"))),
-        ..InitOptions::default()
-    };
+    let mut init = InitOptions::default();
+    init.authentication = Some(authenticate::id_pass(Some("me"), None, Some("sesame")));
     let init = encode(&init.request().into()).expect("encodes");
     let close = encode(&Close::new(CloseReason::FINISHED, None).into()).expect("encodes");
     [init, close].concat()

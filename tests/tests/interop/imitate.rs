@@ -166,11 +166,9 @@ async fn first_answered(port: u16) -> &'static str {
     let url = "z39.50s://lib.example/Default".parse().expect("a URL");
     let session = client.open(&url).await.expect("opens").session;
     let search = async |database: &'static str| {
-        let options = SearchOptions {
-            databases: vec![database.into()],
-            result_set: database.into(),
-            ..SearchOptions::default()
-        };
+        let mut options = SearchOptions::default();
+        options.databases = vec![database.into()];
+        options.result_set = database.into();
         let query = Query::Type1("3".parse().expect("PQF"));
         let found = session.search(query, &options).await;
         assert_eq!(found.expect("found").hits, 3);

@@ -68,10 +68,7 @@ fn zebra() -> Option<Server> {
 
 async fn open_with(server: &Server, init: InitOptions) -> Session {
     let host = Host::parse("127.0.0.1", Mode::Strict).expect("a host");
-    let options = SessionOptions {
-        init,
-        ..SessionOptions::default()
-    };
+    let options = SessionOptions::default().with_init(init);
     let session = Session::connect(&host, server.port, &Tcp::default(), &options).await;
     session.expect("a session")
 }
@@ -85,11 +82,10 @@ fn pqf(text: &str) -> Query {
 }
 
 fn into(set: &str) -> SearchOptions {
-    SearchOptions {
-        databases: vec!["Default".into()],
-        result_set: set.into(),
-        ..SearchOptions::default()
-    }
+    let mut options = SearchOptions::default();
+    options.databases = vec!["Default".into()];
+    options.result_set = set.into();
+    options
 }
 
 async fn hits(session: &Session, query: &str, set: &str) -> u64 {
@@ -98,10 +94,9 @@ async fn hits(session: &Session, query: &str, set: &str) -> u64 {
 }
 
 fn usmarc() -> PresentOptions {
-    PresentOptions {
-        record_syntax: Some(oid::USMARC),
-        ..PresentOptions::default()
-    }
+    let mut options = PresentOptions::default();
+    options.record_syntax = Some(oid::USMARC);
+    options
 }
 
 /// The 001 of a record.
@@ -126,10 +121,8 @@ async fn sessions_open_in_every_version_and_for_everyone() {
             (ProtocolVersion::UP_TO_2, 2),
             (ProtocolVersion::UP_TO_3, 3),
         ] {
-            let init = InitOptions {
-                versions,
-                ..InitOptions::default()
-            };
+            let mut init = InitOptions::default();
+            init.versions = versions;
             let session = open_with(&server, init).await;
             assert_eq!(session.server_info().version, version);
             session.close().await.expect("was open");
@@ -139,10 +132,8 @@ async fn sessions_open_in_every_version_and_for_everyone() {
             authenticate::open("me/secret"),
             authenticate::id_pass(Some("me"), Some("us"), Some("secret")),
         ] {
-            let init = InitOptions {
-                authentication: Some(authentication),
-                ..InitOptions::default()
-            };
+            let mut init = InitOptions::default();
+            init.authentication = Some(authentication);
             assert!(open_with(&server, init).await.is_open());
         }
     }
@@ -193,10 +184,11 @@ async fn a_search_brings_records_facets_and_reports() {
 
 #[tokio::test]
 async fn result_sets_page_by_themselves() {
-    let options = || PagerOptions {
-        present: usmarc(),
-        chunk_size: 7,
-        ..PagerOptions::default()
+    let options = || {
+        let mut options = PagerOptions::default();
+        options.present = usmarc();
+        options.chunk_size = 7;
+        options
     };
     if let Some(server) = peer::yaz_ztest() {
         let session = open(&server).await;
@@ -235,11 +227,9 @@ async fn indexes_are_browsed() {
         let Some(server) = server else { continue };
         let session = open(&server).await;
         hits(&session, query, "a").await;
-        let options = ScanOptions {
-            databases: vec!["Default".into()],
-            number_of_terms: 3,
-            ..ScanOptions::default()
-        };
+        let mut options = ScanOptions::default();
+        options.databases = vec!["Default".into()];
+        options.number_of_terms = 3;
         for options in [options.clone(), options.in_result_set("a")] {
             let result = session.scan(start("p"), &options).await.expect("terms");
             assert_eq!(
@@ -247,11 +237,9 @@ async fn indexes_are_browsed() {
                 (count, Some(1))
             );
         }
-        let step = ScanOptions {
-            databases: vec!["Default".into()],
-            step_size: Some(5),
-            ..ScanOptions::default()
-        };
+        let mut step = ScanOptions::default();
+        step.databases = vec!["Default".into()];
+        step.step_size = Some(5);
         let refused = session.scan(start("p"), &step).await.expect_err("a step");
         let condition = refused.diagnostics().first().map(ToString::to_string);
         assert!(
@@ -263,11 +251,9 @@ async fn indexes_are_browsed() {
 
 #[tokio::test]
 async fn result_sets_are_sorted_and_deleted() {
-    let in_place = SortOptions {
-        input_result_sets: vec!["a".into()],
-        sorted_result_set: "a".into(),
-        ..SortOptions::default()
-    };
+    let mut in_place = SortOptions::default();
+    in_place.input_result_sets = vec!["a".into()];
+    in_place.sorted_result_set = "a".into();
     let by_docid = |relation| {
         vec![key_by_attributes(
             vec![AttributeElement::numeric(1, 12)],
@@ -291,10 +277,8 @@ async fn result_sets_are_sorted_and_deleted() {
     }
     if let Some(server) = zebra() {
         let session = open(&server).await;
-        let options = PagerOptions {
-            present: usmarc(),
-            ..PagerOptions::default()
-        };
+        let mut options = PagerOptions::default();
+        options.present = usmarc();
         let all = pqf("@attr 1=_ALLRECORDS @attr 2=103 x");
         let set = session.pager(all, &into("a"), options).await;
         let mut set = set.expect("found");
@@ -315,28 +299,24 @@ async fn result_sets_are_sorted_and_deleted() {
 }
 
 fn usmarc_of(set: &str) -> PresentOptions {
-    PresentOptions {
-        result_set: set.into(),
-        ..usmarc()
-    }
+    let mut options = usmarc();
+    options.result_set = set.into();
+    options
 }
 
 fn update(version: UpdateVersion, action: Action, record: &Bytes) -> Task {
     let id = RecordId::Opaque("interop-1".into());
     let record = External::octet_aligned(oid::USMARC, record.clone());
     let record = DatabaseUpdate::record(record, Some(id), Some(7));
-    let update = DatabaseUpdate {
-        version,
-        ..DatabaseUpdate::new(action, "Default", vec![record])
-    };
+    let mut update = DatabaseUpdate::new(action, "Default", vec![record]);
+    update.version = version;
     update.task().expect("encodes")
 }
 
 fn waited_for() -> TaskOptions {
-    TaskOptions {
-        wait_action: WaitAction::WAIT,
-        ..TaskOptions::default()
-    }
+    let mut options = TaskOptions::default();
+    options.wait_action = WaitAction::WAIT;
+    options
 }
 
 #[tokio::test]
@@ -346,23 +326,15 @@ async fn tasks_of_every_kind_are_taken_on() {
     };
     let session = open(&server).await;
     hits(&session, "5", "1").await;
-    let order = Order {
-        item: Some(("1".into(), 2)),
-        contact: Some(Contact {
-            name: Some("A Reader".into()),
-            ..Contact::default()
-        }),
-        ..Order::default()
-    };
-    let kept = KeptResultSet {
-        result_set: Some("1".into()),
-        replace_or_append: None,
-    };
-    let query = KeptQuery {
-        query: pqf("war"),
-        databases: vec![],
-        additional_search_info: None,
-    };
+    let mut order = Order::default();
+    order.item = Some(("1".into(), 2));
+    order.contact = Some(Contact {
+        name: Some("A Reader".into()),
+        ..Contact::default()
+    });
+    let mut kept = KeptResultSet::default();
+    kept.result_set = Some("1".into());
+    let query = KeptQuery::new(pqf("war"), vec![]);
     let record = books().swap_remove(0);
     for (task, package) in [
         (order.task().expect("encodes"), Some("item order")),
@@ -424,11 +396,9 @@ async fn a_record_is_put_into_a_database_and_taken_out_again() {
 async fn a_server_explains_itself() {
     let Some(server) = zebra() else { return };
     let session = open(&server).await;
-    let options = ExplainOptions {
-        category: "TargetInfo".into(),
-        record_syntax: Some(oid::XML),
-        ..ExplainOptions::default()
-    };
+    let mut options = ExplainOptions::default();
+    options.category = "TargetInfo".into();
+    options.record_syntax = Some(oid::XML);
     let result = session.explain(&options).await.expect("an answer");
     let Some(ResultRecord::Record { external, .. }) = result.others.first() else {
         panic!("{result:?}")
@@ -444,10 +414,8 @@ async fn several_operations_are_under_way_and_may_be_cancelled() {
         return;
     };
     let session = open(&server).await;
-    let slow = SearchOptions {
-        databases: vec!["Slow1".into()],
-        ..into("slow")
-    };
+    let mut slow = into("slow");
+    slow.databases = vec!["Slow1".into()];
     let quick = into("quick");
     let (found_slow, found_quick) = tokio::join!(
         session.search(pqf("7"), &slow),

@@ -360,10 +360,8 @@ async fn a_server_explains_itself() {
     let books = Client::new()
         .connect(format!("{}/books", server.addr()))
         .await;
-    let options = ExplainOptions {
-        category: "DatabaseInfo".into(),
-        ..ExplainOptions::default()
-    };
+    let mut options = ExplainOptions::default();
+    options.category = "DatabaseInfo".into();
     let explained = books
         .expect("a connection")
         .explain(&options)

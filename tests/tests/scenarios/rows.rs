@@ -42,13 +42,11 @@ async fn search(
         .iter()
         .map(|name| DatabaseName::from(*name))
         .collect();
-    let options = SearchOptions {
-        databases,
-        small_set_upper_bound,
-        large_set_lower_bound,
-        medium_set_present_number,
-        ..SearchOptions::default()
-    };
+    let mut options = SearchOptions::default();
+    options.databases = databases;
+    options.small_set_upper_bound = small_set_upper_bound;
+    options.large_set_lower_bound = large_set_lower_bound;
+    options.medium_set_present_number = medium_set_present_number;
     session.search(query, &options).await
 }
 
@@ -345,10 +343,8 @@ async fn z_7_3_each_unsupported_piece_has_its_diagnostic() {
     }
     let many = vec!["cat"; 65];
     assert_eq!(refused(&session, &many, "x").await.0, 111);
-    let options = SearchOptions {
-        databases: vec!["cat".into()],
-        ..SearchOptions::default()
-    };
+    let mut options = SearchOptions::default();
+    options.databases = vec!["cat".into()];
     for query in [Query::Type100("x".into()), Query::Type102("x".into())] {
         let number = query.type_number();
         let Err(Error::Refused { diagnostics, .. }) = session.search(query, &options).await else {
@@ -421,13 +417,13 @@ async fn z_7_5_what_cannot_be_presented_is_said() {
     let server = library().start();
     let (_client, session) = session(&server).await;
     hits(&session, "@attr 1=1032 id7").await;
-    let options =
-        |set: &str, element_set: Option<&str>, record_syntax: Option<Oid>| PresentOptions {
-            result_set: set.into(),
-            element_set: element_set.map(Into::into),
-            record_syntax,
-            ..PresentOptions::default()
-        };
+    let options = |set: &str, element_set: Option<&str>, record_syntax: Option<Oid>| {
+        let mut options = PresentOptions::default();
+        options.result_set = set.into();
+        options.element_set = element_set.map(Into::into);
+        options.record_syntax = record_syntax;
+        options
+    };
     for (start, count, options, expected) in [
         (1, 1, options("default", None, None), None),
         (1, 1, options("default", Some("F"), Some(oid::USMARC)), None),

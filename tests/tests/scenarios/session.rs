@@ -201,17 +201,13 @@ async fn a_slow_search_holds_up_no_other() {
     let session = opened.expect("opens").session;
     let search = async |docid: &str| {
         let query = format!("@attr 1=1032 @attr 4=104 {docid}");
-        let options = SearchOptions {
-            databases: vec!["cat".into()],
-            result_set: docid.into(),
-            ..SearchOptions::default()
-        };
+        let mut options = SearchOptions::default();
+        options.databases = vec!["cat".into()];
+        options.result_set = docid.into();
         let found = session.search(Query::Type1(query.parse().expect("PQF")), &options);
         let hits = found.await.expect("found").hits;
-        let present = PresentOptions {
-            result_set: docid.into(),
-            ..PresentOptions::default()
-        };
+        let mut present = PresentOptions::default();
+        present.result_set = docid.into();
         let shown = session.present(1, 1, &present).await.expect("presents");
         (hits, shown.records.len())
     };

@@ -71,12 +71,10 @@ fn canonical_forms() {
 #[test]
 fn plans() {
     for [row, wire, text, expected] in rows(PLAN) {
-        let options = GopherOptions {
-            wire: match wire {
-                "draft" => PlusWire::Draft,
-                _ => PlusWire::Protocol,
-            },
-            ..GopherOptions::default()
+        let mut options = GopherOptions::default();
+        options.wire = match wire {
+            "draft" => PlusWire::Draft,
+            _ => PlusWire::Protocol,
         };
         let url = GopherUrl::parse(text, Mode::Lenient).unwrap();
         let found = match plan(&url, &options) {

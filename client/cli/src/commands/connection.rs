@@ -40,36 +40,32 @@ impl Setup {
 
 /// How long to wait for servers.
 pub(crate) fn timeouts(options: &Network) -> Timeouts {
-    Timeouts {
-        connect: options.connect_timeout.0,
-        answer: options.timeout.0,
-        deadline: options.deadline.0.map(|wait| Instant::now() + wait),
-        ..Timeouts::default()
-    }
+    Timeouts::default()
+        .with_connect(options.connect_timeout.0)
+        .with_answer(options.timeout.0)
+        .with_deadline(options.deadline.0.map(|wait| Instant::now() + wait))
 }
 
 /// How a URL is carried out.
 pub(crate) fn plan_options(execution: &Execution, init: InitOptions) -> PlanOptions {
-    PlanOptions {
-        init,
-        strict: execution.strict,
-        strategy: execution.strategy,
-        hints: execution.hints,
-        auto_present: !execution.no_auto_present,
-        allow_reserved_port: execution.allow_reserved_port,
-        allow_url_credentials: execution.allow_url_credentials,
-        fallback: execution.fallbacks.allowed(),
-        ..PlanOptions::default()
-    }
+    let mut options = PlanOptions::default();
+    options.init = init;
+    options.strict = execution.strict;
+    options.strategy = execution.strategy;
+    options.hints = execution.hints;
+    options.auto_present = !execution.no_auto_present;
+    options.allow_reserved_port = execution.allow_reserved_port;
+    options.allow_url_credentials = execution.allow_url_credentials;
+    options.fallback = execution.fallbacks.allowed();
+    options
 }
 
 /// The ways to servers. Files of certificates are read now, so that a bad one is known before anything is sent.
 pub(crate) async fn routes(options: &Network) -> Result<Routes, Failure> {
-    let tls = TlsOptions {
-        roots: options.ca_file.clone(),
-        insecure: options.insecure,
-        certificate: certificate(options)?,
-    };
+    let mut tls = TlsOptions::default();
+    tls.roots = options.ca_file.clone();
+    tls.insecure = options.insecure;
+    tls.certificate = certificate(options)?;
     let names_files = tls.roots.is_some() || tls.certificate.is_some();
     let routes = Routes::default().tls(tls);
     if names_files {
@@ -149,14 +145,13 @@ pub(crate) fn init(options: &Identity, deadline: Option<Instant>) -> Result<Init
 
 /// Who one is, and where the password comes from; `None` if the options tell nothing.
 pub(crate) fn credentials(options: &Identity) -> Result<Option<Credentials>, Failure> {
-    let credentials = Credentials {
-        user: options.user.clone(),
-        group: options.group.clone(),
-        password_env: options.password_env.clone(),
-        password_command: options.password_command.clone(),
-        open: options.open_auth,
-        anonymous: options.anonymous,
-    };
+    let mut credentials = Credentials::default();
+    credentials.user = options.user.clone();
+    credentials.group = options.group.clone();
+    credentials.password_env = options.password_env.clone();
+    credentials.password_command = options.password_command.clone();
+    credentials.open = options.open_auth;
+    credentials.anonymous = options.anonymous;
     let has_password = credentials.password_env.is_some() || credentials.password_command.is_some();
     let is_somebody = credentials.user.is_some() || credentials.group.is_some() || has_password;
     if credentials.anonymous && is_somebody {

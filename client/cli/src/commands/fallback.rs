@@ -44,13 +44,13 @@ impl Fallbacks {
     /// What may be tried.
     pub(crate) fn allowed(&self) -> Fallback {
         let has = |what| self.fallback.contains(&What::All) || self.fallback.contains(&what);
-        Fallback {
-            attributes: has(What::Attributes),
-            structure: has(What::Structure),
-            databases: has(What::Databases),
-            syntax: has(What::Syntax),
-            element_set: has(What::ElementSet),
-        }
+        let mut allowed = Fallback::default();
+        allowed.attributes = has(What::Attributes);
+        allowed.structure = has(What::Structure);
+        allowed.databases = has(What::Databases);
+        allowed.syntax = has(What::Syntax);
+        allowed.element_set = has(What::ElementSet);
+        allowed
     }
 }
 
@@ -119,14 +119,10 @@ mod tests {
     #[test]
     fn a_fallback_may_be_named_or_not() {
         let none = Fallback::default();
-        let syntax = Fallback {
-            syntax: true,
-            ..none
-        };
-        let two = Fallback {
-            element_set: true,
-            ..syntax
-        };
+        let mut syntax = none;
+        syntax.syntax = true;
+        let mut two = syntax;
+        two.element_set = true;
         for (line, allowed, urls) in [
             ("u", none, 1),
             ("--fallback u", Fallback::ALL, 1),

@@ -30,11 +30,10 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
         charset: arguments.records.charset,
     };
     let setup = Setup::read(&arguments.connection).await?;
-    let options = ClientOptions {
-        plan: plan_options(&arguments.execution, setup.init),
-        timeouts: setup.timeouts,
-        keep_open: arguments.execution.keep_open || batch.is_wanted(),
-    };
+    let options = ClientOptions::default()
+        .with_plan(plan_options(&arguments.execution, setup.init))
+        .with_timeouts(setup.timeouts)
+        .with_keep_open(arguments.execution.keep_open || batch.is_wanted());
     let client = Client::with_routes(options, setup.routes).with_profiles(setup.profiles);
     let retriever = Retriever {
         client: client.clone(),

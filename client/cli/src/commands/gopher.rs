@@ -129,12 +129,12 @@ pub(crate) fn way(routes: &Routes, url: &GopherUrl) -> Result<Arc<dyn Connect>, 
 }
 
 fn options(arguments: &Get) -> GopherOptions {
-    GopherOptions {
-        timeouts: connection::timeouts(&arguments.connection.network),
-        wire: arguments.gopher.gopherplus_wire,
-        max_octets: arguments.gopher.max_size,
-        allow_reserved_port: arguments.execution.allow_reserved_port,
-    }
+    let mut options = GopherOptions::default();
+    options.timeouts = connection::timeouts(&arguments.connection.network);
+    options.wire = arguments.gopher.gopherplus_wire;
+    options.max_octets = arguments.gopher.max_size;
+    options.allow_reserved_port = arguments.execution.allow_reserved_port;
+    options
 }
 
 /// An error in words with all its causes, and its exit code.

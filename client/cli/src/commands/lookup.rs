@@ -4,7 +4,6 @@ use serde_json::json;
 use z3950::lookup::{
     Attempt, Found, Identifier, Kind, LookupOptions, Match, attempts, lookup, matched,
 };
-use z3950::pager::PagerOptions;
 use z3950::retrieve::OutcomeName;
 use z3950::service::records::ResultRecord;
 
@@ -58,11 +57,11 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
 
 fn options(arguments: &Lookup, place: &Place) -> LookupOptions {
     let (search, records) = place.options(&arguments.asked);
-    LookupOptions {
-        search,
-        records,
-        count: arguments.count,
-    }
+    let mut options = LookupOptions::default();
+    options.search = search;
+    options.records = records;
+    options.count = arguments.count;
+    options
 }
 
 /// Looks identifiers up at one target.
@@ -142,13 +141,9 @@ impl Desk {
     async fn ask<'a>(&self, attempts: &'a [Attempt]) -> Result<Option<Found<'a>>, Unanswered> {
         let mut lease = self.reach.lease(&self.place).await?;
         // Records that are broken off go on where they were.
-        let options = &LookupOptions {
-            records: PagerOptions {
-                reconnect: Some(lease.reconnect()),
-                ..self.options.records.clone()
-            },
-            ..self.options.clone()
-        };
+        let mut options = self.options.clone();
+        options.records.reconnect = Some(lease.reconnect());
+        let options = &options;
         let found = lease.run(repeat(&lease), |session| async move {
             lookup(&session, attempts, options).await
         });

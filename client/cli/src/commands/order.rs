@@ -279,10 +279,8 @@ fn not_ordered(hits: Option<u64>, exit: Exit, name: OutcomeName, words: String) 
 
 /// Searches. A record of what is found is asked for in the MARC syntaxes that the server may have, one after the other.
 async fn search(session: &Session, place: &Place, query: RpnQuery) -> Result<Pager, Error> {
-    let search = SearchOptions {
-        databases: place.resolved.databases(),
-        ..SearchOptions::default()
-    };
+    let mut search = SearchOptions::default();
+    search.databases = place.resolved.databases();
     let mut options = place.resolved.pager_options(&RecordForm::default());
     options.alternatives.retain(|syntax| *syntax != Some(XML));
     session.pager(Query::Type1(query), &search, options).await
@@ -380,13 +378,12 @@ fn ordered(arguments: &Order) -> Result<Ordered, Failure> {
             read(octets).map(Some).ok_or_else(unusable)
         }
     };
-    Ok(Ordered {
-        item: None,
-        request: file(&arguments.request, request)?,
-        contact: Some(contact).filter(|contact| *contact != Contact::default()),
-        billing,
-        description: file(&arguments.description, description)?,
-    })
+    let mut ordered = Ordered::default();
+    ordered.request = file(&arguments.request, request)?;
+    ordered.contact = Some(contact).filter(|contact| *contact != Contact::default());
+    ordered.billing = billing;
+    ordered.description = file(&arguments.description, description)?;
+    Ok(ordered)
 }
 
 /// An XML document, or one BER value as an ILL-Request.

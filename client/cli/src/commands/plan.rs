@@ -35,10 +35,8 @@ pub(crate) async fn run(arguments: &Arguments, output: &mut Output) -> Result<Ex
         }
     };
     let init = connection::init(&arguments.identity, None)?;
-    let options = ClientOptions {
-        plan: connection::plan_options(&arguments.execution, init),
-        ..ClientOptions::default()
-    };
+    let plan = connection::plan_options(&arguments.execution, init);
+    let options = ClientOptions::default().with_plan(plan);
     let profiles = Arc::new(connection::profiles(&arguments.known)?);
     let client = Client::with(options).with_profiles(Arc::clone(&profiles));
     let plan = match client.plan(&url).await {

@@ -45,10 +45,8 @@ pub(crate) async fn run(arguments: &Scan, output: &mut Output) -> Result<Exit, F
         let RpnStructure::Op(Operand::AttributesPlusTerm(start)) = query.rpn else {
             return Err(Unanswered::Query("a scan begins at one term".into()));
         };
-        let options = ScanOptions {
-            attribute_set: Some(query.attribute_set),
-            ..options(arguments, &place)
-        };
+        let mut options = options(arguments, &place);
+        options.attribute_set = Some(query.attribute_set);
         let set = set.as_ref().map(|query| place.adapted(query)).transpose()?;
         scan(&reach, &place, start, options, set).await
     };
@@ -67,13 +65,12 @@ pub(crate) async fn run(arguments: &Scan, output: &mut Output) -> Result<Exit, F
 }
 
 fn options(arguments: &Scan, place: &Place) -> ScanOptions {
-    ScanOptions {
-        databases: place.resolved.databases.clone(),
-        step_size: arguments.step,
-        number_of_terms: arguments.size,
-        preferred_position: Some(arguments.position),
-        ..ScanOptions::default()
-    }
+    let mut options = ScanOptions::default();
+    options.databases = place.resolved.databases.clone();
+    options.step_size = arguments.step;
+    options.number_of_terms = arguments.size;
+    options.preferred_position = Some(arguments.position);
+    options
 }
 
 /// Scans; with a query in the records that it finds.
@@ -86,10 +83,8 @@ async fn scan(
 ) -> Result<ScanResult, Unanswered> {
     let session = reach.session(place).await?;
     if let Some(query) = set {
-        let search = SearchOptions {
-            databases: options.databases.clone(),
-            ..SearchOptions::default()
-        };
+        let mut search = SearchOptions::default();
+        search.databases = options.databases.clone();
         session.search(Query::Type1(query), &search).await?;
         options = options.in_result_set(search.result_set);
     }

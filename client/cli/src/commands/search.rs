@@ -139,16 +139,12 @@ struct Spot {
 
 impl Spot {
     fn new(arguments: &Search, place: Place) -> Self {
-        let (search, options) = place.options(&arguments.asked);
+        let (mut search, mut options) = place.options(&arguments.asked);
+        search.takes_unknown_count = true;
+        options.chunk_size = options.chunk_size.min(count(arguments).max(1));
         Self {
-            search: SearchOptions {
-                takes_unknown_count: true,
-                ..search
-            },
-            options: PagerOptions {
-                chunk_size: options.chunk_size.min(count(arguments).max(1)),
-                ..options
-            },
+            search,
+            options,
             place,
         }
     }
@@ -242,10 +238,9 @@ impl Searcher {
         let search = search.map_err(|error| Error::fault(Phase::Search, error))?;
         let (query, search) = (&Query::Type1(query), &search);
         // A list of records that is broken off goes on where it was.
-        let options = &PagerOptions {
-            reconnect: Some(lease.reconnect()),
-            ..spot.options.clone()
-        };
+        let mut options = spot.options.clone();
+        options.reconnect = Some(lease.reconnect());
+        let options = &options;
         lease
             .run(repeat(lease), |session| async move {
                 let mut set = session

@@ -58,10 +58,7 @@ impl Reach {
     /// Reads the options, the profiles and the environment.
     pub(crate) async fn new(connection: &Connection) -> Result<Self, Failure> {
         let setup = Setup::read(connection).await?;
-        let options = ClientOptions {
-            timeouts: setup.timeouts,
-            ..ClientOptions::default()
-        };
+        let options = ClientOptions::default().with_timeouts(setup.timeouts);
         Ok(Self {
             client: Client::with_routes(options, setup.routes),
             profiles: setup.profiles,

@@ -49,17 +49,16 @@ enum Wait {
 impl Tasking {
     /// The same as the library has it.
     pub(crate) fn options(&self) -> TaskOptions {
-        TaskOptions {
-            package_name: self.package.as_deref().map(Into::into),
-            description: self.note.as_deref().map(Into::into),
-            wait_action: match self.wait {
-                Wait::Yes => WaitAction::WAIT,
-                Wait::IfPossible => WaitAction::WAIT_IF_POSSIBLE,
-                Wait::No => WaitAction::DONT_WAIT,
-                Wait::NoPackage => WaitAction::DONT_RETURN_PACKAGE,
-            },
-            ..TaskOptions::default()
-        }
+        let mut options = TaskOptions::default();
+        options.package_name = self.package.as_deref().map(Into::into);
+        options.description = self.note.as_deref().map(Into::into);
+        options.wait_action = match self.wait {
+            Wait::Yes => WaitAction::WAIT,
+            Wait::IfPossible => WaitAction::WAIT_IF_POSSIBLE,
+            Wait::No => WaitAction::DONT_WAIT,
+            Wait::NoPackage => WaitAction::DONT_RETURN_PACKAGE,
+        };
+        options
     }
 }
 

@@ -193,13 +193,11 @@ impl Command<'_> {
             DatabaseUpdate::record(supplied.record.clone(), id, Some(number))
         });
         let action = self.arguments.action.action();
-        DatabaseUpdate {
-            schema: self.arguments.schema,
-            element_set: self.arguments.element_set.as_deref().map(Into::into),
-            version,
-            ..DatabaseUpdate::new(action, self.database.0.clone(), supplied.collect())
-        }
-        .task()
+        let mut update = DatabaseUpdate::new(action, self.database.0.clone(), supplied.collect());
+        update.schema = self.arguments.schema;
+        update.element_set = self.arguments.element_set.as_deref().map(Into::into);
+        update.version = version;
+        update.task()
     }
 
     /// The session has ended, or the server has no such service.

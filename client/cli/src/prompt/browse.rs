@@ -86,18 +86,17 @@ impl State {
 
     async fn scan_from(&mut self, scanned: Scanned, goes_on: bool, output: &mut Output) -> Answer {
         let settings = &self.settings;
-        let options = ScanOptions {
-            databases: self.searched(),
-            attribute_set: scanned.attribute_set,
-            step_size: settings.scan_step,
-            // The term that was last is the first now, and not shown twice.
-            number_of_terms: settings.scan_size + u64::from(goes_on),
-            preferred_position: match goes_on {
-                true => Some(1),
-                false => settings.scan_position,
-            },
-            other_info: settings.other_info(),
+        let mut options = ScanOptions::default();
+        options.databases = self.searched();
+        options.attribute_set = scanned.attribute_set;
+        options.step_size = settings.scan_step;
+        // The term that was last is the first now, and not shown twice.
+        options.number_of_terms = settings.scan_size + u64::from(goes_on);
+        options.preferred_position = match goes_on {
+            true => Some(1),
+            false => settings.scan_position,
         };
+        options.other_info = settings.other_info();
         let options = match &scanned.in_set {
             Some(name) => options.in_result_set(name.as_str()),
             None => options,

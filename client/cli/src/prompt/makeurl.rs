@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use z3950::error::Diagnostics;
-use z3950::service::present::PresentOptions;
 use z3950::service::records::ResultRecord;
 use z3950::target::Endpoint;
 use z3950::url::{Kind, Octets, Z3950Url};
@@ -67,11 +66,9 @@ impl State {
         };
         let session = self.session()?;
         let asked = async |syntax| {
-            let options = PresentOptions {
-                record_syntax: Some(syntax),
-                composition: None,
-                ..self.present_options(&span)?
-            };
+            let mut options = self.present_options(&span)?;
+            options.record_syntax = Some(syntax);
+            options.composition = None;
             fetch(&session, position, 1, &mut 1, &options).await
         };
         let mut records = match self.record_syntaxes().first() {

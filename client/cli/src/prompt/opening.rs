@@ -112,11 +112,9 @@ impl State {
         let resolved = self.ways.profiles.resolve(text);
         let resolved =
             resolved.map_err(|error| Stop::wrong(crate::console::report::chain(&error)))?;
-        let target = Target {
-            endpoint: resolved.endpoint.clone(),
-            proxy: resolved.proxy.clone(),
-            databases: resolved.databases.clone(),
-        };
+        let mut target = Target::new(resolved.endpoint.clone());
+        target.proxy = resolved.proxy.clone();
+        target.databases = resolved.databases.clone();
         let name = match &resolved.name {
             Some(name) => format!("{target} ({name})"),
             None => target.to_string(),
@@ -174,17 +172,15 @@ impl State {
     }
 
     async fn connect(&self, way: &Way, output: &Output) -> Result<Session, Stop> {
-        let options = SessionOptions {
-            init: way.init.clone(),
-            timeouts: self.ways.timeouts,
-            max_pipelined: match self.settings.auto_wait {
-                true => 1,
-                false => PIPELINED,
-            },
-            access_control: self.ways.asker.clone().map(|asker| asker as _),
-            resource_control: self.ways.asker.clone().map(|asker| asker as _),
-            ..SessionOptions::default()
+        let mut options = SessionOptions::default();
+        options.init = way.init.clone();
+        options.timeouts = self.ways.timeouts;
+        options.max_pipelined = match self.settings.auto_wait {
+            true => 1,
+            false => PIPELINED,
         };
+        options.access_control = self.ways.asker.clone().map(|asker| asker as _);
+        options.resource_control = self.ways.asker.clone().map(|asker| asker as _);
         let connector = Taped {
             routes: self.ways.routes.clone(),
             tape: self.ways.tape.clone(),
@@ -217,10 +213,8 @@ impl State {
         let Some(url) = read_url(text, self.mode, output) else {
             return Ok(Exit::Usage);
         };
-        let options = PlanOptions {
-            init: self.init()?,
-            ..self.ways.plan.clone()
-        };
+        let mut options = self.ways.plan.clone();
+        options.init = self.init()?;
         let plan = plan::plan(&url, &options);
         let plan = plan.map_err(|error| Stop::wrong(format!("{url}: {error}")))?;
         let plan = match self.ways.profiles.of_url(&url) {
@@ -236,11 +230,8 @@ impl State {
                 open::OpenError::PortRefused(port).to_string(),
             ));
         }
-        let target = Target {
-            endpoint: plan.endpoint(),
-            proxy: None,
-            databases: databases_of(&url),
-        };
+        let mut target = Target::new(plan.endpoint());
+        target.databases = databases_of(&url);
         let mut resolved = self.ways.profiles.resolve_target(target.clone());
         if url.userinfo().is_some() {
             // The URL says who one is, whether that is sent or not.

@@ -46,12 +46,10 @@ impl State {
         let name = self.next_name();
         Ok(move |session: Session| {
             let is_named = session.server_info().options;
-            let options = SearchOptions {
-                result_set: match is_named.contains(Options::NAMED_RESULT_SETS) {
-                    true => name.as_str().into(),
-                    false => DEFAULT_RESULT_SET.into(),
-                },
-                ..options.clone()
+            let mut options = options.clone();
+            options.result_set = match is_named.contains(Options::NAMED_RESULT_SETS) {
+                true => name.as_str().into(),
+                false => DEFAULT_RESULT_SET.into(),
             };
             let name = options.result_set.to_string_lossy().into_owned();
             let query = query.clone();
@@ -105,17 +103,15 @@ impl State {
     }
 
     fn search_options(&self) -> Result<SearchOptions, Stop> {
-        let options = SearchOptions {
-            databases: self.searched(),
-            small_set_upper_bound: self.settings.small_set_upper_bound,
-            large_set_lower_bound: self.settings.large_set_lower_bound,
-            medium_set_present_number: self.settings.medium_set_present_number,
-            element_set: self.element_set(),
-            record_syntax: self.record_syntaxes().first().copied(),
-            other_info: self.settings.other_info(),
-            takes_unknown_count: true,
-            ..SearchOptions::default()
-        };
+        let mut options = SearchOptions::default();
+        options.databases = self.searched();
+        options.small_set_upper_bound = self.settings.small_set_upper_bound;
+        options.large_set_lower_bound = self.settings.large_set_lower_bound;
+        options.medium_set_present_number = self.settings.medium_set_present_number;
+        options.element_set = self.element_set();
+        options.record_syntax = self.record_syntaxes().first().copied();
+        options.other_info = self.settings.other_info();
+        options.takes_unknown_count = true;
         match &self.settings.facets {
             None => Ok(options),
             Some(facets) => options
@@ -185,11 +181,10 @@ impl State {
     async fn sort_to(&mut self, keys: &str, into: String, output: &mut Output) -> Answer {
         let keys = sort_keys(keys)?;
         let set = self.result_set()?;
-        let options = SortOptions {
-            input_result_sets: vec![set.name.as_str().into()],
-            sorted_result_set: into.as_str().into(),
-            other_info: self.settings.other_info(),
-        };
+        let mut options = SortOptions::default();
+        options.input_result_sets = vec![set.name.as_str().into()];
+        options.sorted_result_set = into.as_str().into();
+        options.other_info = self.settings.other_info();
         let sort = move |session: Session| {
             let (keys, options) = (keys.clone(), options.clone());
             let (into, known) = (into.clone(), set.hits);

@@ -186,18 +186,15 @@ impl Settings {
     }
 
     /// What Init is to say.
-    pub(super) fn init(&self, init: InitOptions) -> Result<InitOptions, EncodeError> {
-        let init = InitOptions {
-            versions: match self.version {
-                1 => ProtocolVersion::ONLY_1,
-                2 => ProtocolVersion::UP_TO_2,
-                _ => init.versions,
-            },
-            options: self.offered.unwrap_or(init.options),
-            authentication: self.authentication.clone().or(init.authentication),
-            other_info: self.other_info().or(init.other_info),
-            ..init
+    pub(super) fn init(&self, mut init: InitOptions) -> Result<InitOptions, EncodeError> {
+        init.versions = match self.version {
+            1 => ProtocolVersion::ONLY_1,
+            2 => ProtocolVersion::UP_TO_2,
+            _ => init.versions,
         };
+        init.options = self.offered.unwrap_or(init.options);
+        init.authentication = self.authentication.clone().or(init.authentication);
+        init.other_info = self.other_info().or(init.other_info);
         if self.proposed_charsets.is_empty() && self.language.is_none() {
             return Ok(init);
         }

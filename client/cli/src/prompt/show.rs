@@ -149,17 +149,16 @@ impl State {
             db_specific: None,
             record_syntax: (syntaxes.len() > 1).then(|| syntaxes.clone()),
         });
-        Ok(PresentOptions {
-            result_set: result_set.as_str().into(),
-            element_set,
-            composition,
-            record_syntax: match syntaxes.as_slice() {
-                [syntax] => Some(*syntax),
-                _ => None,
-            },
-            other_info: settings.other_info(),
-            ..PresentOptions::default()
-        })
+        let mut options = PresentOptions::default();
+        options.result_set = result_set.as_str().into();
+        options.element_set = element_set;
+        options.composition = composition;
+        options.record_syntax = match syntaxes.as_slice() {
+            [syntax] => Some(*syntax),
+            _ => None,
+        };
+        options.other_info = settings.other_info();
+        Ok(options)
     }
 
     /// The record syntaxes to ask for, best first: those of the settings, else that of the profile.

@@ -60,14 +60,12 @@ impl State {
         let id = (id != "none").then(|| RecordId::Opaque(id.into()));
         let database = self.searched().into_iter().next();
         let database = database.map(|name| name.0).unwrap_or_default();
-        let update = DatabaseUpdate {
-            version,
-            ..DatabaseUpdate::new(
-                action,
-                database,
-                vec![DatabaseUpdate::record(record, id, None)],
-            )
-        };
+        let mut update = DatabaseUpdate::new(
+            action,
+            database,
+            vec![DatabaseUpdate::record(record, id, None)],
+        );
+        update.version = version;
         self.task(update.task(), output).await
     }
 
@@ -89,11 +87,9 @@ impl State {
             ("xml", Some(document)) => Some(External::octet_aligned(oid::XML, document)),
             _ => return Err(Stop::Usage),
         };
-        let order = Order {
-            item: Some((set.name.as_str().into(), number.into())),
-            request,
-            ..Order::default()
-        };
+        let mut order = Order::default();
+        order.item = Some((set.name.as_str().into(), number.into()));
+        order.request = request;
         self.task(order.task(), output).await
     }
 
@@ -122,11 +118,9 @@ impl State {
         output: &mut Output,
     ) -> Answer {
         let task = task.map_err(|error| Stop::wrong(error.to_string()))?;
-        let options = TaskOptions {
-            package_name: self.settings.package_name.clone(),
-            other_info: self.settings.other_info(),
-            ..TaskOptions::default()
-        };
+        let mut options = TaskOptions::default();
+        options.package_name = self.settings.package_name.clone();
+        options.other_info = self.settings.other_info();
         let order = move |session: Session| {
             let (task, options) = (task.clone(), options.clone());
             let answer = async move { session.task(task, &options).await };

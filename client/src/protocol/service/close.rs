@@ -8,6 +8,7 @@ use crate::error::{Cause, Error, Phase};
 
 /// What to say at the end. By default that the session is finished.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct CloseOptions {
     /// Why the session ends.
     pub reason: CloseReason,

@@ -13,6 +13,7 @@ use crate::session::Session;
 /// What are duplicates and which of them stay. By default one record of each in the set `default`, which takes its own
 /// place; what makes a duplicate is left to the server.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct DuplicateDetectionOptions {
     /// The result sets looked through.
     pub input_result_sets: Vec<InternationalString>,

@@ -56,6 +56,7 @@ pub enum ExplainUse {
 
 /// What to ask. By default the categories the server has something to say in, and all of that.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ExplainOptions {
     /// The category, such as `TargetInfo`, `DatabaseInfo` or `CategoryList`; case does not count.
     pub category: String,

@@ -67,6 +67,7 @@ impl Task {
 
 /// How to have a task done. By default its package is created under no name, and waited for if the server can.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct TaskOptions {
     /// Whether to create, delete or modify the task package.
     pub function: ExtendedServicesFunction,

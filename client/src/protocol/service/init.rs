@@ -31,6 +31,7 @@ pub const IMPLEMENTED: Options = Options(Bits::of(&[
 
 /// What to offer. The defaults are what this client implements.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct InitOptions {
     /// The versions spoken.
     pub versions: ProtocolVersion,

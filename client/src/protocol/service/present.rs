@@ -14,6 +14,7 @@ use crate::session::Session;
 
 /// Which records to present, and how. By default of the set `default`, in the server's choice of form.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct PresentOptions {
     /// The name of the result set.
     pub result_set: InternationalString,

@@ -98,6 +98,7 @@ where
 
 /// What is wanted of the operations in progress. By default their end, without a result set.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct TriggerOptions {
     /// A report, a question whether to go on, or the end.
     pub action: RequestedAction,
@@ -145,6 +146,7 @@ pub(crate) async fn trigger(session: &Session, options: &TriggerOptions) -> Resu
 
 /// What to report on. By default the session as a whole, in the server's choice of format.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct ResourceReportOptions {
     /// The referenceId of a finished operation; `None` for the session.
     pub operation: Option<ReferenceId>,

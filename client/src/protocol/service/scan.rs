@@ -13,6 +13,7 @@ use crate::session::Session;
 
 /// Where to scan and how far. By default twenty terms from the given one on, in no database.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ScanOptions {
     /// The databases whose index is scanned; at least one, or the server refuses.
     pub databases: Vec<DatabaseName>,

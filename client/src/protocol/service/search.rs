@@ -21,6 +21,7 @@ pub const DEFAULT_RESULT_SET: &str = "default";
 
 /// How to search. By default in no database, without records in the response.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct SearchOptions {
     /// The databases, searched together; at least one, or the server refuses.
     pub databases: Vec<DatabaseName>,

@@ -14,6 +14,7 @@ use crate::session::Session;
 
 /// What to sort and where to. By default the set `default`, in place.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct SortOptions {
     /// The result sets to sort, merged if there are several.
     pub input_result_sets: Vec<InternationalString>,

@@ -19,8 +19,9 @@ const MAX_OUTPUT: u64 = 64 * 1024;
 const POLL: Duration = Duration::from_millis(10);
 
 /// Who to be at a target, and where the password comes from.
-#[derive(Clone, Deserialize, PartialEq, Eq, Hash)]
+#[derive(Clone, Default, Deserialize, PartialEq, Eq, Hash)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Credentials {
     /// The user, if the server wants one.
     #[serde(default)]

@@ -110,16 +110,14 @@ impl Attempts<'_> {
                     schema: Some(Schema::Uri(MARCXML.into())).into(),
                     element_spec: None,
                 };
-                let options = PresentOptions {
-                    composition: Some(CompSpec {
-                        select_alternative_syntax: false,
-                        generic: Some(specification),
-                        db_specific: None,
-                        record_syntax: Some(vec![XML]),
-                    }),
-                    record_syntax: Some(XML),
-                    ..PresentOptions::default()
-                };
+                let mut options = PresentOptions::default();
+                options.composition = Some(CompSpec {
+                    select_alternative_syntax: false,
+                    generic: Some(specification),
+                    db_specific: None,
+                    record_syntax: Some(vec![XML]),
+                });
+                options.record_syntax = Some(XML);
                 self.first_record(session, &options).await
             }
             _ => Err(Untold::NotTried("unknown here")),
@@ -129,11 +127,9 @@ impl Attempts<'_> {
     /// A search that is asked about on its way. It may be over before: then its answer is all there is.
     async fn trigger(&self, session: &Session, action: RequestedAction) -> Told {
         let before = self.noticed.reports.load(Ordering::Relaxed);
-        let options = TriggerOptions {
-            action,
-            result_set_wanted: None,
-            ..TriggerOptions::default()
-        };
+        let mut options = TriggerOptions::default();
+        options.action = action;
+        options.result_set_wanted = None;
         let query = self.good();
         let search = self.search(session, &query, None);
         let trigger = session.trigger_resource_control(&options);
@@ -231,11 +227,9 @@ impl Attempts<'_> {
 
 /// Has a task deleted that there is not: the server must say so, and nothing is changed by it.
 async fn unknown_task(session: &Session) -> Told {
-    let options = TaskOptions {
-        function: ExtendedServicesFunction::DELETE,
-        package_name: Some("z3950-probe".into()),
-        ..TaskOptions::default()
-    };
+    let mut options = TaskOptions::default();
+    options.function = ExtendedServicesFunction::DELETE;
+    options.package_name = Some("z3950-probe".into());
     let result = session
         .task_outcome(Task::named(PERSISTENT_QUERY), &options)
         .await?;

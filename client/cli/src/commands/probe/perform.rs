@@ -122,17 +122,13 @@ impl<'a> Attempts<'a> {
                 Ok(said(hits, "hit"))
             }
             Trial::Syntax(syntax) => {
-                let options = PresentOptions {
-                    record_syntax: Some(*syntax),
-                    ..PresentOptions::default()
-                };
+                let mut options = PresentOptions::default();
+                options.record_syntax = Some(*syntax);
                 self.first_record(session, &options).await
             }
             Trial::ElementSet(name) => {
-                let options = PresentOptions {
-                    element_set: Some((*name).into()),
-                    ..PresentOptions::default()
-                };
+                let mut options = PresentOptions::default();
+                options.element_set = Some((*name).into());
                 self.first_record(session, &options).await
             }
             Trial::Scan => self.scan(session, 3).await,
@@ -165,11 +161,9 @@ impl<'a> Attempts<'a> {
     }
 
     pub(super) async fn scan(&self, session: &Session, number_of_terms: u64) -> Told {
-        let options = ScanOptions {
-            databases: self.place.resolved.databases.clone(),
-            number_of_terms,
-            ..ScanOptions::default()
-        };
+        let mut options = ScanOptions::default();
+        options.databases = self.place.resolved.databases.clone();
+        options.number_of_terms = number_of_terms;
         let start = self.operand(&[(USE, USE_TITLE)]);
         let result = session.scan(start, &options).await?;
         let terms = u64::try_from(result.entries.len()).unwrap_or(u64::MAX);
@@ -196,17 +190,12 @@ impl<'a> Attempts<'a> {
     }
 
     pub(super) fn search_options(&self, set: Option<&str>) -> SearchOptions {
-        let options = SearchOptions {
-            databases: self.place.resolved.databases.clone(),
-            ..SearchOptions::default()
-        };
-        match set {
-            Some(name) => SearchOptions {
-                result_set: name.into(),
-                ..options
-            },
-            None => options,
+        let mut options = SearchOptions::default();
+        options.databases = self.place.resolved.databases.clone();
+        if let Some(name) = set {
+            options.result_set = name.into();
         }
+        options
     }
 
     /// Searches for something that there is, and asks for the first record of it.

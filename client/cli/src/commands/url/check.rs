@@ -171,16 +171,14 @@ impl Follower {
     async fn new(network: &Network) -> Result<Self, Failure> {
         let timeouts = connection::timeouts(network);
         let routes = connection::routes(network).await?;
-        let options = ClientOptions {
-            timeouts,
-            ..ClientOptions::default()
-        };
+        let options = ClientOptions::default().with_timeouts(timeouts);
         Ok(Self {
             client: Client::with_routes(options, routes.clone()),
             routes,
-            gopher: (!network.demo).then(|| GopherOptions {
-                timeouts,
-                ..GopherOptions::default()
+            gopher: (!network.demo).then(|| {
+                let mut options = GopherOptions::default();
+                options.timeouts = timeouts;
+                options
             }),
         })
     }

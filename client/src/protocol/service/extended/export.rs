@@ -46,6 +46,7 @@ impl Delivery {
 
 /// Records of a result set to be delivered. By default one copy of all.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Export {
     /// The result set of the session.
     pub result_set: InternationalString,

@@ -13,6 +13,7 @@ use super::Task;
 
 /// An order; what is ordered is an item of a result set, a request, or both.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Order {
     /// The record's result set and 1-based position.
     pub item: Option<(InternationalString, i64)>,

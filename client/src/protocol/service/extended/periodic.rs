@@ -14,6 +14,7 @@ use super::Task;
 
 /// A query and when to run it. By default it is active, and what it finds goes nowhere.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct PeriodicQuery {
     /// Whether it runs; a schedule may be made to wait.
     pub is_active: bool,

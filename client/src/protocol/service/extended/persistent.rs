@@ -12,6 +12,7 @@ use super::Task;
 
 /// A result set of the session, to be kept.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct KeptResultSet {
     /// Its name in the session; none when a package is deleted.
     pub result_set: Option<InternationalString>,
@@ -40,6 +41,7 @@ impl KeptResultSet {
 
 /// A query, to be kept.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct KeptQuery {
     /// The query itself.
     pub query: Query,
@@ -50,6 +52,15 @@ pub struct KeptQuery {
 }
 
 impl KeptQuery {
+    /// A query for these databases.
+    pub fn new(query: Query, databases: Vec<InternationalString>) -> Self {
+        Self {
+            query,
+            databases,
+            additional_search_info: None,
+        }
+    }
+
     /// The task that keeps it.
     ///
     /// # Errors

@@ -32,6 +32,7 @@ impl UpdateVersion {
 
 /// An update of one database. By default, once it has an action and records, of version 3.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct DatabaseUpdate {
     /// What is done with the records.
     pub action: Action,
