@@ -27,10 +27,8 @@ impl Backend for Titles {
     fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
         let title = TITLES[wanted.record.0 as usize];
         let octets = iso2709::encode(&record("1", title)).expect("it is short");
-        ready(Ok(Retrieved {
-            database: "titles".into(),
-            record: Ok(External::octet_aligned(USMARC, octets)),
-        }))
+        let record = External::octet_aligned(USMARC, octets);
+        ready(Ok(Retrieved::new("titles".into(), Ok(record))))
     }
 }
 

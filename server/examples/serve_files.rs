@@ -15,11 +15,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let path = folder.path().join("cat.mrc");
     std::fs::write(&path, iso2709::encode(&record("id7", "Emma"))?)?;
 
-    let files = DatabaseFiles {
-        name: "cat".to_owned(),
-        paths: vec![path],
-        ..DatabaseFiles::default()
-    };
+    let mut files = DatabaseFiles::default();
+    files.name = "cat".to_owned();
+    files.paths = vec![path];
     let (backend, notes) = MemoryBackend::builder().load([files], &|_| ())?;
     for note in notes {
         eprintln!("{note:?}");

@@ -10,6 +10,7 @@ use crate::diagnostic::{Diagnostic, diagnostic};
 
 /// Who may open a session. By default everybody may, with any credentials or none.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Access {
     /// Those who may; if nobody is listed, everybody may.
     pub users: Vec<User>,
@@ -23,6 +24,7 @@ pub struct Access {
 
 /// A user, and what is granted to it.
 #[derive(Clone, Default)]
+#[non_exhaustive]
 pub struct User {
     /// The userId; of a client that authenticates itself by an open string, what stands before its last `/`.
     pub name: String,

@@ -191,6 +191,7 @@ impl HitList for Numbers {
 
 /// A search, as a backend is asked for it.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Search<'a> {
     /// The databases as named in the request; at least one.
     pub databases: &'a [DatabaseName],
@@ -206,6 +207,7 @@ pub struct Search<'a> {
 
 /// Terms of a field wanted with their counts over a result set.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct FacetRequest {
     /// What names the field, as the request has it: Use (type 1), a number or a name.
     pub attributes: AttributeList,
@@ -219,6 +221,7 @@ pub struct FacetRequest {
 
 /// What a search has found.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Found {
     /// The records.
     pub hits: Hits,
@@ -264,6 +267,7 @@ pub struct Facet {
 
 /// A record wanted.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Retrieve<'a> {
     /// The result set it is in.
     pub hits: &'a Hits,
@@ -275,6 +279,7 @@ pub struct Retrieve<'a> {
 
 /// A record, or why it cannot be had.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Retrieved {
     /// The database it belongs to.
     pub database: DatabaseName,
@@ -282,8 +287,16 @@ pub struct Retrieved {
     pub record: Result<External, Diagnostic>,
 }
 
+impl Retrieved {
+    /// A record of the database, or the diagnostic in its place.
+    pub fn new(database: DatabaseName, record: Result<External, Diagnostic>) -> Self {
+        Self { database, record }
+    }
+}
+
 /// In which syntax and with which elements records are wanted (Z39.50-2003 §3.2.3.1.5): only what the backend has said it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Composition {
     /// The syntax; `None` leaves it to the backend, record by record.
     pub syntax: Option<Oid>,
@@ -305,6 +318,7 @@ impl Composition {
 
 /// A part of an index wanted.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Scan<'a> {
     /// The databases as named in the request; at least one.
     pub databases: &'a [DatabaseName],
@@ -324,6 +338,7 @@ pub struct Scan<'a> {
 
 /// Terms of an index, ascending.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Scanned {
     /// Those before the term; fewer than wanted if the index begins there.
     pub before: Vec<ScanTerm>,
@@ -335,6 +350,7 @@ pub struct Scanned {
 
 /// A term of an index.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ScanTerm {
     /// The term, as it can be searched with the same attributes.
     pub term: Term,
@@ -344,8 +360,20 @@ pub struct ScanTerm {
     pub records: Option<usize>,
 }
 
+impl ScanTerm {
+    /// A term that reads as it is searched; how many records have it is not known.
+    pub fn new(term: Term) -> Self {
+        Self {
+            term,
+            display: None,
+            records: None,
+        }
+    }
+}
+
 /// An order wanted.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Sort<'a> {
     /// The result sets whose records are wanted, each record once; at least one set.
     pub inputs: &'a [Hits],
@@ -355,6 +383,7 @@ pub struct Sort<'a> {
 
 /// A change to a database (Z39.50-2003 Appendix EXT.1.4).
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Update<'a> {
     /// The database.
     pub database: &'a DatabaseName,
@@ -381,6 +410,7 @@ pub enum UpdateAction {
 
 /// A record to be changed.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct UpdateRecord {
     /// The identifier of the record in the database; `None` leaves it to the record.
     pub id: Option<Bytes>,
@@ -390,6 +420,7 @@ pub struct UpdateRecord {
 
 /// A database, as people and Explain are told of it.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct DatabaseInfo {
     /// The name it is searched by.
     pub name: String,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 /// What the server takes, keeps and waits for; `Limits::default()` suits a server open to strangers.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Octets of the largest APDU taken before the session is open: 65,536.
     pub apdu_size_before_init: usize,

@@ -60,6 +60,7 @@ pub struct Server {
 
 /// What became of a server that has stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Summary {
     /// Connections accepted.
     pub sessions: u64,

@@ -9,6 +9,7 @@ use z3950_asn1::error::DecodeError;
 
 /// The other end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Peer {
     /// A client by its address.
     Ip(SocketAddr),

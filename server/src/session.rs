@@ -82,6 +82,7 @@ enum Next {
 
 /// What the session wants sent, and whether the connection ends behind it.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Reply {
     /// The APDUs, in this order.
     pub apdus: Vec<Apdu>,

@@ -29,6 +29,7 @@ pub struct Target {
 
 /// What the server offers at Init (Z39.50-2003 §3.2.1); what is left out of it is neither granted nor done.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Offer {
     /// The protocol versions: 1 to 3.
     pub versions: ProtocolVersion,

@@ -22,6 +22,7 @@ pub struct Tls(Arc<ServerConfig>);
 
 /// Which clients are let in by their certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ClientCertificates {
     /// None is asked for.
     #[default]

@@ -106,6 +106,7 @@ pub(crate) fn check(config: &Config, origin: &Origin) -> io::Result<Exit> {
                     repaired,
                     incomplete,
                     left_out,
+                    ..
                 }) => {
                     if repaired + incomplete + left_out > 0 {
                         exit = exit.and(Exit::FaultsFound);
@@ -133,7 +134,10 @@ pub(crate) fn check(config: &Config, origin: &Origin) -> io::Result<Exit> {
 const MAX_NOTES: usize = 20;
 
 fn tell(notes: &[FileNotes]) {
-    for FileNotes { path, notes, more } in notes {
+    for FileNotes {
+        path, notes, more, ..
+    } in notes
+    {
         for note in notes.iter().take(MAX_NOTES) {
             complain(&format_args!("{}: {note}", path.display()));
         }

@@ -159,10 +159,8 @@ fn change(databases: &mut Vec<DatabaseFiles>, name: &str, change: impl FnOnce(&m
     if let Some(database) = known.find(|known| known.name.to_lowercase() == name.to_lowercase()) {
         return change(database);
     }
-    let mut database = DatabaseFiles {
-        name: name.to_owned(),
-        ..DatabaseFiles::default()
-    };
+    let mut database = DatabaseFiles::default();
+    database.name = name.to_owned();
     change(&mut database);
     databases.push(database);
 }

@@ -18,6 +18,7 @@ use crate::result_sets::ResultSet;
 
 /// How many tasks are kept. What would be too many is refused with condition 220.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TaskLimits {
     /// Tasks: 10,000.
     pub tasks: usize,

@@ -11,6 +11,7 @@ const LEADER: usize = 24;
 
 /// How a MARC record is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Damage {
     /// The second half of the record is missing.
     Truncated,

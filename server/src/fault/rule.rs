@@ -18,11 +18,19 @@ use super::{Fault, When, kinds};
 /// - the faults are those of [`super::KINDS`];
 /// - what holds blanks or colons stands in quotation marks, in which `\` takes away the meaning of the next character.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Rule {
     /// The requests.
     pub when: When,
     /// What goes wrong in their answers.
     pub fault: Fault,
+}
+
+impl Rule {
+    /// `fault` goes wrong in the answers to the requests `when` says.
+    pub fn new(when: When, fault: Fault) -> Self {
+        Self { when, fault }
+    }
 }
 
 /// Why a text is no rule.

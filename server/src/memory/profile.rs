@@ -22,6 +22,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 /// # let _ = profile;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Profile {
     /// The six types of Bib-1: Use, Relation, Position, Structure, Truncation, Completeness.
     pub types: [TypeProfile; 6],
@@ -43,6 +44,7 @@ pub struct Profile {
 
 /// The values of one type of attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TypeProfile {
     /// The values taken, as far as the backend can do them.
     pub values: Values,
@@ -75,6 +77,7 @@ impl Values {
 
 /// What becomes of an attribute that is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Treatment {
     /// The query is refused with this diagnostic, and the value as additional information.
     Refuse(Condition),

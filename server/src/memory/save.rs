@@ -16,6 +16,7 @@ use super::index::Index;
 
 /// Why a database is not saved.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SaveError {
     /// There is none of this name.
     #[error("no database {0}")]

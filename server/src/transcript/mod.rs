@@ -50,6 +50,7 @@ impl Direction {
 ///
 /// Its `Debug` lists the octets without what a client sends as authentication.
 #[derive(Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Entry {
     /// When it came or was about to go.
     pub time: SystemTime,
@@ -136,6 +137,7 @@ fn line(time: SystemTime, session: u64) -> Map<String, Value> {
 
 /// Recorded conversations.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Recording {
     /// The APDUs, in the order of each session.
     pub entries: Vec<Entry>,

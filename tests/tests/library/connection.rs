@@ -32,10 +32,8 @@ async fn connected(server: &TestServer) -> Connection {
 
 /// A server that keeps one result set for a session, whatever it is called.
 fn without_names() -> TestServerBuilder {
-    let offer = Offer {
-        options: Options::SEARCH | Options::PRESENT | Options::EXTENDED_SERVICES,
-        ..Offer::default()
-    };
+    let mut offer = Offer::default();
+    offer.options = Options::SEARCH | Options::PRESENT | Options::EXTENDED_SERVICES;
     serving(EMMAS).offer(offer)
 }
 

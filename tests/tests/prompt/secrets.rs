@@ -40,18 +40,15 @@ fn passwords_are_asked_for_and_never_shown() {
 }
 
 fn guarded(challenge: Challenge) -> TestServer {
-    let user = User {
-        name: "ada".into(),
-        password: Some("t0p s3cret".into()),
-        ..User::default()
-    };
+    let mut user = User::default();
+    user.name = "ada".into();
+    user.password = Some("t0p s3cret".into());
+    let mut access = Access::default();
+    access.users = vec![user];
+    access.challenge = Some(challenge);
     TestServer::builder()
         .database("cat", [record("id7", "Seven")])
-        .access(Access {
-            users: vec![user],
-            challenge: Some(challenge),
-            ..Access::default()
-        })
+        .access(access)
         .start()
 }
 

@@ -87,12 +87,11 @@ fn targets_are_known_by_name() {
 #[test]
 fn a_person_is_asked_whether_to_go_on() {
     let home = home();
+    let mut offer = Offer::default();
+    offer.ask_above = Some(1);
     let server = TestServer::builder()
         .database("cat", [record("id7", "War"), record("id8", "War again")])
-        .offer(Offer {
-            ask_above: Some(1),
-            ..Offer::default()
-        })
+        .offer(offer)
         .start();
     let mut person = Person::at(&server, home.path());
     let asks = "the server asks whether to continue Search: 2 records found";

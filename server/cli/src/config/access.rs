@@ -67,17 +67,14 @@ fn user(section: &Section<'_>) -> User {
     let databases = section.list("databases", "the name of a database", |value| {
         word(value).map(str::to_owned)
     });
-    User {
-        name: section
-            .need("name", "a text", word)
-            .unwrap_or_default()
-            .to_owned(),
-        group: text("group"),
-        password: text("password"),
-        databases: section.has("databases").then_some(databases),
-        sessions: section.read("sessions", "a number", number),
-        refusal: section
-            .read("refusal", "the number of a condition", number)
-            .map(Condition),
-    }
+    let name = section.need("name", "a text", word);
+    let mut user = User::default();
+    user.name = name.unwrap_or_default().to_owned();
+    user.group = text("group");
+    user.password = text("password");
+    user.databases = section.has("databases").then_some(databases);
+    user.sessions = section.read("sessions", "a number", number);
+    let refusal = section.read("refusal", "the number of a condition", number);
+    user.refusal = refusal.map(Condition);
+    user
 }

@@ -14,14 +14,13 @@ pub(super) fn read(top: &Section<'_>, folder: &Path) -> Vec<DatabaseFiles> {
         let text = |key| section.read(key, "a text", word).map(str::to_owned);
         let name = section.need("name", "a text", word).map(str::to_owned);
         let path = |text: &str| folder.join(text);
-        let database = DatabaseFiles {
-            name: name.unwrap_or_default(),
-            title: text("title"),
-            description: text("description"),
-            paths: section.list("files", "a path", |value| word(value).map(path)),
-            docid: section.parse("docid", DocidField::from_str),
-            save: section.read("save", "a path", word).map(path),
-        };
+        let mut database = DatabaseFiles::default();
+        database.name = name.unwrap_or_default();
+        database.title = text("title");
+        database.description = text("description");
+        database.paths = section.list("files", "a path", |value| word(value).map(path));
+        database.docid = section.parse("docid", DocidField::from_str);
+        database.save = section.read("save", "a path", word).map(path);
         if database.paths.is_empty() && database.save.is_none() {
             section.note_whole("a database without files and without save has no records");
         }

@@ -34,10 +34,7 @@ fn fault(section: &Section<'_>) -> Option<Rule> {
             when = condition(section, when, key, text);
         }
     }
-    Some(Rule {
-        when,
-        fault: fault?,
-    })
+    Some(Rule::new(when, fault?))
 }
 
 fn condition(section: &Section<'_>, when: When, key: &str, value: &str) -> When {

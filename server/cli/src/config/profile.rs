@@ -76,17 +76,11 @@ pub(super) fn indexes(top: &Section<'_>, points: &mut AccessPoints) {
             Kind::by_name(string(value)?)
         });
         let sources = |key| section.parse(key, str::parse::<Sources>);
-        let row = AccessPoint {
-            name: section
-                .need("name", "a text", word)
-                .unwrap_or_default()
-                .to_lowercase()
-                .into(),
-            uses: section.list("use", "a number", number),
-            kind: kind.unwrap_or(Kind::Text),
-            marc21: sources("marc21").unwrap_or_default(),
-            unimarc: sources("unimarc").unwrap_or_default(),
-        };
+        let name = section.need("name", "a text", word).unwrap_or_default();
+        let mut row = AccessPoint::new(name.to_lowercase(), kind.unwrap_or(Kind::Text));
+        row.uses = section.list("use", "a number", number);
+        row.marc21 = sources("marc21").unwrap_or_default();
+        row.unimarc = sources("unimarc").unwrap_or_default();
         if !section.has("marc21") && !section.has("unimarc") {
             section.note_whole("an index that no field feeds: give marc21 or unimarc");
         }

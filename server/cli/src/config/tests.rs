@@ -58,10 +58,8 @@ fn the_template_is_read_with_every_setting() {
     );
     assert_eq!(books.save.as_deref(), Some(Path::new("/etc/saved.mrc")));
     // What is commented out is the default, as the file says.
-    let limits = Limits {
-        sessions_per_address: Some(100),
-        ..Limits::default()
-    };
+    let mut limits = Limits::default();
+    limits.sessions_per_address = Some(100);
     assert_eq!(config.limits, limits);
     assert_eq!(config.tasks, TaskLimits::default());
     assert_eq!(config.offer.versions, ProtocolVersion::UP_TO_3);

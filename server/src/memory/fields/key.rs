@@ -6,6 +6,7 @@ use crate::memory::words::words;
 
 /// What an index holds, and so how its entries and the terms that look for them are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Kind {
     /// Text: words, phrases, and whole subfields and fields.
     Text,

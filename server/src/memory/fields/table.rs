@@ -11,6 +11,7 @@ use super::{IndexId, MAX_INDEXES};
 
 /// One index: what it is called, which Use values mean it, what it holds and where from.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AccessPoint {
     /// Its name, in small letters: what a string as Use value, a facet and a sort key may call it.
     pub name: Cow<'static, str>,
@@ -24,6 +25,19 @@ pub struct AccessPoint {
     pub unimarc: Sources,
 }
 
+impl AccessPoint {
+    /// An index that no Use value means and no field feeds yet.
+    pub fn new(name: impl Into<Cow<'static, str>>, kind: Kind) -> Self {
+        Self {
+            name: name.into(),
+            uses: Vec::new(),
+            kind,
+            marc21: Sources::default(),
+            unimarc: Sources::default(),
+        }
+    }
+}
+
 /// The indexes of a backend; by default a row for every Use value of Bib-1 that has a home in MARC.
 ///
 /// `docid` and `any` are always there, and no fields feed the first: see [`crate::memory::DocidField`].
@@ -32,6 +46,7 @@ pub struct AccessPoints(Vec<AccessPoint>);
 
 /// Why a row cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AccessPointsError {
     /// There are as many as a backend can have.
     #[error("{0} would be the 129th index; a backend has at most 128")]

@@ -7,6 +7,7 @@ use super::{DatabaseFiles, LoadError, Note};
 
 /// What a file of a database holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Checked {
     /// The file.
     pub path: PathBuf,

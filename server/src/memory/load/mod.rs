@@ -22,6 +22,7 @@ use super::index::Rules;
 
 /// A database, and where its records come from.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct DatabaseFiles {
     /// The name it is searched by.
     pub name: String,
@@ -40,6 +41,7 @@ pub struct DatabaseFiles {
 
 /// How far loading has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Progress {
     /// Files to be read.
     pub files: usize,
@@ -55,6 +57,7 @@ pub struct Progress {
 
 /// What was wrong with records of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FileNotes {
     /// The file.
     pub path: PathBuf,
@@ -69,6 +72,7 @@ pub const MAX_NOTES: usize = 100;
 
 /// What was wrong with a record of a file, and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[non_exhaustive]
 pub enum Note {
     /// It is served as repaired.
     #[error(
@@ -124,6 +128,7 @@ fn further(repairs: usize) -> String {
 
 /// Why files give no databases.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LoadError {
     /// The file that a database is saved to cannot be had for that: another process writes it.
     #[error(transparent)]
