@@ -6,13 +6,15 @@
 //! - [`codec`]: octets to APDUs and back, where an APDU ends in a stream, listings for people;
 //! - [`oid`], [`bib1`]: object identifiers, Bib-1 attributes and diagnostics by name;
 //! - [`query`]: text forms of the query of a search;
-//! - [`record`]: the records that an APDU carries; those in MARC are of `z3950-marc`;
+//! - [`record`]: the records that an APDU carries; those in MARC are of `z3950-marc`, which is here as [`marc`];
 //! - [`es`], [`format`](mod@format): extended services, and what else travels in an EXTERNAL;
 //! - [`input`], [`pem`]: files that are read whole, and what one of certificates holds;
 //! - `file`, behind a feature of that name: how the programs write files.
 //!
 //! Whatever a peer sends is decoded within limits that have a name, or refused with an [`error`] that says
 //! where; nothing here panics on it.
+
+pub use z3950_marc as marc;
 
 pub mod apdu;
 pub mod bib1;

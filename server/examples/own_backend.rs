@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use z3950::{Client, Query};
-use z3950_asn1::apdu::External;
-use z3950_asn1::oid::{Oid, USMARC};
-use z3950_marc::iso2709;
+use z3950_server::asn1::apdu::External;
+use z3950_server::asn1::oid::{Oid, USMARC};
 use z3950_server::backend::{Answer, Backend, Found, Hits, RecordId, Retrieve, Retrieved};
 use z3950_server::backend::{Search, ready};
+use z3950_server::marc::iso2709;
 use z3950_server::testing::{TestServer, record};
 
 const TITLES: [&str; 2] = ["Emma", "Persuasion"];

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use z3950::{Client, Query};
-use z3950_marc::iso2709;
+use z3950_server::marc::iso2709;
 use z3950_server::memory::DatabaseFiles;
 use z3950_server::testing::record;
 use z3950_server::{Limits, MemoryBackend, Server, Target};

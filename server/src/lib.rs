@@ -27,6 +27,11 @@
 //! - [`transcript`]: conversations kept, as values and as JSON, and answered again;
 //! - `tls`: certificates and keys of listeners;
 //! - [`testing::TestServer`]: all of it inside a test, with a transcript.
+//!
+//! Types of the packages below stand in signatures here and there; [`asn1`] and [`marc`] are those packages.
+
+pub use z3950_asn1 as asn1;
+pub use z3950_marc as marc;
 
 pub mod access;
 pub mod backend;

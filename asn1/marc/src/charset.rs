@@ -31,7 +31,7 @@ mod mutation;
 use std::borrow::Cow;
 use std::fmt;
 
-use encoding_rs::Encoding;
+pub use encoding_rs::Encoding;
 use unicode_normalization::{UnicodeNormalization, is_nfc, is_nfd};
 
 pub(crate) use self::choose::unimarc_sets;
