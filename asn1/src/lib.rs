@@ -13,6 +13,15 @@
 //!
 //! Whatever a peer sends is decoded within limits that have a name, or refused with an [`error`] that says
 //! where; nothing here panics on it.
+//!
+//! # Stability
+//!
+//! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor versions:
+//! make options with `default()` or `new` and set their fields, and let each `match` end with an arm for what is yet unknown.
+//! The types of ASN.1, in [`apdu`], [`es`], [`format`](mod@format) and [`record`], are exhaustive: they mirror a fixed standard.
+//! Not covered: what `Debug` prints, the wording of messages, and that types implement traits of `rasn`, which the derives need;
+//! [`codec`] encodes and decodes. `bytes` 1, `serde_json` 1 and `tokio-util` 0.7 are part of the interface.
+//! The least version of Rust is 1.89, as the manifest says; raising it takes a minor version.
 
 pub use z3950_marc as marc;
 

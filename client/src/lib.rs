@@ -41,6 +41,14 @@
 //! # Features
 //!
 //! `tls` (on by default): TLS; `proxy`: HTTP CONNECT and SOCKS5; `html`: URLs in HTML.
+//!
+//! # Stability
+//!
+//! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor versions:
+//! make options with `default()` or `new` and set their fields, and let each `match` end with an arm for what is yet unknown.
+//! Not covered: what `Debug` prints, the texts of logs, and the wording of messages; the words of [`retrieve::OutcomeName`] and
+//! what methods called `code` return are covered. `bytes` 1, `serde_json` 1 and `tokio` 1 are part of the interface.
+//! The least version of Rust is 1.89, as the manifest says; raising it takes a minor version.
 
 pub use z3950_asn1 as asn1;
 pub use z3950_marc as marc;

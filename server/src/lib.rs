@@ -29,6 +29,15 @@
 //! - [`testing::TestServer`]: all of it inside a test, with a transcript.
 //!
 //! Types of the packages below stand in signatures here and there; [`asn1`] and [`marc`] are those packages.
+//!
+//! # Stability
+//!
+//! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor versions:
+//! make options with `default()` or `new` and set their fields, and let each `match` end with an arm for what is yet unknown.
+//! The language of fault rules and the lines of a [`transcript`] are covered as documented. Not covered: what `Debug` prints, the
+//! texts of logs, the wording of messages and of the panics of [`testing`], and what is in the demo catalogue. `bytes` 1 and
+//! `tokio` 1 are part of the interface.
+//! The least version of Rust is 1.89, as the manifest says; raising it takes a minor version.
 
 pub use z3950_asn1 as asn1;
 pub use z3950_marc as marc;

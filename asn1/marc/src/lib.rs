@@ -17,6 +17,14 @@
 //! | [`crosswalk`] | a record as ISBD lines, Dublin Core or labelled lines |
 //! | [`standard_number`] | ISBN, ISSN, LCCN and OCLC numbers, checked and in one form |
 //! | [`text`], [`xmltext`] | octets as text without loss, and in XML |
+//!
+//! # Stability
+//!
+//! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor versions:
+//! make options with `default()` or `new` and set their fields, and let each `match` end with an arm for what is yet unknown.
+//! Not covered: what `Debug` prints, and the wording of messages. `bytes` 1, `serde_json` 1 and `encoding_rs` 0.8 are part of the
+//! interface.
+//! The least version of Rust is 1.89, as the manifest says; raising it takes a minor version.
 
 pub mod charset;
 pub mod crosswalk;
