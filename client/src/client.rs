@@ -6,7 +6,7 @@ mod lease;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::join_all;
 use tokio::task::spawn_blocking;
@@ -162,8 +162,14 @@ impl Client {
         }
     }
 
+    /// The servers that the client knows by name or address.
+    pub fn profiles(&self) -> &Profiles {
+        &self.profiles
+    }
+
     /// What to send at Init for these credentials. The environment is read, or the command run and waited for, once for
-    /// all handles of the client; at the deadline of the client's options it is killed.
+    /// all handles of the client, and again after a server has refused a session; at the deadline of the client's options
+    /// the command is killed.
     ///
     /// # Errors
     /// See [`CredentialsError`].
@@ -171,11 +177,7 @@ impl Client {
         &self,
         credentials: &Credentials,
     ) -> Result<IdAuthentication, CredentialsError> {
-        let secrets = || {
-            let secrets = self.shared.secrets.lock();
-            secrets.unwrap_or_else(PoisonError::into_inner)
-        };
-        if let Some(known) = secrets().get(credentials) {
+        if let Some(known) = self.shared.secrets().get(credentials) {
             return Ok(known.clone());
         }
         let found = match credentials.password_command {
@@ -188,7 +190,8 @@ impl Client {
                 found.map_err(|error| CredentialsError::Command(io::Error::other(error)))??
             }
         };
-        secrets().insert(credentials.clone(), found.clone());
+        let mut secrets = self.shared.secrets();
+        secrets.insert(credentials.clone(), found.clone());
         Ok(found)
     }
 
@@ -415,7 +418,18 @@ impl Shared {
         options: &SessionOptions,
     ) -> Result<Session, Error> {
         let connector = self.routes.to(endpoint, proxy).map_err(no_way)?;
-        Session::connect(&endpoint.host(), endpoint.port(), &*connector, options).await
+        let (host, port) = (endpoint.host(), endpoint.port());
+        let session = Session::connect(&host, port, &*connector, options).await;
+        if let (Err(Error::InitRejected(_)), Some(refused)) = (&session, &options.init.authentication)
+        {
+            // A password that was mistyped can be given again.
+            self.secrets().retain(|_, known| known != refused);
+        }
+        session
+    }
+
+    fn secrets(&self) -> MutexGuard<'_, HashMap<Credentials, IdAuthentication>> {
+        self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -24,7 +24,11 @@ pub struct Routes {
     trust: Arc<OnceLock<Trust>>,
     #[cfg(feature = "proxy")]
     proxy: Option<(Proxy, NoProxy)>,
+    wrap: Option<Wrap>,
 }
+
+/// What [`Routes::wrapped`] puts around a connector.
+type Wrap = Arc<dyn Fn(Arc<dyn Connect>) -> Arc<dyn Connect> + Send + Sync>;
 
 /// Where plain connections come from.
 #[derive(Clone)]
@@ -77,6 +81,7 @@ impl Routes {
             trust: Arc::default(),
             #[cfg(feature = "proxy")]
             proxy: None,
+            wrap: None,
         }
     }
 
@@ -104,11 +109,33 @@ impl Routes {
         self
     }
 
+    /// Through `wrap`, which gets every connector, TLS and proxies included, and gives the one to use: to log or record
+    /// what is sent and received.
+    pub fn wrapped(
+        mut self,
+        wrap: impl Fn(Arc<dyn Connect>) -> Arc<dyn Connect> + Send + Sync + 'static,
+    ) -> Self {
+        self.wrap = Some(Arc::new(wrap));
+        self
+    }
+
     /// The connector that leads to an endpoint, through the proxy of a `connect:` target if `proxy` names one.
     ///
     /// # Errors
     /// Options that cannot be followed. Nothing is connected to yet.
     pub fn to(
+        &self,
+        endpoint: &Endpoint,
+        proxy: Option<&str>,
+    ) -> Result<Arc<dyn Connect>, RouteError> {
+        let connector = self.plain(endpoint, proxy)?;
+        Ok(match &self.wrap {
+            Some(wrap) => wrap(connector),
+            None => connector,
+        })
+    }
+
+    fn plain(
         &self,
         endpoint: &Endpoint,
         proxy: Option<&str>,

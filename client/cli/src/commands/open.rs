@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use tokio::runtime::Runtime;
+use z3950::client::{Client, ClientOptions};
 
 use crate::args::Open;
 use crate::commands::connection::{Setup, plan_options};
@@ -25,12 +26,14 @@ pub(crate) fn run(
         false => Input::pipe(questions),
     };
     let setup = runtime.block_on(Setup::read(&arguments.connection))?;
+    let mut options = ClientOptions::default();
+    options.plan = plan_options(&arguments.execution, setup.init);
+    options.timeouts = setup.timeouts;
+    let tape = Tape::default();
+    let client = Client::with_routes(options, tape.on(setup.routes));
     let ways = Ways {
-        plan: plan_options(&arguments.execution, setup.init),
-        timeouts: setup.timeouts,
-        routes: setup.routes,
-        tape: Tape::default(),
-        profiles: setup.profiles,
+        client: client.with_profiles(setup.profiles),
+        tape,
         asker: is_terminal.then(|| Arc::new(asker)),
     };
     let records = &arguments.records;

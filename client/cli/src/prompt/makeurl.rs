@@ -26,7 +26,7 @@ impl State {
                 _ => return Err(Stop::Usage),
             },
         };
-        let (host, port) = match self.place().map(|place| &place.way.server) {
+        let (host, port) = match self.place().map(|place| &place.way.target.endpoint) {
             Some(Endpoint::Tcp(host, port) | Endpoint::Tls(host, port)) => (host.clone(), *port),
             _ => return Err(Stop::wrong("a Unix socket has no URL")),
         };

@@ -4,18 +4,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tokio::time::Instant;
+use z3950::client::Client;
 use z3950::error::{Error, Phase};
 use z3950::open::{self, Found};
 use z3950::pace::{Clock, Pace};
-use z3950::plan::{self, PlanOptions};
-use z3950::profile::{Profile, Profiles, Resolved};
+use z3950::plan;
+use z3950::profile::Resolved;
 use z3950::retrieve::Outcome;
 use z3950::service::init::InitOptions;
 use z3950::service::search::DEFAULT_RESULT_SET;
 use z3950::session::{Repeat, Session, SessionOptions};
 use z3950::target::{Endpoint, Target};
-use z3950::transport::{Routes, Timeouts};
 use z3950::url::{self, Z3950Url};
 use z3950_asn1::apdu::{DatabaseName, OtherInformation};
 use z3950_asn1::format::conventions::Convention;
@@ -23,13 +22,13 @@ use z3950_asn1::format::conventions::Convention;
 use super::command::{Answer, Stop};
 use super::questions::Asker;
 use super::state::{Place, State};
-use super::tape::{Tape, Taped};
+use super::tape::Tape;
 use crate::commands::fallback::told;
 use crate::commands::target::{did_you_mean, is_unresolved};
 use crate::commands::url::read as read_url;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::console::report::explain_outcome;
+use crate::console::report::{chain, explain_outcome};
 use crate::render::shown;
 
 /// The most sessions open at once.
@@ -40,11 +39,8 @@ const PIPELINED: usize = 8;
 
 /// How sessions are opened: what all of them share.
 pub(crate) struct Ways {
-    pub(crate) plan: PlanOptions,
-    pub(crate) timeouts: Timeouts,
-    pub(crate) routes: Routes,
+    pub(crate) client: Client,
     pub(crate) tape: Tape,
-    pub(crate) profiles: Profiles,
     /// Who puts to the person what servers ask.
     pub(crate) asker: Option<Arc<Asker>>,
 }
@@ -54,21 +50,27 @@ pub(crate) struct Ways {
 pub(super) struct Way {
     /// As people are told.
     pub(super) name: String,
-    /// The server meant.
-    pub(super) server: Endpoint,
-    /// The server connected to: a Z39.50 proxy, if there is one.
-    first: Endpoint,
-    proxy: Option<String>,
+    /// The server meant, and what is known of it.
+    pub(super) target: Resolved,
+    /// The Z39.50 proxy on the way there.
+    through: Option<Target>,
     init: InitOptions,
-    pub(super) profile: Profile,
 }
 
 impl Way {
     /// The server as `open` takes it.
-    pub(super) fn target(&self) -> String {
+    pub(super) fn text(&self) -> String {
         match self.name.split_once(' ') {
             Some((target, _)) => target.to_owned(),
             None => self.name.clone(),
+        }
+    }
+
+    /// The server connected to, and through which other proxy.
+    fn first(&self) -> (&Endpoint, Option<&str>) {
+        match &self.through {
+            Some(through) => (&through.endpoint, through.proxy.as_deref()),
+            None => (&self.target.endpoint, self.target.proxy.as_deref()),
         }
     }
 }
@@ -109,17 +111,14 @@ impl State {
     }
 
     async fn open_target(&mut self, text: &str, output: &mut Output) -> Answer {
-        let resolved = self.ways.profiles.resolve(text);
-        let resolved =
-            resolved.map_err(|error| Stop::wrong(crate::console::report::chain(&error)))?;
-        let mut target = Target::new(resolved.endpoint.clone());
-        target.proxy = resolved.proxy.clone();
-        target.databases = resolved.databases.clone();
+        let resolved = self.ways.client.profiles().resolve(text);
+        let resolved = resolved.map_err(|error| Stop::wrong(chain(&error)))?;
+        let target = written(&resolved);
         let name = match &resolved.name {
             Some(name) => format!("{target} ({name})"),
             None => target.to_string(),
         };
-        let way = self.way(name, &target, resolved, self.init()?)?;
+        let way = self.way(name, resolved, self.init()?).await?;
         let session = self.connect(&way, output).await?;
         self.opened(session, way, target.databases, output);
         Ok(Exit::Delivered)
@@ -127,80 +126,63 @@ impl State {
 
     /// What Init is to say, by the settings.
     fn init(&self) -> Result<InitOptions, Stop> {
-        let init = self.settings.init(self.ways.plan.init.clone());
+        let init = self.settings.init(self.ways.client.options().plan.init.clone());
         init.map_err(|error| Stop::wrong(error.to_string()))
     }
 
     /// The way to a target: through the Z39.50 proxy of the settings, as who the settings say, else the profile.
-    fn way(
+    async fn way(
         &self,
         name: String,
-        target: &Target,
-        resolved: Resolved,
-        mut init: InitOptions,
+        target: Resolved,
+        init: InitOptions,
     ) -> Result<Way, Stop> {
-        if let (None, Some(credentials)) = (&init.authentication, &resolved.profile.credentials) {
-            let deadline = self.ways.timeouts.deadline.map(Instant::into_std);
-            let authentication = credentials.authentication_by(deadline);
-            let wrong = |error| Stop::wrong(crate::console::report::chain(&error));
-            init.authentication = Some(authentication.map_err(wrong)?);
-        }
+        let options = self.ways.client.options_at(&target, init).await;
+        let mut init = options.map_err(|error| Stop::wrong(chain(&error)))?.init;
         let through = match self.settings.proxy.as_deref() {
             None => None,
             Some(proxy) => {
                 let information = init
                     .other_info
                     .get_or_insert_with(OtherInformation::default);
-                Convention::Proxy.put(information, target.to_string().as_str());
+                let meant = written(&target).to_string();
+                Convention::Proxy.put(information, meant.as_str());
                 Some(parse(proxy)?)
             }
         };
-        let (first, proxy) = match through {
-            Some(Target {
-                endpoint, proxy, ..
-            }) => (endpoint, proxy),
-            None => (resolved.endpoint, resolved.proxy),
-        };
         Ok(Way {
             name,
-            server: target.endpoint.clone(),
-            first,
-            proxy,
+            target,
+            through,
             init,
-            profile: resolved.profile,
         })
     }
 
     async fn connect(&self, way: &Way, output: &Output) -> Result<Session, Stop> {
+        let client = &self.ways.client;
         let mut options = SessionOptions::default();
         options.init = way.init.clone();
-        options.timeouts = self.ways.timeouts;
+        options.timeouts = client.options().timeouts;
         options.max_pipelined = match self.settings.auto_wait {
             true => 1,
             false => PIPELINED,
         };
         options.access_control = self.ways.asker.clone().map(|asker| asker as _);
         options.resource_control = self.ways.asker.clone().map(|asker| asker as _);
-        let connector = Taped {
-            routes: self.ways.routes.clone(),
-            tape: self.ways.tape.clone(),
-            endpoint: way.first.clone(),
-            proxy: way.proxy.clone(),
-        };
-        let (host, port) = (way.first.host(), way.first.port());
-        let opened = Session::connect(&host, port, &connector, &options);
+        let (endpoint, proxy) = way.first();
+        let opened = client.session(endpoint, proxy, &options);
         opened.await.map_err(|error| {
             if let Some(hint) = advice(&error) {
                 output.note(hint);
             }
             let meant = match is_unresolved(&error) {
-                true => did_you_mean(&self.ways.profiles, &host),
+                true => did_you_mean(client.profiles(), &endpoint.host()),
                 false => None,
             };
             match Stop::from(error) {
                 Stop::Because(exit, message) => {
                     let hint = meant.map_or_else(String::new, |hint| format!("; {hint}"));
-                    Stop::Because(exit, format!("{message} (server {}){hint}", way.first))
+                    Stop::Because(exit, format!("{message} (server {endpoint}){hint}"))
                 }
                 other => other,
             }
@@ -213,11 +195,12 @@ impl State {
         let Some(url) = read_url(text, self.mode, output) else {
             return Ok(Exit::Usage);
         };
-        let mut options = self.ways.plan.clone();
+        let mut options = self.ways.client.options().plan.clone();
         options.init = self.init()?;
         let plan = plan::plan(&url, &options);
         let plan = plan.map_err(|error| Stop::wrong(format!("{url}: {error}")))?;
-        let plan = match self.ways.profiles.of_url(&url) {
+        let profiles = self.ways.client.profiles();
+        let plan = match profiles.of_url(&url) {
             Some((_, entry)) => plan.with_profile(&entry.profile),
             None => plan,
         };
@@ -232,22 +215,17 @@ impl State {
         }
         let mut target = Target::new(plan.endpoint());
         target.databases = databases_of(&url);
-        let mut resolved = self.ways.profiles.resolve_target(target.clone());
+        let mut resolved = profiles.resolve_target(target);
         if url.userinfo().is_some() {
             // The URL says who one is, whether that is sent or not.
             resolved.profile.credentials = None;
         }
         let databases = resolved.databases.clone();
-        let way = self.way(
-            url.to_string(),
-            &target,
-            resolved,
-            plan.init_options().clone(),
-        )?;
+        let init = plan.init_options().clone();
+        let way = self.way(url.to_string(), resolved, init).await?;
         let mut known = self.places.iter().find(|place| {
             let there = &place.way;
-            let is_there = (&there.first, &there.proxy) == (&way.first, &way.proxy);
-            is_there && there.init == way.init && place.session.is_open()
+            there.first() == way.first() && there.init == way.init && place.session.is_open()
         });
         let (session, found) = loop {
             let is_known = known.is_some();
@@ -321,12 +299,10 @@ impl State {
             self.current = index;
             return;
         }
-        let neighbour = self
-            .places
-            .iter()
-            .find(|place| place.way.first == way.first);
+        let mut neighbours = self.places.iter();
+        let neighbour = neighbours.find(|place| place.way.first().0 == way.first().0);
         let clock = neighbour.map_or_else(Arc::<Clock>::default, |place| Arc::clone(&place.clock));
-        let pause = way.profile.pause.unwrap_or_default();
+        let pause = way.target.profile.pause.unwrap_or_default();
         self.places.push(Place {
             session: session.with_pace(Pace::new(&clock, pause)),
             clock,
@@ -399,6 +375,14 @@ fn greet(what: &str, session: &Session, name: &str, output: &Output) {
     }
 }
 
+/// A target as people write it.
+fn written(resolved: &Resolved) -> Target {
+    let mut target = Target::new(resolved.endpoint.clone());
+    target.proxy = resolved.proxy.clone();
+    target.databases = resolved.databases.clone();
+    target
+}
+
 fn databases_of(url: &Z3950Url) -> Vec<DatabaseName> {
     let names = url.databases().iter();
     names
@@ -408,7 +392,7 @@ fn databases_of(url: &Z3950Url) -> Vec<DatabaseName> {
 
 pub(super) fn parse(text: &str) -> Result<Target, Stop> {
     let target = text.parse::<Target>();
-    target.map_err(|error| Stop::wrong(crate::console::report::chain(&error)))
+    target.map_err(|error| Stop::wrong(chain(&error)))
 }
 
 /// What may help when a session could not be opened.

@@ -143,7 +143,7 @@ impl State {
 
     /// What is known of the server.
     pub(super) fn profile(&self) -> Option<&Profile> {
-        self.place().map(|place| &place.way.profile)
+        self.place().map(|place| &place.way.target.profile)
     }
 
     /// Whether a session was opened, be it open still or ended by the server.
@@ -181,7 +181,7 @@ impl State {
         let mut names: Vec<String> = named
             .map(|name| name.0.to_string_lossy().into_owned())
             .collect();
-        let profiles = self.places.iter().map(|place| &place.way.profile);
+        let profiles = self.places.iter().map(|place| &place.way.target.profile);
         names.extend(profiles.flat_map(|profile| profile.databases.iter().cloned()));
         names.sort();
         names.dedup();
@@ -190,8 +190,8 @@ impl State {
 
     /// The targets that `open` knows: profiles by name, and the sessions there are.
     pub(super) fn known_targets(&self) -> Vec<String> {
-        let profiles = self.ways.profiles.iter();
-        let opened = self.places.iter().map(|place| place.way.target());
+        let profiles = self.ways.client.profiles().iter();
+        let opened = self.places.iter().map(|place| place.way.text());
         let mut names: Vec<String> = profiles
             .map(|(name, _)| name.to_owned())
             .chain(opened)

@@ -10,9 +10,8 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use z3950::error::{Cause, Error, Phase};
+use z3950::error::Error;
 use z3950::service::init::{APDU_SLACK, EXCEPTIONAL_RECORD_SIZE};
-use z3950::target::Endpoint;
 use z3950::transport::{BoxFuture, BoxStream, Connect, Routes, Timeouts};
 use z3950::url::Host;
 use z3950_asn1::apdu::{Apdu, Query};
@@ -56,14 +55,10 @@ enum Direction {
     Received,
 }
 
-/// Goes the ways of `routes`, and notes on the tape what is said on them.
-pub(crate) struct Taped {
-    pub(crate) routes: Routes,
-    pub(crate) tape: Tape,
-    /// Where to go.
-    pub(crate) endpoint: Endpoint,
-    /// Through which proxy, if one is named for this target alone.
-    pub(crate) proxy: Option<String>,
+/// Connects as `inner` does, and notes on the tape what is said then.
+struct Taped {
+    inner: Arc<dyn Connect>,
+    tape: Tape,
 }
 
 impl Connect for Taped {
@@ -74,12 +69,7 @@ impl Connect for Taped {
         timeouts: &'a Timeouts,
     ) -> BoxFuture<'a, Result<BoxStream, Error>> {
         Box::pin(async move {
-            let connector = self.routes.to(&self.endpoint, self.proxy.as_deref());
-            let connector = connector.map_err(|error| Error::Unavailable {
-                phase: Phase::Connect,
-                cause: Cause::Other(Arc::new(io::Error::other(error))),
-            })?;
-            let stream = connector.connect(host, port, timeouts).await?;
+            let stream = self.inner.connect(host, port, timeouts).await?;
             let stream: BoxStream = Box::new(Stream {
                 inner: stream,
                 tape: self.tape.clone(),
@@ -179,6 +169,15 @@ impl AsyncWrite for Stream {
 }
 
 impl Tape {
+    /// The same routes, with the tape running.
+    pub(crate) fn on(&self, routes: Routes) -> Routes {
+        let tape = self.clone();
+        routes.wrapped(move |inner| {
+            let tape = tape.clone();
+            Arc::new(Taped { inner, tape })
+        })
+    }
+
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
