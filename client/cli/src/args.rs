@@ -22,11 +22,12 @@ use z3950_marc::charset::Charset;
 
 pub(crate) use self::connection::{Connection, Identity, Known, Network};
 pub(crate) use self::services::{
-    Add, Asked, Check, Decode, Language, Lookup, Probe, Scan, Search, Shell, Show, TARGET, Targets,
+    Add, Asked, Check, Decode, Language, Lookup, Probe, Search, Shell, Show, TARGET, Targets,
     syntax,
 };
 pub(crate) use self::url::{Build, Canon, Reading, Showing, Texts, Url};
 use crate::commands::convert::Convert;
+use crate::commands::scan::Scan;
 use crate::console::exit;
 use crate::render::Format;
 

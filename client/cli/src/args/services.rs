@@ -106,54 +106,6 @@ impl Asked {
 
 #[derive(Debug, Args)]
 #[command(after_help = TARGET)]
-pub(crate) struct Scan {
-    /// The target to search.
-    #[arg(value_name = "TARGET")]
-    pub(crate) target: OsString,
-
-    /// The term to start from: ti:war, or PQF if it begins with @.
-    #[arg(value_name = "TERM", allow_hyphen_values = true)]
-    pub(crate) term: OsString,
-
-    #[command(flatten)]
-    pub(crate) language: Language,
-
-    /// The database to use, instead of the target's; may be repeated.
-    #[arg(long = "database", value_name = "NAME")]
-    pub(crate) databases: Vec<String>,
-
-    /// How many terms to request.
-    #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) size: u64,
-
-    /// The position of the given term in the list; 1 is first.
-    #[arg(long, value_name = "POSITION", default_value_t = 1)]
-    pub(crate) position: u64,
-
-    /// Count only records that also match this query, in the language of the term; supported by servers from Index
-    /// Data.
-    #[arg(
-        long,
-        value_name = "QUERY",
-        allow_hyphen_values = true,
-        hide_short_help = true
-    )]
-    pub(crate) set: Option<OsString>,
-
-    /// How many terms to skip between each two listed.
-    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
-    pub(crate) step: Option<u64>,
-
-    /// Print one JSON object per term.
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    #[command(flatten)]
-    pub(crate) connection: Connection,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = TARGET)]
 pub(crate) struct Lookup {
     /// The target to search.
     #[arg(value_name = "TARGET")]

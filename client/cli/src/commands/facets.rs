@@ -5,7 +5,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use z3950::retrieve::OutcomeName;
 use z3950::service::search::{SearchOptions, SearchResult};
-use z3950_asn1::apdu::{AttributeElement, AttributeList, Query, StringOrNumeric, Term};
+use z3950_asn1::apdu::{AttributeElement, AttributeList, Query, StringOrNumeric};
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::facets::{FacetField, FacetList};
 use z3950_asn1::format::search_result1::{QueryExpression, SubqueryReport};
@@ -13,7 +13,7 @@ use z3950_asn1::format::search_result1::{QueryExpression, SubqueryReport};
 use crate::answer::{Piece, Words};
 use crate::commands::target::Place;
 use crate::console::envelope::Envelope;
-use crate::render::shown;
+use crate::render::{shown, term};
 
 /// How many terms of a field are asked for where nothing is said.
 const TERMS: i64 = 10;
@@ -118,7 +118,7 @@ impl Arguments {
 }
 
 /// A field such as `author`, `subject:5` or `1003`.
-fn field(text: &str) -> Result<FacetField, String> {
+pub(crate) fn field(text: &str) -> Result<FacetField, String> {
     let (name, limit) = match text.rsplit_once(':') {
         Some((name, limit)) => {
             let limit = limit.parse::<i64>().ok().filter(|limit| *limit > 0);
@@ -142,7 +142,7 @@ fn field(text: &str) -> Result<FacetField, String> {
     })
 }
 
-fn field_name(facet: &FacetField) -> String {
+pub(crate) fn field_name(facet: &FacetField) -> String {
     match facet.field() {
         Some(StringOrNumeric::String(name)) => shown(name.as_bytes()),
         Some(StringOrNumeric::Numeric(number)) => number.to_string(),
@@ -150,9 +150,9 @@ fn field_name(facet: &FacetField) -> String {
     }
 }
 
-fn facet_lines(facet: &FacetField) -> Vec<String> {
+pub(crate) fn facet_lines(facet: &FacetField) -> Vec<String> {
     let terms = facet.terms.iter().flatten();
-    let terms = terms.map(|found| format!("{:>9}  {}", found.count, term_text(&found.term)));
+    let terms = terms.map(|found| format!("{:>9}  {}", found.count, term(&found.term)));
     std::iter::once(format!("{}:", field_name(facet)))
         .chain(terms)
         .collect()
@@ -160,7 +160,7 @@ fn facet_lines(facet: &FacetField) -> Vec<String> {
 
 fn facet_json(facet: &FacetField) -> Value {
     let terms = facet.terms.iter().flatten();
-    let terms = terms.map(|found| json!({"term": term_text(&found.term), "count": found.count}));
+    let terms = terms.map(|found| json!({"term": term(&found.term), "count": found.count}));
     json!({"field": field_name(facet), "terms": terms.collect::<Value>()})
 }
 
@@ -183,7 +183,7 @@ fn part_json(part: &SubqueryReport) -> Value {
 fn part_text(part: &SubqueryReport) -> String {
     let expressions = [&part.subquery_expression, &part.subquery_interpretation];
     match expressions.into_iter().flatten().next() {
-        Some(QueryExpression::Term(term)) => term_text(&term.query_term),
+        Some(QueryExpression::Term(part)) => term(&part.query_term),
         Some(QueryExpression::Query(query)) => match &**query {
             Query::Type1(query) | Query::Type101(query) => query.to_string(),
             other => shown(format!("{other:?}").as_bytes()),
@@ -196,19 +196,10 @@ fn part_text(part: &SubqueryReport) -> String {
     }
 }
 
-/// A term as people read it.
-fn term_text(term: &Term) -> String {
-    match term {
-        Term::General(octets) => shown(octets.as_bytes()),
-        Term::CharacterString(text) => shown(text.as_bytes()),
-        Term::Numeric(number) => number.to_string(),
-        other => shown(format!("{other:?}").as_bytes()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use z3950_asn1::apdu::Term;
     use z3950_asn1::format::facets::FacetTerm;
 
     #[test]

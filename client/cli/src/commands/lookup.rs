@@ -10,7 +10,7 @@ use z3950::service::records::ResultRecord;
 use crate::answer::{Answer, Ask, Job, Piece, Recipient, Words, Work, refuse};
 use crate::args::Lookup;
 use crate::batch::run_all;
-use crate::commands::target::{Place, Reach, Unanswered, repeat};
+use crate::commands::target::{Place, Reach, Unanswered};
 use crate::commands::writing::Writing;
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
@@ -139,12 +139,12 @@ impl Desk {
     }
 
     async fn ask<'a>(&self, attempts: &'a [Attempt]) -> Result<Option<Found<'a>>, Unanswered> {
-        let mut lease = self.reach.lease(&self.place).await?;
+        let mut lease = self.reach.borrow(&self.place).await?;
         // Records that are broken off go on where they were.
         let mut options = self.options.clone();
-        options.records.reconnect = Some(lease.reconnect());
+        options.records.reconnect = lease.reconnect();
         let options = &options;
-        let found = lease.run(repeat(&lease), |session| async move {
+        let found = lease.read(|session| async move {
             lookup(&session, attempts, options).await
         });
         Ok(found.await?)

@@ -14,7 +14,7 @@ use z3950::service::extended::{Order as Ordered, TaskResult, ill_request_for, il
 use z3950::service::records::ResultRecord;
 use z3950::service::search::{DEFAULT_RESULT_SET, SearchOptions};
 use z3950::session::Session;
-use z3950_asn1::apdu::{External, OperationStatus, Query, RpnQuery};
+use z3950_asn1::apdu::{External, Query, RpnQuery};
 use z3950_asn1::es::item_order::{Billing, Contact, PaymentMethod};
 use z3950_asn1::input;
 use z3950_asn1::oid::XML;
@@ -41,6 +41,16 @@ pub(crate) struct Order {
     #[arg(value_name = "TARGET")]
     target: OsString,
 
+    #[command(flatten)]
+    asked: Arguments,
+
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// What to order, for whom, and how it is paid.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
     /// A query that finds the document; optional with --request.
     #[arg(
         value_name = "QUERY",
@@ -112,9 +122,6 @@ pub(crate) struct Order {
 
     #[command(flatten)]
     task: Tasking,
-
-    #[command(flatten)]
-    connection: Connection,
 }
 
 /// How an order is paid. Numbers of credit cards have no place on a command line.
@@ -133,49 +140,82 @@ enum Payment {
 }
 
 pub(crate) async fn run(arguments: &Order, output: &mut Output) -> Result<Exit, Failure> {
-    let wanted = match &arguments.query {
-        None => None,
-        Some(text) => match query::asked(text, &arguments.language, output)? {
-            Some(query) => Some(query),
-            None => return Ok(Exit::Usage),
-        },
-    };
-    let order = ordered(arguments)?;
-    let reach = Reach::new(&arguments.connection).await?;
-    let Some(place) = reach.place(&arguments.target, &arguments.databases, output) else {
+    let asked = &arguments.asked;
+    let Some((wanted, order)) = asked.read(output)? else {
         return Ok(Exit::Usage);
     };
-    let envelope = Envelope::of(&place, &["query", "position", "task"])
-        .with("query", wanted.as_ref().map(ToString::to_string))
-        .with("position", arguments.item);
-    let work = perform(arguments, &reach, &place, wanted.as_ref(), order);
-    let found = match Interrupt.or(work).await {
-        Ok(found) => found,
+    let reach = Reach::new(&arguments.connection).await?;
+    let Some(place) = reach.place(&arguments.target, &asked.databases, output) else {
+        return Ok(Exit::Usage);
+    };
+    match Interrupt.or(asked.place(wanted, order, &reach, &place, output)).await {
+        Ok(exit) => exit,
         Err(Stopped(exit)) => {
             output.error("interrupted; the order may have been placed");
-            return Ok(exit);
-        }
-    };
-    let Answer { hits, end } = match found {
-        Ok(answer) => answer,
-        Err(failure) => {
-            let (exit, words) = failure.explain();
-            match arguments.json {
-                true => envelope.failed(&failure).write(output)?,
-                false => output.error(&format!("{place}: {words}")),
-            }
-            return Ok(exit);
-        }
-    };
-    let envelope = envelope.with("hits", hits);
-    match end {
-        End::Answered(result) => show(arguments, &place, envelope, &result, output),
-        End::NotOrdered(exit, name, words) => {
-            match arguments.json {
-                true => envelope.outcome(name, &words).write(output)?,
-                false => output.error(&format!("{place}: {words}")),
-            }
             Ok(exit)
+        }
+    }
+}
+
+/// The same at the session of the prompt.
+pub(crate) async fn at(
+    asked: &Arguments,
+    reach: &Reach,
+    place: &Place,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    match asked.read(output)? {
+        Some((wanted, order)) => asked.place(wanted, order, reach, place, output).await,
+        None => Ok(Exit::Usage),
+    }
+}
+
+impl Arguments {
+    /// The query that finds the item, if there is one, and the order; says what is wrong with them.
+    fn read(&self, output: &Output) -> Result<Option<(Option<RpnQuery>, Ordered)>, Failure> {
+        let wanted = match &self.query {
+            None => None,
+            Some(text) => match query::asked(text, &self.language, output)? {
+                Some(query) => Some(query),
+                None => return Ok(None),
+            },
+        };
+        Ok(Some((wanted, ordered(self)?)))
+    }
+
+    /// Searches, orders, and says what came of it.
+    async fn place(
+        &self,
+        wanted: Option<RpnQuery>,
+        order: Ordered,
+        reach: &Reach,
+        place: &Place,
+        output: &mut Output,
+    ) -> Result<Exit, Failure> {
+        let envelope = Envelope::of(place, &["query", "position", "task"])
+            .with("query", wanted.as_ref().map(ToString::to_string))
+            .with("position", self.item);
+        let Answer { hits, end } = match perform(self, reach, place, wanted.as_ref(), order).await {
+            Ok(answer) => answer,
+            Err(failure) => {
+                let (exit, words) = failure.explain();
+                match self.json {
+                    true => envelope.failed(&failure).write(output)?,
+                    false => output.error(&format!("{place}: {words}")),
+                }
+                return Ok(exit);
+            }
+        };
+        let envelope = envelope.with("hits", hits);
+        match end {
+            End::Answered(result) => task::show(self.json, place, envelope, &result, output),
+            End::NotOrdered(exit, name, words) => {
+                match self.json {
+                    true => envelope.outcome(name, &words).write(output)?,
+                    false => output.error(&format!("{place}: {words}")),
+                }
+                Ok(exit)
+            }
         }
     }
 }
@@ -194,7 +234,7 @@ enum End {
 
 /// Searches for the item, and orders it.
 async fn perform(
-    arguments: &Order,
+    arguments: &Arguments,
     reach: &Reach,
     place: &Place,
     wanted: Option<&RpnQuery>,
@@ -262,8 +302,7 @@ async fn perform(
     let result = session
         .task_outcome(task, &arguments.task.options())
         .await?;
-    // What ended otherwise need not be closed.
-    let _ = session.close().await;
+    reach.leave(session).await;
     Ok(Answer {
         hits,
         end: End::Answered(Box::new(result)),
@@ -306,50 +345,8 @@ async fn loan(
     Ok(request.map_err(|error| report::chain(&error)))
 }
 
-/// What became of the order, with the package of its task.
-fn show(
-    arguments: &Order,
-    place: &Place,
-    envelope: Envelope,
-    result: &TaskResult,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    let (exit, name, words) = match result.status {
-        OperationStatus::DONE => (Exit::Delivered, OutcomeName::Done, None),
-        OperationStatus::FAILURE => {
-            let refused = Error::Refused {
-                phase: Phase::ExtendedServices,
-                diagnostics: result.diagnostics.clone(),
-            };
-            let (exit, words) = report::explain(&refused);
-            (exit, OutcomeName::TaskFailed, Some(words))
-        }
-        _ => (Exit::Delivered, OutcomeName::Accepted, None),
-    };
-    if arguments.json {
-        envelope
-            .with("outcome", name.as_str())
-            .with("message", words)
-            .with("task", task::json(result))
-            .diagnosed(&result.diagnostics.0)
-            .write(output)?;
-        return Ok(exit);
-    }
-    match words {
-        Some(words) => output.error(&format!("{place}: {words}")),
-        None if !result.diagnostics.is_empty() => {
-            output.note(&format!("{place}: {}", result.diagnostics));
-        }
-        None => {}
-    }
-    for line in task::lines(result) {
-        output.line(&line)?;
-    }
-    Ok(exit)
-}
-
 /// The order that the arguments describe, but for its item.
-fn ordered(arguments: &Order) -> Result<Ordered, Failure> {
+fn ordered(arguments: &Arguments) -> Result<Ordered, Failure> {
     let text = |text: &Option<String>| text.as_deref().map(Into::into);
     let contact = Contact {
         name: text(&arguments.contact_name),

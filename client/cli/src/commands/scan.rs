@@ -1,103 +1,191 @@
 //! `z3950 scan`: the terms of an index around a given one (Z39.50-2003 §3.2.8.1).
 
+use std::ffi::OsString;
+
+use clap::Args;
 use z3950::retrieve::OutcomeName;
 use z3950::service::scan::{ScanOptions, ScanResult};
 use z3950::service::search::SearchOptions;
-use z3950_asn1::apdu::{
-    AttributesPlusTerm, Entry, Operand, Query, RpnQuery, RpnStructure, Term, TermInfo,
-};
+use z3950_asn1::apdu::{Entry, Operand, Query, RpnQuery, RpnStructure, Term, TermInfo};
 use z3950_marc::charset::Charset;
 
-use crate::args::Scan;
+use crate::args::{Connection, Language, TARGET};
 use crate::commands::query;
 use crate::commands::target::{Place, Reach, Unanswered};
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
-use crate::render::shown;
+use crate::render::{shown, term};
+
+#[derive(Debug, Args)]
+#[command(after_help = TARGET)]
+pub(crate) struct Scan {
+    /// The target to search.
+    #[arg(value_name = "TARGET")]
+    target: OsString,
+
+    #[command(flatten)]
+    asked: Arguments,
+
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// What to list.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The term to start from: ti:war, or PQF if it begins with @.
+    #[arg(value_name = "TERM", allow_hyphen_values = true)]
+    term: OsString,
+
+    #[command(flatten)]
+    language: Language,
+
+    /// The database to use, instead of the target's; may be repeated.
+    #[arg(long = "database", value_name = "NAME")]
+    databases: Vec<String>,
+
+    /// How many terms to request.
+    #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
+    size: u64,
+
+    /// The position of the given term in the list; 1 is first.
+    #[arg(long, value_name = "POSITION", default_value_t = 1)]
+    position: u64,
+
+    /// Count only records that also match this query, in the language of the term; supported by servers from Index
+    /// Data.
+    #[arg(
+        long,
+        value_name = "QUERY",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
+    set: Option<OsString>,
+
+    /// How many terms to skip between each two listed.
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    step: Option<u64>,
+
+    /// Print one JSON object per term.
+    #[arg(long)]
+    json: bool,
+}
 
 pub(crate) async fn run(arguments: &Scan, output: &mut Output) -> Result<Exit, Failure> {
-    let Some(query) = query::asked(&arguments.term, &arguments.language, output)? else {
+    let asked = &arguments.asked;
+    let Some((start, set)) = asked.queries(output)? else {
         return Ok(Exit::Usage);
-    };
-    let RpnStructure::Op(Operand::AttributesPlusTerm(_)) = &query.rpn else {
-        output.error(
-            "scan takes one term, without operators and result sets; quote a term of several words: '\"war and peace\"'",
-        );
-        return Ok(Exit::Usage);
-    };
-    let set = match &arguments.set {
-        None => None,
-        Some(text) => match query::asked(text, &arguments.language, output)? {
-            Some(query) => Some(query),
-            None => return Ok(Exit::Usage),
-        },
     };
     let reach = Reach::new(&arguments.connection).await?;
-    let Some(place) = reach.place(&arguments.target, &arguments.databases, output) else {
+    let Some(place) = reach.place(&arguments.target, &asked.databases, output) else {
         return Ok(Exit::Usage);
     };
-    let envelope = Envelope::of(&place, &["query", "position", "term", "is_start"])
-        .with("query", query.to_string());
-    let work = async {
-        let query = place.adapted(&query)?;
+    let listed = asked.list(start, set, &reach, &place, output);
+    match Interrupt.or(listed).await {
+        Err(Stopped(exit)) => Ok(exit),
+        Ok(exit) => exit,
+    }
+}
+
+/// The same at the session of the prompt.
+pub(crate) async fn at(
+    asked: &Arguments,
+    reach: &Reach,
+    place: &Place,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    match asked.queries(output)? {
+        Some((start, set)) => asked.list(start, set, reach, place, output).await,
+        None => Ok(Exit::Usage),
+    }
+}
+
+impl Arguments {
+    /// Where to start, and the query that limits what is counted; says what is wrong with them.
+    fn queries(&self, output: &Output) -> Result<Option<(RpnQuery, Option<RpnQuery>)>, Failure> {
+        let Some(start) = query::asked(&self.term, &self.language, output)? else {
+            return Ok(None);
+        };
+        let RpnStructure::Op(Operand::AttributesPlusTerm(_)) = &start.rpn else {
+            output.error(
+                "scan takes one term, without operators and result sets; quote a term of several words: '\"war and peace\"'",
+            );
+            return Ok(None);
+        };
+        Ok(match &self.set {
+            None => Some((start, None)),
+            Some(text) => {
+                let set = query::asked(text, &self.language, output)?;
+                set.map(|set| (start, Some(set)))
+            }
+        })
+    }
+
+    async fn list(
+        &self,
+        start: RpnQuery,
+        set: Option<RpnQuery>,
+        reach: &Reach,
+        place: &Place,
+        output: &mut Output,
+    ) -> Result<Exit, Failure> {
+        let envelope = envelope(place, start.to_string());
+        match self.scan(&start, set.as_ref(), reach, place).await {
+            Ok(result) => show(self.json, place, &envelope, &result, output),
+            Err(failure) => {
+                let (exit, words) = failure.explain();
+                match self.json {
+                    true => envelope.failed(&failure).write(output)?,
+                    false => output.error(&format!("{place}: {words}")),
+                }
+                Ok(exit)
+            }
+        }
+    }
+
+    /// Scans; with a query in the records that it finds.
+    async fn scan(
+        &self,
+        start: &RpnQuery,
+        set: Option<&RpnQuery>,
+        reach: &Reach,
+        place: &Place,
+    ) -> Result<ScanResult, Unanswered> {
+        let query = place.adapted(start)?;
         let RpnStructure::Op(Operand::AttributesPlusTerm(start)) = query.rpn else {
             return Err(Unanswered::Query("a scan begins at one term".into()));
         };
-        let mut options = options(arguments, &place);
+        let mut options = ScanOptions::default();
+        options.databases = place.resolved.databases.clone();
         options.attribute_set = Some(query.attribute_set);
-        let set = set.as_ref().map(|query| place.adapted(query)).transpose()?;
-        scan(&reach, &place, start, options, set).await
-    };
-    match Interrupt.or(work).await {
-        Err(Stopped(exit)) => Ok(exit),
-        Ok(Ok(result)) => show(arguments, &place, &envelope, &result, output),
-        Ok(Err(failure)) => {
-            let (exit, words) = failure.explain();
-            match arguments.json {
-                true => envelope.failed(&failure).write(output)?,
-                false => output.error(&format!("{place}: {words}")),
-            }
-            Ok(exit)
+        options.step_size = self.step;
+        options.number_of_terms = self.size;
+        options.preferred_position = Some(self.position);
+        let set = set.map(|query| place.adapted(query)).transpose()?;
+        let session = reach.session(place).await?;
+        if let Some(query) = set {
+            let mut search = SearchOptions::default();
+            search.databases = options.databases.clone();
+            session.search(Query::Type1(query), &search).await?;
+            options = options.in_result_set(search.result_set);
         }
+        let result = session.scan(start, &options).await?;
+        reach.leave(session).await;
+        Ok(result)
     }
 }
 
-fn options(arguments: &Scan, place: &Place) -> ScanOptions {
-    let mut options = ScanOptions::default();
-    options.databases = place.resolved.databases.clone();
-    options.step_size = arguments.step;
-    options.number_of_terms = arguments.size;
-    options.preferred_position = Some(arguments.position);
-    options
-}
-
-/// Scans; with a query in the records that it finds.
-async fn scan(
-    reach: &Reach,
-    place: &Place,
-    start: AttributesPlusTerm,
-    mut options: ScanOptions,
-    set: Option<RpnQuery>,
-) -> Result<ScanResult, Unanswered> {
-    let session = reach.session(place).await?;
-    if let Some(query) = set {
-        let mut search = SearchOptions::default();
-        search.databases = options.databases.clone();
-        session.search(Query::Type1(query), &search).await?;
-        options = options.in_result_set(search.result_set);
-    }
-    let result = session.scan(start, &options).await?;
-    // What ended otherwise need not be closed.
-    let _ = session.close().await;
-    Ok(result)
+/// What is said of every term of a list.
+pub(crate) fn envelope(place: &Place, query: String) -> Envelope {
+    Envelope::of(place, &["query", "position", "term", "is_start"]).with("query", query)
 }
 
 /// A line for each term: how many records have it, and the term; `*` stands before the one asked for, or the one after
 /// its place.
-fn show(
-    arguments: &Scan,
+pub(crate) fn show(
+    json: bool,
     place: &Place,
     envelope: &Envelope,
     result: &ScanResult,
@@ -115,25 +203,25 @@ fn show(
             .with("is_start", is_start);
         let one = match entry {
             Entry::TermInfo(info) => {
-                let term = text(info, place.resolved.profile.query_charset);
+                let text = text(info, place.resolved.profile.query_charset);
                 let hits = info.global_occurrences;
-                match arguments.json {
+                match json {
                     true => envelope
                         .with("outcome", OutcomeName::Delivered.as_str())
-                        .with("term", term)
+                        .with("term", text)
                         .with("hits", hits)
                         .write(output)?,
                     false => {
                         let mark = if is_start { '*' } else { ' ' };
                         let hits = hits.map_or_else(|| "-".to_owned(), |hits| hits.to_string());
-                        output.line(&format!("{mark}{hits:>8}  {term}"))?;
+                        output.line(&format!("{mark}{hits:>8}  {text}"))?;
                     }
                 }
                 Exit::Delivered
             }
             Entry::SurrogateDiagnostic(diagnostic) => {
                 let words = format!("term {position}: {diagnostic}");
-                match arguments.json {
+                match json {
                     true => envelope
                         .outcome(OutcomeName::RecordRefused, &words)
                         .diagnosed(std::slice::from_ref(diagnostic))
@@ -149,7 +237,7 @@ fn show(
         };
     }
     if result.entries.is_empty() {
-        match arguments.json {
+        match json {
             true => envelope
                 .clone()
                 .outcome(OutcomeName::NoMatch, "the index has no terms there")
@@ -167,10 +255,9 @@ fn text(info: &TermInfo, charset: Option<Charset>) -> String {
         None => shown(octets),
     };
     match (&info.display_term, &info.term) {
-        (Some(term), _) => decoded(term.as_bytes()),
-        (None, Term::General(term)) => decoded(term.as_bytes()),
-        (None, Term::CharacterString(term)) => decoded(term.as_bytes()),
-        (None, Term::Numeric(number)) => number.to_string(),
-        (None, other) => shown(format!("{other:?}").as_bytes()),
+        (Some(text), _) => decoded(text.as_bytes()),
+        (None, Term::General(text)) => decoded(text.as_bytes()),
+        (None, Term::CharacterString(text)) => decoded(text.as_bytes()),
+        (None, other) => term(other),
     }
 }

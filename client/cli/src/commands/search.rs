@@ -4,7 +4,6 @@
 use std::ffi::OsString;
 
 use futures_util::StreamExt;
-use z3950::client::Lease;
 use z3950::error::{Error, Phase};
 use z3950::pager::{Pager, PagerOptions};
 use z3950::retrieve::OutcomeName;
@@ -19,7 +18,7 @@ use crate::args::Search;
 use crate::batch::run_all;
 use crate::commands::facets;
 use crate::commands::query::Reader;
-use crate::commands::target::{Place, Reach, Unanswered, repeat};
+use crate::commands::target::{Borrowed, Place, Reach, Unanswered};
 use crate::commands::writing::Writing;
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
@@ -214,9 +213,9 @@ impl Work for Searcher {
 
 impl Searcher {
     /// Searches; gives the session, and what was found in it.
-    async fn found(&self, spot: &Spot, query: &RpnQuery) -> Result<(Lease, Pager), Unanswered> {
+    async fn found(&self, spot: &Spot, query: &RpnQuery) -> Result<(Borrowed, Pager), Unanswered> {
         let adapted = spot.place.adapted(query)?;
-        let mut lease = self.reach.lease(&spot.place).await?;
+        let mut lease = self.reach.borrow(&spot.place).await?;
         let set = self.search(&mut lease, spot, adapted).await?;
         Ok((lease, set))
     }
@@ -230,7 +229,7 @@ impl Searcher {
     /// Searches and sorts.
     async fn search(
         &self,
-        lease: &mut Lease,
+        lease: &mut Borrowed,
         spot: &Spot,
         query: RpnQuery,
     ) -> Result<Pager, Error> {
@@ -239,10 +238,10 @@ impl Searcher {
         let (query, search) = (&Query::Type1(query), &search);
         // A list of records that is broken off goes on where it was.
         let mut options = spot.options.clone();
-        options.reconnect = Some(lease.reconnect());
+        options.reconnect = lease.reconnect();
         let options = &options;
         lease
-            .run(repeat(lease), |session| async move {
+            .read(|session| async move {
                 let mut set = session
                     .pager(query.clone(), search, options.clone())
                     .await?;

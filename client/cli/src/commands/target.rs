@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::sync::Arc;
 
 use z3950::client::{Client, ClientOptions, Lease};
 use z3950::error::{Cause, Error, Phase, ProtocolFault};
@@ -10,7 +11,7 @@ use z3950::profile::{Profiles, Resolved};
 use z3950::retrieve::{Outcome, OutcomeName};
 use z3950::service::init::InitOptions;
 use z3950::service::search::SearchOptions;
-use z3950::session::{Repeat, Session, SessionOptions};
+use z3950::session::{Reconnect, Session, SessionOptions};
 use z3950::target::{Endpoint, redacted};
 use z3950::url::Host;
 use z3950_asn1::apdu::{DatabaseName, RpnQuery};
@@ -28,10 +29,18 @@ use crate::render::shown;
 #[derive(Clone)]
 pub(crate) struct Reach {
     client: Client,
-    profiles: Profiles,
-    init: InitOptions,
+    /// The session of the prompt: what is asked is asked there.
+    open: Option<Session>,
     /// The options given that only TLS uses.
     of_tls: Vec<&'static str>,
+}
+
+/// A session for one user.
+pub(crate) enum Borrowed {
+    /// From the client's pool.
+    Lease(Box<Lease>),
+    /// That of the prompt, which opens it anew by itself.
+    Open(Session),
 }
 
 /// A target of the command line.
@@ -58,13 +67,23 @@ impl Reach {
     /// Reads the options, the profiles and the environment.
     pub(crate) async fn new(connection: &Connection) -> Result<Self, Failure> {
         let setup = Setup::read(connection).await?;
-        let options = ClientOptions::default().with_timeouts(setup.timeouts);
+        let mut options = ClientOptions::default().with_timeouts(setup.timeouts);
+        options.plan.init = setup.init;
+        let client = Client::with_routes(options, setup.routes);
         Ok(Self {
-            client: Client::with_routes(options, setup.routes),
-            profiles: setup.profiles,
-            init: setup.init,
+            client: client.with_profiles(setup.profiles),
+            open: None,
             of_tls: connection::of_tls(&connection.network),
         })
+    }
+
+    /// To the session of the prompt alone.
+    pub(crate) fn open(client: Client, session: Session) -> Self {
+        Self {
+            client,
+            open: Some(session),
+            of_tls: Vec::new(),
+        }
     }
 
     /// What a target means; says why if it is none. `databases` replace those it names.
@@ -75,7 +94,7 @@ impl Reach {
         output: &Output,
     ) -> Option<Place> {
         let text = shown(text.as_encoded_bytes());
-        let mut resolved = match self.profiles.resolve(&text) {
+        let mut resolved = match self.client.profiles().resolve(&text) {
             Ok(resolved) => resolved,
             Err(error) => {
                 output.error(&crate::console::report::chain(&error));
@@ -103,12 +122,23 @@ impl Reach {
 
     /// What is said at Init, but for what profiles add.
     pub(crate) fn init(&self) -> &InitOptions {
-        &self.init
+        &self.client.options().plan.init
     }
 
-    /// Opens a session there.
+    /// Opens a session there, unless one is open; see [`leave`](Self::leave).
     pub(crate) async fn session(&self, place: &Place) -> Result<Session, Unanswered> {
-        self.session_with(place, |_| {}).await
+        match &self.open {
+            Some(session) => Ok(session.clone()),
+            None => self.session_with(place, |_| {}).await,
+        }
+    }
+
+    /// Closes a session that was opened for one command.
+    pub(crate) async fn leave(&self, session: Session) {
+        if self.open.is_none() {
+            // What ended otherwise need not be closed.
+            let _ = session.close().await;
+        }
     }
 
     /// The same with options changed.
@@ -127,15 +157,25 @@ impl Reach {
     }
 
     /// Borrows a session there, within what the profile says that the server bears.
-    pub(crate) async fn lease(&self, place: &Place) -> Result<Lease, Unanswered> {
-        let lease = self.client.lease_at(&place.resolved, self.init.clone());
-        lease.await.map_err(|error| self.unanswered(place, error))
+    pub(crate) async fn borrow(&self, place: &Place) -> Result<Borrowed, Unanswered> {
+        if let Some(session) = &self.open {
+            return Ok(Borrowed::Open(session.clone()));
+        }
+        let lease = self
+            .client
+            .lease_at(&place.resolved, self.init().clone())
+            .await;
+        let lease = lease.map_err(|error| self.unanswered(place, error))?;
+        Ok(Borrowed::Lease(Box::new(lease)))
     }
 
     /// How to open sessions there. Who to be is what the options of the command say, else the profile.
     async fn options(&self, place: &Place) -> Result<SessionOptions, Unanswered> {
-        let options = self.client.options_at(&place.resolved, self.init.clone());
-        Ok(options.await?)
+        let options = self
+            .client
+            .options_at(&place.resolved, self.init().clone())
+            .await;
+        Ok(options?)
     }
 
     fn unanswered(&self, place: &Place, error: Error) -> Unanswered {
@@ -143,7 +183,7 @@ impl Reach {
             true => place
                 .hint
                 .clone()
-                .or_else(|| did_you_mean(&self.profiles, &place.resolved.endpoint.host())),
+                .or_else(|| did_you_mean(self.client.profiles(), &place.resolved.endpoint.host())),
             false => None,
         };
         match hint {
@@ -155,7 +195,8 @@ impl Reach {
     /// Whether a word looks like a target: a profile has its name, or it has what sets a host off from a word.
     pub(crate) fn is_target(&self, word: &str) -> bool {
         let has_mark = word.contains(['.', '/', ':']) && !word.contains(char::is_whitespace);
-        self.profiles.named(word).is_some() || (has_mark && self.profiles.resolve(word).is_ok())
+        let profiles = self.client.profiles();
+        profiles.named(word).is_some() || (has_mark && profiles.resolve(word).is_ok())
     }
 
     /// Closes the sessions that nobody uses any more.
@@ -164,12 +205,25 @@ impl Reach {
     }
 }
 
-/// How often to make a request in a session that others may have used before: only where nobody used it for a while has a
-/// server reason to drop it without a word.
-pub(crate) fn repeat(lease: &Lease) -> Repeat {
-    match lease.is_reused() {
-        true => Repeat::IfLost,
-        false => Repeat::IfUnsent,
+impl Borrowed {
+    /// Makes a request that changes nothing. In a session that others may have used before, it is made again if the server
+    /// has dropped that meanwhile.
+    pub(crate) async fn read<T, F>(&mut self, request: impl Fn(Session) -> F) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        match self {
+            Self::Lease(lease) => lease.read(request).await,
+            Self::Open(session) => request(session.clone()).await,
+        }
+    }
+
+    /// What opens a session like this one, to go on in where this one is lost.
+    pub(crate) fn reconnect(&self) -> Option<Arc<dyn Reconnect>> {
+        match self {
+            Self::Lease(lease) => Some(lease.reconnect()),
+            Self::Open(_) => None,
+        }
     }
 }
 

@@ -3,10 +3,19 @@
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
+use z3950::error::{Error, Phase};
+use z3950::retrieve::OutcomeName;
 use z3950::service::extended::{TaskOptions, TaskResult};
-use z3950_asn1::apdu::{ExternalValue, WaitAction};
+use z3950_asn1::apdu::{ExternalValue, OperationStatus, WaitAction};
+use z3950_asn1::es::TaskParameters;
+use z3950_asn1::es::update::{self as es, UpdateStatus};
 use z3950_asn1::record::tree::Describe;
 
+use crate::commands::target::Place;
+use crate::console::envelope::Envelope;
+use crate::console::exit::Exit;
+use crate::console::output::{Failure, Output};
+use crate::console::report;
 use crate::render::shown;
 
 /// How a task is to be done.
@@ -62,6 +71,66 @@ impl Tasking {
     }
 }
 
+/// Says what became of a task: its status, and its package where it came; an error if the server refused it.
+pub(crate) fn show(
+    json: bool,
+    place: &Place,
+    envelope: Envelope,
+    result: &TaskResult,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let status = match has_failed(result) {
+        true => OperationStatus::FAILURE,
+        false => result.status,
+    };
+    let (exit, name, words) = match status {
+        OperationStatus::DONE => (Exit::Delivered, OutcomeName::Done, None),
+        OperationStatus::FAILURE => {
+            let refused = Error::Refused {
+                phase: Phase::ExtendedServices,
+                diagnostics: result.diagnostics.clone(),
+            };
+            let (exit, words) = report::explain(&refused);
+            (exit, OutcomeName::TaskFailed, Some(words))
+        }
+        _ => (Exit::Delivered, OutcomeName::Accepted, None),
+    };
+    if json {
+        envelope
+            .with("outcome", name.as_str())
+            .with("message", words)
+            .with("task", self::json(result))
+            .diagnosed(&result.diagnostics.0)
+            .write(output)?;
+        return Ok(exit);
+    }
+    match words {
+        Some(words) => output.error(&format!("{place}: {words}")),
+        None if !result.diagnostics.is_empty() => {
+            output.note(&format!("{place}: {}", result.diagnostics));
+        }
+        None => {}
+    }
+    for line in lines(result) {
+        output.line(&line)?;
+    }
+    Ok(exit)
+}
+
+/// Whether an update that was carried out has updated nothing: its package says so, not its status
+/// (Z39.50-2003 §3.2.9.1).
+fn has_failed(result: &TaskResult) -> bool {
+    match result.parameters() {
+        Some(TaskParameters::Update(update)) => match *update {
+            es::Update::TaskPackage(package) => {
+                package.target_part.update_status == UpdateStatus::FAILURE
+            }
+            es::Update::EsRequest(_) => false,
+        },
+        _ => false,
+    }
+}
+
 /// What became of a task, for `--json`: its status, and its package as a tree of the standard's names, where it came.
 pub(crate) fn json(result: &TaskResult) -> Value {
     let package = result.package().map(|package| package.describe().to_json());
@@ -72,7 +141,7 @@ pub(crate) fn json(result: &TaskResult) -> Value {
 }
 
 /// The same in lines: the status, and the package if there is one.
-pub(crate) fn lines(result: &TaskResult) -> Vec<String> {
+fn lines(result: &TaskResult) -> Vec<String> {
     let mut lines = vec![format!("task: {}", result.status)];
     match result.package() {
         Some(package) => {

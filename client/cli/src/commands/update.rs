@@ -17,7 +17,7 @@ use z3950_asn1::es::update::{
 };
 
 use self::arguments::Service;
-pub(crate) use self::arguments::Update;
+pub(crate) use self::arguments::{Arguments, Update};
 use self::supply::{Piece, Supplied, Supply};
 use crate::commands::target::{Place, Reach, Unanswered};
 use crate::commands::task;
@@ -29,34 +29,21 @@ use crate::console::report;
 use crate::render::{Document, shown};
 
 pub(crate) async fn run(arguments: &Update, output: &mut Output) -> Result<Exit, Failure> {
-    let supply = Supply::new(arguments)?;
+    let asked = &arguments.asked;
+    let supply = Supply::new(asked)?;
     let reach = Reach::new(&arguments.connection).await?;
-    let Some(place) = reach.place(&arguments.target, &arguments.databases, output) else {
+    let Some(place) = reach.place(&arguments.target, &asked.databases, output) else {
         return Ok(Exit::Usage);
     };
-    let [database] = place.resolved.databases.as_slice() else {
-        output.error("an update changes one database; choose it with --database");
+    let Some(mut command) = Command::new(asked, &place, output) else {
         return Ok(Exit::Usage);
-    };
-    let records = &arguments.records;
-    let charset = place.charset(records.charset);
-    let mut command = Command {
-        arguments,
-        place: &place,
-        database,
-        document: Document::new(records.format, charset),
-        tally: Tally::default(),
-        output,
     };
     let mut ended = Interrupt.or(command.all(&reach, supply)).await;
     // A signal also ends the wait for input.
     if let (Ok(Err(_)), Some(stopped)) = (&ended, Interrupt.arrived()) {
         ended = Err(stopped);
     }
-    command.output.end(&mut command.document)?;
-    if !arguments.json && !command.tally.is_empty() {
-        command.output.note(&format!("{place}: {}", command.tally));
-    }
+    command.end()?;
     match ended {
         Ok(exit) => exit,
         Err(Stopped(exit)) => {
@@ -66,8 +53,24 @@ pub(crate) async fn run(arguments: &Update, output: &mut Output) -> Result<Exit,
     }
 }
 
+/// The same at the session of the prompt.
+pub(crate) async fn at(
+    asked: &Arguments,
+    reach: &Reach,
+    place: &Place,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let supply = Supply::new(asked)?;
+    let Some(mut command) = Command::new(asked, place, output) else {
+        return Ok(Exit::Usage);
+    };
+    let exit = command.all(reach, supply).await;
+    command.end()?;
+    exit
+}
+
 struct Command<'a> {
-    arguments: &'a Update,
+    arguments: &'a Arguments,
     place: &'a Place,
     database: &'a DatabaseName,
     /// The records as they are afterwards.
@@ -101,7 +104,35 @@ enum Next {
     Stop(Exit),
 }
 
-impl Command<'_> {
+impl<'a> Command<'a> {
+    /// `None`, and says why, if the target has several databases.
+    fn new(arguments: &'a Arguments, place: &'a Place, output: &'a mut Output) -> Option<Self> {
+        let [database] = place.resolved.databases.as_slice() else {
+            output.error("an update changes one database; choose it with --database");
+            return None;
+        };
+        let records = &arguments.records;
+        let charset = place.charset(records.charset);
+        Some(Self {
+            arguments,
+            place,
+            database,
+            document: Document::new(records.format, charset),
+            tally: Tally::default(),
+            output,
+        })
+    }
+
+    /// Ends the document of records, and says how many became what.
+    fn end(&mut self) -> Result<(), Failure> {
+        self.output.end(&mut self.document)?;
+        if !self.arguments.json && !self.tally.is_empty() {
+            let words = format!("{}: {}", self.place, self.tally);
+            self.output.note(&words);
+        }
+        Ok(())
+    }
+
     async fn all(&mut self, reach: &Reach, mut supply: Supply<'_>) -> Result<Exit, Failure> {
         let session = match reach.session(self.place).await {
             Ok(session) => session,
@@ -138,8 +169,7 @@ impl Command<'_> {
                 break;
             }
         }
-        // What ended otherwise need not be closed.
-        let _ = session.close().await;
+        reach.leave(session).await;
         Ok(exit)
     }
 

@@ -1,6 +1,5 @@
 //! `scan` and its settings: the terms of an index (Z39.50-2003 §3.2.8).
 
-use z3950::error::Diagnostics;
 use z3950::service::scan::{ScanOptions, ScanResult};
 use z3950::session::Session;
 use z3950_asn1::apdu::{AttributesPlusTerm, Entry, Operand, RpnStructure};
@@ -9,10 +8,11 @@ use z3950_asn1::query::Language;
 
 use super::command::{Answer, Stop};
 use super::query::QueryType;
-use super::search::{recode_term, say_diagnostics, term_text};
+use super::search::unanswered;
 use super::state::{Scanned, State};
 use super::waiting::request;
 use crate::commands::query::pointed_out;
+use crate::commands::scan;
 use crate::console::exit::Exit;
 use crate::console::output::Output;
 
@@ -70,14 +70,11 @@ impl State {
             .dialects
             .read(language, text)
             .map_err(|error| Stop::wrong(pointed_out(&error, text)))?;
-        if let Some(profile) = self.profile() {
-            profile.attributes.lay_under(&mut query);
+        if let Some(place) = self.here() {
+            query = place.adapted(&query).map_err(unanswered)?;
         }
         match query.rpn {
-            RpnStructure::Op(Operand::AttributesPlusTerm(mut start)) => {
-                if let Some(charset) = self.term_charset() {
-                    recode_term(&mut start.term, charset)?;
-                }
+            RpnStructure::Op(Operand::AttributesPlusTerm(start)) => {
                 Ok((Some(query.attribute_set), start))
             }
             _ => Err(Stop::wrong("scan takes one term, not a query")),
@@ -116,49 +113,36 @@ impl State {
         &mut self,
         scanned: Scanned,
         goes_on: bool,
-        result: ScanResult,
+        mut result: ScanResult,
         output: &mut Output,
     ) -> Answer {
-        let (mut last, mut is_anything_new) = (None, false);
-        let mut exit = Exit::Delivered;
-        for (index, entry) in result.entries.into_iter().enumerate() {
-            match entry {
-                Entry::TermInfo(info) => {
-                    let is_known = goes_on && index == 0 && info.term == scanned.last.term;
-                    if !is_known {
-                        is_anything_new = true;
-                        let shown = info.display_term.as_ref().map_or_else(
-                            || term_text(&info.term),
-                            |text| crate::render::shown(text.as_bytes()),
-                        );
-                        let count = info.global_occurrences;
-                        let count = count.map_or_else(String::new, |count| format!(" ({count})"));
-                        let is_start = usize::try_from(result.position_of_term.unwrap_or(0))
-                            == Ok(index + 1)
-                            && !goes_on;
-                        let mark = if is_start { '*' } else { ' ' };
-                        output.line(&format!("{mark} {shown}{count}"))?;
-                    }
-                    last = Some(info.term);
-                }
-                Entry::SurrogateDiagnostic(diagnostic) => {
-                    output.error(&Diagnostics(vec![diagnostic]).to_string());
-                    exit = Exit::Refused;
-                }
+        let place = self.here().ok_or(Stop::Usage)?;
+        if goes_on {
+            result.position_of_term = None;
+            let is_last = |entry: &Entry| {
+                matches!(entry, Entry::TermInfo(info) if info.term == scanned.last.term)
+            };
+            if result.entries.first().is_some_and(is_last) {
+                result.entries.remove(0);
+            }
+            if result.entries.is_empty() && result.diagnostics.is_empty() {
+                output.note("the index ends here");
+                return Ok(Exit::Delivered);
             }
         }
-        say_diagnostics(&result.diagnostics, output);
-        if let (Some(term), Some(place)) = (last, self.place_mut()) {
+        let terms = result.entries.iter().rev().filter_map(|entry| match entry {
+            Entry::TermInfo(info) => Some(info.term.clone()),
+            Entry::SurrogateDiagnostic(_) => None,
+        });
+        if let (Some(term), Some(opened)) = (terms.take(1).next(), self.place_mut()) {
             let last = AttributesPlusTerm {
                 term,
-                ..scanned.last
+                ..scanned.last.clone()
             };
-            place.scanned = Some(Scanned { last, ..scanned });
+            opened.scanned = Some(Scanned { last, ..scanned });
         }
-        if !is_anything_new {
-            output.note("the index ends here");
-        }
-        Ok(exit)
+        let envelope = scan::envelope(&place, String::new());
+        Ok(scan::show(false, &place, &envelope, &result, output)?)
     }
 
     pub(super) fn scan_step(&mut self, text: &str, output: &mut Output) -> Answer {
@@ -195,22 +179,4 @@ impl State {
 
 fn or_none(number: Option<u64>) -> String {
     number.map_or_else(|| "none".to_owned(), |number| number.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use z3950_asn1::apdu::Term;
-
-    #[test]
-    fn terms_are_shown_on_one_line() {
-        for (term, shown) in [
-            (Term::General("war".into()), "war"),
-            (Term::General("a\nb".into()), "a\\x0ab"),
-            (Term::Numeric(7), "7"),
-            (Term::Null, "null"),
-        ] {
-            assert_eq!(term_text(&term), shown);
-        }
-    }
 }

@@ -3,7 +3,7 @@
 
 use z3950::profile::Attributes;
 use z3950::service::search::SearchResult;
-use z3950_asn1::apdu::{AttributeList, Query, StringOrNumeric};
+use z3950_asn1::apdu::{AttributeList, Query};
 use z3950_asn1::format::facets::{FacetField, FacetList};
 use z3950_asn1::format::search_result1::{
     Databases, QueryExpression, ResultsByDb, SearchInfoReport, SubqueryReport,
@@ -11,14 +11,11 @@ use z3950_asn1::format::search_result1::{
 use z3950_asn1::types::InternationalString;
 
 use super::command::{Answer, Stop};
-use super::search::term_text;
 use super::state::State;
+use crate::commands::facets::{facet_lines, field, field_name};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::render::shown;
-
-/// How many terms of a facet are asked for where nothing is said.
-const FACET_TERMS: i64 = 10;
+use crate::render::{shown, term};
 
 /// The most fields of which facets are asked for.
 const MAX_FACETS: usize = 100;
@@ -51,7 +48,7 @@ fn facet_list(text: &str) -> Result<FacetList, Stop> {
             .collect::<Result<_, _>>()?,
         false => text
             .split_whitespace()
-            .map(by_name)
+            .map(|text| field(text).map_err(Stop::wrong))
             .collect::<Result<_, _>>()?,
     };
     match fields.len() {
@@ -59,17 +56,6 @@ fn facet_list(text: &str) -> Result<FacetList, Stop> {
         _ => Err(Stop::wrong(format!(
             "at most {MAX_FACETS} facets can be requested"
         ))),
-    }
-}
-
-fn by_name(field: &str) -> Result<FacetField, Stop> {
-    let (name, count) = match field.rsplit_once(':') {
-        Some((name, count)) => (name, count.parse().map_err(|_| Stop::Usage)?),
-        None => (field, FACET_TERMS),
-    };
-    match name {
-        "" => Err(Stop::Usage),
-        name => Ok(FacetField::request(name, count)),
     }
 }
 
@@ -96,16 +82,8 @@ fn by_attributes(field: &str) -> Result<FacetField, Stop> {
 /// `author:5`, as the command takes it.
 pub(super) fn shown_as(field: &FacetField) -> String {
     match field.limit() {
-        Some(limit) => format!("{}:{limit}", name_of(field)),
-        None => name_of(field),
-    }
-}
-
-fn name_of(field: &FacetField) -> String {
-    match field.field() {
-        Some(StringOrNumeric::String(name)) => text_of(&name),
-        Some(StringOrNumeric::Numeric(number)) => number.to_string(),
-        None => "facet".into(),
+        Some(limit) => format!("{}:{limit}", field_name(field)),
+        None => field_name(field),
     }
 }
 
@@ -120,10 +98,8 @@ pub(super) fn say_details(result: &SearchResult, output: &mut Output) -> Result<
         output.note(&remark);
     }
     for facet in result.facets().map(|list| list.0).unwrap_or_default() {
-        output.line(&format!("{}:", name_of(&facet)))?;
-        for found in facet.terms.unwrap_or_default() {
-            let term = term_text(&found.term);
-            output.line(&format!("  {term} ({})", found.count))?;
+        for line in facet_lines(&facet) {
+            output.line(&line)?;
         }
     }
     Ok(())
@@ -187,14 +163,10 @@ fn counted(named: &str, count: Option<i64>) -> String {
 
 fn expressed(expression: &QueryExpression) -> String {
     match expression {
-        QueryExpression::Term(term) => {
-            let comment = term.term_comment.as_ref();
+        QueryExpression::Term(part) => {
+            let comment = part.term_comment.as_ref();
             let comment = comment.map(|text| format!(" – {}", text_of(text)));
-            format!(
-                "{}{}",
-                term_text(&term.query_term),
-                comment.unwrap_or_default()
-            )
+            term(&part.query_term) + &comment.unwrap_or_default()
         }
         QueryExpression::Query(query) => match &**query {
             Query::Type1(query) | Query::Type101(query) => query.to_string(),
@@ -232,7 +204,7 @@ mod tests {
             let found = facet_list(text).ok().map(|list| {
                 let fields = list.0.iter().map(|field| {
                     let limit = field.limit().map(|limit| limit.to_string());
-                    format!("{} {}", name_of(field), limit.unwrap_or("-".into()))
+                    format!("{} {}", field_name(field), limit.unwrap_or("-".into()))
                 });
                 fields.collect::<Vec<_>>().join(", ")
             });

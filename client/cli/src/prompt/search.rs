@@ -2,16 +2,14 @@
 //! (Z39.50-2003 §3.2.2, §3.2.4, §3.2.7).
 
 use z3950::error::Diagnostics;
-use z3950::profile::Profile;
 use z3950::service::delete::{Delete, DeleteResult};
 use z3950::service::search::{DEFAULT_RESULT_SET, SearchOptions, SearchResult};
 use z3950::service::sort::{SortOptions, SortResult, key_by_attributes, key_by_field};
 use z3950::session::Session;
 use z3950_asn1::apdu::{
-    AttributeElement, CaseSensitivity, DeleteSetStatus, MissingValueAction, Operand, Options,
-    Query, RpnStructure, SortKeySpec, SortRelation, Term,
+    AttributeElement, CaseSensitivity, DeleteSetStatus, MissingValueAction, Options, Query,
+    SortKeySpec, SortRelation,
 };
-use z3950_marc::charset::Charset;
 
 use super::command::{Answer, Stop, words};
 use super::facets::say_details;
@@ -19,6 +17,7 @@ use super::query;
 use super::state::State;
 use super::waiting::{Request, request};
 use crate::commands::query::pointed_out;
+use crate::commands::target::Unanswered;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::shown;
@@ -83,23 +82,10 @@ impl State {
         if let Some(words) = query::remark(query_type, &self.dialects, text) {
             output.note(&words);
         }
-        if let Query::Type1(rpn) = &mut query {
-            if let Some(profile) = self.profile() {
-                profile.attributes.lay_under(rpn);
-            }
-            if let Some(charset) = self.term_charset() {
-                recode(&mut rpn.rpn, charset)?;
-            }
+        if let (Query::Type1(rpn), Some(place)) = (&mut query, self.here()) {
+            *rpn = place.adapted(rpn).map_err(unanswered)?;
         }
         Ok(query)
-    }
-
-    /// The character set of terms, if the settings or the profile say another than UTF-8.
-    pub(super) fn term_charset(&self) -> Option<Charset> {
-        let known = |profile: &Profile| profile.query_charset;
-        self.settings
-            .query_charset
-            .or_else(|| self.profile().and_then(known))
     }
 
     fn search_options(&self) -> Result<SearchOptions, Stop> {
@@ -201,6 +187,12 @@ impl State {
     }
 }
 
+/// A command that was not carried out.
+pub(super) fn unanswered(failure: Unanswered) -> Stop {
+    let (exit, words) = failure.explain();
+    Stop::Because(exit, words)
+}
+
 /// What became of a result set that was to be deleted (Z39.50-2003 §3.2.4.1.3).
 fn deletion(status: DeleteSetStatus) -> String {
     let reason = match status {
@@ -246,48 +238,6 @@ pub(super) fn hits_in_words(hits: Option<u64>) -> String {
         Some(1) => "1 hit".to_owned(),
         Some(hits) => format!("{hits} hits"),
     }
-}
-
-/// A term as people read it.
-pub(super) fn term_text(term: &Term) -> String {
-    match term {
-        Term::General(octets) => crate::render::shown(octets.as_bytes()),
-        Term::CharacterString(text) => crate::render::shown(text.as_bytes()),
-        Term::Numeric(number) => number.to_string(),
-        Term::Oid(oid) => oid.to_string(),
-        Term::Null => "null".into(),
-        other => format!("{other:?}"),
-    }
-}
-
-/// Puts the terms of a query into a character set.
-fn recode(structure: &mut RpnStructure, charset: Charset) -> Result<(), Stop> {
-    let mut waiting = vec![structure];
-    while let Some(structure) = waiting.pop() {
-        match structure {
-            RpnStructure::Op(Operand::AttributesPlusTerm(operand)) => {
-                recode_term(&mut operand.term, charset)?;
-            }
-            RpnStructure::Op(_) => {}
-            RpnStructure::RpnRpnOp(operation) => {
-                waiting.extend([&mut operation.rpn1, &mut operation.rpn2]);
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Puts a term into a character set.
-pub(super) fn recode_term(term: &mut Term, charset: Charset) -> Result<(), Stop> {
-    if let Term::General(octets) = term
-        && let Ok(text) = std::str::from_utf8(octets.as_bytes())
-    {
-        let encoded = charset
-            .encode(text)
-            .map_err(|problem| Stop::wrong(format!("{text}: {problem}")))?;
-        *octets = encoded.into();
-    }
-    Ok(())
 }
 
 /// `KEY FLAGS KEY FLAGS …` as yaz-client writes them.

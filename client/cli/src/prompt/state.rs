@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use z3950::pace::Clock;
 use z3950::profile::Profile;
 use z3950::session::Session;
+use z3950::target::redacted;
 use z3950::url::Mode;
 use z3950_asn1::apdu::{AttributesPlusTerm, DatabaseName, External};
 use z3950_asn1::oid::Oid;
@@ -19,6 +20,7 @@ use super::command::{self, Answer, Run, Stop};
 use super::opening::{Way, Ways};
 use super::settings::{Reconnects, Settings};
 use super::waiting::UnderWay;
+use crate::commands::target::Place as Target;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::{Document, Format};
@@ -144,6 +146,26 @@ impl State {
     /// What is known of the server.
     pub(super) fn profile(&self) -> Option<&Profile> {
         self.place().map(|place| &place.way.target.profile)
+    }
+
+    /// The target of the open session as commands take it: what its profile says, and the settings over it.
+    pub(super) fn here(&self) -> Option<Target> {
+        let opened = self.place()?;
+        let mut resolved = opened.way.target.clone();
+        resolved.databases = self.searched();
+        let (settings, profile) = (&self.settings, &mut resolved.profile);
+        profile.query_charset = settings.query_charset.or(profile.query_charset);
+        profile.record_charset = settings.marc_charset.or(profile.record_charset);
+        let syntax = settings.record_syntaxes.first().copied();
+        profile.record_syntax = syntax.or(profile.record_syntax);
+        if let Some(name) = &settings.element_set {
+            profile.element_set = Some(name.to_string_lossy().into_owned());
+        }
+        Some(Target {
+            text: redacted(&opened.way.text()),
+            resolved,
+            hint: None,
+        })
     }
 
     /// Whether a session was opened, be it open still or ended by the server.

@@ -4,21 +4,20 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use z3950::service::extended::{
-    DatabaseUpdate, Order, Task, TaskOptions, TaskResult, UpdateVersion, ill_request_for,
+    DatabaseUpdate, Order, Task, TaskOptions, UpdateVersion, ill_request_for,
     ill_request_of,
 };
 use z3950::session::Session;
 use z3950_asn1::apdu::External;
-use z3950_asn1::es::update::{Action, RecordId, UpdateStatus};
-use z3950_asn1::es::{TaskParameters, update as es};
+use z3950_asn1::es::update::{Action, RecordId};
 use z3950_asn1::input;
 use z3950_asn1::oid::{self, Oid};
 
 use super::command::{Answer, Stop};
-use super::search::say_diagnostics;
 use super::state::State;
 use super::waiting::request;
-use crate::commands::task::lines as task_lines;
+use crate::commands::task;
+use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
 use crate::console::output::Output;
 use crate::console::report::chain;
@@ -124,7 +123,11 @@ impl State {
         let order = move |session: Session| {
             let (task, options) = (task.clone(), options.clone());
             let answer = async move { session.task(task, &options).await };
-            request(answer, |_, result, output| say_task(&result, output))
+            request(answer, |state, result, output| {
+                let place = state.here().ok_or(Stop::Usage)?;
+                let envelope = Envelope::of(&place, &[]);
+                Ok(task::show(false, &place, envelope, &result, output)?)
+            })
         };
         self.send(order, output).await
     }
@@ -132,31 +135,6 @@ impl State {
     pub(super) fn package_name(&mut self, text: &str, _: &mut Output) -> Answer {
         self.settings.package_name = (!text.is_empty()).then(|| text.into());
         Ok(Exit::Delivered)
-    }
-}
-
-/// What became of a task, and its package where it came.
-fn say_task(result: &TaskResult, output: &mut Output) -> Answer {
-    for line in task_lines(result) {
-        output.line(&line)?;
-    }
-    say_diagnostics(&result.diagnostics, output);
-    Ok(match is_refused(result) {
-        true => Exit::Refused,
-        false => Exit::Delivered,
-    })
-}
-
-/// Whether a task that was carried out has updated nothing: its package says so, not its status (Z39.50-2003 §3.2.9.1).
-fn is_refused(result: &TaskResult) -> bool {
-    match result.parameters() {
-        Some(TaskParameters::Update(update)) => match *update {
-            es::Update::TaskPackage(package) => {
-                package.target_part.update_status == UpdateStatus::FAILURE
-            }
-            es::Update::EsRequest(_) => false,
-        },
-        _ => false,
     }
 }
 

@@ -16,7 +16,7 @@ use z3950_marc::charset::Charset;
 
 pub(crate) use document::Document;
 pub(crate) use json::syntax;
-pub(crate) use terminal::{as_message, escape_controls, named, shown};
+pub(crate) use terminal::{as_message, escape_controls, named, shown, term};
 
 /// How a record is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]

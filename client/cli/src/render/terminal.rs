@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use z3950::target::redacted;
 use z3950::url::{Locator, Mode};
+use z3950_asn1::apdu::Term;
 use z3950_marc::text_lossless;
 
 /// The text with every control character but newline and tab as `\xNN` or `\u{NNNN}`. CR LF is a line end, as in all texts of
@@ -18,6 +19,18 @@ pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
     match text.contains("\r\n") {
         true => Cow::Owned(escape(&text.replace("\r\n", "\n"), keep).into_owned()),
         false => escape(text, keep),
+    }
+}
+
+/// A term as people read it, on one line.
+pub(crate) fn term(term: &Term) -> String {
+    match term {
+        Term::General(octets) => shown(octets.as_bytes()),
+        Term::CharacterString(text) => shown(text.as_bytes()),
+        Term::Numeric(number) => number.to_string(),
+        Term::Oid(oid) => oid.to_string(),
+        Term::Null => "null".into(),
+        other => shown(format!("{other:?}").as_bytes()),
     }
 }
 
@@ -89,6 +102,18 @@ fn is_control(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn terms_are_shown_on_one_line() {
+        for (found, expected) in [
+            (Term::General("war".into()), "war"),
+            (Term::General("a\nb".into()), "a\\x0ab"),
+            (Term::Numeric(7), "7"),
+            (Term::Null, "null"),
+        ] {
+            assert_eq!(term(&found), expected);
+        }
+    }
 
     /// RFC 1436 and SUTRS end lines with CR LF.
     #[test]

@@ -17,6 +17,16 @@ pub(crate) struct Update {
     #[arg(value_name = "TARGET")]
     pub(super) target: OsString,
 
+    #[command(flatten)]
+    pub(super) asked: Arguments,
+
+    #[command(flatten)]
+    pub(super) connection: Connection,
+}
+
+/// What to do with which records.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
     /// What to do with the records.
     #[arg(value_enum, value_name = "ACTION")]
     pub(super) action: Change,
@@ -93,9 +103,6 @@ pub(crate) struct Update {
 
     #[command(flatten)]
     pub(super) task: Tasking,
-
-    #[command(flatten)]
-    pub(super) connection: Connection,
 }
 
 /// What is done with records.

@@ -16,7 +16,7 @@ use z3950_marc::charset::{Options, to_utf8};
 use z3950_marc::marcxml;
 use z3950_marc::stream::{Found, InputForm, MAX_RECORD, RecordReader};
 
-use super::arguments::{Change, IdType, Service, Update};
+use super::arguments::{Arguments, Change, IdType, Service};
 use crate::console::input::{readable, watched};
 use crate::console::output::Failure;
 use crate::render::shown;
@@ -43,7 +43,7 @@ pub(super) enum Piece {
 
 /// All records of the arguments.
 pub(super) struct Supply<'a> {
-    arguments: &'a Update,
+    arguments: &'a Arguments,
     files: std::slice::Iter<'a, PathBuf>,
     ids: VecDeque<RecordId>,
     open: Option<(String, RecordReader<Box<dyn Read>>)>,
@@ -55,7 +55,7 @@ impl<'a> Supply<'a> {
     ///
     /// # Errors
     /// Arguments that do not go together.
-    pub(super) fn new(arguments: &'a Update) -> Result<Self, Failure> {
+    pub(super) fn new(arguments: &'a Arguments) -> Result<Self, Failure> {
         let usage = |words: &str| Err(Failure::Usage(words.to_owned()));
         let is_delete = arguments.action == Change::Delete;
         match (arguments.files.is_empty(), arguments.ids.is_empty()) {
