@@ -420,7 +420,8 @@ impl Shared {
         let connector = self.routes.to(endpoint, proxy).map_err(no_way)?;
         let (host, port) = (endpoint.host(), endpoint.port());
         let session = Session::connect(&host, port, &*connector, options).await;
-        if let (Err(Error::InitRejected(_)), Some(refused)) = (&session, &options.init.authentication)
+        if let (Err(Error::InitRejected(_)), Some(refused)) =
+            (&session, &options.init.authentication)
         {
             // A password that was mistyped can be given again.
             self.secrets().retain(|_, known| known != refused);

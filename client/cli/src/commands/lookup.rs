@@ -144,9 +144,7 @@ impl Desk {
         let mut options = self.options.clone();
         options.records.reconnect = lease.reconnect();
         let options = &options;
-        let found = lease.read(|session| async move {
-            lookup(&session, attempts, options).await
-        });
+        let found = lease.read(|session| async move { lookup(&session, attempts, options).await });
         Ok(found.await?)
     }
 

@@ -23,7 +23,7 @@ use z3950_asn1::record::sutrs_external;
 
 use crate::args::{Connection, Language, TARGET};
 use crate::commands::query;
-use crate::commands::target::{Place, Reach, Unanswered};
+use crate::commands::target::{Ask, Place, Reach, Unanswered};
 use crate::commands::task::{self, Tasking};
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
@@ -141,14 +141,11 @@ enum Payment {
 
 pub(crate) async fn run(arguments: &Order, output: &mut Output) -> Result<Exit, Failure> {
     let asked = &arguments.asked;
-    let Some((wanted, order)) = asked.read(output)? else {
-        return Ok(Exit::Usage);
-    };
     let reach = Reach::new(&arguments.connection).await?;
     let Some(place) = reach.place(&arguments.target, &asked.databases, output) else {
         return Ok(Exit::Usage);
     };
-    match Interrupt.or(asked.place(wanted, order, &reach, &place, output)).await {
+    match Interrupt.or(asked.ask(&reach, &place, output)).await {
         Ok(exit) => exit,
         Err(Stopped(exit)) => {
             output.error("interrupted; the order may have been placed");
@@ -157,41 +154,21 @@ pub(crate) async fn run(arguments: &Order, output: &mut Output) -> Result<Exit, 
     }
 }
 
-/// The same at the session of the prompt.
-pub(crate) async fn at(
-    asked: &Arguments,
-    reach: &Reach,
-    place: &Place,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    match asked.read(output)? {
-        Some((wanted, order)) => asked.place(wanted, order, reach, place, output).await,
-        None => Ok(Exit::Usage),
-    }
-}
-
-impl Arguments {
-    /// The query that finds the item, if there is one, and the order; says what is wrong with them.
-    fn read(&self, output: &Output) -> Result<Option<(Option<RpnQuery>, Ordered)>, Failure> {
-        let wanted = match &self.query {
-            None => None,
-            Some(text) => match query::asked(text, &self.language, output)? {
-                Some(query) => Some(query),
-                None => return Ok(None),
-            },
-        };
-        Ok(Some((wanted, ordered(self)?)))
-    }
-
-    /// Searches, orders, and says what came of it.
-    async fn place(
+impl Ask for Arguments {
+    async fn ask(
         &self,
-        wanted: Option<RpnQuery>,
-        order: Ordered,
         reach: &Reach,
         place: &Place,
         output: &mut Output,
     ) -> Result<Exit, Failure> {
+        let wanted = match &self.query {
+            None => None,
+            Some(text) => match query::asked(text, &self.language, reach.dialects(), output)? {
+                Some(query) => Some(query),
+                None => return Ok(Exit::Usage),
+            },
+        };
+        let order = ordered(self)?;
         let envelope = Envelope::of(place, &["query", "position", "task"])
             .with("query", wanted.as_ref().map(ToString::to_string))
             .with("position", self.item);

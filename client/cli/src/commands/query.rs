@@ -96,9 +96,10 @@ fn shown(
 pub(crate) fn asked(
     text: &OsStr,
     arguments: &args::Language,
+    dialects: &Dialects,
     output: &Output,
 ) -> Result<Option<RpnQuery>, Failure> {
-    let read = Reader::new(arguments)?.read(text.as_encoded_bytes());
+    let read = Reader::over(dialects, arguments)?.read(text.as_encoded_bytes());
     Ok(said(read, output))
 }
 
@@ -109,10 +110,15 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Reads the tables.
+    /// Reads the tables that the arguments name; those built in take the place of others.
     pub(crate) fn new(arguments: &args::Language) -> Result<Self, Failure> {
+        Self::over(&Dialects::default(), arguments)
+    }
+
+    /// The same, with the tables of `dialects` in the place of others.
+    pub(crate) fn over(dialects: &Dialects, arguments: &args::Language) -> Result<Self, Failure> {
         Ok(Self {
-            dialects: dialects(&arguments.tables)?,
+            dialects: read_tables(dialects.clone(), &arguments.tables)?,
             lang: arguments.lang,
         })
     }
@@ -223,9 +229,8 @@ fn language(lang: Lang) -> Language {
     }
 }
 
-/// The built-in tables, or those of the files given.
-fn dialects(arguments: &Tables) -> Result<Dialects, Failure> {
-    let mut dialects = Dialects::default();
+/// These tables, with those of the files given in their place.
+fn read_tables(mut dialects: Dialects, arguments: &Tables) -> Result<Dialects, Failure> {
     if let Some(path) = &arguments.properties {
         dialects.properties =
             Properties::parse(&file(path)?).map_err(|error| unusable(path, &error))?;

@@ -11,7 +11,7 @@ use z3950_marc::charset::Charset;
 
 use crate::args::{Connection, Language, TARGET};
 use crate::commands::query;
-use crate::commands::target::{Place, Reach, Unanswered};
+use crate::commands::target::{Ask, Place, Reach, Unanswered};
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
@@ -75,62 +75,40 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(arguments: &Scan, output: &mut Output) -> Result<Exit, Failure> {
     let asked = &arguments.asked;
-    let Some((start, set)) = asked.queries(output)? else {
-        return Ok(Exit::Usage);
-    };
     let reach = Reach::new(&arguments.connection).await?;
     let Some(place) = reach.place(&arguments.target, &asked.databases, output) else {
         return Ok(Exit::Usage);
     };
-    let listed = asked.list(start, set, &reach, &place, output);
-    match Interrupt.or(listed).await {
+    match Interrupt.or(asked.ask(&reach, &place, output)).await {
         Err(Stopped(exit)) => Ok(exit),
         Ok(exit) => exit,
     }
 }
 
-/// The same at the session of the prompt.
-pub(crate) async fn at(
-    asked: &Arguments,
-    reach: &Reach,
-    place: &Place,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    match asked.queries(output)? {
-        Some((start, set)) => asked.list(start, set, reach, place, output).await,
-        None => Ok(Exit::Usage),
-    }
-}
-
-impl Arguments {
-    /// Where to start, and the query that limits what is counted; says what is wrong with them.
-    fn queries(&self, output: &Output) -> Result<Option<(RpnQuery, Option<RpnQuery>)>, Failure> {
-        let Some(start) = query::asked(&self.term, &self.language, output)? else {
-            return Ok(None);
+impl Ask for Arguments {
+    async fn ask(
+        &self,
+        reach: &Reach,
+        place: &Place,
+        output: &mut Output,
+    ) -> Result<Exit, Failure> {
+        let (language, dialects) = (&self.language, reach.dialects());
+        let Some(start) = query::asked(&self.term, language, dialects, output)? else {
+            return Ok(Exit::Usage);
         };
         let RpnStructure::Op(Operand::AttributesPlusTerm(_)) = &start.rpn else {
             output.error(
                 "scan takes one term, without operators and result sets; quote a term of several words: '\"war and peace\"'",
             );
-            return Ok(None);
+            return Ok(Exit::Usage);
         };
-        Ok(match &self.set {
-            None => Some((start, None)),
-            Some(text) => {
-                let set = query::asked(text, &self.language, output)?;
-                set.map(|set| (start, Some(set)))
-            }
-        })
-    }
-
-    async fn list(
-        &self,
-        start: RpnQuery,
-        set: Option<RpnQuery>,
-        reach: &Reach,
-        place: &Place,
-        output: &mut Output,
-    ) -> Result<Exit, Failure> {
+        let set = match &self.set {
+            None => None,
+            Some(text) => match query::asked(text, language, dialects, output)? {
+                Some(set) => Some(set),
+                None => return Ok(Exit::Usage),
+            },
+        };
         let envelope = envelope(place, start.to_string());
         match self.scan(&start, set.as_ref(), reach, place).await {
             Ok(result) => show(self.json, place, &envelope, &result, output),
@@ -144,7 +122,9 @@ impl Arguments {
             }
         }
     }
+}
 
+impl Arguments {
     /// Scans; with a query in the records that it finds.
     async fn scan(
         &self,

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::sync::Arc;
 
+use clap::Args;
 use z3950::client::{Client, ClientOptions, Lease};
 use z3950::error::{Cause, Error, Phase, ProtocolFault};
 use z3950::pager::PagerOptions;
@@ -15,6 +16,7 @@ use z3950::session::{Reconnect, Session, SessionOptions};
 use z3950::target::{Endpoint, redacted};
 use z3950::url::Host;
 use z3950_asn1::apdu::{DatabaseName, RpnQuery};
+use z3950_asn1::query::Dialects;
 use z3950_marc::charset::Charset;
 
 use crate::args::{Asked, Connection};
@@ -31,8 +33,24 @@ pub(crate) struct Reach {
     client: Client,
     /// The session of the prompt: what is asked is asked there.
     open: Option<Session>,
+    /// The tables by which queries are read.
+    dialects: Dialects,
     /// The options given that only TLS uses.
     of_tls: Vec<&'static str>,
+}
+
+/// What a command asks of a target; the same on the command line and at the prompt.
+pub(crate) trait Ask: Args {
+    /// Asks, and says what came of it.
+    ///
+    /// # Errors
+    /// A fault of the machine, and arguments that do not go together.
+    fn ask(
+        &self,
+        reach: &Reach,
+        place: &Place,
+        output: &mut Output,
+    ) -> impl Future<Output = Result<Exit, Failure>>;
 }
 
 /// A session for one user.
@@ -73,17 +91,24 @@ impl Reach {
         Ok(Self {
             client: client.with_profiles(setup.profiles),
             open: None,
+            dialects: Dialects::default(),
             of_tls: connection::of_tls(&connection.network),
         })
     }
 
     /// To the session of the prompt alone.
-    pub(crate) fn open(client: Client, session: Session) -> Self {
+    pub(crate) fn open(client: Client, session: Session, dialects: Dialects) -> Self {
         Self {
             client,
             open: Some(session),
+            dialects,
             of_tls: Vec::new(),
         }
+    }
+
+    /// The tables by which queries are read.
+    pub(crate) fn dialects(&self) -> &Dialects {
+        &self.dialects
     }
 
     /// What a target means; says why if it is none. `databases` replace those it names.

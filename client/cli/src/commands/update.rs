@@ -19,7 +19,7 @@ use z3950_asn1::es::update::{
 use self::arguments::Service;
 pub(crate) use self::arguments::{Arguments, Update};
 use self::supply::{Piece, Supplied, Supply};
-use crate::commands::target::{Place, Reach, Unanswered};
+use crate::commands::target::{Ask, Place, Reach, Unanswered};
 use crate::commands::task;
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
@@ -53,20 +53,21 @@ pub(crate) async fn run(arguments: &Update, output: &mut Output) -> Result<Exit,
     }
 }
 
-/// The same at the session of the prompt.
-pub(crate) async fn at(
-    asked: &Arguments,
-    reach: &Reach,
-    place: &Place,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    let supply = Supply::new(asked)?;
-    let Some(mut command) = Command::new(asked, place, output) else {
-        return Ok(Exit::Usage);
-    };
-    let exit = command.all(reach, supply).await;
-    command.end()?;
-    exit
+impl Ask for Arguments {
+    async fn ask(
+        &self,
+        reach: &Reach,
+        place: &Place,
+        output: &mut Output,
+    ) -> Result<Exit, Failure> {
+        let supply = Supply::new(self)?;
+        let Some(mut command) = Command::new(self, place, output) else {
+            return Ok(Exit::Usage);
+        };
+        let exit = command.all(reach, supply).await;
+        command.end()?;
+        exit
+    }
 }
 
 struct Command<'a> {

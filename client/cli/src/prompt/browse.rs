@@ -9,6 +9,7 @@ use z3950_asn1::query::Language;
 use super::command::{Answer, Stop};
 use super::query::QueryType;
 use super::search::unanswered;
+use super::shared::{Words, has_option};
 use super::state::{Scanned, State};
 use super::waiting::request;
 use crate::commands::query::pointed_out;
@@ -21,6 +22,11 @@ const MAX_TERMS: u64 = 1000;
 
 impl State {
     pub(super) async fn scan(&mut self, text: &str, output: &mut Output) -> Answer {
+        if has_option(text) {
+            return self
+                .shared::<scan::Arguments>("scan", Words::Text, text, output)
+                .await;
+        }
         if text.is_empty() {
             let scanned = self.place().and_then(|place| place.scanned.clone());
             let scanned = scanned
@@ -119,9 +125,7 @@ impl State {
         let place = self.here().ok_or(Stop::Usage)?;
         if goes_on {
             result.position_of_term = None;
-            let is_last = |entry: &Entry| {
-                matches!(entry, Entry::TermInfo(info) if info.term == scanned.last.term)
-            };
+            let is_last = |entry: &Entry| matches!(entry, Entry::TermInfo(info) if info.term == scanned.last.term);
             if result.entries.first().is_some_and(is_last) {
                 result.entries.remove(0);
             }

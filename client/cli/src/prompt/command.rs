@@ -163,23 +163,59 @@ pub(super) fn is_secret(line: &str) -> bool {
 
 /// Arguments separated by blanks; quotation marks and backslashes keep them together.
 pub(super) fn words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
+    pieces(text).into_iter().map(|piece| piece.word).collect()
+}
+
+/// A word of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Piece<'a> {
+    /// As it was written.
+    pub(super) written: &'a str,
+    /// As it was meant: without quotation marks and backslashes.
+    pub(super) word: String,
+}
+
+impl Piece<'_> {
+    /// Whether it is the name of an option, `--count` or `--count=5`.
+    pub(super) fn is_option(&self) -> bool {
+        let name = self.written.strip_prefix("--");
+        name.is_some_and(|name| name.starts_with(|first: char| first.is_ascii_alphabetic()))
+    }
+}
+
+/// The words of a line.
+pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
     let mut word: Option<String> = None;
-    let mut is_quoted = false;
-    let mut characters = text.chars();
-    while let Some(character) = characters.next() {
+    let (mut start, mut is_quoted) = (0, false);
+    let mut characters = text.char_indices();
+    while let Some((at, character)) = characters.next() {
+        if word.is_none() {
+            start = at;
+        }
         match character {
             '"' => {
                 is_quoted = !is_quoted;
                 word.get_or_insert_default();
             }
-            '\\' => word.get_or_insert_default().extend(characters.next()),
-            blank if blank.is_whitespace() && !is_quoted => words.extend(word.take()),
+            '\\' => {
+                let next = characters.next().map(|(_, character)| character);
+                word.get_or_insert_default().extend(next);
+            }
+            blank if blank.is_whitespace() && !is_quoted => {
+                pieces.extend(word.take().map(|word| Piece {
+                    written: text.get(start..at).unwrap_or_default(),
+                    word,
+                }));
+            }
             other => word.get_or_insert_default().push(other),
         }
     }
-    words.extend(word);
-    words
+    pieces.extend(word.map(|word| Piece {
+        written: text.get(start..).unwrap_or_default(),
+        word,
+    }));
+    pieces
 }
 
 #[cfg(test)]
@@ -243,6 +279,11 @@ mod tests {
         ] {
             assert_eq!(words(text), expected, "{text:?}");
         }
+        let written: Vec<&str> = pieces("a \"b c\"  d\\ e ")
+            .iter()
+            .map(|piece| piece.written)
+            .collect();
+        assert_eq!(written, ["a", "\"b c\"", "d\\ e"]);
     }
 
     #[test]

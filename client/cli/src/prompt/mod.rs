@@ -17,6 +17,7 @@ mod search;
 mod sessions;
 mod setters;
 mod settings;
+mod shared;
 mod show;
 mod state;
 mod table;

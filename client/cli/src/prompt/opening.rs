@@ -126,17 +126,14 @@ impl State {
 
     /// What Init is to say, by the settings.
     fn init(&self) -> Result<InitOptions, Stop> {
-        let init = self.settings.init(self.ways.client.options().plan.init.clone());
+        let init = self
+            .settings
+            .init(self.ways.client.options().plan.init.clone());
         init.map_err(|error| Stop::wrong(error.to_string()))
     }
 
     /// The way to a target: through the Z39.50 proxy of the settings, as who the settings say, else the profile.
-    async fn way(
-        &self,
-        name: String,
-        target: Resolved,
-        init: InitOptions,
-    ) -> Result<Way, Stop> {
+    async fn way(&self, name: String, target: Resolved, init: InitOptions) -> Result<Way, Stop> {
         let options = self.ways.client.options_at(&target, init).await;
         let mut init = options.map_err(|error| Stop::wrong(chain(&error)))?.init;
         let through = match self.settings.proxy.as_deref() {

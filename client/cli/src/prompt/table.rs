@@ -74,8 +74,8 @@ pub(super) const YAZ: &[Entry] = &[
         "show the next record, record N, or M records from N on (Enter also shows the next record); show format 1 indents XML",
         &["show", "show 3", "show 1+10", "show 1+10+2", "show all", "show format 1", "show settings"],
         Words(&["all", "format", "settings"]), |state, text, output| Box::pin(state.show(text, output))),
-    there("scan", "[TERM]", "list the terms of an index around a given one; without a term, the ones that follow the last list",
-        &["scan @attr 1=4 war", "scan ti:war", "scan"],
+    there("scan", "[OPTIONS] [TERM]", "list the terms of an index around a given one; without a term, the ones that follow the last list. Options are those of z3950 scan",
+        &["scan @attr 1=4 war", "scan ti:war", "scan", "scan --size 5 ti:war"],
         Indexes, |state, text, output| Box::pin(state.scan(text, output))),
     there("setscan", "SET TERM", "scan, counting only records in a result set", &["setscan 1 @attr 1=4 war"],
         Nothing, |state, text, output| Box::pin(state.set_scan(text, output))),
@@ -120,8 +120,8 @@ pub(super) const YAZ: &[Entry] = &[
         &["itemorder item 1", "itemorder ill 1", "itemorder ill 1 <request.ber", "itemorder xml 1 <order.xml"],
         Words(&["item", "ill", "xml"]), |state, text, output| Box::pin(state.item_order(text, output))),
     there("update", "insert|replace|delete|update ID|none [DOCUMENT]",
-        "update the database with a record: \"text\", a word, <FILE, or by default the last record shown",
-        &["update insert id7 <record.xml", "update delete id7"],
+        "update the database with a record: \"text\", a word, <FILE, or by default the last record shown. With options, the arguments are those of z3950 update",
+        &["update insert id7 <record.xml", "update delete id7", "update insert --id-from-001 records.mrc"],
         Words(&["insert", "replace", "delete", "update"]), |state, text, output| Box::pin(state.update(text, output))),
     there("update0", "insert|replace|delete|update ID|none [DOCUMENT]", "update with version 1 of the service",
         &["update0 insert id7 <record.xml"],
@@ -188,6 +188,9 @@ pub(super) const YAZ: &[Entry] = &[
 /// Commands that yaz-client does not have; they need their full name.
 #[rustfmt::skip]
 pub(super) const OURS: &[Entry] = &[
+    there("order", "[OPTIONS] QUERY", "order a document, as z3950 order does; order --help lists the options",
+        &["order --ill --contact-name \"Ada Reader\" @attr 1=12 id7"],
+        Indexes, |state, text, output| Box::pin(state.order(text, output))),
     here("set", "[NAME VALUE]", "change a setting, like the command of the same name; without arguments, show all", &["set format usmarc", "set"],
         Settings, State::list_all),
     here("settings", "", "show all settings", &[], Nothing, State::list_all),

@@ -4,8 +4,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use z3950::service::extended::{
-    DatabaseUpdate, Order, Task, TaskOptions, UpdateVersion, ill_request_for,
-    ill_request_of,
+    DatabaseUpdate, Order, Task, TaskOptions, UpdateVersion, ill_request_for, ill_request_of,
 };
 use z3950::session::Session;
 use z3950_asn1::apdu::External;
@@ -14,9 +13,10 @@ use z3950_asn1::input;
 use z3950_asn1::oid::{self, Oid};
 
 use super::command::{Answer, Stop};
+use super::shared::{Words, has_option};
 use super::state::State;
 use super::waiting::request;
-use crate::commands::task;
+use crate::commands::{order, task, update};
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
 use crate::console::output::Output;
@@ -27,6 +27,11 @@ const MAX_DOCUMENT: u64 = 16 << 20;
 
 impl State {
     pub(super) async fn update(&mut self, text: &str, output: &mut Output) -> Answer {
+        if has_option(text) {
+            return self
+                .shared::<update::Arguments>("update", Words::Each, text, output)
+                .await;
+        }
         self.update_by(UpdateVersion::Third, text, output).await
     }
 
@@ -66,6 +71,11 @@ impl State {
         );
         update.version = version;
         self.task(update.task(), output).await
+    }
+
+    pub(super) async fn order(&mut self, text: &str, output: &mut Output) -> Answer {
+        self.shared::<order::Arguments>("order", Words::Text, text, output)
+            .await
     }
 
     pub(super) async fn item_order(&mut self, text: &str, output: &mut Output) -> Answer {

@@ -1,0 +1,188 @@
+//! Commands that the command line has too: the same arguments and the same work, at the open session instead of a target.
+
+use clap::error::ErrorKind;
+use clap::{Arg, Args, Command};
+use z3950::service::search::DEFAULT_RESULT_SET;
+use z3950_asn1::apdu::DatabaseName;
+use z3950_asn1::query::Language;
+
+use super::command::{Answer, Piece, Stop, pieces};
+use super::query::QueryType;
+use super::settings::Reconnects;
+use super::state::State;
+use crate::commands::target::{Ask, Reach};
+use crate::console::exit::Exit;
+use crate::console::output::Output;
+
+/// What the words of a line are that belong to no option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Words {
+    /// One text, such as a query, with its quotation marks.
+    Text,
+    /// An argument each; quotation marks and backslashes keep blanks within one.
+    Each,
+}
+
+/// Whether a line has an option of the command line, so that it is not in the syntax of yaz-client.
+pub(super) fn has_option(line: &str) -> bool {
+    pieces(line).iter().any(Piece::is_option)
+}
+
+impl State {
+    /// Carries out a command of the command line at the open session. The settings are the defaults of its options.
+    pub(super) async fn shared<A: Ask>(
+        &mut self,
+        name: &'static str,
+        words: Words,
+        line: &str,
+        output: &mut Output,
+    ) -> Answer {
+        let mut command = self.command::<A>(name);
+        let given = arguments(&command, words, line);
+        let matches = match command.try_get_matches_from_mut(given) {
+            Ok(matches) => matches,
+            Err(error) if error.kind() == ErrorKind::DisplayHelp => {
+                output.line(error.to_string().trim_end())?;
+                return Ok(Exit::Delivered);
+            }
+            Err(error) => {
+                let words = error.to_string();
+                let words = words.trim_start_matches("error: ").trim_end();
+                return Err(Stop::wrong(words));
+            }
+        };
+        let asked =
+            A::from_arg_matches(&matches).map_err(|error| Stop::wrong(error.to_string()))?;
+        if self.settings.reconnects != Reconnects::Never
+            && self.place().is_some()
+            && !self.is_open()
+        {
+            self.reopen(output).await?;
+        }
+        let session = self.session()?;
+        let Some(mut target) = self.here() else {
+            return Err(Stop::Usage);
+        };
+        // Not every command has the option.
+        if let Ok(Some(names)) = matches.try_get_many::<String>("databases") {
+            let names = names.map(|name| DatabaseName::from(name.as_str()));
+            target.resolved.databases = names.collect();
+        }
+        let reach = Reach::open(self.ways.client.clone(), session, self.dialects.clone());
+        let exit = asked.ask(&reach, &target, output).await?;
+        // Its searches were into that set, whatever was in it.
+        if let Some(place) = self.place_mut() {
+            place.hits.remove(DEFAULT_RESULT_SET);
+            place
+                .result_set
+                .take_if(|set| set.name == DEFAULT_RESULT_SET);
+        }
+        Ok(exit)
+    }
+
+    fn command<A: Args>(&self, name: &'static str) -> Command {
+        let command = A::augment_args(Command::new(name))
+            .no_binary_name(true)
+            .color(clap::ColorChoice::Never);
+        let has =
+            |id: &str, command: &Command| command.get_arguments().any(|arg| arg.get_id() == id);
+        let command = match has("format", &command) {
+            true => command.mut_arg("format", |arg| {
+                arg.default_value(self.settings.output.name())
+            }),
+            false => command,
+        };
+        match (has("lang", &command), self.settings.query_type) {
+            (false, _) | (_, QueryType::Auto) => command,
+            (true, QueryType::Rpn(language)) => spoken(command, language),
+            (true, QueryType::Ccl) => spoken(command, Language::Ccl),
+            (true, QueryType::Cql) => spoken(command, Language::Cql),
+        }
+    }
+}
+
+/// With this language where no option names another.
+fn spoken(command: Command, language: Language) -> Command {
+    command.mut_arg("lang", |arg| arg.default_value(language.name()))
+}
+
+/// The words of a line as clap takes them: options first, then what belongs to none.
+fn arguments(command: &Command, words: Words, line: &str) -> Vec<String> {
+    let takes_value = |name: &str| {
+        let named = |arg: &&Arg| {
+            let mut names = arg.get_long_and_visible_aliases().into_iter().flatten();
+            names.any(|long| long == name)
+        };
+        let found = command.get_arguments().find(named);
+        found.is_some_and(|arg| arg.get_action().takes_values())
+    };
+    let (mut options, mut others) = (Vec::new(), Vec::new());
+    let mut pieces = pieces(line).into_iter();
+    while let Some(piece) = pieces.next() {
+        match piece.written {
+            "--" => others.extend(pieces.by_ref()),
+            "-h" | "--help" => options.push("--help".to_owned()),
+            _ if piece.is_option() => {
+                let name = piece.written.trim_start_matches("--").to_owned();
+                options.push(piece.word);
+                if takes_value(&name) {
+                    options.extend(pieces.next().map(|value| value.word));
+                }
+            }
+            _ => others.push(piece),
+        }
+    }
+    options.push("--".to_owned());
+    match words {
+        Words::Each => options.extend(others.into_iter().map(|piece| piece.word)),
+        Words::Text if others.is_empty() => {}
+        Words::Text => {
+            let written: Vec<&str> = others.iter().map(|piece| piece.written).collect();
+            options.push(written.join(" "));
+        }
+    }
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::scan;
+
+    #[test]
+    fn options_stand_anywhere_and_the_rest_is_one_text_or_words() {
+        let command = scan::Arguments::augment_args(Command::new("scan"));
+        for (words, line, expected) in [
+            (Words::Text, "ti:war", &["--", "ti:war"][..]),
+            (
+                Words::Text,
+                "--size 5 \"war  and\" peace --json",
+                &["--size", "5", "--json", "--", "\"war  and\" peace"],
+            ),
+            (
+                Words::Text,
+                "war --size=5 peace",
+                &["--size=5", "--", "war peace"],
+            ),
+            (
+                Words::Text,
+                "--set \"a b\" -- --size 5",
+                &["--set", "a b", "--", "--size 5"],
+            ),
+            (Words::Text, "--size", &["--size", "--"]),
+            (Words::Text, "-h", &["--help", "--"]),
+            (Words::Text, "", &["--"]),
+            (
+                Words::Each,
+                "\"a b\" c\\ d --json",
+                &["--json", "--", "a b", "c d"],
+            ),
+        ] {
+            assert_eq!(arguments(&command, words, line), expected, "{line}");
+        }
+        assert!(has_option("insert a.mrc --id 7"));
+        for line in ["insert id7 <record.xml", "\"--id\" x", "-- x", "a--b", ""] {
+            assert!(!has_option(line), "{line}");
+        }
+    }
+}
