@@ -264,12 +264,12 @@ fn sets_are_sorted_and_indexes_scanned() {
                 "15 hits",
                 "sorted: success",
                 "sorted: success",
-                "* war (3)",
-                "  peace (2)",
-                "* war (3)",
-                "  peace (2)",
-                "* war (3)",
-                "  peace (2)",
+                "*       3  war",
+                "        2  peace",
+                "*       3  war",
+                "        2  peace",
+                "*       3  war",
+                "        2  peace",
             ][..]
         ),
         "{ran:?}"
