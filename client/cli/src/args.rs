@@ -22,8 +22,8 @@ use z3950_marc::charset::Charset;
 
 pub(crate) use self::connection::{Connection, Identity, Known, Network};
 pub(crate) use self::services::{
-    Add, Asked, Check, Decode, Language, Lookup, Probe, Search, Shell, Show, TARGET, Targets,
-    syntax,
+    Add, Asked, Check, Decode, Language, Lookup, Matches, Probe, Search, Shell, Show, TARGET,
+    Targets, Wanted, syntax,
 };
 pub(crate) use self::url::{Build, Canon, Reading, Showing, Texts, Url};
 use crate::commands::convert::Convert;

@@ -1,6 +1,7 @@
 //! `z3950 open`: the prompt, fed from a pipe.
 
 mod script;
+mod shared;
 
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};

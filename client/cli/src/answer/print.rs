@@ -7,7 +7,7 @@ use super::{Answer, Ask, MAX_INPUT, Piece, Recipient, Work, answer};
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
-use crate::render::{Document, Format};
+use crate::render::{Document, Format, shown};
 
 /// What a command does with its inputs.
 pub(crate) struct Job<W> {
@@ -29,27 +29,8 @@ impl<W: Work> Job<W> {
     /// # Errors
     /// Standard output is closed or cannot be written.
     pub(crate) async fn print(self, output: &mut Output) -> Result<Exit, Failure> {
-        let asks = self.asks();
         let mut printer = Printer::new(self.format, output);
-        let answered = async {
-            if asks.len() > 1 && self.jobs > 1 {
-                let asks = stream::iter(asks.into_iter().map(Ok));
-                return run(asks, self.jobs, &self.work, |_, event| match event {
-                    Event::Piece(piece) => printer.piece(&piece),
-                    Event::Answer(answer, _) => {
-                        printer.answered(&answer);
-                        Ok(())
-                    }
-                })
-                .await;
-            }
-            for ask in &asks {
-                let answer = answer(&self.work, ask, &mut printer).await?;
-                printer.answered(&answer);
-            }
-            Ok(())
-        };
-        match Interrupt.or(answered).await {
+        match Interrupt.or(self.answer(&mut printer)).await {
             Ok(answered) => {
                 answered?;
                 printer.end()
@@ -60,6 +41,36 @@ impl<W: Work> Job<W> {
                 Ok(exit)
             }
         }
+    }
+
+    /// The same for a caller that sees to signals itself.
+    ///
+    /// # Errors
+    /// Those of [`print`](Self::print).
+    pub(crate) async fn write(self, output: &mut Output) -> Result<Exit, Failure> {
+        let mut printer = Printer::new(self.format, output);
+        self.answer(&mut printer).await?;
+        printer.end()
+    }
+
+    async fn answer(&self, printer: &mut Printer<'_>) -> Result<(), Failure> {
+        let asks = self.asks();
+        if asks.len() > 1 && self.jobs > 1 {
+            let asks = stream::iter(asks.into_iter().map(Ok));
+            return run(asks, self.jobs, &self.work, |_, event| match event {
+                Event::Piece(piece) => printer.piece(&piece),
+                Event::Answer(answer, _) => {
+                    printer.answered(&answer);
+                    Ok(())
+                }
+            })
+            .await;
+        }
+        for ask in &asks {
+            let answer = answer(&self.work, ask, printer).await?;
+            printer.answered(&answer);
+        }
+        Ok(())
     }
 
     fn asks(&self) -> Vec<Ask> {
@@ -153,17 +164,22 @@ impl Printed {
             return Ok(());
         }
         if piece.is_record {
+            output.join(&mut self.document)?;
             let before = self.document.next().as_bytes();
             self.count(before);
             output.octets(before, false)?;
         }
         self.count(&piece.octets);
+        if !piece.is_record && output.is_gathered() {
+            output.note(&shown(piece.octets.trim_ascii_end()));
+            return Ok(());
+        }
         output.octets(&piece.octets, self.document.format() == Format::Raw)
     }
 
     /// Ends the document. Where nothing was found and nothing written, it is one without records.
     pub(crate) fn end(mut self, is_empty: bool, output: &mut Output) -> Result<(), Failure> {
-        if is_empty && self.length == 0 {
+        if is_empty && self.length == 0 && !output.is_gathered() {
             let begin = self.document.next();
             output.octets(begin.as_bytes(), false)?;
         }

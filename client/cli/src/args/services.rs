@@ -32,6 +32,19 @@ pub(crate) struct Search {
     pub(crate) words: Vec<OsString>,
 
     #[command(flatten)]
+    pub(crate) wanted: Wanted,
+
+    #[command(flatten)]
+    pub(crate) batch: Batch,
+
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+}
+
+/// What a search is to show.
+#[derive(Debug, Args)]
+pub(crate) struct Wanted {
+    #[command(flatten)]
     pub(crate) language: Language,
 
     #[command(flatten)]
@@ -52,12 +65,6 @@ pub(crate) struct Search {
     /// How many records of each target to show; 0 prints only the number of hits [default: 10, or all with --output].
     #[arg(long, value_name = "NUMBER")]
     pub(crate) count: Option<u64>,
-
-    #[command(flatten)]
-    pub(crate) batch: Batch,
-
-    #[command(flatten)]
-    pub(crate) connection: Connection,
 }
 
 const SEARCH_USAGE: &str = "z3950 search [OPTIONS] <TARGET>... <QUERY>
@@ -117,17 +124,24 @@ pub(crate) struct Lookup {
     pub(crate) identifiers: Vec<String>,
 
     #[command(flatten)]
-    pub(crate) asked: Asked,
-
-    /// How many records to show if several match.
-    #[arg(long, value_name = "NUMBER", default_value_t = 10)]
-    pub(crate) count: u64,
+    pub(crate) wanted: Matches,
 
     #[command(flatten)]
     pub(crate) batch: Batch,
 
     #[command(flatten)]
     pub(crate) connection: Connection,
+}
+
+/// What a lookup is to show.
+#[derive(Debug, Args)]
+pub(crate) struct Matches {
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+
+    /// How many records to show if several match.
+    #[arg(long, value_name = "NUMBER", default_value_t = 10)]
+    pub(crate) count: u64,
 }
 
 #[derive(Debug, Args)]

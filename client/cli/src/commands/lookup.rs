@@ -1,5 +1,6 @@
 //! `z3950 lookup`: records by the numbers people have for them; says which form of the number was found, and where.
 
+use clap::Args;
 use serde_json::json;
 use z3950::lookup::{
     Attempt, Found, Identifier, Kind, LookupOptions, Match, attempts, lookup, matched,
@@ -8,44 +9,29 @@ use z3950::retrieve::OutcomeName;
 use z3950::service::records::ResultRecord;
 
 use crate::answer::{Answer, Ask, Job, Piece, Recipient, Words, Work, refuse};
-use crate::args::Lookup;
+use crate::args::{Lookup, Matches};
 use crate::batch::run_all;
-use crate::commands::target::{Place, Reach, Unanswered};
+use crate::commands::target::{Place, Reach, Service, Unanswered};
 use crate::commands::writing::Writing;
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
-use crate::render::shown;
+use crate::render::{Format, shown};
 
 /// The keys that the envelope has beside those of every command.
 const KEYS: [&str; 4] = ["identifier", "position", "terms", "matched"];
 
 pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit, Failure> {
     let reach = Reach::new(&arguments.connection).await?;
-    let Some(place) = reach.place(&arguments.target, &arguments.asked.databases, output) else {
+    let wanted = &arguments.wanted;
+    let Some(place) = reach.place(&arguments.target, &wanted.asked.databases, output) else {
         return Ok(Exit::Usage);
     };
-    let records = &arguments.asked.records;
-    let writing = Writing {
-        json: arguments.asked.json,
-        format: arguments.batch.format(records.format)?,
-        charset: place.charset(records.charset),
-    };
-    let given = arguments.identifiers.iter();
-    let job = Job {
-        given: given.map(|text| text.clone().into_bytes()).collect(),
-        targets: vec![place.text.clone()],
-        format: writing.format,
-        jobs: arguments.batch.jobs(1),
-        work: Desk {
-            options: options(arguments, &place),
-            place,
-            reach: reach.clone(),
-            is_written: arguments.batch.file().is_some(),
-            writing,
-        },
-    };
+    let format = arguments.batch.format(wanted.asked.records.format)?;
+    let mut job = job(&arguments.identifiers, wanted, &reach, place, format);
+    job.jobs = arguments.batch.jobs(1);
+    job.work.is_written = arguments.batch.file().is_some();
     let exit = match arguments.batch.is_wanted() {
         true => run_all(&arguments.batch, job, output).await,
         false => job.print(output).await,
@@ -55,12 +41,71 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     exit
 }
 
-fn options(arguments: &Lookup, place: &Place) -> LookupOptions {
-    let (search, records) = place.options(&arguments.asked);
+/// A lookup at the session of the prompt.
+#[derive(Debug, Args)]
+pub(crate) struct LookupHere {
+    /// isbn:…, issn:…, lccn:…, oclc:…, local:… or docid:…; without a prefix, the type is guessed. Hyphens and spaces
+    /// do not matter.
+    #[arg(required = true, value_name = "ID")]
+    identifiers: Vec<String>,
+
+    #[command(flatten)]
+    wanted: Matches,
+}
+
+impl Service for LookupHere {
+    async fn perform(
+        &self,
+        reach: &Reach,
+        place: &Place,
+        output: &mut Output,
+    ) -> Result<Exit, Failure> {
+        let format = self.wanted.asked.records.format;
+        let job = job(
+            &self.identifiers,
+            &self.wanted,
+            reach,
+            place.clone(),
+            format,
+        );
+        job.write(output).await
+    }
+}
+
+fn job(
+    identifiers: &[String],
+    wanted: &Matches,
+    reach: &Reach,
+    place: Place,
+    format: Format,
+) -> Job<Desk> {
+    let given = identifiers.iter();
+    let writing = Writing {
+        json: wanted.asked.json,
+        format,
+        charset: place.charset(wanted.asked.records.charset),
+    };
+    Job {
+        given: given.map(|text| text.clone().into_bytes()).collect(),
+        targets: vec![place.text.clone()],
+        format,
+        jobs: 1,
+        work: Desk {
+            options: options(wanted, &place),
+            place,
+            reach: reach.clone(),
+            is_written: false,
+            writing,
+        },
+    }
+}
+
+fn options(wanted: &Matches, place: &Place) -> LookupOptions {
+    let (search, records) = place.options(&wanted.asked);
     let mut options = LookupOptions::default();
     options.search = search;
     options.records = records;
-    options.count = arguments.count;
+    options.count = wanted.count;
     options
 }
 

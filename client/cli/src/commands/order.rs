@@ -23,7 +23,7 @@ use z3950_asn1::record::sutrs_external;
 
 use crate::args::{Connection, Language, TARGET};
 use crate::commands::query;
-use crate::commands::target::{Ask, Place, Reach, Unanswered};
+use crate::commands::target::{Place, Reach, Service, Unanswered};
 use crate::commands::task::{self, Tasking};
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
@@ -145,7 +145,7 @@ pub(crate) async fn run(arguments: &Order, output: &mut Output) -> Result<Exit, 
     let Some(place) = reach.place(&arguments.target, &asked.databases, output) else {
         return Ok(Exit::Usage);
     };
-    match Interrupt.or(asked.ask(&reach, &place, output)).await {
+    match Interrupt.or(asked.perform(&reach, &place, output)).await {
         Ok(exit) => exit,
         Err(Stopped(exit)) => {
             output.error("interrupted; the order may have been placed");
@@ -154,8 +154,8 @@ pub(crate) async fn run(arguments: &Order, output: &mut Output) -> Result<Exit, 
     }
 }
 
-impl Ask for Arguments {
-    async fn ask(
+impl Service for Arguments {
+    async fn perform(
         &self,
         reach: &Reach,
         place: &Place,

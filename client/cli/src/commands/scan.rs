@@ -11,7 +11,7 @@ use z3950_marc::charset::Charset;
 
 use crate::args::{Connection, Language, TARGET};
 use crate::commands::query;
-use crate::commands::target::{Ask, Place, Reach, Unanswered};
+use crate::commands::target::{Place, Reach, Service, Unanswered};
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
@@ -79,14 +79,14 @@ pub(crate) async fn run(arguments: &Scan, output: &mut Output) -> Result<Exit, F
     let Some(place) = reach.place(&arguments.target, &asked.databases, output) else {
         return Ok(Exit::Usage);
     };
-    match Interrupt.or(asked.ask(&reach, &place, output)).await {
+    match Interrupt.or(asked.perform(&reach, &place, output)).await {
         Err(Stopped(exit)) => Ok(exit),
         Ok(exit) => exit,
     }
 }
 
-impl Ask for Arguments {
-    async fn ask(
+impl Service for Arguments {
+    async fn perform(
         &self,
         reach: &Reach,
         place: &Place,

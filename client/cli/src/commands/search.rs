@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 
+use clap::Args;
 use futures_util::StreamExt;
 use z3950::error::{Error, Phase};
 use z3950::pager::{Pager, PagerOptions};
@@ -14,23 +15,24 @@ use z3950::{SortKey, SortKeyError};
 use z3950_asn1::apdu::{Query, RpnQuery};
 
 use crate::answer::{Answer, Ask, Job, Piece, Recipient, Words, Work, refuse};
-use crate::args::Search;
+use crate::args::{Search, Wanted};
 use crate::batch::run_all;
 use crate::commands::facets;
 use crate::commands::query::Reader;
-use crate::commands::target::{Borrowed, Place, Reach, Unanswered};
+use crate::commands::target::{Borrowed, Made, Place, Reach, Service, Unanswered};
 use crate::commands::writing::Writing;
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
+use crate::render::Format;
 
 /// How many records to show where nothing says how many.
 const SHOWN: u64 = 10;
 
 pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit, Failure> {
-    let keys: Result<Vec<_>, _> = arguments.sort.iter().map(|text| text.parse()).collect();
-    let keys = keys.map_err(|error: SortKeyError| Failure::Usage(format!("--sort: {error}")))?;
+    let wanted = &arguments.wanted;
+    let keys = wanted.keys()?;
     let has_files = !arguments.batch.inputs.is_empty();
     let (targets, query) = match arguments.words.as_slice() {
         targets if has_files => (targets, None),
@@ -40,7 +42,7 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
             return Err(Failure::Usage(words.into()));
         }
     };
-    let reader = Reader::new(&arguments.language)?;
+    let reader = Reader::new(&wanted.language)?;
     let query = query.map(|query| query.as_encoded_bytes().to_vec());
     // One that is wrong is wrong at every target.
     if let Some(query) = &query
@@ -50,13 +52,17 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
         return Ok(Exit::Usage);
     }
     let reach = Reach::new(&arguments.connection).await?;
+    let count = wanted.count.unwrap_or(match arguments.batch.file() {
+        Some(_) => u64::MAX,
+        None => SHOWN,
+    });
     let mut exit = Exit::Delivered;
     let mut places = Vec::new();
     for (index, text) in targets.iter().enumerate() {
-        match reach.place(text, &arguments.asked.databases, output) {
+        match reach.place(text, &wanted.asked.databases, output) {
             Some(mut place) => {
                 place.hint = hint(&reach, &arguments.words, index);
-                places.push(Spot::new(arguments, place));
+                places.push(Spot::new(wanted, count, place));
             }
             None => exit = exit.and(Exit::Usage),
         }
@@ -64,28 +70,23 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     if places.is_empty() {
         return Ok(exit);
     }
-    let records = &arguments.asked.records;
-    let writing = Writing {
-        json: arguments.asked.json,
-        format: arguments.batch.format(records.format)?,
-        charset: records.charset,
-    };
+    let records = &wanted.asked.records;
     let job = Job {
         given: query.into_iter().collect(),
         targets: places.iter().map(|spot| spot.place.text.clone()).collect(),
-        format: writing.format,
+        format: arguments.batch.format(records.format)?,
         jobs: arguments.batch.jobs(places.len()),
         work: Searcher {
+            writing: wanted.writing(arguments.batch.format(records.format)?),
             reach: reach.clone(),
             places,
             reader,
             keys,
-            facets: arguments.facets.clone(),
-            start: arguments.start,
-            count: count(arguments),
+            facets: wanted.facets.clone(),
+            start: wanted.start,
+            count,
             is_written: arguments.batch.file().is_some(),
             names_queries: has_files,
-            writing,
         },
     };
     let ran = match arguments.batch.is_wanted() {
@@ -121,12 +122,66 @@ fn hint(reach: &Reach, words: &[OsString], index: usize) -> Option<String> {
     ))
 }
 
-/// How many records are wanted of each target.
-fn count(arguments: &Search) -> u64 {
-    arguments.count.unwrap_or(match arguments.batch.file() {
-        Some(_) => u64::MAX,
-        None => SHOWN,
-    })
+/// A search at the session of the prompt.
+#[derive(Debug, Args)]
+pub(crate) struct SearchHere {
+    /// The query: words with optional index names (ti:war au:tolstoy), or PQF if it begins with @.
+    #[arg(value_name = "QUERY")]
+    query: OsString,
+
+    #[command(flatten)]
+    wanted: Wanted,
+}
+
+impl Service for SearchHere {
+    const MAKES_SET: bool = true;
+
+    async fn perform(
+        &self,
+        reach: &Reach,
+        place: &Place,
+        output: &mut Output,
+    ) -> Result<Exit, Failure> {
+        let wanted = &self.wanted;
+        let format = wanted.asked.records.format;
+        let count = wanted.count.unwrap_or(SHOWN);
+        let work = Searcher {
+            reach: reach.clone(),
+            places: vec![Spot::new(wanted, count, place.clone())],
+            reader: Reader::over(reach.dialects(), &wanted.language)?,
+            keys: wanted.keys()?,
+            facets: wanted.facets.clone(),
+            start: wanted.start,
+            count,
+            is_written: false,
+            names_queries: false,
+            writing: wanted.writing(format),
+        };
+        let job = Job {
+            work,
+            given: vec![self.query.as_encoded_bytes().to_vec()],
+            targets: vec![place.text.clone()],
+            format,
+            jobs: 1,
+        };
+        job.write(output).await
+    }
+}
+
+impl Wanted {
+    fn keys(&self) -> Result<Vec<SortKey>, Failure> {
+        let keys = self.sort.iter().map(|text| text.parse());
+        let keys: Result<Vec<_>, SortKeyError> = keys.collect();
+        keys.map_err(|error| Failure::Usage(format!("--sort: {error}")))
+    }
+
+    fn writing(&self, format: Format) -> Writing {
+        Writing {
+            json: self.asked.json,
+            format,
+            charset: self.asked.records.charset,
+        }
+    }
 }
 
 /// A target, and how to search there.
@@ -137,10 +192,10 @@ struct Spot {
 }
 
 impl Spot {
-    fn new(arguments: &Search, place: Place) -> Self {
-        let (mut search, mut options) = place.options(&arguments.asked);
+    fn new(wanted: &Wanted, count: u64, place: Place) -> Self {
+        let (mut search, mut options) = place.options(&wanted.asked);
         search.takes_unknown_count = true;
-        options.chunk_size = options.chunk_size.min(count(arguments).max(1));
+        options.chunk_size = options.chunk_size.min(count.max(1));
         Self {
             search,
             options,
@@ -234,7 +289,10 @@ impl Searcher {
         query: RpnQuery,
     ) -> Result<Pager, Error> {
         let search = self.facets.asked(spot.search.clone());
-        let search = search.map_err(|error| Error::fault(Phase::Search, error))?;
+        let mut search = search.map_err(|error| Error::fault(Phase::Search, error))?;
+        if let Some(name) = self.reach.result_set() {
+            search.result_set = name.clone();
+        }
         let (query, search) = (&Query::Type1(query), &search);
         // A list of records that is broken off goes on where it was.
         let mut options = spot.options.clone();
@@ -265,6 +323,7 @@ impl Searcher {
         recipient: &mut impl Recipient,
     ) -> Result<Answer, Failure> {
         let hits = set.found().count();
+        self.reach.note(Made { hits, next: 1 });
         let envelope = envelope.with("hits", hits);
         let way = (self.writing.json, self.count == 0);
         let pqf = query.to_string();
@@ -350,6 +409,8 @@ impl Searcher {
             recipient.send(piece).await?;
             answer = answer.graver(one);
             position += 1;
+            let next = position;
+            self.reach.note(Made { hits, next });
         }
         drop(slots);
         if hits.is_none() && position == self.start {

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 use z3950::client::{Client, ClientOptions, Lease};
@@ -17,6 +17,7 @@ use z3950::target::{Endpoint, redacted};
 use z3950::url::Host;
 use z3950_asn1::apdu::{DatabaseName, RpnQuery};
 use z3950_asn1::query::Dialects;
+use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::Charset;
 
 use crate::args::{Asked, Connection};
@@ -31,8 +32,8 @@ use crate::render::shown;
 #[derive(Clone)]
 pub(crate) struct Reach {
     client: Client,
-    /// The session of the prompt: what is asked is asked there.
-    open: Option<Session>,
+    /// That of the prompt: what is asked is asked there.
+    open: Option<OpenSession>,
     /// The tables by which queries are read.
     dialects: Dialects,
     /// The options given that only TLS uses.
@@ -40,17 +41,54 @@ pub(crate) struct Reach {
 }
 
 /// What a command asks of a target; the same on the command line and at the prompt.
-pub(crate) trait Ask: Args {
-    /// Asks, and says what came of it.
+pub(crate) trait Service: Args {
+    /// Whether it leaves a result set that the prompt goes on with.
+    const MAKES_SET: bool = false;
+
+    /// Carries it out, and says what came of it.
     ///
     /// # Errors
     /// A fault of the machine, and arguments that do not go together.
-    fn ask(
+    fn perform(
         &self,
         reach: &Reach,
         place: &Place,
         output: &mut Output,
     ) -> impl Future<Output = Result<Exit, Failure>>;
+}
+
+/// A session that is open already, and what was found in it.
+#[derive(Clone)]
+pub(crate) struct OpenSession {
+    session: Session,
+    /// The name of the result set that a search makes.
+    name: InternationalString,
+    made: Arc<Mutex<Option<Made>>>,
+}
+
+/// A result set that a search has made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Made {
+    /// `None` where the server does not know.
+    pub(crate) hits: Option<u64>,
+    /// The position after the last record shown.
+    pub(crate) next: u64,
+}
+
+impl OpenSession {
+    /// A session in which searches make result sets of that name.
+    pub(crate) fn new(session: Session, name: &str) -> Self {
+        Self {
+            session,
+            name: name.into(),
+            made: Arc::default(),
+        }
+    }
+
+    /// The result set that was made.
+    pub(crate) fn made(&self) -> Option<Made> {
+        *self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A session for one user.
@@ -62,6 +100,7 @@ pub(crate) enum Borrowed {
 }
 
 /// A target of the command line.
+#[derive(Clone)]
 pub(crate) struct Place {
     /// As it was written, but for user and password.
     pub(crate) text: String,
@@ -97,12 +136,24 @@ impl Reach {
     }
 
     /// To the session of the prompt alone.
-    pub(crate) fn open(client: Client, session: Session, dialects: Dialects) -> Self {
+    pub(crate) fn open(client: Client, session: OpenSession, dialects: Dialects) -> Self {
         Self {
             client,
             open: Some(session),
             dialects,
             of_tls: Vec::new(),
+        }
+    }
+
+    /// The name that searches give to what they find; `None` for the default.
+    pub(crate) fn result_set(&self) -> Option<&InternationalString> {
+        self.open.as_ref().map(|open| &open.name)
+    }
+
+    /// Notes what a search has made, for the one who goes on with it.
+    pub(crate) fn note(&self, made: Made) {
+        if let Some(open) = &self.open {
+            *open.made.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
         }
     }
 
@@ -153,7 +204,7 @@ impl Reach {
     /// Opens a session there, unless one is open; see [`leave`](Self::leave).
     pub(crate) async fn session(&self, place: &Place) -> Result<Session, Unanswered> {
         match &self.open {
-            Some(session) => Ok(session.clone()),
+            Some(open) => Ok(open.session.clone()),
             None => self.session_with(place, |_| {}).await,
         }
     }
@@ -183,8 +234,8 @@ impl Reach {
 
     /// Borrows a session there, within what the profile says that the server bears.
     pub(crate) async fn borrow(&self, place: &Place) -> Result<Borrowed, Unanswered> {
-        if let Some(session) = &self.open {
-            return Ok(Borrowed::Open(session.clone()));
+        if let Some(open) = &self.open {
+            return Ok(Borrowed::Open(open.session.clone()));
         }
         let lease = self
             .client

@@ -16,10 +16,10 @@ use z3950_asn1::es::update::{
     self as es, RecordOrSurDiag, RecordStatus, TaskPackageRecordStructure, UpdateStatus,
 };
 
-use self::arguments::Service;
+use self::arguments::Variant;
 pub(crate) use self::arguments::{Arguments, Update};
 use self::supply::{Piece, Supplied, Supply};
-use crate::commands::target::{Ask, Place, Reach, Unanswered};
+use crate::commands::target::{Place, Reach, Service, Unanswered};
 use crate::commands::task;
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
@@ -53,8 +53,8 @@ pub(crate) async fn run(arguments: &Update, output: &mut Output) -> Result<Exit,
     }
 }
 
-impl Ask for Arguments {
-    async fn ask(
+impl Service for Arguments {
+    async fn perform(
         &self,
         reach: &Reach,
         place: &Place,
@@ -212,11 +212,11 @@ impl<'a> Command<'a> {
 
     fn task(&self, records: &[Supplied]) -> Result<Task, z3950_asn1::error::EncodeError> {
         let version = match (self.arguments.service, records) {
-            (Service::Xml, [document, ..]) => {
+            (Variant::Xml, [document, ..]) => {
                 let octets = z3950_asn1::record::RetrievedRecord::octets_of(&document.record);
                 return Ok(Task::xml(&octets));
             }
-            (Service::First, _) => UpdateVersion::First,
+            (Variant::First, _) => UpdateVersion::First,
             _ => UpdateVersion::Third,
         };
         let supplied = (0_i64..).zip(records).map(|(number, supplied)| {

@@ -150,15 +150,7 @@ impl Output {
         document: &mut Document,
         subject: &str,
     ) -> Result<Exit, Failure> {
-        match self.gathered.and_then(|gathered| gathered.begun) {
-            Some((format, records)) if format == document.format() => document.go_on(records),
-            // The format was changed.
-            Some(_) => {
-                self.finish()?;
-                self.gather();
-            }
-            None => {}
-        }
+        self.join(document)?;
         let rendered = document.record(record);
         let is_kept = match document.format() {
             Format::Raw => true,
@@ -169,6 +161,25 @@ impl Output {
         self.octets(&rendered.octets, is_kept)?;
         self.words_of(&rendered, subject);
         Ok(Exit::of_record(&rendered))
+    }
+
+    /// Whether all records go into one document; see [`Output::gather`].
+    pub(crate) fn is_gathered(&self) -> bool {
+        self.gathered.is_some()
+    }
+
+    /// Lets a document that begins go on where the gathered one is.
+    pub(crate) fn join(&mut self, document: &mut Document) -> Result<(), Failure> {
+        match self.gathered.and_then(|gathered| gathered.begun) {
+            Some((format, records)) if format == document.format() => document.go_on(records),
+            // The format was changed.
+            Some(_) => {
+                self.finish()?;
+                self.gather();
+            }
+            None => {}
+        }
+        Ok(())
     }
 
     /// What a person should know of a record that was rendered; `subject` is which one it is.

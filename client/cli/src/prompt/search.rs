@@ -14,9 +14,12 @@ use z3950_asn1::apdu::{
 use super::command::{Answer, Stop, words};
 use super::facets::say_details;
 use super::query;
+use super::shared::Words;
 use super::state::State;
 use super::waiting::{Request, request};
+use crate::commands::lookup::LookupHere;
 use crate::commands::query::pointed_out;
+use crate::commands::search::SearchHere;
 use crate::commands::target::Unanswered;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
@@ -26,6 +29,18 @@ impl State {
     pub(super) async fn find(&mut self, text: &str, output: &mut Output) -> Answer {
         let search = self.search(text, output)?;
         self.send_anywhere(search, output).await
+    }
+
+    /// `search`, as on the command line; the result set stays for `show`.
+    pub(super) async fn search_here(&mut self, text: &str, output: &mut Output) -> Answer {
+        self.shared::<SearchHere>("search", Words::Text, text, output)
+            .await
+    }
+
+    /// `lookup`, as on the command line.
+    pub(super) async fn lookup_here(&mut self, text: &str, output: &mut Output) -> Answer {
+        self.shared::<LookupHere>("lookup", Words::Each, text, output)
+            .await
     }
 
     /// The search that a text asks for.

@@ -3,16 +3,16 @@
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Command};
 use z3950::service::search::DEFAULT_RESULT_SET;
-use z3950_asn1::apdu::DatabaseName;
-use z3950_asn1::query::Language;
+use z3950_asn1::apdu::{DatabaseName, Options};
+use z3950_asn1::query::{Language, nearest};
 
-use super::command::{Answer, Piece, Stop, pieces};
+use super::command::{Answer, Piece, Stop, entry, pieces};
 use super::query::QueryType;
 use super::settings::Reconnects;
 use super::state::State;
-use crate::commands::target::{Ask, Reach};
+use crate::commands::target::{Made, OpenSession, Reach, Service};
 use crate::console::exit::Exit;
-use crate::console::output::Output;
+use crate::console::output::{Failure, Output};
 
 /// What the words of a line are that belong to no option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(super) fn has_option(line: &str) -> bool {
 
 impl State {
     /// Carries out a command of the command line at the open session. The settings are the defaults of its options.
-    pub(super) async fn shared<A: Ask>(
+    pub(super) async fn shared<A: Service>(
         &mut self,
         name: &'static str,
         words: Words,
@@ -38,17 +38,21 @@ impl State {
         output: &mut Output,
     ) -> Answer {
         let mut command = self.command::<A>(name);
-        let given = arguments(&command, words, line);
+        let given = arguments(&command, words, line).map_err(Stop::wrong)?;
         let matches = match command.try_get_matches_from_mut(given) {
             Ok(matches) => matches,
             Err(error) if error.kind() == ErrorKind::DisplayHelp => {
                 output.line(error.to_string().trim_end())?;
                 return Ok(Exit::Delivered);
             }
+            Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {
+                return Err(Stop::Usage);
+            }
             Err(error) => {
+                // The usage that follows is that of `help`.
                 let words = error.to_string();
-                let words = words.trim_start_matches("error: ").trim_end();
-                return Err(Stop::wrong(words));
+                let words = words.split("\n\n").next().unwrap_or_default();
+                return Err(Stop::wrong(words.trim_start_matches("error: ")));
             }
         };
         let asked =
@@ -68,20 +72,38 @@ impl State {
             let names = names.map(|name| DatabaseName::from(name.as_str()));
             target.resolved.databases = names.collect();
         }
-        let reach = Reach::open(self.ways.client.clone(), session, self.dialects.clone());
-        let exit = asked.ask(&reach, &target, output).await?;
-        // Its searches were into that set, whatever was in it.
+        let is_named = session.server_info().options;
+        let set = match A::MAKES_SET && is_named.contains(Options::NAMED_RESULT_SETS) {
+            true => self.next_name(),
+            false => DEFAULT_RESULT_SET.to_owned(),
+        };
+        let open = OpenSession::new(session, &set);
+        let client = self.ways.client.clone();
+        let reach = Reach::open(client, open.clone(), self.dialects.clone());
+        let performed = asked.perform(&reach, &target, output).await;
+        // A search into the default set takes the place of what was in it.
         if let Some(place) = self.place_mut() {
             place.hits.remove(DEFAULT_RESULT_SET);
             place
                 .result_set
                 .take_if(|set| set.name == DEFAULT_RESULT_SET);
         }
-        Ok(exit)
+        if let Some(Made { hits, next }) = open.made() {
+            self.found(set, hits);
+            self.passed(next - 1);
+        }
+        match performed {
+            Err(Failure::Usage(words)) => Err(Stop::wrong(words)),
+            Err(failure @ Failure::Input { .. }) => Err(Stop::wrong(failure.to_string())),
+            performed => Ok(performed?),
+        }
     }
 
     fn command<A: Args>(&self, name: &'static str) -> Command {
+        let summary = entry(name).map_or("", |entry| entry.summary);
         let command = A::augment_args(Command::new(name))
+            .about(summary)
+            .long_about(None)
             .no_binary_name(true)
             .color(clap::ColorChoice::Never);
         let has =
@@ -107,25 +129,37 @@ fn spoken(command: Command, language: Language) -> Command {
 }
 
 /// The words of a line as clap takes them: options first, then what belongs to none.
-fn arguments(command: &Command, words: Words, line: &str) -> Vec<String> {
-    let takes_value = |name: &str| {
-        let named = |arg: &&Arg| {
-            let mut names = arg.get_long_and_visible_aliases().into_iter().flatten();
-            names.any(|long| long == name)
-        };
-        let found = command.get_arguments().find(named);
-        found.is_some_and(|arg| arg.get_action().takes_values())
+///
+/// # Errors
+/// Words about an option that the command does not have.
+fn arguments(command: &Command, words: Words, line: &str) -> Result<Vec<String>, String> {
+    let names = |arg: &Arg| {
+        let aliases = arg.get_visible_aliases().unwrap_or_default();
+        let names = arg.get_long().into_iter().chain(aliases);
+        names.map(str::to_owned).collect::<Vec<_>>()
     };
     let (mut options, mut others) = (Vec::new(), Vec::new());
     let mut pieces = pieces(line).into_iter();
     while let Some(piece) = pieces.next() {
         match piece.written {
             "--" => others.extend(pieces.by_ref()),
-            "-h" | "--help" => options.push("--help".to_owned()),
+            "-h" | "--help" => options.push(piece.word),
             _ if piece.is_option() => {
-                let name = piece.written.trim_start_matches("--").to_owned();
+                let option = piece.written.trim_start_matches("--");
+                let name = option.split('=').next().unwrap_or(option);
+                let mut known = command.get_arguments();
+                let Some(arg) = known.find(|arg| names(arg).iter().any(|known| known == name))
+                else {
+                    let all: Vec<String> = command.get_arguments().flat_map(names).collect();
+                    let hint = match nearest(name, all.iter().map(String::as_str)) {
+                        Some(nearest) => format!("did you mean --{nearest}?"),
+                        None => format!("{} --help lists those there are", command.get_name()),
+                    };
+                    return Err(format!("there is no option --{name}; {hint}"));
+                };
+                let takes_next = arg.get_action().takes_values() && name == option;
                 options.push(piece.word);
-                if takes_value(&name) {
+                if takes_next {
                     options.extend(pieces.next().map(|value| value.word));
                 }
             }
@@ -141,7 +175,7 @@ fn arguments(command: &Command, words: Words, line: &str) -> Vec<String> {
             options.push(written.join(" "));
         }
     }
-    options
+    Ok(options)
 }
 
 #[cfg(test)]
@@ -170,7 +204,7 @@ mod tests {
                 &["--set", "a b", "--", "--size 5"],
             ),
             (Words::Text, "--size", &["--size", "--"]),
-            (Words::Text, "-h", &["--help", "--"]),
+            (Words::Text, "-h", &["-h", "--"]),
             (Words::Text, "", &["--"]),
             (
                 Words::Each,
@@ -178,7 +212,15 @@ mod tests {
                 &["--json", "--", "a b", "c d"],
             ),
         ] {
-            assert_eq!(arguments(&command, words, line), expected, "{line}");
+            let found = arguments(&command, words, line).expect(line);
+            assert_eq!(found, expected, "{line}");
+        }
+        for (line, hint) in [
+            ("--sze 3 x", "--sze; did you mean --size?"),
+            ("--nonsense x", "--nonsense; scan --help lists"),
+        ] {
+            let refused = arguments(&command, Words::Text, line).expect_err(line);
+            assert!(refused.contains(hint), "{refused}");
         }
         assert!(has_option("insert a.mrc --id 7"));
         for line in ["insert id7 <record.xml", "\"--id\" x", "-- x", "a--b", ""] {

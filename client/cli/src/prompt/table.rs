@@ -188,6 +188,12 @@ pub(super) const YAZ: &[Entry] = &[
 /// Commands that yaz-client does not have; they need their full name.
 #[rustfmt::skip]
 pub(super) const OURS: &[Entry] = &[
+    there("search", "[OPTIONS] QUERY", "search and show the records found, as z3950 search does; search --help lists the options",
+        &["search war peace", "search --count 3 --sort date:desc ti:war", "search --format brief --facets author @attr 1=4 war"],
+        Indexes, |state, text, output| Box::pin(state.search_here(text, output))),
+    there("lookup", "[OPTIONS] ID...", "find records by ISBN, ISSN, LCCN, OCLC number, control number or docid, as z3950 lookup does",
+        &["lookup isbn:0-14-143951-3", "lookup --format brief pg1342 pg2600"],
+        Nothing, |state, text, output| Box::pin(state.lookup_here(text, output))),
     there("order", "[OPTIONS] QUERY", "order a document, as z3950 order does; order --help lists the options",
         &["order --ill --contact-name \"Ada Reader\" @attr 1=12 id7"],
         Indexes, |state, text, output| Box::pin(state.order(text, output))),

@@ -67,7 +67,7 @@ pub(crate) struct Arguments {
         default_value_t,
         hide_short_help = true
     )]
-    pub(super) service: Service,
+    pub(super) service: Variant,
 
     /// The record syntax to send, by name or object identifier: xml, or a MARC syntax. By default, XML records are
     /// sent as XML, others as USMARC or UNIMARC, according to their format.
@@ -147,7 +147,7 @@ pub(super) enum IdType {
 
 /// The service that updates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(super) enum Service {
+pub(super) enum Variant {
     /// Database Update of Z39.50-2003.
     #[default]
     #[value(name = "3")]

@@ -16,7 +16,7 @@ use z3950_marc::charset::{Options, to_utf8};
 use z3950_marc::marcxml;
 use z3950_marc::stream::{Found, InputForm, MAX_RECORD, RecordReader};
 
-use super::arguments::{Arguments, Change, IdType, Service};
+use super::arguments::{Arguments, Change, IdType, Variant};
 use crate::console::input::{readable, watched};
 use crate::console::output::Failure;
 use crate::render::shown;
@@ -68,7 +68,7 @@ impl<'a> Supply<'a> {
             (true, false) if !is_delete => return usage("an --id alone is enough only to delete"),
             _ => {}
         }
-        if arguments.service == Service::Xml {
+        if arguments.service == Variant::Xml {
             let is_plain = arguments.ids.is_empty()
                 && !arguments.id_from_001
                 && arguments.syntax.is_none()
@@ -88,7 +88,7 @@ impl<'a> Supply<'a> {
         {
             return usage("records are put into XML and MARC only; --whole sends a file as it is");
         }
-        if arguments.service == Service::First && arguments.action == Change::Special {
+        if arguments.service == Variant::First && arguments.action == Change::Special {
             return usage("version 1 has no special update; insert or replace");
         }
         readable(&arguments.files)?;
@@ -128,7 +128,7 @@ impl<'a> Supply<'a> {
             };
             let name = path.display().to_string();
             let input = watched(path).map_err(|error| Failure::input(&name, &error))?;
-            if self.arguments.whole || self.arguments.service == Service::Xml {
+            if self.arguments.whole || self.arguments.service == Variant::Xml {
                 return self.whole(name, input).map(Some);
             }
             let reader = RecordReader::guessing(input, InputForm::Marc);

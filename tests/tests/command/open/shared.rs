@@ -1,0 +1,159 @@
+//! Commands that prompt and command line share: the same options, at the open session.
+
+use std::io::Write;
+
+use tempfile::NamedTempFile;
+
+use z3950_server::testing::{TestServer, record};
+use z3950_tests::program::{z3950, z3950_fed};
+
+fn file(text: &str) -> NamedTempFile {
+    let mut file = NamedTempFile::with_suffix(".mrk").expect("a file");
+    file.write_all(text.as_bytes()).expect("written");
+    file
+}
+
+fn server() -> TestServer {
+    let records = ["Seven", "Nine", "Eight"];
+    let records = (7..)
+        .zip(records)
+        .map(|(id, title)| record(&format!("id{id}"), title));
+    TestServer::builder().database("cat", records).start()
+}
+
+/// What a command prints is the same, whichever way it was given.
+#[test]
+fn a_command_prints_the_same_at_the_prompt_and_on_the_command_line() {
+    let server = server();
+    let target = format!("{}/cat", server.addr());
+    let order = file("<order/>");
+    let order = order.path().to_str().expect("a path");
+    for (name, options, text) in [
+        (
+            "search",
+            &["--count", "2", "--sort", "title:desc"][..],
+            "ti:seven OR ti:nine OR ti:eight",
+        ),
+        ("search", &["--format", "brief"], "ti:eight"),
+        ("search", &["--count", "0"], "ti:nine"),
+        ("search", &[], "ti:nosuch"),
+        ("search", &["--json"], "ti:nine"),
+        ("search", &["--lang", "ccl"], "ti=nine"),
+        ("lookup", &["--format", "mrk"], "docid:id8"),
+        ("lookup", &[], "id99"),
+        ("scan", &["--size", "2"], "ti:nine"),
+        (
+            "scan",
+            &["--size", "1", "--set", "ti:nine", "--json"],
+            "ti:nine",
+        ),
+        ("order", &["--item", "1"], "ti:nine"),
+        ("order", &["--request", order], ""),
+        ("update", &["--id", "id9"], "delete"),
+    ] {
+        let words: Vec<&str> = [name, target.as_str()]
+            .into_iter()
+            .chain(options.iter().copied())
+            .chain(Some(text).filter(|text| !text.is_empty()))
+            .collect();
+        let expected = z3950(&words);
+        if name == "update" {
+            assert_eq!(z3950(["lookup", &target, "id9"]).code, Some(3));
+            let restored = file("=LDR  00000nam a2200000 a 4500\n=001  id9\n=245  00$aEight\n");
+            let restored = restored.path().to_str().expect("a path");
+            let ran = z3950(["update", &target, "insert", "--id-from-001", restored]);
+            assert_eq!(ran.code, Some(0), "{ran:?}");
+        }
+        let line = format!("{name} {text} {}\n", options.join(" "));
+        let ran = z3950_fed(["open", &target], &line);
+        let comparable = |out: &str| {
+            let mut lines = out.lines().filter(|line| !line.contains("reference"));
+            lines.by_ref().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(ran.code, expected.code, "{line}: {ran:?}");
+        assert_eq!(
+            comparable(&ran.stdout),
+            comparable(&expected.stdout),
+            "{line}"
+        );
+        let mut words = expected.stderr.lines();
+        assert!(
+            words.all(|words| ran.stderr.contains(words)),
+            "{line}: {ran:?}\n{expected:?}"
+        );
+    }
+}
+
+#[test]
+fn a_search_leaves_its_result_set_for_show() {
+    let server = server();
+    let target = format!("{}/cat", server.addr());
+    let commands = "search --count 2 --sort title ti:seven OR ti:nine OR ti:eight\nshow\nfind ti:nine\nshow 1+1+1\nsessions\n";
+    let ran = z3950_fed(["open", &target, "--format", "brief"], commands);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let titles: Vec<&str> = ran
+        .stdout
+        .lines()
+        .filter(|line| ["Seven", "Eight", "Nine"].contains(line))
+        .collect();
+    assert_eq!(titles, ["Eight", "Nine", "Seven", "Eight"], "{ran:?}");
+    assert!(ran.stdout.contains("1 hit"), "{ran:?}");
+}
+
+#[test]
+fn settings_are_the_defaults_of_options() {
+    let server = server();
+    let target = format!("{}/cat", server.addr());
+    let commands = "querytype ccl2rpn\nsearch --count 0 ti=nine\nbase nosuch\nsearch ti=nine\nsearch --database cat --count 0 ti=nine\nlookup --database cat --format brief id8\n";
+    let ran = z3950_fed(["open", &target], commands);
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+    assert_eq!(
+        ran.stdout
+            .lines()
+            .filter(|line| line.starts_with("1 "))
+            .count(),
+        2,
+        "{ran:?}"
+    );
+    assert!(
+        ran.stderr.contains("there is no database of this name") && ran.stdout.contains("Nine"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn wrong_options_are_told_like_wrong_commands() {
+    let server = server();
+    let target = format!("{}/cat", server.addr());
+    for (line, words) in [
+        (
+            "search --cuont 3 x",
+            "there is no option --cuont; did you mean --count?",
+        ),
+        ("search", "usage: search [OPTIONS] QUERY"),
+        (
+            "search --count x y",
+            "invalid value 'x' for '--count <NUMBER>'",
+        ),
+        (
+            "search --sort nosuch x",
+            "--sort: no index is called nosuch",
+        ),
+        ("order --request /nosuch/file", "cannot read /nosuch/file"),
+        (
+            "update insert --id 7",
+            "an --id alone is enough only to delete",
+        ),
+    ] {
+        let ran = z3950_fed(["open", &target], &format!("{line}\n"));
+        assert_eq!(ran.code, Some(2), "{line}: {ran:?}");
+        assert!(ran.stderr.contains(words), "{line}: {ran:?}");
+    }
+    let ran = z3950_fed(["open", &target], "scan --help\nsearch -h\n");
+    assert!(
+        ran.stdout.contains("--size <NUMBER>") && ran.stdout.contains("--sort"),
+        "{ran:?}"
+    );
+    let without = z3950_fed(["open"], "search x\n");
+    assert!(without.stderr.contains("no session is open"), "{without:?}");
+}
