@@ -4,6 +4,7 @@
 use std::env;
 
 use tokio::time::Instant;
+use z3950::client::{Client, ClientOptions};
 use z3950::plan::PlanOptions;
 use z3950::profile::{Credentials, Profiles};
 use z3950::service::init::InitOptions;
@@ -33,7 +34,7 @@ impl Setup {
             timeouts,
             routes: routes(&options.network).await?,
             profiles: profiles(&options.known)?,
-            init: init(&options.identity, timeouts.deadline)?,
+            init: init(&options.identity, timeouts).await?,
         })
     }
 }
@@ -132,12 +133,13 @@ fn proxy(options: &Network) -> Result<(Option<Proxy>, NoProxy), Failure> {
     }
 }
 
-/// What to say at Init: who one is, if the options tell. Runs the command that gives the password, if there is one, and kills
-/// it at the deadline.
-pub(crate) fn init(options: &Identity, deadline: Option<Instant>) -> Result<InitOptions, Failure> {
+/// What to say at Init: who the user is, if the options tell. The command that gives the password, if there is one, is run
+/// now, and killed at the deadline.
+pub(crate) async fn init(options: &Identity, timeouts: Timeouts) -> Result<InitOptions, Failure> {
     let mut init = InitOptions::default();
     if let Some(credentials) = credentials(options)? {
-        let authentication = credentials.authentication_by(deadline.map(Instant::into_std));
+        let client = Client::with(ClientOptions::default().with_timeouts(timeouts));
+        let authentication = client.authentication(&credentials).await;
         init.authentication = Some(authentication.map_err(|error| usage(&error))?);
     }
     Ok(init)

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use z3950::client::{Client, ClientOptions};
 use z3950::plan::{Plan, Strategy};
+use z3950::transport::Timeouts;
 use z3950::url::{Kind, Z3950Url};
 use z3950_asn1::apdu::{Apdu, ElementSetNames, Query, RecordComposition, SearchRequest};
 use z3950_asn1::codec::{dump, encode};
@@ -34,7 +35,7 @@ pub(crate) async fn run(arguments: &Arguments, output: &mut Output) -> Result<Ex
             );
         }
     };
-    let init = connection::init(&arguments.identity, None)?;
+    let init = connection::init(&arguments.identity, Timeouts::default()).await?;
     let plan = connection::plan_options(&arguments.execution, init);
     let options = ClientOptions::default().with_plan(plan);
     let profiles = Arc::new(connection::profiles(&arguments.known)?);
