@@ -208,6 +208,9 @@ fn unix(_: &std::path::Path) -> Result<Arc<dyn Connect>, RouteError> {
 
 #[cfg(all(test, feature = "tls"))]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::super::{BoxFuture, BoxStream, Timeouts};
     use super::*;
     use crate::url::Host;
 
@@ -236,5 +239,37 @@ mod tests {
             ..TlsOptions::default()
         });
         assert!(others.to(&secured, None).is_err());
+    }
+
+    /// Connects as another does, and counts how often.
+    struct Counted(Arc<dyn Connect>, Arc<AtomicUsize>);
+
+    impl Connect for Counted {
+        fn connect<'a>(
+            &'a self,
+            host: &'a Host,
+            port: u16,
+            timeouts: &'a Timeouts,
+        ) -> BoxFuture<'a, Result<BoxStream, crate::Error>> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.connect(host, port, timeouts)
+        }
+    }
+
+    #[tokio::test]
+    async fn every_connection_passes_through_what_wraps_the_routes() {
+        let count = Arc::<AtomicUsize>::default();
+        let counter = Arc::clone(&count);
+        let routes =
+            Routes::default().wrapped(move |inner| Arc::new(Counted(inner, Arc::clone(&counter))));
+        let folder = tempfile::tempdir().expect("a folder");
+        let endpoint = Endpoint::Unix(folder.path().join("nothing"));
+        let connector = routes.to(&endpoint, None).expect("a way");
+        let timeouts = Timeouts::default();
+        let refused = connector
+            .connect(&endpoint.host(), endpoint.port(), &timeouts)
+            .await;
+        assert!(refused.is_err());
+        assert_eq!(count.load(Ordering::Relaxed), 1);
     }
 }

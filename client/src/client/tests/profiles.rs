@@ -170,3 +170,32 @@ async fn retrievals_keep_the_pace_of_the_profile() {
     let whole = "connect initRequest search(1/2/0,usmarc) present(1+1,usmarc) close(finished) end";
     assert_eq!(seen, format!("{whole} {whole}"));
 }
+
+#[tokio::test]
+async fn a_password_is_asked_for_once_and_again_after_it_was_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, asked) = (
+        folder.path().join("targets.toml"),
+        folder.path().join("asked"),
+    );
+    let command = format!("echo asked >> {}; echo secret", asked.display());
+    let text = format!(
+        "[targets.cat]\nhost='lib.example'\ncredentials={{user='me',password_command='{command}'}}\n"
+    );
+    std::fs::write(&path, text).expect("written");
+    let profiles = Profiles::default().with_file(&path).expect("targets");
+    let refused = || vec![send(init_response(false, ProtocolVersion::UP_TO_3))];
+    let scripts = [refused(), vec![accepted()], vec![accepted()], refused()];
+    let (client, _) = client(options(|_| ()), scripts);
+    let client = client.with_profiles(profiles);
+    for (is_open, times) in [(false, 1), (true, 2), (true, 2), (false, 2)] {
+        let target = client.profiles().resolve("cat").expect("a target");
+        let options = client.options_at(&target, InitOptions::default()).await;
+        let session = client
+            .session(&target.endpoint, None, &options.expect("credentials"))
+            .await;
+        assert_eq!(session.is_ok(), is_open, "{session:?}");
+        let asked = std::fs::read_to_string(&asked).expect("asked");
+        assert_eq!(asked.lines().count(), times);
+    }
+}
