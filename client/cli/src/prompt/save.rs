@@ -8,7 +8,6 @@ use z3950::service::records::ResultRecord;
 use z3950_asn1::file::{Existing, Whole};
 
 use super::command::{Answer, Stop};
-use super::show::{Span, fetch};
 use super::state::State;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
@@ -49,7 +48,8 @@ impl State {
             document: Document::new(format, self.record_charset()),
             records: 0,
         };
-        let saved = self.save_span(&span, &mut saving, output).await;
+        let save = |_: &mut Self, start, records| saving.save(start, records, output);
+        let saved = self.present(&span, save).await;
         let ended = saving.document.end().as_bytes();
         let ended = saving.put(ended);
         let exit = match saved.and_then(|exit| ended.map(|()| exit)) {
@@ -82,50 +82,34 @@ impl State {
         output.note(&format!("{records} {word} in {path}"));
         Ok(exit)
     }
-
-    async fn save_span(
-        &mut self,
-        span: &Span,
-        saving: &mut Saving<'_>,
-        output: &mut Output,
-    ) -> Answer {
-        let options = self.present_options(span)?;
-        let session = self.session()?;
-        let mut exit = Exit::Delivered;
-        let mut position = span.start;
-        let end = span.start.saturating_add(span.count);
-        let mut chunk = self.chunk();
-        while position < end {
-            let records = fetch(&session, position, end - position, &mut chunk, &options).await?;
-            if records.is_empty() {
-                break;
-            }
-            for record in records {
-                exit = exit.and(match record {
-                    ResultRecord::Record { external, .. } => {
-                        let rendered = saving.document.record(&external);
-                        saving.put(&rendered.octets)?;
-                        output.words_of(&rendered, &format!("record {position}"));
-                        saving.records += u64::from(rendered.failure.is_none());
-                        match Exit::of_record(&rendered) {
-                            Exit::Usage => Exit::Refused,
-                            exit => exit,
-                        }
-                    }
-                    ResultRecord::Diagnostic { diagnostic, .. } => {
-                        let diagnostics = Diagnostics(vec![diagnostic]);
-                        output.error(&format!("record {position}: {diagnostics}"));
-                        Exit::Refused
-                    }
-                });
-                position = position.saturating_add(1);
-            }
-        }
-        Ok(exit)
-    }
 }
 
 impl Saving<'_> {
+    /// Saves records from a position on; says what stands in the place of others.
+    fn save(&mut self, start: u64, records: Vec<ResultRecord>, output: &Output) -> Answer {
+        let mut exit = Exit::Delivered;
+        for (position, record) in (start..).zip(records) {
+            exit = exit.and(match record {
+                ResultRecord::Record { external, .. } => {
+                    let rendered = self.document.record(&external);
+                    self.put(&rendered.octets)?;
+                    output.words_of(&rendered, &format!("record {position}"));
+                    self.records += u64::from(rendered.failure.is_none());
+                    match Exit::of_record(&rendered) {
+                        Exit::Usage => Exit::Refused,
+                        exit => exit,
+                    }
+                }
+                ResultRecord::Diagnostic { diagnostic, .. } => {
+                    let diagnostics = Diagnostics(vec![diagnostic]);
+                    output.error(&format!("record {position}: {diagnostics}"));
+                    Exit::Refused
+                }
+            });
+        }
+        Ok(exit)
+    }
+
     fn put(&mut self, octets: &[u8]) -> Result<(), Stop> {
         let written = self.file.write_all(octets);
         written.map_err(|error| refused(&Failure::unwritten(self.path, &error)))

@@ -53,7 +53,10 @@ impl State {
             return self.show_later(span, is_indented, output).await;
         }
         let mut document = self.document().indented(is_indented);
-        let exit = self.present(&span, &mut document, output).await;
+        let write = |state: &mut Self, start, records| {
+            Ok(state.write_all(start, records, &mut document, output)?)
+        };
+        let exit = self.present(&span, write).await;
         output.end(&mut document)?;
         exit
     }
@@ -105,12 +108,12 @@ impl State {
         }
     }
 
-    /// Presents until all records of the span have come: a server may answer with fewer than were asked for.
-    async fn present(
+    /// Presents until all records of the span have come, and hands them to `take` with the position of the first: a server
+    /// may answer with fewer than were asked for.
+    pub(super) async fn present(
         &mut self,
         span: &Span,
-        document: &mut Document,
-        output: &mut Output,
+        mut take: impl FnMut(&mut Self, u64, Vec<ResultRecord>) -> Answer,
     ) -> Answer {
         let options = self.present_options(span)?;
         let session = self.session()?;
@@ -124,7 +127,7 @@ impl State {
                 break;
             }
             let came = u64::try_from(records.len()).unwrap_or(u64::MAX);
-            exit = exit.and(self.write_all(position, records, document, output)?);
+            exit = exit.and(take(self, position, records)?);
             position = position.saturating_add(came);
         }
         Ok(exit)
