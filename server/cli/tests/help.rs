@@ -1,13 +1,9 @@
-//! What `z3950d` says about itself: help whose examples run, the manual page, completions, settings; and its words where it
-//! refuses to start.
+//! What `z3950d` says about itself: the manual page and completions; and its words where it refuses to start. The examples of
+//! its help are run in `tests/tests/command/readme.rs`, with those of the README.
 #![cfg(unix)]
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-
-use rcgen::{CertificateParams, KeyPair};
+use std::process::{Command, Output};
 
 fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_z3950d"))
@@ -25,101 +21,6 @@ fn printed(arguments: &[&str]) -> String {
     assert!(output.status.success(), "{arguments:?}: {output:?}");
     assert!(output.stderr.is_empty(), "{arguments:?}: {output:?}");
     String::from_utf8(output.stdout).expect("UTF-8")
-}
-
-/// Runs a line in a shell that finds the program, in a folder; a server is stopped once it listens on as many addresses as it
-/// is to.
-fn run_line(line: &str, folder: &Path) {
-    let binaries = Path::new(env!("CARGO_BIN_EXE_z3950d"))
-        .parent()
-        .expect("a folder");
-    let path = std::env::var("PATH").unwrap_or_default();
-    let mut child = Command::new("sh")
-        .args(["-c", &format!("exec {line}")])
-        .current_dir(folder)
-        .env("PATH", format!("{}:{path}", binaries.display()))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("sh starts");
-    let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
-    let mut first = String::new();
-    stdout.read_line(&mut first).expect("text");
-    if first.starts_with("listening on ") {
-        let stopped = Command::new("kill").arg(child.id().to_string()).status();
-        assert!(stopped.expect("kill runs").success());
-    }
-    let mut words = String::new();
-    let mut stderr = child.stderr.take().expect("piped");
-    stderr.read_to_string(&mut words).expect("text");
-    let status = child.wait().expect("it ends");
-    assert!(status.success(), "{line}: {status}: {words}");
-}
-
-#[test]
-fn the_examples_of_the_help_run() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let write = |name: &str, text: &str| {
-        fs::write(folder.path().join(name), text).expect("written");
-    };
-    let record = "00026nam a2200025   4500\u{1e}\u{1d}";
-    for name in ["records.mrc", "a.mrc", "b.mrc"] {
-        write(name, record);
-    }
-    write("maps.mrk", "=LDR  00000nam a2200000 a 4500\n=001  m1\n");
-    let key = KeyPair::generate().expect("a key");
-    let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
-    write(
-        "cert.pem",
-        &params.self_signed(&key).expect("a certificate").pem(),
-    );
-    write("key.pem", &key.serialize_pem());
-
-    let help = printed(&["--help"]);
-    let (usage, rest) = help.split_once("Examples:\n").expect("examples");
-    assert!(!usage.contains("Options:"), "examples come first: {usage}");
-    let lines: Vec<_> = rest
-        .lines()
-        .take_while(|line| !line.is_empty())
-        .map(str::trim)
-        .collect();
-    assert!(lines.len() >= 10, "{lines:?}");
-    for line in lines {
-        assert!(line.starts_with("z3950d "), "{line}");
-        // The ports of the examples may be taken.
-        let line = ["0.0.0.0:2100", "127.0.0.1:2101"]
-            .iter()
-            .fold(line.to_owned(), |line, place| {
-                line.replace(place, "127.0.0.1:0")
-            });
-        let serves = !["--check", "--print-config", "--listen"]
-            .iter()
-            .any(|option| line.contains(option));
-        let line = match serves {
-            true => format!("{line} --listen 127.0.0.1:0"),
-            false => line,
-        };
-        run_line(&line, folder.path());
-    }
-}
-
-#[test]
-fn the_printed_settings_are_checked_and_served() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let text = printed(&["--print-config"]);
-    assert!(
-        text.contains("#[[database]]\n") && text.contains("#[access]\n"),
-        "{text}"
-    );
-    let path = folder.path().join("z3950d.toml");
-    fs::write(&path, &text).expect("written");
-    let path = path.to_str().expect("UTF-8");
-    assert_eq!(ran(&["--config", path, "--check"]).status.code(), Some(0));
-    run_line(
-        "z3950d --config z3950d.toml --listen 127.0.0.1:0",
-        folder.path(),
-    );
 }
 
 #[test]

@@ -1,9 +1,13 @@
-//! The examples of the README and of the programs' pages that need nothing but the program: those with `--demo`.
+//! Examples run as they are written: those of the README and of the programs' pages that need nothing but the program, which
+//! have `--demo`, and those in the help of `z3950d`.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use z3950_tests::program::path;
+use rcgen::{CertificateParams, KeyPair};
+use z3950_tests::program::{path, run};
 
 const PAGES: [&str; 3] = [
     include_str!("../../../README.md"),
@@ -11,15 +15,22 @@ const PAGES: [&str; 3] = [
     include_str!("../../../server/docs/server.md"),
 ];
 
-/// Runs a line in a shell that finds the programs; a server is stopped as soon as it listens.
-fn run_line(line: &str) {
+/// What `z3950d` prints with these arguments.
+fn z3950d(arguments: &[&str]) -> String {
+    let ran = run(Command::new(path("z3950d")).args(arguments), "");
+    assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
+    ran.stdout
+}
+
+/// Runs a line in a shell that finds the programs, and gives the first line that it prints; a server is stopped as soon as it
+/// listens.
+fn run_line(line: &str, folder: &Path) -> String {
     let binaries = path("z3950d");
     let binaries = binaries.parent().expect("a folder");
     let inherited = std::env::var("PATH").unwrap_or_default();
-    let folder = tempfile::tempdir().expect("a folder");
     let mut child = Command::new("sh")
         .args(["-c", line])
-        .current_dir(folder.path())
+        .current_dir(folder)
         .env("PATH", format!("{}:{inherited}", binaries.display()))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -40,7 +51,7 @@ fn run_line(line: &str) {
     stderr.read_to_string(&mut words).expect("text");
     let status = child.wait().expect("it ends");
     assert!(status.success(), "{line}: {status}: {words}");
-    assert!(!first.is_empty(), "{line} prints nothing: {words}");
+    first
 }
 
 #[test]
@@ -70,6 +81,73 @@ fn audit_d17_the_examples_with_the_demo_catalogue_run_as_written() {
             true => format!("exec {line}"),
             false => line,
         };
-        run_line(&line);
+        let folder = tempfile::tempdir().expect("a folder");
+        let first = run_line(&line, folder.path());
+        assert!(!first.is_empty(), "{line} prints nothing");
     }
+}
+
+#[test]
+fn the_examples_in_the_help_of_z3950d_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        fs::write(folder.path().join(name), text).expect("written");
+    };
+    let record = "00026nam a2200025   4500\u{1e}\u{1d}";
+    for name in ["records.mrc", "a.mrc", "b.mrc"] {
+        write(name, record);
+    }
+    write("maps.mrk", "=LDR  00000nam a2200000 a 4500\n=001  m1\n");
+    let key = KeyPair::generate().expect("a key");
+    let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
+    write(
+        "cert.pem",
+        &params.self_signed(&key).expect("a certificate").pem(),
+    );
+    write("key.pem", &key.serialize_pem());
+
+    let help = z3950d(&["--help"]);
+    let (usage, rest) = help.split_once("Examples:\n").expect("examples");
+    assert!(!usage.contains("Options:"), "examples come first: {usage}");
+    let lines: Vec<_> = rest
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .map(str::trim)
+        .collect();
+    assert!(lines.len() >= 10, "{lines:?}");
+    for line in lines {
+        assert!(line.starts_with("z3950d "), "{line}");
+        // The ports of the examples may be taken.
+        let line = ["0.0.0.0:2100", "127.0.0.1:2101"]
+            .iter()
+            .fold(line.to_owned(), |line, place| {
+                line.replace(place, "127.0.0.1:0")
+            });
+        let serves = !["--check", "--print-config", "--listen"]
+            .iter()
+            .any(|option| line.contains(option));
+        let line = match serves {
+            true => format!("{line} --listen 127.0.0.1:0"),
+            false => line,
+        };
+        run_line(&format!("exec {line}"), folder.path());
+    }
+}
+
+#[test]
+fn the_printed_settings_of_z3950d_are_checked_and_served() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = z3950d(&["--print-config"]);
+    assert!(
+        text.contains("#[[database]]\n") && text.contains("#[access]\n"),
+        "{text}"
+    );
+    let path = folder.path().join("z3950d.toml");
+    fs::write(&path, &text).expect("written");
+    let path = path.to_str().expect("UTF-8");
+    z3950d(&["--config", path, "--check"]);
+    run_line(
+        "exec z3950d --config z3950d.toml --listen 127.0.0.1:0",
+        folder.path(),
+    );
 }
