@@ -81,7 +81,7 @@ impl Connection {
     /// Searches. The records stay at the server until they are asked for.
     ///
     /// # Errors
-    /// [`Error::Refused`] with the server's diagnostics; [`Error::Query`] for a term that the target's character set
+    /// [`Error::Refused`] with the server's diagnostics; [`Error::Term`] for a term that the target's character set
     /// cannot write; others if the server went away.
     pub async fn search(&self, query: impl Into<Query>) -> Result<ResultSet, Error> {
         let query = self.adapted(query)?;
@@ -176,7 +176,7 @@ impl Connection {
         };
         let mut adapted = attempts.clone();
         for attempt in &mut adapted {
-            attempt.query = target.adapted(&attempt.query).map_err(Error::Query)?;
+            attempt.query = target.adapted(&attempt.query).map_err(Error::Term)?;
         }
         let name = self.shared.names.take();
         options.search.result_set = name.name();
@@ -303,7 +303,7 @@ impl Connection {
 
     fn adapted(&self, query: impl Into<Query>) -> Result<apdu::Query, Error> {
         let query = self.shared.target.adapted(query.into().as_rpn());
-        query.map(apdu::Query::Type1).map_err(Error::Query)
+        query.map(apdu::Query::Type1).map_err(Error::Term)
     }
 
     async fn lease(&self) -> MutexGuard<'_, Lease> {

@@ -14,6 +14,7 @@ use z3950_marc::charset::Unwritable;
 
 use crate::lookup::IdentifierError;
 use crate::plan::PlanError;
+use crate::query::QueryError;
 use crate::target::profile::{CredentialsError, ProfileError};
 use crate::url::{BuildError, UrlError};
 pub use fault::ProtocolFault;
@@ -97,9 +98,12 @@ pub enum Error {
     /// The URL cannot be followed.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// The text of a query cannot be read.
+    #[error(transparent)]
+    Query(#[from] QueryError),
     /// The character set of the target cannot write a term.
     #[error("the query cannot be written in the character set of the target")]
-    Query(#[source] Unwritable),
+    Term(#[source] Unwritable),
     /// What is to be looked up is not an identifier.
     #[error(transparent)]
     Identifier(#[from] IdentifierError),

@@ -315,6 +315,9 @@ impl Desk {
         let charset = self.writing.charset;
         let subject = format!("{identifier}: record {position}");
         let (mut piece, answer) = self.writing.record(envelope, &external, charset, &subject);
+        if let Err(words) = self.reach.show(&external) {
+            piece.words.push(Words::Error(words));
+        }
         if let Some(place) = place.filter(|_| !self.writing.json) {
             piece.words.insert(0, said(identifier, position, &place));
         }

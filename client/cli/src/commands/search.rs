@@ -394,7 +394,10 @@ impl Searcher {
                 Ok(ResultRecord::Record { external, .. }) => {
                     let subject = format!("{subject}: record {position}");
                     let written_one = self.writing.record(envelope, &external, charset, &subject);
-                    let (piece, one) = written_one;
+                    let (mut piece, one) = written_one;
+                    if let Err(words) = self.reach.show(&external) {
+                        piece.words.push(Words::Error(words));
+                    }
                     written += u64::from(one.outcome == OutcomeName::Delivered);
                     (piece, one)
                 }

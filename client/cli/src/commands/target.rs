@@ -15,13 +15,14 @@ use z3950::service::search::SearchOptions;
 use z3950::session::{Reconnect, Session, SessionOptions};
 use z3950::target::{Endpoint, redacted};
 use z3950::url::Host;
-use z3950_asn1::apdu::{DatabaseName, RpnQuery};
+use z3950_asn1::apdu::{DatabaseName, External, RpnQuery};
 use z3950_asn1::query::Dialects;
 use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::Charset;
 
 use crate::args::{Asked, Connection};
 use crate::commands::connection::{self, Setup};
+use crate::commands::seen::Seen;
 use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
@@ -64,6 +65,7 @@ pub(crate) struct OpenSession {
     /// The name of the result set that a search makes.
     name: InternationalString,
     made: Arc<Mutex<Option<Made>>>,
+    seen: Seen,
 }
 
 /// A result set that a search has made.
@@ -77,11 +79,12 @@ pub(crate) struct Made {
 
 impl OpenSession {
     /// A session in which searches make result sets of that name.
-    pub(crate) fn new(session: Session, name: &str) -> Self {
+    pub(crate) fn new(session: Session, name: &str, seen: Seen) -> Self {
         Self {
             session,
             name: name.into(),
             made: Arc::default(),
+            seen,
         }
     }
 
@@ -154,6 +157,17 @@ impl Reach {
     pub(crate) fn note(&self, made: Made) {
         if let Some(open) = &self.open {
             *open.made.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
+        }
+    }
+
+    /// Takes note of a record that is shown.
+    ///
+    /// # Errors
+    /// Words about the file that records are appended to.
+    pub(crate) fn show(&self, record: &External) -> Result<(), String> {
+        match &self.open {
+            Some(open) => open.seen.take(record),
+            None => Ok(()),
         }
     }
 

@@ -27,7 +27,7 @@ pub(crate) fn explain(error: &Error) -> (Exit, String) {
         Error::NoMatch => Exit::NoMatch,
         Error::Ambiguous { .. } => Exit::Ambiguous,
         Error::PortRefused(_) => Exit::PortRefused,
-        Error::Target(_) | Error::Credentials(_) | Error::Query(_) => Exit::Usage,
+        Error::Target(_) | Error::Credentials(_) | Error::Query(_) | Error::Term(_) => Exit::Usage,
         Error::Url(_) | Error::Build(_) | Error::Plan(_) => Exit::Usage,
         Error::Identifier(_) | Error::NotOneTerm | Error::Route(_) => Exit::Usage,
         Error::Unwritable(_) => Exit::Usage,

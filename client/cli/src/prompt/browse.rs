@@ -6,7 +6,7 @@ use z3950_asn1::apdu::{AttributesPlusTerm, Entry, Operand, RpnStructure};
 use z3950_asn1::oid::Oid;
 use z3950_asn1::query::Language;
 
-use super::command::{Answer, Stop};
+use super::command::{Answer, Stop, unquoted};
 use super::query::QueryType;
 use super::search::unanswered;
 use super::shared::{Words, has_option};
@@ -55,6 +55,7 @@ impl State {
 
     /// The term and its attributes, in the language of queries.
     fn start_of_scan(&self, text: &str) -> Result<(Option<Oid>, AttributesPlusTerm), Stop> {
+        let text = unquoted(text);
         let language = match self.settings.query_type {
             _ if text.starts_with('@') => Language::Pqf,
             QueryType::Rpn(language) => language,

@@ -166,6 +166,14 @@ pub(super) fn words(text: &str) -> Vec<String> {
     pieces(text).into_iter().map(|piece| piece.word).collect()
 }
 
+/// A text without the single quotes around it, which a shell would have taken off.
+pub(super) fn unquoted(text: &str) -> &str {
+    let inner = text
+        .strip_prefix('\'')
+        .and_then(|text| text.strip_suffix('\''));
+    inner.filter(|inner| !inner.contains('\'')).unwrap_or(text)
+}
+
 /// A word of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece<'a> {

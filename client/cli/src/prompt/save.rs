@@ -38,7 +38,7 @@ impl State {
         self.session()?;
         let span = self.span(rest)?;
         let path = Path::new(path);
-        let format = Format::for_file(path, self.settings.output).map_err(Stop::wrong)?;
+        let format = Format::by_extension(path, self.settings.output).map_err(Stop::wrong)?;
         let file = Whole::create(path, existing).map_err(|error| {
             refused(&Failure::unopened(&error, "save --force FILE replaces it"))
         })?;

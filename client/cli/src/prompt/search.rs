@@ -11,7 +11,7 @@ use z3950_asn1::apdu::{
     SortKeySpec, SortRelation,
 };
 
-use super::command::{Answer, Stop, words};
+use super::command::{Answer, Stop, pieces, unquoted, words};
 use super::facets::say_details;
 use super::query;
 use super::shared::Words;
@@ -52,6 +52,13 @@ impl State {
         if text.is_empty() {
             return Err(Stop::Usage);
         }
+        if let Some(option) = pieces(text).first().filter(|piece| piece.is_option()) {
+            return Err(Stop::wrong(format!(
+                "find takes no options such as {}; search does",
+                option.written
+            )));
+        }
+        let text = unquoted(text);
         let query = self.query(text, output)?;
         let options = self.search_options()?;
         if let Some(place) = self.place_mut() {

@@ -14,12 +14,18 @@ impl State {
         if self.has_session() && !self.is_open() {
             self.forget();
             output.note("the server had already closed the session");
+            if let Some(place) = self.place() {
+                output.note(&format!("at {}", place.way.name));
+            }
             return Ok(Exit::Delivered);
         }
         let session = self.session()?;
         self.forget();
         session.close().await?;
         output.note("session closed");
+        if let Some(place) = self.place() {
+            output.note(&format!("at {}", place.way.name));
+        }
         Ok(Exit::Delivered)
     }
 

@@ -280,9 +280,9 @@ impl State {
 
     pub(super) fn set_marcdump(&mut self, path: &str, _: &mut Output) -> Answer {
         // The one before is given up first: it may be the same.
-        self.settings.marc_dump = None;
+        self.seen.dump_to(None);
         if !path.is_empty() {
-            self.settings.marc_dump = Some((path.to_owned(), appended(path)?));
+            self.seen.dump_to(Some((path.to_owned(), appended(path)?)));
         }
         Ok(Exit::Delivered)
     }

@@ -12,7 +12,6 @@ use z3950_asn1::apdu::{
     ProtocolVersion, ReferenceId, Schema,
 };
 use z3950_asn1::error::EncodeError;
-use z3950_asn1::file::Growing;
 use z3950_asn1::format::charset_negotiation::OriginProposal;
 use z3950_asn1::format::facets::FacetList;
 use z3950_asn1::oid::Oid;
@@ -103,7 +102,6 @@ pub(super) struct Settings {
     /// What is written is in this character set.
     pub(super) display_charset: Option<Charset>,
     pub(super) package_name: Option<InternationalString>,
-    pub(super) marc_dump: Option<(String, Growing)>,
 }
 
 impl Default for Settings {
@@ -138,7 +136,6 @@ impl Default for Settings {
             auto_wait: true,
             display_charset: None,
             package_name: None,
-            marc_dump: None,
         }
     }
 }
@@ -313,7 +310,7 @@ impl State {
             "set_auto_reconnect" => settings.reconnects.name().into(),
             "set_auto_wait" => on_off(settings.auto_wait).into(),
             "packagename" => string(&settings.package_name),
-            "set_marcdump" => or_none(settings.marc_dump.as_ref().map(|(path, _)| path.clone())),
+            "set_marcdump" => or_none(self.seen.dump()),
             _ => String::new(),
         }
     }

@@ -6,7 +6,8 @@ use z3950::service::search::DEFAULT_RESULT_SET;
 use z3950_asn1::apdu::{DatabaseName, Options};
 use z3950_asn1::query::{Language, nearest};
 
-use super::command::{Answer, Piece, Stop, entry, pieces};
+use super::command::{Answer, Piece, Stop, entry, pieces, unquoted};
+use super::facets::shown_as;
 use super::query::QueryType;
 use super::settings::Reconnects;
 use super::state::State;
@@ -25,7 +26,7 @@ pub(super) enum Words {
 
 /// Whether a line has an option of the command line, so that it is not in the syntax of yaz-client.
 pub(super) fn has_option(line: &str) -> bool {
-    pieces(line).iter().any(Piece::is_option)
+    line.trim() == "-h" || pieces(line).iter().any(Piece::is_option)
 }
 
 impl State {
@@ -38,7 +39,8 @@ impl State {
         output: &mut Output,
     ) -> Answer {
         let mut command = self.command::<A>(name);
-        let given = arguments(&command, words, line).map_err(Stop::wrong)?;
+        let mut given = arguments(&command, words, line).map_err(Stop::wrong)?;
+        complete(&command, &mut given, self.defaults());
         let matches = match command.try_get_matches_from_mut(given) {
             Ok(matches) => matches,
             Err(error) if error.kind() == ErrorKind::DisplayHelp => {
@@ -55,6 +57,10 @@ impl State {
                 return Err(Stop::wrong(words.trim_start_matches("error: ")));
             }
         };
+        if output.is_gathered() && matches!(matches.try_get_one("json"), Ok(Some(true))) {
+            let words = "--json cannot be within the one document of z3950 open --format";
+            return Err(Stop::wrong(words));
+        }
         let asked =
             A::from_arg_matches(&matches).map_err(|error| Stop::wrong(error.to_string()))?;
         if self.settings.reconnects != Reconnects::Never
@@ -77,7 +83,7 @@ impl State {
             true => self.next_name(),
             false => DEFAULT_RESULT_SET.to_owned(),
         };
-        let open = OpenSession::new(session, &set);
+        let open = OpenSession::new(session, &set, self.seen.clone());
         let client = self.ways.client.clone();
         let reach = Reach::open(client, open.clone(), self.dialects.clone());
         let performed = asked.perform(&reach, &target, output).await;
@@ -106,26 +112,65 @@ impl State {
             .long_about(None)
             .no_binary_name(true)
             .color(clap::ColorChoice::Never);
-        let has =
-            |id: &str, command: &Command| command.get_arguments().any(|arg| arg.get_id() == id);
-        let command = match has("format", &command) {
-            true => command.mut_arg("format", |arg| {
-                arg.default_value(self.settings.output.name())
-            }),
+        let format = self.settings.output.name();
+        // Not given as an option, for `--json` does not go with one.
+        let has_format = command.get_arguments().any(|arg| arg.get_id() == "format");
+        match has_format {
+            true => command.mut_arg("format", |arg| arg.default_value(format)),
             false => command,
+        }
+    }
+
+    /// The settings as options, each with its name.
+    fn defaults(&self) -> Vec<(&'static str, String)> {
+        let settings = &self.settings;
+        let language = match settings.query_type {
+            QueryType::Auto => None,
+            QueryType::Rpn(language) => Some(language),
+            QueryType::Ccl => Some(Language::Ccl),
+            QueryType::Cql => Some(Language::Cql),
         };
-        match (has("lang", &command), self.settings.query_type) {
-            (false, _) | (_, QueryType::Auto) => command,
-            (true, QueryType::Rpn(language)) => spoken(command, language),
-            (true, QueryType::Ccl) => spoken(command, Language::Ccl),
-            (true, QueryType::Cql) => spoken(command, Language::Cql),
+        let number = |name, number: Option<u64>| number.map(|number| (name, number.to_string()));
+        let facets = settings.facets.iter().flat_map(|list| &list.0);
+        [
+            language.map(|language| ("lang", language.name().to_owned())),
+            number("size", Some(settings.scan_size)),
+            number("position", settings.scan_position),
+            number("step", settings.scan_step),
+        ]
+        .into_iter()
+        .flatten()
+        .chain(facets.map(|field| ("facets", shown_as(field))))
+        .collect()
+    }
+}
+
+/// Adds the defaults of options that were not given.
+fn complete(command: &Command, given: &mut Vec<String>, defaults: Vec<(&str, String)>) {
+    let options = given.iter().take_while(|word| *word != "--");
+    let options: Vec<String> = options.cloned().collect();
+    for (name, value) in defaults {
+        let is_given = |arg: &Arg| {
+            let mut names = names(arg).into_iter().map(|name| format!("--{name}"));
+            names.any(|name| {
+                let mut options = options.iter();
+                options.any(|word| word.split('=').next() == Some(&*name))
+            })
+        };
+        let mut known = command.get_arguments();
+        if let Some(arg) = known.find(|arg| arg.get_long() == Some(name))
+            && !is_given(arg)
+        {
+            given.insert(0, format!("--{name}={value}"));
         }
     }
 }
 
-/// With this language where no option names another.
-fn spoken(command: Command, language: Language) -> Command {
-    command.mut_arg("lang", |arg| arg.default_value(language.name()))
+/// The names of an option, without hyphens.
+fn names(arg: &Arg) -> Vec<String> {
+    let aliases = arg.get_visible_aliases().unwrap_or_default();
+    let names = arg.get_long().into_iter().chain(aliases);
+    names.map(str::to_owned).collect()
 }
 
 /// The words of a line as clap takes them: options first, then what belongs to none.
@@ -133,11 +178,6 @@ fn spoken(command: Command, language: Language) -> Command {
 /// # Errors
 /// Words about an option that the command does not have.
 fn arguments(command: &Command, words: Words, line: &str) -> Result<Vec<String>, String> {
-    let names = |arg: &Arg| {
-        let aliases = arg.get_visible_aliases().unwrap_or_default();
-        let names = arg.get_long().into_iter().chain(aliases);
-        names.map(str::to_owned).collect::<Vec<_>>()
-    };
     let (mut options, mut others) = (Vec::new(), Vec::new());
     let mut pieces = pieces(line).into_iter();
     while let Some(piece) = pieces.next() {
@@ -172,7 +212,7 @@ fn arguments(command: &Command, words: Words, line: &str) -> Result<Vec<String>,
         Words::Text if others.is_empty() => {}
         Words::Text => {
             let written: Vec<&str> = others.iter().map(|piece| piece.written).collect();
-            options.push(written.join(" "));
+            options.push(unquoted(&written.join(" ")).to_owned());
         }
     }
     Ok(options)
@@ -215,6 +255,14 @@ mod tests {
             let found = arguments(&command, words, line).expect(line);
             assert_eq!(found, expected, "{line}");
         }
+        let defaults = vec![
+            ("size", "3".to_owned()),
+            ("lang", "ccl".to_owned()),
+            ("no", String::new()),
+        ];
+        let mut given = arguments(&command, Words::Text, "--language pqf x").expect("words");
+        complete(&command, &mut given, defaults);
+        assert_eq!(given, ["--size=3", "--language", "pqf", "--", "x"]);
         for (line, hint) in [
             ("--sze 3 x", "--sze; did you mean --size?"),
             ("--nonsense x", "--nonsense; scan --help lists"),

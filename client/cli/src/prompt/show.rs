@@ -1,7 +1,5 @@
 //! `show`: the records of a result set (Z39.50-2003 §3.2.3), fetched a few at a time.
 
-use std::io::Write;
-
 use z3950::error::{Diagnostics, Error};
 use z3950::profile::Profile;
 use z3950::service::present::PresentOptions;
@@ -10,7 +8,6 @@ use z3950::session::Session;
 use z3950_asn1::apdu::{CompSpec, External, Specification};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
-use z3950_asn1::record::RetrievedRecord;
 use z3950_asn1::types::InternationalString;
 
 use super::command::{Answer, Stop};
@@ -224,13 +221,10 @@ impl State {
         output: &mut Output,
     ) -> Result<Exit, Failure> {
         let mut exit = output.record(&record, document, subject)?;
-        if let Some((path, file)) = &mut self.settings.marc_dump
-            && let Err(error) = file.write_all(&RetrievedRecord::octets_of(&record))
-        {
-            output.error(&format!("{path}: {error}"));
+        if let Err(words) = self.seen.take(&record) {
+            output.error(&words);
             exit = exit.and(Exit::Unexpected);
         }
-        self.last_record = Some(record);
         Ok(exit)
     }
 

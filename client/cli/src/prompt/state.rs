@@ -11,7 +11,7 @@ use z3950::profile::Profile;
 use z3950::session::Session;
 use z3950::target::redacted;
 use z3950::url::Mode;
-use z3950_asn1::apdu::{AttributesPlusTerm, DatabaseName, External};
+use z3950_asn1::apdu::{AttributesPlusTerm, DatabaseName};
 use z3950_asn1::oid::Oid;
 use z3950_asn1::query::Dialects;
 use z3950_marc::charset::Charset;
@@ -20,6 +20,7 @@ use super::command::{self, Answer, Run, Stop};
 use super::opening::{Way, Ways};
 use super::settings::{Reconnects, Settings};
 use super::waiting::UnderWay;
+use crate::commands::seen::Seen;
 use crate::commands::target::Place as Target;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
@@ -44,7 +45,7 @@ pub(crate) struct State {
     pub(super) under_way: UnderWay,
     /// The databases of sessions that name none.
     pub(super) databases: Vec<DatabaseName>,
-    pub(super) last_record: Option<External>,
+    pub(super) seen: Seen,
     pub(super) history: Vec<String>,
     /// The command that Enter alone goes on with.
     pub(super) goes_on: Option<&'static str>,
@@ -121,7 +122,7 @@ impl State {
             last_target: None,
             under_way: UnderWay::default(),
             databases: Vec::new(),
-            last_record: None,
+            seen: Seen::default(),
             history: Vec::new(),
             goes_on: None,
             is_leaving: false,

@@ -45,9 +45,9 @@ impl State {
         text: &str,
         output: &mut Output,
     ) -> Answer {
-        let (action, rest) = next(text).ok_or(Stop::Usage)?;
+        let (word, rest) = next(text).ok_or(Stop::Usage)?;
         let (id, rest) = next(rest).ok_or(Stop::Usage)?;
-        let action = match action {
+        let action = match word {
             "insert" => Action::RECORD_INSERT,
             "replace" => Action::RECORD_REPLACE,
             "delete" => Action::RECORD_DELETE,
@@ -57,9 +57,23 @@ impl State {
         };
         let record = match document(rest)? {
             Some(document) => External::octet_aligned(oid::XML, document),
-            None => self.last_record.clone().ok_or_else(|| {
-                Stop::wrong("give a document, or show a record first to send that one")
-            })?,
+            None if Path::new(id).is_file() => {
+                return Err(Stop::wrong(format!(
+                    "{id} is a file: update {word} ID <{id} sends it, and update {word} --id-from-001 {id} sends all its \
+                     records"
+                )));
+            }
+            None => match self.seen.last() {
+                Some(record) => record,
+                // The identifier says it all.
+                None if action == Action::RECORD_DELETE => {
+                    External::octet_aligned(oid::XML, &b"<record/>"[..])
+                }
+                None => {
+                    let words = "give a document, or show a record first to send that one";
+                    return Err(Stop::wrong(words));
+                }
+            },
         };
         let id = (id != "none").then(|| RecordId::Opaque(id.into()));
         let database = self.searched().into_iter().next();

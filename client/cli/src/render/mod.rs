@@ -68,6 +68,14 @@ impl Format {
         })
     }
 
+    /// The format that a name ends in, else another one.
+    pub(crate) fn by_extension(path: &Path, other: Self) -> Result<Self, String> {
+        Self::for_file(path, Self::default()).or_else(|words| match other == Self::default() {
+            true => Err(words),
+            false => Ok(other),
+        })
+    }
+
     /// The formats by the names `--format` takes.
     pub(crate) const NAMES: [(&str, Self); 9] = [
         ("text", Self::Text),

@@ -14,6 +14,7 @@ use z3950_asn1::apdu::{
     OtherInformation, Permission, WaitAction,
 };
 use z3950_asn1::error::EncodeError;
+pub use z3950_asn1::es::update::Action;
 use z3950_asn1::es::{TaskPackage, TaskParameters};
 use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::types::InternationalString;

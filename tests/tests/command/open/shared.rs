@@ -122,6 +122,20 @@ fn settings_are_the_defaults_of_options() {
 }
 
 #[test]
+fn settings_of_scans_and_facets_are_defaults_too() {
+    let server = server();
+    let target = format!("{}/cat", server.addr());
+    let commands = "scansize 1\nscan --position 1 ti:nine\nfacets title:1\nsearch --count 0 ti:nine\n\
+                    search --count 0 --facets title:2 ti:nine\n";
+    let ran = z3950_fed(["open", &target], commands);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let terms = ran.stdout.lines().filter(|line| line.starts_with('*'));
+    assert_eq!(terms.count(), 1, "{ran:?}");
+    assert!(!ran.stdout.contains("seven"), "{ran:?}");
+    assert_eq!(ran.stdout.matches("title:\n").count(), 2, "{ran:?}");
+}
+
+#[test]
 fn wrong_options_are_told_like_wrong_commands() {
     let server = server();
     let target = format!("{}/cat", server.addr());
@@ -156,4 +170,81 @@ fn wrong_options_are_told_like_wrong_commands() {
     );
     let without = z3950_fed(["open"], "search x\n");
     assert!(without.stderr.contains("no session is open"), "{without:?}");
+}
+
+/// A line of a shell works at the prompt too.
+#[test]
+fn quotes_around_a_query_are_those_of_a_shell() {
+    let server = server();
+    let target = format!("{}/cat", server.addr());
+    let commands = "search --count 0 'ti:nine'\nfind 'ti:\"nine\"'\nscan --size 1 'ti:nine'\nscan 'ti:nine'\nfind --count 0 nine\n";
+    let ran = z3950_fed(["open", &target], commands);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stdout.contains("1 hit\n"), "{ran:?}");
+    assert_eq!(
+        ran.stdout.matches("*       1  nine\n").count(),
+        2,
+        "{ran:?}"
+    );
+    assert!(
+        ran.stderr
+            .contains("find takes no options such as --count; search does"),
+        "{ran:?}"
+    );
+}
+
+/// Records of every command count as shown: for set_marcdump, and for an update without a document.
+#[test]
+fn records_of_search_and_lookup_are_shown_records() {
+    let server = server();
+    let target = format!("{}/cat", server.addr());
+    let folder = tempfile::tempdir().expect("a folder");
+    let dump = folder.path().join("all.mrc");
+    let commands = format!(
+        "set_marcdump {}\nsearch --count 1 ti:nine\nlookup id9\nset_marcdump\nshow 1\nupdate insert id9\nupdate delete id9\n",
+        dump.display()
+    );
+    let ran = z3950_fed(["open", &target], &commands);
+    let octets = std::fs::read(&dump).expect("a dump");
+    assert_eq!(
+        octets.iter().filter(|octet| **octet == 0x1d).count(),
+        2,
+        "{ran:?}"
+    );
+    let text = String::from_utf8_lossy(&octets);
+    assert!(text.contains("Nine") && text.contains("Eight"), "{text}");
+    assert_eq!(z3950(["lookup", &target, "id9"]).code, Some(3), "{ran:?}");
+}
+
+#[test]
+fn files_and_documents_keep_their_form() {
+    let server = server();
+    let target = format!("{}/cat", server.addr());
+    let folder = tempfile::tempdir().expect("a folder");
+    let (marc, other) = (folder.path().join("a.mrc"), folder.path().join("a.other"));
+    let commands = format!(
+        "find ti:nine\nsave {}\nsave {}\nupdate replace {}\nsearch --json ti:nine\n",
+        marc.display(),
+        other.display(),
+        marc.display()
+    );
+    let ran = z3950_fed(["open", &target, "--format", "marcxml"], &commands);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(
+        std::fs::read(&marc).expect("MARC").ends_with(b"\x1d"),
+        "{ran:?}"
+    );
+    assert!(
+        std::fs::read(&other).expect("XML").starts_with(b"<?xml"),
+        "{ran:?}"
+    );
+    for words in [
+        "is a file: update replace ID <",
+        "--json cannot be within the one document",
+    ] {
+        assert!(ran.stderr.contains(words), "{words}: {ran:?}");
+    }
+    let commands = format!("open {target}\nopen {target}\nclose\n");
+    let ran = z3950_fed(["open"], &commands);
+    assert!(ran.stderr.contains("session closed\nnote: at "), "{ran:?}");
 }

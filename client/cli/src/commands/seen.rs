@@ -1,0 +1,54 @@
+//! What the prompt keeps of the records it shows: the last one, for `update`, and all of them in the file of `set_marcdump`.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use z3950_asn1::apdu::External;
+use z3950_asn1::file::Growing;
+use z3950_asn1::record::RetrievedRecord;
+
+/// Takes every record that is shown. Cloning it gives another handle on the same.
+#[derive(Clone, Default)]
+pub(crate) struct Seen(Arc<Mutex<Kept>>);
+
+#[derive(Default)]
+struct Kept {
+    last: Option<External>,
+    /// The file and its path.
+    file: Option<(String, Growing)>,
+}
+
+impl Seen {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a record.
+    ///
+    /// # Errors
+    /// Words about the file, if it cannot be written.
+    pub(crate) fn take(&self, record: &External) -> Result<(), String> {
+        let mut kept = self.kept();
+        kept.last = Some(record.clone());
+        let Some((path, file)) = &mut kept.file else {
+            return Ok(());
+        };
+        let written = file.write_all(&RetrievedRecord::octets_of(record));
+        written.map_err(|error| format!("{path}: {error}"))
+    }
+
+    /// The last record shown.
+    pub(crate) fn last(&self) -> Option<External> {
+        self.kept().last.clone()
+    }
+
+    /// Appends all records from now on to a file, or to none.
+    pub(crate) fn dump_to(&self, file: Option<(String, Growing)>) {
+        self.kept().file = file;
+    }
+
+    /// The path of that file.
+    pub(crate) fn dump(&self) -> Option<String> {
+        self.kept().file.as_ref().map(|(path, _)| path.clone())
+    }
+}
