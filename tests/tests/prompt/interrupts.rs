@@ -29,6 +29,56 @@ fn ctrl_c_cancels_the_request_and_not_the_session() {
     assert_eq!(server.sessions(), 1);
 }
 
+/// What a command was about to put in the place of a result set is not shown as that set.
+#[test]
+fn ctrl_c_during_a_search_leaves_no_set_of_another_name() {
+    let home = home();
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven"), record("id8", "Eight")])
+        .fault(When::search().nth(2), Fault::Delay(Duration::from_secs(2)))
+        .fault(When::present().nth(2), Fault::Delay(Duration::from_secs(2)))
+        .start();
+    let mut person = Person::at(&server, home.path());
+    person.enters("setnames off");
+    person.enters("find @attr 1=1032 id7");
+    person.sees("1 hit");
+    person.enters("search --count 0 @attr 1=1032 id8");
+    wait_for_searches(&server, 2);
+    person.presses(ControlCode::EndOfText);
+    person.sees("interrupted");
+    person.enters("show 1");
+    person.sees("there is no result set");
+    // A search that is over has made its set, whatever became of its records.
+    person.enters("setnames on");
+    person.enters("find @attr 1=1032 id7");
+    person.sees("1 hit");
+    person.enters("show 1");
+    person.sees("Seven");
+    person.enters("search --count 1 @attr 1=1032 id8");
+    person.sees("1 record matches");
+    person.presses(ControlCode::EndOfText);
+    person.sees("interrupted");
+    person.enters("show 1");
+    person.sees("Eight");
+}
+
+#[test]
+fn ctrl_c_during_an_order_says_that_it_may_have_been_placed() {
+    let home = home();
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .rule("on extended: delay 2s")
+        .start();
+    let mut person = Person::at(&server, home.path());
+    person.enters("order @attr 1=1032 id7");
+    server.wait_until(|entries| {
+        let mut apdus = entries.iter().filter_map(|entry| entry.apdu.as_ref());
+        apdus.any(|apdu| matches!(apdu, Apdu::ExtendedServicesRequest(_)))
+    });
+    person.presses(ControlCode::EndOfText);
+    person.sees("interrupted; the order may have been placed");
+}
+
 #[test]
 fn ctrl_c_tells_a_server_that_can_be_told() {
     let Some(server) = peer::yaz_ztest() else {

@@ -189,6 +189,7 @@ impl Desk {
         let mut options = self.options.clone();
         options.records.reconnect = lease.reconnect();
         let options = &options;
+        self.reach.note_search();
         let found = lease.read(|session| async move { lookup(&session, attempts, options).await });
         Ok(found.await?)
     }

@@ -148,13 +148,15 @@ pub(crate) async fn run(arguments: &Order, output: &mut Output) -> Result<Exit, 
     match Interrupt.or(asked.perform(&reach, &place, output)).await {
         Ok(exit) => exit,
         Err(Stopped(exit)) => {
-            output.error("interrupted; the order may have been placed");
+            output.error(Arguments::INTERRUPTED);
             Ok(exit)
         }
     }
 }
 
 impl Service for Arguments {
+    const INTERRUPTED: &str = "interrupted; the order may have been placed";
+
     async fn perform(
         &self,
         reach: &Reach,
@@ -221,7 +223,10 @@ async fn perform(
     let session = reach.session(place).await?;
     let mut set = match wanted {
         None => None,
-        Some(query) => Some(search(&session, place, query).await?),
+        Some(query) => {
+            reach.note_search();
+            Some(search(&session, place, query).await?)
+        }
     };
     let hits = set.as_ref().map(Pager::count);
     let position = match (hits, arguments.item) {

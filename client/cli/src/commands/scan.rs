@@ -148,6 +148,7 @@ impl Arguments {
         if let Some(query) = set {
             let mut search = SearchOptions::default();
             search.databases = options.databases.clone();
+            reach.note_search();
             session.search(Query::Type1(query), &search).await?;
             options = options.in_result_set(search.result_set);
         }

@@ -293,6 +293,7 @@ impl Searcher {
         if let Some(name) = self.reach.result_set() {
             search.result_set = name.clone();
         }
+        self.reach.note_search();
         let (query, search) = (&Query::Type1(query), &search);
         // A list of records that is broken off goes on where it was.
         let mut options = spot.options.clone();

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
 use z3950::client::{Client, ClientOptions, Lease};
@@ -46,6 +46,9 @@ pub(crate) trait Service: Args {
     /// Whether it leaves a result set that the prompt goes on with.
     const MAKES_SET: bool = false;
 
+    /// What to say where it is interrupted.
+    const INTERRUPTED: &str = "interrupted";
+
     /// Carries it out, and says what came of it.
     ///
     /// # Errors
@@ -64,8 +67,16 @@ pub(crate) struct OpenSession {
     session: Session,
     /// The name of the result set that a search makes.
     name: InternationalString,
-    made: Arc<Mutex<Option<Made>>>,
+    left: Arc<Mutex<Left>>,
     seen: Seen,
+}
+
+/// What a command has left in a session, even one that was broken off.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Left {
+    /// Whether it has sent a search, which takes the place of what had the name.
+    pub(crate) has_searched: bool,
+    pub(crate) made: Option<Made>,
 }
 
 /// A result set that a search has made.
@@ -83,14 +94,18 @@ impl OpenSession {
         Self {
             session,
             name: name.into(),
-            made: Arc::default(),
+            left: Arc::default(),
             seen,
         }
     }
 
-    /// The result set that was made.
-    pub(crate) fn made(&self) -> Option<Made> {
-        *self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What the command has left until now.
+    pub(crate) fn left(&self) -> Left {
+        *self.lock()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Left> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -156,7 +171,14 @@ impl Reach {
     /// Notes what a search has made, for the one who goes on with it.
     pub(crate) fn note(&self, made: Made) {
         if let Some(open) = &self.open {
-            *open.made.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
+            open.lock().made = Some(made);
+        }
+    }
+
+    /// Notes that a search is about to be sent.
+    pub(crate) fn note_search(&self) {
+        if let Some(open) = &self.open {
+            open.lock().has_searched = true;
         }
     }
 

@@ -47,13 +47,15 @@ pub(crate) async fn run(arguments: &Update, output: &mut Output) -> Result<Exit,
     match ended {
         Ok(exit) => exit,
         Err(Stopped(exit)) => {
-            output.error("interrupted; the last request may have been carried out");
+            output.error(Arguments::INTERRUPTED);
             Ok(exit)
         }
     }
 }
 
 impl Service for Arguments {
+    const INTERRUPTED: &str = "interrupted; the last request may have been carried out";
+
     async fn perform(
         &self,
         reach: &Reach,
@@ -77,6 +79,8 @@ struct Command<'a> {
     /// The records as they are afterwards.
     document: Document,
     tally: Tally,
+    /// Whether the input was read to its end.
+    has_ended: bool,
     output: &'a mut Output,
 }
 
@@ -120,6 +124,7 @@ impl<'a> Command<'a> {
             database,
             document: Document::new(records.format, charset),
             tally: Tally::default(),
+            has_ended: false,
             output,
         })
     }
@@ -127,9 +132,13 @@ impl<'a> Command<'a> {
     /// Ends the document of records, and says how many became what.
     fn end(&mut self) -> Result<(), Failure> {
         self.output.end(&mut self.document)?;
-        if !self.arguments.json && !self.tally.is_empty() {
-            let words = format!("{}: {}", self.place, self.tally);
-            self.output.note(&words);
+        match self.tally.is_empty() {
+            true if self.has_ended => self.output.note("there is no record in the input"),
+            false if !self.arguments.json => {
+                let words = format!("{}: {}", self.place, self.tally);
+                self.output.note(&words);
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -167,6 +176,7 @@ impl<'a> Command<'a> {
                 }
             }
             if is_last {
+                self.has_ended = true;
                 break;
             }
         }

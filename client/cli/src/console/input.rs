@@ -38,7 +38,7 @@ pub(crate) fn watched(path: &Path) -> io::Result<Box<dyn Read>> {
         return Watched::start(|| Ok(io::stdin()));
     }
     if path.metadata()?.is_file() {
-        return Ok(Box::new(File::open(path)?));
+        return Ok(Box::new(Stoppable(File::open(path)?)));
     }
     let path = path.to_owned();
     Watched::start(move || File::open(path))
@@ -95,15 +95,31 @@ impl Read for Watched {
             if length > 0 || to.is_empty() {
                 return Ok(length);
             }
+            // A device such as /dev/zero never keeps anybody waiting.
+            stopped()?;
             match self.blocks.recv_timeout(TICK) {
                 Ok(block) => self.block = io::Cursor::new(block?),
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
-                Err(RecvTimeoutError::Timeout) if Interrupt.arrived().is_some() => {
-                    return Err(io::Error::other("interrupted"));
-                }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
+    }
+}
+
+/// Input in which a signal is an error.
+struct Stoppable<R>(R);
+
+impl<R: Read> Read for Stoppable<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        stopped()?;
+        self.0.read(to)
+    }
+}
+
+fn stopped() -> io::Result<()> {
+    match Interrupt.arrived() {
+        Some(_) => Err(io::Error::other("interrupted")),
+        None => Ok(()),
     }
 }
 

@@ -247,8 +247,8 @@ fn read(
                 Err(Stopped(exit)) => {
                     Interrupt.dealt_with();
                     input.give_up();
-                    runtime.block_on(state.interrupted());
-                    output.error("interrupted");
+                    let words = runtime.block_on(state.interrupted());
+                    output.error(words);
                     exit
                 }
             },

@@ -309,6 +309,7 @@ impl State {
             hits: BTreeMap::new(),
             result_set: None,
             scanned: None,
+            lent: None,
         });
         self.current = self.places.len() - 1;
     }

@@ -36,13 +36,16 @@ impl State {
 
     /// After Ctrl-C: the server is told to stop what is under way, if it takes that. Otherwise it goes on, and its answer
     /// is passed over.
-    pub(super) async fn interrupted(&mut self) {
+    /// Gives what is to be said.
+    pub(super) async fn interrupted(&mut self) -> &'static str {
         self.depth = 0;
+        let words = self.take_back();
         if let Some(place) = self.place().filter(|place| place.session.is_open()) {
             let options = TriggerOptions::default();
             let trigger = place.session.trigger_resource_control(&options);
             let _ = tokio::time::timeout(LONGEST_TRIGGER, trigger).await;
         }
+        words.unwrap_or("interrupted")
     }
 
     pub(super) async fn source(&mut self, path: &str, output: &mut Output) -> Answer {

@@ -1,5 +1,7 @@
 //! Commands that the command line has too: the same arguments and the same work, at the open session instead of a target.
 
+use std::path::PathBuf;
+
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Command};
 use z3950::service::search::DEFAULT_RESULT_SET;
@@ -14,6 +16,7 @@ use super::state::State;
 use crate::commands::target::{Made, OpenSession, Reach, Service};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
+use crate::render::Format;
 
 /// What the words of a line are that belong to no option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +25,16 @@ pub(super) enum Words {
     Text,
     /// An argument each; quotation marks and backslashes keep blanks within one.
     Each,
+}
+
+/// A session in the hands of a command.
+pub(super) struct Lent {
+    session: OpenSession,
+    /// The name of the result sets it makes.
+    set: String,
+    makes_set: bool,
+    /// What to say where it is broken off.
+    interrupted: &'static str,
 }
 
 /// Whether a line has an option of the command line, so that it is not in the syntax of yaz-client.
@@ -61,6 +74,21 @@ impl State {
             let words = "--json cannot be within the one document of z3950 open --format";
             return Err(Stop::wrong(words));
         }
+        let format = matches.try_get_one::<Format>("format").ok().flatten();
+        if output.is_gathered() && format.is_some_and(|format| *format != self.settings.output) {
+            let words = "--format cannot differ within the one document of z3950 open --format";
+            return Err(Stop::wrong(words));
+        }
+        let is_standard = |piece: &Piece<'_>| piece.word == "-" || piece.word.ends_with("=-");
+        if words == Words::Each && pieces(line).iter().any(is_standard)
+            || matches.try_get_one::<PathBuf>("request").is_ok_and(is_dash)
+            || matches
+                .try_get_one::<PathBuf>("description")
+                .is_ok_and(is_dash)
+        {
+            let words = "standard input is for commands here; name a file";
+            return Err(Stop::wrong(words));
+        }
         let asked =
             A::from_arg_matches(&matches).map_err(|error| Stop::wrong(error.to_string()))?;
         if self.settings.reconnects != Reconnects::Never
@@ -68,6 +96,10 @@ impl State {
             && !self.is_open()
         {
             self.reopen(output).await?;
+        }
+        if !self.under_way.is_empty() {
+            let words = "requests are pending; wait_response takes up their answers first";
+            return Err(Stop::wrong(words));
         }
         let session = self.session()?;
         let Some(mut target) = self.here() else {
@@ -83,26 +115,49 @@ impl State {
             true => self.next_name(),
             false => DEFAULT_RESULT_SET.to_owned(),
         };
-        let open = OpenSession::new(session, &set, self.seen.clone());
-        let client = self.ways.client.clone();
-        let reach = Reach::open(client, open.clone(), self.dialects.clone());
-        let performed = asked.perform(&reach, &target, output).await;
-        // A search into the default set takes the place of what was in it.
+        let session = OpenSession::new(session, &set, self.seen.clone());
         if let Some(place) = self.place_mut() {
-            place.hits.remove(DEFAULT_RESULT_SET);
-            place
-                .result_set
-                .take_if(|set| set.name == DEFAULT_RESULT_SET);
+            place.lent = Some(Lent {
+                session: session.clone(),
+                set,
+                makes_set: A::MAKES_SET,
+                interrupted: A::INTERRUPTED,
+            });
         }
-        if let Some(Made { hits, next }) = open.made() {
-            self.found(set, hits);
-            self.passed(next - 1);
-        }
+        let client = self.ways.client.clone();
+        let reach = Reach::open(client, session, self.dialects.clone());
+        let performed = asked.perform(&reach, &target, output).await;
+        self.take_back();
         match performed {
             Err(Failure::Usage(words)) => Err(Stop::wrong(words)),
             Err(failure @ Failure::Input { .. }) => Err(Stop::wrong(failure.to_string())),
             performed => Ok(performed?),
         }
+    }
+
+    /// Takes up what a command of the command line has left in the session, one that was broken off too; gives what is to be
+    /// said of that.
+    pub(super) fn take_back(&mut self) -> Option<&'static str> {
+        let place = self.place_mut()?;
+        let Lent {
+            session,
+            set,
+            makes_set,
+            interrupted,
+        } = place.lent.take()?;
+        let left = session.left();
+        if left.has_searched {
+            // A search takes the place of what had its name, also one that fails.
+            place.hits.remove(&set);
+            place
+                .result_set
+                .take_if(|current| makes_set || current.name == set);
+        }
+        if let Some(Made { hits, next }) = left.made {
+            self.found(set, hits);
+            self.passed(next - 1);
+        }
+        Some(interrupted)
     }
 
     fn command<A: Args>(&self, name: &'static str) -> Command {
@@ -143,6 +198,10 @@ impl State {
         .chain(facets.map(|field| ("facets", shown_as(field))))
         .collect()
     }
+}
+
+fn is_dash(path: Option<&PathBuf>) -> bool {
+    path.is_some_and(|path| path.as_os_str() == "-")
 }
 
 /// Adds the defaults of options that were not given.

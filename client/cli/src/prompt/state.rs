@@ -19,6 +19,7 @@ use z3950_marc::charset::Charset;
 use super::command::{self, Answer, Run, Stop};
 use super::opening::{Way, Ways};
 use super::settings::{Reconnects, Settings};
+use super::shared::Lent;
 use super::waiting::UnderWay;
 use crate::commands::seen::Seen;
 use crate::commands::target::Place as Target;
@@ -70,6 +71,8 @@ pub(super) struct Place {
     pub(super) hits: BTreeMap<String, Option<u64>>,
     pub(super) result_set: Option<ResultSet>,
     pub(super) scanned: Option<Scanned>,
+    /// That a command of the command line has the session now.
+    pub(super) lent: Option<Lent>,
 }
 
 /// The result set that commands without a name are for.
@@ -315,7 +318,9 @@ impl State {
     fn lost(&self) -> Stop {
         let words = match self.settings.reconnects {
             Reconnects::Never => "the server has closed the session; use open to open another",
-            _ => "the server has closed the session; use open, find or scan to open another",
+            _ => {
+                "the server has closed the session; use open, find, search or scan to open another"
+            }
         };
         Stop::Because(Exit::Transport, words.into())
     }

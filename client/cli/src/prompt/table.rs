@@ -158,7 +158,7 @@ pub(super) const YAZ: &[Entry] = &[
     here("set_cclfile", "FILE", "load CCL qualifiers from a bib file", &["set_cclfile default.bib"], Files, State::set_cclfile),
     here("set_cqlfile", "FILE", "load CQL indexes from a pqf.properties file", &["set_cqlfile pqf.properties"], Files, State::set_cqlfile),
     here("set_auto_reconnect", "[on|off|idle]",
-        "reconnect for find and scan after the server has closed the session: always, never, or only if it was idle (the default)",
+        "reconnect for commands that change nothing, after the server has closed the session: on, always; off, never; idle, only if it was idle (the default)",
         &["set_auto_reconnect on"], Words(&["on", "off", "idle"]), State::set_auto_reconnect),
     here("set_auto_wait", "[on|off]", "wait for the response to each request, or only in wait_response",
         &["set_auto_wait off"], ON_OFF, State::set_auto_wait),

@@ -1,11 +1,12 @@
 //! Commands that prompt and command line share: the same options, at the open session.
 
 use std::io::Write;
+use std::process::Command;
 
 use tempfile::NamedTempFile;
 
 use z3950_server::testing::{TestServer, record};
-use z3950_tests::program::{z3950, z3950_fed};
+use z3950_tests::program::{self, z3950, z3950_fed};
 
 fn file(text: &str) -> NamedTempFile {
     let mut file = NamedTempFile::with_suffix(".mrk").expect("a file");
@@ -247,4 +248,85 @@ fn files_and_documents_keep_their_form() {
     let commands = format!("open {target}\nopen {target}\nclose\n");
     let ran = z3950_fed(["open"], &commands);
     assert!(ran.stderr.contains("session closed\nnote: at "), "{ran:?}");
+}
+
+/// `show` never presents what another search has found.
+#[test]
+fn a_result_set_is_current_only_as_long_as_it_is_there() {
+    let server = server();
+    let named = format!("{}/cat", server.addr());
+    let unnamed = TestServer::builder()
+        .database("cat", [record("id7", "Seven"), record("id8", "Eight")])
+        .rule("on init: options search present scan sort extendedServices")
+        .start();
+    let unnamed = format!("{}/cat", unnamed.addr());
+    let gone = "there is no result set";
+    for (target, between, expected) in [
+        (&named, "search @attr 1=9999 x", gone),
+        (&named, "search --database nosuch x", gone),
+        (&named, "search (", "Seven"),
+        (&named, "lookup id8", "Seven"),
+        (&unnamed, "search @attr 1=9999 x", gone),
+        (&unnamed, "search --count 0 ti:eight", "Eight"),
+        (&unnamed, "search (", "Seven"),
+        (&unnamed, "lookup id8", gone),
+        (&unnamed, "scan --size 1 ti:eight", "Seven"),
+        (&unnamed, "update insert --package x /nosuch", "Seven"),
+        (&unnamed, "order ti:eight", gone),
+    ] {
+        let commands = format!("find ti:seven\n{between}\nshow 1\n");
+        let ran = z3950_fed(["open", target, "--format", "brief"], &commands);
+        let shown = ran.stdout.lines().rev().nth(1).unwrap_or_default();
+        match expected == gone {
+            true => assert!(ran.stderr.contains(gone), "{between}: {ran:?}"),
+            false => assert_eq!(shown, expected, "{between}: {ran:?}"),
+        }
+    }
+    let commands =
+        "set_auto_wait off\nfind ti:seven\nsearch ti:eight\nwait_response\nshow 1\nwait_response\n";
+    let ran = z3950_fed(["open", &named], commands);
+    assert!(ran.stderr.contains("requests are pending"), "{ran:?}");
+    assert!(
+        ran.stdout.contains("Seven") && !ran.stdout.contains("Eight"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn standard_input_has_the_commands() {
+    let server = server();
+    let target = format!("{}/cat", server.addr());
+    let commands =
+        "order --request -\nupdate insert --id-from-001 -\nsearch --format brief ti:nine\n";
+    let ran = z3950_fed(["open", &target], commands);
+    assert_eq!(
+        ran.stderr
+            .matches("standard input is for commands here")
+            .count(),
+        2,
+        "{ran:?}"
+    );
+    assert!(ran.stdout.contains("Nine"), "{ran:?}");
+    let ran = z3950(["update", &target, "insert", "/dev/null"]);
+    assert!(
+        ran.stderr.contains("there is no record in the input"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn input_without_end_does_not_outlive_a_signal() {
+    let server = server();
+    let target = format!("{}/cat", server.addr());
+    for (arguments, input) in [
+        (&["update", &target, "insert", "/dev/zero"][..], ""),
+        (&["open", &target], "update insert --package x /dev/zero\n"),
+    ] {
+        let mut command = Command::new("timeout");
+        command
+            .args(["--preserve-status", "-k", "10", "1"])
+            .arg(program::path("z3950"));
+        let ran = program::run(command.args(arguments), input);
+        assert_eq!(ran.code, Some(143), "{arguments:?}: {ran:?}");
+    }
 }
