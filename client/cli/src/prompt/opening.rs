@@ -324,7 +324,8 @@ impl State {
             false => "; the result sets made in it are gone",
         };
         output.note(&format!(
-            "the server has closed the session{sets}; reconnecting to {}",
+            "{}{sets}; reconnecting to {}",
+            lost.end(),
             lost.way.name
         ));
         let session = self.connect(&lost.way, output).await?;

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
+use z3950::error::Error;
 use z3950::pace::Clock;
 use z3950::profile::Profile;
-use z3950::session::Session;
+use z3950::session::{End, Session};
 use z3950::target::redacted;
 use z3950::url::Mode;
 use z3950_asn1::apdu::{AttributesPlusTerm, DatabaseName};
@@ -73,6 +75,21 @@ pub(super) struct Place {
     pub(super) scanned: Option<Scanned>,
     /// That a command of the command line has the session now.
     pub(super) lent: Option<Lent>,
+}
+
+impl Place {
+    /// How the session has ended.
+    pub(super) fn end(&self) -> &'static str {
+        match self.session.ended().now_or_never() {
+            Some(End::Failed(error))
+                if !error.is_connection_lost()
+                    && !matches!(*error, Error::ProtocolClosed { .. }) =>
+            {
+                "the session was given up after an error"
+            }
+            _ => "the server has closed the session",
+        }
+    }
 }
 
 /// The result set that commands without a name are for.
@@ -314,15 +331,15 @@ impl State {
         }
     }
 
-    /// That the server has closed the session, and what opens another.
+    /// How the session has ended, and what opens another.
     fn lost(&self) -> Stop {
-        let words = match self.settings.reconnects {
-            Reconnects::Never => "the server has closed the session; use open to open another",
-            _ => {
-                "the server has closed the session; use open, find, search or scan to open another"
-            }
+        let end = self.place().map_or("no session is open", Place::end);
+        let commands = match self.settings.reconnects {
+            Reconnects::Never => "open",
+            _ => "open, find, search or scan",
         };
-        Stop::Because(Exit::Transport, words.into())
+        let words = format!("{end}; use {commands} to open another");
+        Stop::Because(Exit::Transport, words)
     }
 
     /// Takes the session out of the list.

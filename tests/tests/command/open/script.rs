@@ -39,6 +39,31 @@ fn audit_b1_commands_after_a_lost_session_are_carried_out_or_refused() {
 }
 
 #[test]
+fn a_session_that_was_given_up_is_not_blamed_on_the_server() {
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .rule("on search nth=1: delay 60s")
+        .start();
+    let target = format!("{}/cat", server.addr());
+    let ran = z3950_fed(
+        ["open", &target, "--timeout", "0.3"],
+        "find x\nshow 1\nscan x\n",
+    );
+    let words = "the session was given up after an error";
+    assert!(
+        ran.stderr
+            .contains(&format!("error: {words}; use open, find, search or scan")),
+        "{ran:?}"
+    );
+    assert!(
+        ran.stderr
+            .contains(&format!("note: {words}; reconnecting to")),
+        "{ran:?}"
+    );
+    assert!(!ran.stderr.contains("the server has closed"), "{ran:?}");
+}
+
+#[test]
 fn audit_b1_without_reconnection_every_command_says_that_the_session_is_gone() {
     let server = TestServer::builder()
         .database("cat", [record("id7", "Seven")])
