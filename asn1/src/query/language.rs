@@ -1,5 +1,7 @@
 //! The languages by name, and what reads a text in any of them.
 
+use std::borrow::Cow;
+
 use super::ccl::{self, Bib};
 use super::cql::{self, Properties};
 use super::{QueryError, names, parse_pqf};
@@ -35,17 +37,26 @@ impl Language {
     }
 }
 
-/// Reads and prints queries in every language, with the tables that CCL and CQL need.
+/// Reads and prints queries in every language, with the tables that CCL and CQL need. Those built in are read where a query
+/// needs them, and not before.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Dialects {
-    /// What the indexes and relations of CQL mean.
-    pub properties: Properties,
-    /// What the qualifiers of CCL mean.
-    pub bib: Bib,
+    /// What the indexes and relations of CQL mean; `None` for [`Properties::default`].
+    pub properties: Option<Properties>,
+    /// What the qualifiers of CCL mean; `None` for [`Bib::default`].
+    pub bib: Option<Bib>,
 }
 
 impl Dialects {
+    /// With the tables that are built in, read now and kept: for a program that reads many queries.
+    pub fn built_in() -> Self {
+        Self {
+            properties: Some(Properties::default()),
+            bib: Some(Bib::default()),
+        }
+    }
+
     /// The query that a text in the language asks for.
     ///
     /// # Errors
@@ -53,10 +64,22 @@ impl Dialects {
     pub fn read(&self, language: Language, text: &str) -> Result<RpnQuery, QueryError> {
         match language {
             Language::Pqf => parse_pqf(text),
-            Language::Ccl => ccl::parse(text, &self.bib),
-            Language::Cql => cql::to_rpn(&cql::parse(text)?, &self.properties),
+            Language::Ccl => ccl::parse(text, &self.bib()),
+            Language::Cql => cql::to_rpn(&cql::parse(text)?, &self.properties()),
             Language::Names => names::parse(text),
         }
+    }
+
+    fn bib(&self) -> Cow<'_, Bib> {
+        self.bib
+            .as_ref()
+            .map_or_else(|| Cow::Owned(Bib::default()), Cow::Borrowed)
+    }
+
+    fn properties(&self) -> Cow<'_, Properties> {
+        self.properties
+            .as_ref()
+            .map_or_else(|| Cow::Owned(Properties::default()), Cow::Borrowed)
     }
 
     /// Whether the text asks for a sorted result, as CQL's `sortby` does: RPN has no place for that, so
@@ -70,7 +93,7 @@ impl Dialects {
     /// # Errors
     /// What CCL cannot say of it with these qualifiers.
     pub fn to_ccl(&self, query: &RpnQuery) -> Result<String, ccl::CannotSay> {
-        ccl::print(query, &self.bib)
+        ccl::print(query, &self.bib())
     }
 
     /// The query in CQL, on one line.
@@ -78,7 +101,7 @@ impl Dialects {
     /// # Errors
     /// What CQL cannot say of it with these properties.
     pub fn to_cql(&self, query: &RpnQuery) -> Result<String, cql::CannotSay> {
-        cql::from_rpn(query, &self.properties).map(|query| query.to_string())
+        cql::from_rpn(query, &self.properties()).map(|query| query.to_string())
     }
 }
 
@@ -88,7 +111,12 @@ mod tests {
 
     #[test]
     fn one_query_in_every_language() {
-        let dialects = Dialects::default();
+        for dialects in [Dialects::default(), Dialects::built_in()] {
+            reads_and_prints(&dialects);
+        }
+    }
+
+    fn reads_and_prints(dialects: &Dialects) {
         for (language, text) in [
             (Language::Pqf, "@and @attr 1=4 war @attr 1=1003 tolstoy"),
             (Language::Ccl, "ti=war and au=tolstoy"),

@@ -14,7 +14,7 @@ use z3950_asn1::types::InternationalString;
 use crate::diagnostic::{Diagnostic, diagnostic};
 
 /// What the qualifiers of CCL and the indexes of CQL mean to this server.
-static DIALECTS: LazyLock<Dialects> = LazyLock::new(Dialects::default);
+static DIALECTS: LazyLock<Dialects> = LazyLock::new(Dialects::built_in);
 
 /// The query to evaluate, of a type that is offered.
 ///

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use libfuzzer_sys::fuzz_target;
 use z3950_asn1::query::{Dialects, Language};
 
-static DIALECTS: LazyLock<Dialects> = LazyLock::new(Dialects::default);
+static DIALECTS: LazyLock<Dialects> = LazyLock::new(Dialects::built_in);
 
 fuzz_target!(|text: &str| {
     for language in Language::ALL {

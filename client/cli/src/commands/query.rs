@@ -232,11 +232,12 @@ fn language(lang: Lang) -> Language {
 /// These tables, with those of the files given in their place.
 fn read_tables(mut dialects: Dialects, arguments: &Tables) -> Result<Dialects, Failure> {
     if let Some(path) = &arguments.properties {
-        dialects.properties =
-            Properties::parse(&file(path)?).map_err(|error| unusable(path, &error))?;
+        let properties = Properties::parse(&file(path)?);
+        dialects.properties = Some(properties.map_err(|error| unusable(path, &error))?);
     }
     if let Some(path) = &arguments.bib {
-        dialects.bib = Bib::parse(&file(path)?).map_err(|error| unusable(path, &error))?;
+        let bib = Bib::parse(&file(path)?);
+        dialects.bib = Some(bib.map_err(|error| unusable(path, &error))?);
     }
     Ok(dialects)
 }

@@ -289,14 +289,15 @@ impl State {
 
     pub(super) fn set_cclfile(&mut self, path: &str, _: &mut Output) -> Answer {
         let text = super::script::text_of(path)?;
-        self.dialects.bib = Bib::parse(&text).map_err(|error| Stop::file(path, &error))?;
+        let bib = Bib::parse(&text).map_err(|error| Stop::file(path, &error))?;
+        self.dialects.bib = Some(bib);
         Ok(Exit::Delivered)
     }
 
     pub(super) fn set_cqlfile(&mut self, path: &str, _: &mut Output) -> Answer {
         let text = super::script::text_of(path)?;
-        self.dialects.properties =
-            Properties::parse(&text).map_err(|error| Stop::file(path, &error))?;
+        let properties = Properties::parse(&text).map_err(|error| Stop::file(path, &error))?;
+        self.dialects.properties = Some(properties);
         Ok(Exit::Delivered)
     }
 
