@@ -245,7 +245,7 @@ fn our_client_holds_it() {
             "001 id1",
             "001 id2",
             "001 id3",
-            "war (3)",
+            "       3  war\n",
             "sorted: success",
             "001 id3",
             "task: done",
