@@ -100,7 +100,11 @@ fn ctrl_c_tells_a_server_that_can_be_told() {
     person.presses(ControlCode::EndOfText);
     person.sees("interrupted");
     person.sees("z3950> ");
-    assert!(logged("sent triggerResourceControlRequest"));
+    let deadline = Instant::now() + PATIENCE;
+    while !logged("sent triggerResourceControlRequest") {
+        assert!(Instant::now() < deadline, "the server was not told");
+        std::thread::yield_now();
+    }
     person.enters("base Default");
     person.sees("z3950> ");
     person.enters("find 15");
