@@ -1,32 +1,15 @@
 //! The shape of the code base: which package may use which, how long a file may be, what stands at the top.
 
+mod floors;
+mod names;
+mod source;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+
+use source::{read, root, sources};
 
 /// The most lines a source file has; tables are excepted.
 const MAX_LINES: usize = 700;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("the workspace")
-        .to_owned()
-}
-
-fn read(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(directory).expect("a directory").flatten() {
-        let path = entry.path();
-        if path.is_dir() && !path.ends_with("target") {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-}
 
 /// The names in the tables of dependencies of a manifest.
 fn dependencies(package: &str, tables: &[&str]) -> Vec<String> {
@@ -85,34 +68,6 @@ fn packages_use_only_what_lies_below_them() {
                 !used.iter().any(|used| used == name),
                 "{package} uses {name}"
             );
-        }
-    }
-}
-
-#[test]
-fn modules_of_the_program_use_only_what_lies_below_them() {
-    const FLOORS: [&[&str]; 5] = [
-        &["args", "commands", "prompt"],
-        &["batch"],
-        &["answer"],
-        &["console"],
-        &["render"],
-    ];
-    let source = root().join("client/cli/src");
-    for (floor, modules) in FLOORS.iter().enumerate() {
-        let above: Vec<_> = FLOORS.iter().take(floor).copied().flatten().collect();
-        for module in *modules {
-            let mut files = Vec::new();
-            sources(&source.join(module), &mut files);
-            let alone = source.join(module).with_extension("rs");
-            files.extend(alone.is_file().then_some(alone));
-            for path in files {
-                let text = read(&path);
-                for upper in &above {
-                    let used = text.contains(&format!("crate::{upper}::"));
-                    assert!(!used, "{} uses {upper}", path.display());
-                }
-            }
         }
     }
 }

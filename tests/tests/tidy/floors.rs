@@ -1,0 +1,182 @@
+//! The floors of each package: a module uses only what stands below it.
+
+use std::collections::HashSet;
+
+use crate::source::{Source, product};
+
+/// A package and its modules, a floor each, top to bottom. A name stands for the module and what is inside it, unless an
+/// entry of its own says more: then the two are apart.
+struct House {
+    package: &'static str,
+    floors: &'static [&'static str],
+}
+
+/// One entry for each package.
+const HOUSES: &[House] = &[];
+
+impl House {
+    /// The floor of a module, counted from the top.
+    fn floor(&self, module: &[String]) -> Option<usize> {
+        let name = module.join("::");
+        let mut best: Option<(usize, usize)> = None;
+        for (floor, entry) in self.floors.iter().enumerate() {
+            let inside = name.strip_prefix(entry);
+            let covers = inside.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"));
+            if covers && best.is_none_or(|(length, _)| length < entry.len()) {
+                best = Some((entry.len(), floor));
+            }
+        }
+        best.map(|(_, floor)| floor)
+    }
+
+    /// The lines that say what goes up.
+    fn faults(&self) -> Vec<String> {
+        let files = product(self.package);
+        assert!(!files.is_empty(), "{} has files", self.package);
+        let modules: HashSet<Vec<String>> = files.iter().map(|file| file.module.clone()).collect();
+        let mut faults = Vec::new();
+        for file in files.iter().filter(|file| !file.module.is_empty()) {
+            let Some(floor) = self.floor(&file.module) else {
+                faults.push(format!("{} stands on no floor", file.path.display()));
+                continue;
+            };
+            for used in uses(file) {
+                let used = module_of(used, &modules);
+                if used.is_empty() {
+                    continue;
+                }
+                match self.floor(&used) {
+                    Some(other) if other >= floor => {}
+                    _ => faults.push(format!(
+                        "{} uses {}, which stands above it",
+                        file.path.display(),
+                        used.join("::")
+                    )),
+                }
+            }
+        }
+        faults.dedup();
+        faults
+    }
+}
+
+/// The module that a path leads to: as far as it names modules.
+fn module_of(mut path: Vec<String>, modules: &HashSet<Vec<String>>) -> Vec<String> {
+    while !path.is_empty() && !modules.contains(&path) {
+        path.pop();
+    }
+    path
+}
+
+/// The paths within the package that a file names, from the root.
+fn uses(file: &Source) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    let mut rest = file.code.as_str();
+    let mut before = None;
+    while let Some(next) = rest.chars().next() {
+        let length = rest
+            .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .unwrap_or(rest.len());
+        let word = rest.get(..length).unwrap_or_default();
+        let start = match word {
+            _ if before == Some(':') => None,
+            "crate" => Some(Vec::new()),
+            "super" => Some(parent(&file.module)),
+            _ => None,
+        };
+        before = Some(next);
+        rest = rest.get(length.max(next.len_utf8())..).unwrap_or_default();
+        if let Some(start) = start
+            && let Some(inside) = rest.strip_prefix("::")
+        {
+            expand(start, inside, &mut found);
+        }
+    }
+    found
+}
+
+fn parent(module: &[String]) -> Vec<String> {
+    module[..module.len().saturating_sub(1)].to_vec()
+}
+
+/// Adds the paths that follow `crate::` or `super::`, each name in braces one; what follows the path.
+fn expand<'a>(mut path: Vec<String>, text: &'a str, found: &mut Vec<Vec<String>>) -> &'a str {
+    let mut rest = text.trim_start();
+    if let Some(inside) = rest.strip_prefix('{') {
+        rest = inside;
+        loop {
+            rest = expand(path.clone(), rest, found).trim_start();
+            match rest.strip_prefix(',') {
+                Some(more) if !more.trim_start().starts_with('}') => rest = more,
+                _ => break,
+            }
+        }
+        rest = rest.trim_start_matches([',', ' ', '\n']);
+        return rest.strip_prefix('}').unwrap_or(rest);
+    }
+    let length = rest
+        .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .unwrap_or(rest.len());
+    match rest.get(..length).unwrap_or_default() {
+        "super" => path = parent(&path),
+        "self" | "" => {}
+        word => path.push(word.to_owned()),
+    }
+    rest = rest.get(length..).unwrap_or_default();
+    match rest.strip_prefix("::") {
+        Some(more) => expand(path, more, found),
+        None => {
+            found.push(path);
+            let rest = rest.trim_start();
+            match rest.strip_prefix("as ") {
+                Some(more) => more.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_'),
+                None => rest,
+            }
+        }
+    }
+}
+
+#[test]
+fn no_use_goes_up() {
+    let faults: Vec<_> = HOUSES.iter().flat_map(House::faults).collect();
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+#[test]
+fn a_use_that_goes_up_is_seen() {
+    let file = |code: &str| Source {
+        module: vec!["a".to_owned(), "b".to_owned()],
+        path: "a/b.rs".into(),
+        code: crate::source::code(code),
+    };
+    let named = |code| {
+        let paths = uses(&file(code)).into_iter();
+        paths.map(|path| path.join("::")).collect::<Vec<_>>()
+    };
+    for (code, expected) in [
+        ("use crate::c::D;", &["c::D"][..]),
+        (
+            "use crate::{c::{D, e::F as G,}, h};",
+            &["c::D", "c::e::F", "h"],
+        ),
+        ("use super::super::c;", &["c"]),
+        ("use super::{c, self, super::d};", &["a::c", "a", "d"]),
+        ("fn f() -> crate::c::D { super::g() }", &["c::D", "a::g"]),
+        (
+            "// crate::c\nlet a = \"crate::c\"; let b = r#\"crate::c\"#;",
+            &[],
+        ),
+        (
+            "#[cfg(test)]\nmod tests { use crate::c; }\nuse crate::d;",
+            &["d"],
+        ),
+        ("#[cfg(test)]\nuse crate::c;\nuse crate::d;", &["d"]),
+        ("let quote = '\"'; use crate::d;", &["d"]),
+        (
+            "fn f<'a>(a: &'a str, b: char) { b == '\\'' } use crate::d;",
+            &["d"],
+        ),
+    ] {
+        assert_eq!(named(code), expected, "{code}");
+    }
+}
