@@ -25,7 +25,7 @@
 //! - [`Session`]: one session without any input or output;
 //! - [`fault`]: what is to go wrong; [`imitate`]: another server's habits;
 //! - [`transcript`]: conversations kept, as values and as JSON, and answered again;
-//! - `tls`: certificates and keys of listeners;
+//! - `tls`: certificates and keys of listeners, with the feature of this name;
 //! - [`testing::TestServer`]: all of it inside a test, with a transcript.
 //!
 //! Types of the packages below stand in signatures here and there; [`asn1`] and [`marc`] are those packages.
