@@ -1,5 +1,5 @@
 //! The demo catalogue: well-known works in the public domain, written as MARCMaker text that a person can edit in
-//! `books.mrk` and `serials.mrk` beside this file.
+//! `demo/books.mrk` and `demo/serials.mrk`.
 
 use z3950_marc::mrk;
 
@@ -11,13 +11,13 @@ const DATABASES: [(&str, &str, &str, &str); 2] = [
         "books",
         "Demo catalogue: books",
         "Well-known works in the public domain, in many languages and scripts",
-        include_str!("books.mrk"),
+        include_str!("demo/books.mrk"),
     ),
     (
         "serials",
         "Demo catalogue: serials",
         "Newspapers and journals",
-        include_str!("serials.mrk"),
+        include_str!("demo/serials.mrk"),
     ),
 ];
 

@@ -102,7 +102,7 @@ impl fmt::Display for ConfigErrors {
 impl std::error::Error for ConfigErrors {}
 
 /// A file of settings with every one of them in it, explained; those that are not needed are commented out.
-pub(crate) const TEMPLATE: &str = include_str!("z3950d.toml");
+pub(crate) const TEMPLATE: &str = include_str!("config/z3950d.toml");
 
 /// The most octets of a configuration file.
 const MAX_SIZE: u64 = 1 << 20;

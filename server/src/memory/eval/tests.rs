@@ -61,7 +61,7 @@ impl Catalogue {
 
     /// The records of `records.mrk`.
     fn small() -> Self {
-        let records = mrk::parse_all(include_str!("records.mrk")).expect("MARCMaker text");
+        let records = mrk::parse_all(include_str!("tests/records.mrk")).expect("MARCMaker text");
         Self::of(&records, Fields::default())
     }
 
