@@ -5,7 +5,6 @@
 mod inlet;
 mod operations;
 mod outlet;
-mod rush;
 mod tally;
 
 use std::io;
@@ -26,8 +25,6 @@ use z3950_asn1::codec::frame::StreamError;
 use self::inlet::{Ahead, Inlet};
 use self::operations::{Asked, Ended, Operations};
 pub(crate) use self::outlet::Transport;
-pub(crate) use self::rush::Rush;
-use self::rush::Turn;
 use self::tally::Tally;
 use crate::diagnostic::diagnostic;
 use crate::fault::{Faults, Intake, Item, Output, Script};
@@ -45,7 +42,6 @@ pub(crate) struct Shared {
     /// Conversations to be answered again instead of the target's answers.
     pub(crate) replayed: Option<Arc<Replay>>,
     pub(crate) observer: Arc<dyn Observer>,
-    pub(crate) rush: Rush,
 }
 
 /// Who is connected.
@@ -89,7 +85,6 @@ pub(crate) async fn serve<S: Transport>(
         stopping,
         begun,
         greeting,
-        turn: shared.rush.turn(),
         tally: Tally::new(),
         shared,
     };
@@ -121,7 +116,6 @@ struct Connection<S> {
     begun: Instant,
     /// Given up once the session is open.
     greeting: Option<Greeting>,
-    turn: Turn,
     tally: Tally,
     shared: Arc<Shared>,
 }
@@ -373,7 +367,6 @@ impl<S: Transport> Connection<S> {
     /// Writes what there is; answers how the connection ends behind it, if it does.
     async fn send(&mut self, output: Output) -> io::Result<Option<End>> {
         let octets = self.encode(output.items)?;
-        self.turn.give_way(&self.shared.rush).await;
         let end = output.cut_after.unwrap_or(octets.len()).min(octets.len());
         let octets = octets.get(..end).unwrap_or_default();
         let limit = self.limits().write_time;

@@ -22,7 +22,7 @@ pub(crate) use self::lobby::Greeting;
 pub use self::socket::Endpoint;
 use self::socket::{Accepted, Socket, listen};
 use crate::backend::Backend;
-use crate::connection::{self, Client, Rush, Shared};
+use crate::connection::{self, Client, Shared};
 use crate::fault::Faults;
 use crate::limits::Limits;
 use crate::observer::{Observer, Unobserved};
@@ -176,7 +176,6 @@ impl Server {
             faults: Arc::new(self.faults),
             replayed: self.replayed.map(Arc::new),
             observer: self.observer,
-            rush: Rush::default(),
         });
         let (stopping, stopping_seen) = watch::channel(false);
         let mut sessions = JoinSet::new();

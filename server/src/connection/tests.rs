@@ -43,7 +43,6 @@ impl Client {
             faults: Arc::new(faults),
             replayed: None,
             observer: Arc::new(Unobserved),
-            rush: Rush::default(),
         });
         let (stop, stopping) = watch::channel(false);
         let client = super::Client {
