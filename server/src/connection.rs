@@ -1,10 +1,10 @@
-//! One connection from its first octet to its last: requests in, answers out (Z39.50-2003 §4.2). Nothing is read while an
-//! answer is written, so a client that does not read holds up itself alone; while there are as many operations as may run,
-//! only as far ahead as it takes to notice that one is no longer wanted.
+//! One connection: requests in, answers out (Z39.50-2003 §4.2). Nothing is read while an answer is written, so that a client
+//! that does not read delays only itself. While the most operations run that may, it reads ahead only to see whether one of
+//! them is to be stopped.
 
-mod inlet;
+pub(crate) mod lobby;
 mod operations;
-mod outlet;
+mod stream;
 mod tally;
 
 use std::io;
@@ -22,44 +22,43 @@ use z3950_asn1::codec;
 use z3950_asn1::codec::dump::dump;
 use z3950_asn1::codec::frame::StreamError;
 
-use self::inlet::{Ahead, Inlet};
+use self::lobby::Greeting;
 use self::operations::{Asked, Ended, Operations};
-pub(crate) use self::outlet::Transport;
+use self::stream::{Ahead, Inlet, Transport};
 use self::tally::Tally;
 use crate::diagnostic::diagnostic;
 use crate::fault::{Faults, Intake, Item, Output, Script};
 use crate::limits::Limits;
-use crate::listener::Greeting;
 use crate::observer::{Observer, Peer};
 use crate::session::Session;
 use crate::target::Target;
 use crate::transcript::{Player, Replay};
 
 /// What all connections of a server share.
-pub(crate) struct Shared {
+pub(crate) struct Context {
     pub(crate) target: Arc<Target>,
     pub(crate) faults: Arc<Faults>,
-    /// Conversations to be answered again instead of the target's answers.
+    /// Recorded conversations, which replace the target's answers.
     pub(crate) replayed: Option<Arc<Replay>>,
     pub(crate) observer: Arc<dyn Observer>,
 }
 
-/// Who is connected.
+/// The client of a connection.
 pub(crate) struct Client {
     /// The number of the session, from 1.
     pub(crate) number: u64,
     pub(crate) peer: Peer,
     /// When the connection was accepted.
     pub(crate) begun: Instant,
-    /// Its place among those without a session; `None` for a connection that needs none.
+    /// Its stay in the lobby; `None` for a connection that never has to give way.
     pub(crate) greeting: Option<Greeting>,
 }
 
-/// Serves a connection until it ends, or until `stopping` turns true and the answer in progress is out.
+/// Serves a connection until it ends, or until `stopping` turns true and the answer in progress is sent.
 pub(crate) async fn serve<S: Transport>(
     stream: S,
     client: Client,
-    shared: Arc<Shared>,
+    context: Arc<Context>,
     stopping: watch::Receiver<bool>,
 ) {
     let Client {
@@ -68,38 +67,40 @@ pub(crate) async fn serve<S: Transport>(
         begun,
         greeting,
     } = client;
-    let mut session = Session::new(Arc::clone(&shared.target));
+    let mut session = Session::new(Arc::clone(&context.target));
     if let Some(address) = peer.ip() {
         session = session.with_peer(address);
     }
-    let player = shared.replayed.as_ref();
+    let player = context.replayed.as_ref();
+    let has_faults = !context.faults.is_empty();
     let mut connection = Connection {
         stream,
         number,
         inlet: Inlet::new(session.max_apdu_size()),
         session,
-        script: Script::new(Arc::clone(&shared.faults), number),
+        script: has_faults.then(|| Script::new(Arc::clone(&context.faults), number)),
         player: player.map(|replay| Player::new(replay, number)),
         operations: Operations::default(),
         left: None,
         stopping,
         begun,
         greeting,
-        tally: Tally::new(),
-        shared,
+        tally: Tally::if_logged(),
+        context,
     };
     match connection.run().await {
-        // A client that has ended its side leaves nothing unread behind.
-        Ok(End::Closed) if connection.inlet.has_ended() && !S::ENDS_WITH_A_WORD => {}
+        // Everything that the client sent has been read.
+        Ok(End::Closed) if connection.inlet.has_ended() && !S::ANNOUNCES_END => {}
         Ok(End::Closed) => {
             let limit = connection.limits().linger_time;
-            outlet::linger(&mut connection.stream, limit).await;
+            stream::linger(&mut connection.stream, limit).await;
         }
         Ok(End::Reset) => connection.stream.reset(),
-        // The client is gone, or takes nothing: there is nobody left to tell.
         Err(error) => debug!(%error, "connection lost"),
     }
-    connection.tally.tell();
+    if let Some(tally) = &connection.tally {
+        tally.log();
+    }
 }
 
 struct Connection<S> {
@@ -107,24 +108,25 @@ struct Connection<S> {
     number: u64,
     inlet: Inlet,
     session: Session,
-    script: Script,
+    /// The faults of the session, if the server has any.
+    script: Option<Script>,
     player: Option<Player>,
     operations: Operations,
-    /// When a client that has ended its side is given up, if an operation runs so long.
+    /// The deadline of the operations, once the client has shut down its side.
     left: Option<Instant>,
     stopping: watch::Receiver<bool>,
     begun: Instant,
-    /// Given up once the session is open.
+    /// Dropped once the session is open.
     greeting: Option<Greeting>,
-    tally: Tally,
-    shared: Arc<Shared>,
+    /// `None` if nothing of it is logged.
+    tally: Option<Tally>,
+    context: Arc<Context>,
 }
 
 /// How a connection ends.
 enum End {
-    /// Once everything that was written is on its way.
+    /// After everything that was written is sent.
     Closed,
-    /// Without a word.
     Reset,
 }
 
@@ -132,13 +134,13 @@ enum End {
 enum Event {
     /// A request has ended.
     Ended(Ended),
-    /// An APDU, by its octets.
+    /// An encoded APDU.
     Apdu(Bytes),
-    /// A Close, behind requests for whose answers the client does not wait.
+    /// A Close after requests whose answers the client does not wait for.
     Close,
-    /// The client has ended the connection, as it may without Close.
+    /// The client has shut down its side, as it may without Close.
     End,
-    /// What came is no APDU, or cannot be read.
+    /// Octets that are no APDU, or an error of the stream.
     Fault(StreamError),
     /// An operation takes too long.
     Overdue,
@@ -153,7 +155,7 @@ enum Event {
 impl<S: Transport> Connection<S> {
     async fn run(&mut self) -> io::Result<End> {
         let mut stopping = self.stopping.clone();
-        // An error means that the server itself is gone.
+        // An error means that the server was dropped.
         let mut stopped = pin!(async move { drop(stopping.wait_for(|stopping| *stopping).await) });
         let mut alarm = pin!(sleep_until(far_away()));
         loop {
@@ -163,7 +165,7 @@ impl<S: Transport> Connection<S> {
                 Event::Close => Some(self.give_up()),
                 Event::End if self.operations.is_empty() => return Ok(End::Closed),
                 Event::End => {
-                    // A client that ended its side may still read, but is not waited for long.
+                    // The client may still read, but the server does not wait for it long.
                     self.left = Instant::now().checked_add(self.limits().drain_time);
                     None
                 }
@@ -178,8 +180,8 @@ impl<S: Transport> Connection<S> {
                 }
                 Event::Idle => {
                     info!("no activity");
-                    let words = Some("no request in time");
-                    let end = self.session.end(CloseReason::LACK_OF_ACTIVITY, words);
+                    let message = Some("no request in time");
+                    let end = self.session.end(CloseReason::LACK_OF_ACTIVITY, message);
                     Some(end.into())
                 }
                 Event::NoInit => {
@@ -187,8 +189,8 @@ impl<S: Transport> Connection<S> {
                     return Ok(End::Closed);
                 }
                 Event::Stop => {
-                    let words = Some("the server is stopping");
-                    Some(self.session.end(CloseReason::SHUTDOWN, words).into())
+                    let message = Some("the server is stopping");
+                    Some(self.session.end(CloseReason::SHUTDOWN, message).into())
                 }
             };
             let Some(output) = output else { continue };
@@ -208,14 +210,14 @@ impl<S: Transport> Connection<S> {
         mut alarm: Pin<&mut Sleep>,
     ) -> Event {
         let is_busy = !self.operations.is_empty();
-        // What has come is looked at before `stopped`, which costs more to poll than to be asked.
+        // Checked here because `stopped` costs more to poll than this.
         let is_stopping = self.stopping.has_changed().unwrap_or(true);
         if is_stopping && !is_busy {
             return Event::Stop;
         }
         let is_open = self.is_open();
-        let limits = &self.shared.target.limits;
-        // A time too long to be counted is none.
+        let limits = &self.context.target.limits;
+        // A time beyond what an `Instant` can hold is no deadline.
         let deadline = match (is_busy, is_open) {
             (true, _) => self.operations.deadline(limits.operation_time, self.left),
             (false, true) => {
@@ -251,12 +253,14 @@ impl<S: Transport> Connection<S> {
         }
     }
 
-    /// Takes an APDU that has come; answers what is to be sent at once.
+    /// Handles an APDU; returns what to send at once.
     async fn receive(&mut self, octets: &Bytes) -> io::Result<Option<Output>> {
         let request = codec::decode(octets);
-        let observer = &self.shared.observer;
+        let observer = &self.context.observer;
         observer.received(self.number, octets, request.as_ref());
-        self.tally.received(octets.len(), request.as_ref().ok());
+        if let Some(tally) = &mut self.tally {
+            tally.received(octets.len(), request.as_ref().ok());
+        }
         if let Some(player) = &mut self.player {
             return Ok(Some(player.answer(octets)));
         }
@@ -280,26 +284,26 @@ impl<S: Transport> Connection<S> {
         }
     }
 
-    /// Takes a request on, with the faults that strike it; answers what is to be sent at once.
+    /// Begins a request, with the faults that strike it; returns what to send at once.
     async fn take_on(&mut self, mut request: Apdu) -> Option<Output> {
-        let begun = Tally::begin();
-        let intake = self.script.request(&mut request);
-        let request = Arc::new(request);
-        match intake {
-            Intake::Answered(output) => self.in_time(request, output),
-            Intake::Answer(striking) => {
-                let asked = Asked {
-                    request,
-                    striking,
-                    begun,
-                };
-                let ended = self.operations.take_on(asked, &mut self.session).await;
-                ended.and_then(|ended| self.answer(ended))
-            }
-        }
+        let begun = self.tally.as_ref().map(|_| std::time::Instant::now());
+        let striking = match &mut self.script {
+            None => Vec::new(),
+            Some(script) => match script.request(&mut request) {
+                Intake::Answer(striking) => striking,
+                Intake::Answered(output) => return self.in_time(Arc::new(request), output),
+            },
+        };
+        let asked = Asked {
+            request: Arc::new(request),
+            striking,
+            begun,
+        };
+        let ended = self.operations.take_on(asked, &mut self.session).await;
+        ended.and_then(|ended| self.answer(ended))
     }
 
-    /// The answer to a request that has ended, unless it is kept back.
+    /// The answer to a request that has ended, unless it is delayed.
     fn answer(&mut self, ended: Ended) -> Option<Output> {
         let (asked, reply) = match ended {
             Ended::Done(asked, done) => (asked, self.session.finish(done)),
@@ -314,14 +318,19 @@ impl<S: Transport> Connection<S> {
             striking,
             begun,
         } = asked;
-        Tally::access(&request, reply.apdus.last(), begun);
-        let output = self.script.reply(&striking, &request, reply);
+        if let Some(begun) = begun {
+            tally::log_access(&request, reply.apdus.last(), begun);
+        }
+        let output = match &mut self.script {
+            None => reply.into(),
+            Some(script) => script.reply(&striking, &request, reply),
+        };
         let output = self.in_time(request, output);
         self.operations.begin(&mut self.session);
         output
     }
 
-    /// The output if it is to go out now; otherwise it is kept back.
+    /// The output to send now; `None` if it is delayed.
     fn in_time(&mut self, request: Arc<Apdu>, output: Output) -> Option<Output> {
         if output.delay.is_zero() {
             return Some(output);
@@ -330,26 +339,26 @@ impl<S: Transport> Connection<S> {
         None
     }
 
-    /// Takes a request about the operations in progress, and sends what is to be sent at once.
+    /// Handles a request about the operations in progress, and sends its reports.
     async fn interrupt(&mut self, request: &Apdu) -> io::Result<()> {
         let reports = self.session.interrupt().take(request);
         for report in reports.into_iter().flatten() {
             let octets = self.encode(vec![Item::Apdu(report)])?;
             let limit = self.limits().write_time;
-            outlet::write(&mut self.stream, &octets, limit).await?;
+            stream::write(&mut self.stream, &octets, limit).await?;
         }
         Ok(())
     }
 
-    /// Stops the operations that take too long. What cannot be stopped, such as an update, is waited for.
+    /// Stops the operations that take too long, except those that cannot be stopped, such as updates.
     ///
     /// # Errors
-    /// A client that has ended its side and is not waited for any longer.
+    /// The client has shut down its side, and its deadline has passed.
     fn stop_what_is_overdue(&mut self) -> io::Result<()> {
         if self.left.is_some_and(|left| left <= Instant::now()) {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
-        let most = self.shared.target.limits.operation_time;
+        let most = self.limits().operation_time;
         let interrupt = self.session.interrupt();
         for reference_id in self.operations.overdue(most) {
             let why = diagnostic(Condition::RESOURCES_EXHAUSTED, "no answer in time");
@@ -358,22 +367,22 @@ impl<S: Transport> Connection<S> {
         Ok(())
     }
 
-    /// Gives the operations up for the Close behind them.
+    /// Drops the operations for a Close after them.
     fn give_up(&mut self) -> Output {
         self.operations.clear();
         self.session.end(CloseReason::FINISHED, None).into()
     }
 
-    /// Writes what there is; answers how the connection ends behind it, if it does.
+    /// Writes the output; returns how the connection ends after it, if it does.
     async fn send(&mut self, output: Output) -> io::Result<Option<End>> {
         let octets = self.encode(output.items)?;
         let end = output.cut_after.unwrap_or(octets.len()).min(octets.len());
         let octets = octets.get(..end).unwrap_or_default();
         let limit = self.limits().write_time;
         match output.trickle {
-            None => outlet::write(&mut self.stream, octets, limit).await?,
+            None => stream::write(&mut self.stream, octets, limit).await?,
             Some(pause) => {
-                Box::pin(outlet::trickle(&mut self.stream, octets, pause, limit)).await?;
+                Box::pin(stream::trickle(&mut self.stream, octets, pause, limit)).await?;
             }
         }
         Ok(
@@ -385,7 +394,7 @@ impl<S: Transport> Connection<S> {
         )
     }
 
-    /// The octets of all that is sent together.
+    /// The octets of all items.
     fn encode(&mut self, items: Vec<Item>) -> io::Result<Vec<u8>> {
         let mut all = Vec::new();
         for item in items {
@@ -401,8 +410,10 @@ impl<S: Transport> Connection<S> {
                     (octets.into(), None)
                 }
             };
-            self.tally.sent(octets.len(), apdu.as_ref());
-            let observer = &self.shared.observer;
+            if let Some(tally) = &mut self.tally {
+                tally.sent(octets.len(), apdu.as_ref());
+            }
+            let observer = &self.context.observer;
             observer.sent(self.number, &octets, apdu.as_ref());
             if all.is_empty() {
                 all = octets;
@@ -419,7 +430,7 @@ impl<S: Transport> Connection<S> {
         replayed || self.session.is_open()
     }
 
-    /// The largest APDU to be taken now, in octets.
+    /// The size limit of the next APDU, in octets.
     fn max_apdu_size(&self) -> usize {
         match self.player {
             Some(_) => self.limits().apdu_size,
@@ -428,12 +439,12 @@ impl<S: Transport> Connection<S> {
     }
 
     fn limits(&self) -> &Limits {
-        &self.shared.target.limits
+        &self.context.target.limits
     }
 }
 
-/// Waits for the alarm, put forward to the deadline where that is sooner. It is never put off: one that rings too early is
-/// set again, which costs less than setting it anew for each request; and it is not set for what has come already.
+/// Waits for the alarm, after moving it forward to the deadline. It is never moved back: resetting an alarm that rings too
+/// early costs less than resetting it for each request.
 async fn ringing(mut alarm: Pin<&mut Sleep>, deadline: Option<Instant>) {
     if let Some(deadline) = deadline.filter(|deadline| *deadline < alarm.deadline()) {
         alarm.as_mut().reset(deadline);
@@ -441,12 +452,12 @@ async fn ringing(mut alarm: Pin<&mut Sleep>, deadline: Option<Instant>) {
     alarm.await;
 }
 
-/// A moment that no connection lives to see.
+/// A year from now.
 fn far_away() -> Instant {
     Instant::now() + Duration::from_secs(86_400 * 365)
 }
 
-/// What comes next: an APDU or, with a limit for the octets to look ahead, what the operations in progress have to know of.
+/// The next APDU or, with a limit of octets to read ahead, what interrupts the operations in progress.
 async fn heard(inlet: &mut Inlet, stream: &mut impl Transport, ahead: Option<usize>) -> Event {
     match ahead {
         None => match inlet.next(stream).await {

@@ -5,6 +5,8 @@ mod lookup;
 mod packages;
 mod tasks;
 
+use z3950_asn1::oid::{self, Oid};
+
 pub(crate) use self::lookup::{Rules, find};
 pub use self::packages::PackageDatabase;
 pub(crate) use self::tasks::{Function, Task, TaskKind};
@@ -12,3 +14,14 @@ pub use self::tasks::{TaskLimits, Tasks};
 
 /// The database of task packages (Z39.50-2003 §3.2.9.2).
 pub const EXTEND_DATABASE: &str = "IR-Extend-1";
+
+/// The extended services of the server, by the identifier of their packages.
+pub(crate) const EXTENDED_SERVICES: &[Oid] = &[
+    oid::PERSISTENT_RESULT_SET,
+    oid::PERSISTENT_QUERY,
+    oid::ITEM_ORDER,
+    oid::DATABASE_UPDATE,
+    oid::DATABASE_UPDATE_2,
+    oid::DATABASE_UPDATE_1,
+    oid::XML_ES,
+];

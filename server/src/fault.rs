@@ -50,9 +50,10 @@ use z3950_asn1::oid::Oid;
 
 pub use self::kinds::{KINDS, Kind};
 pub use self::marc::Damage;
-pub use self::rule::{Rule, RuleError};
+pub use self::rule::Rule;
 pub(crate) use self::script::{Intake, Item, Output, Script};
 pub use self::when::When;
+pub use self::words::RuleError;
 use crate::diagnostic::Diagnostic;
 
 /// What goes wrong in an answer.

@@ -43,9 +43,11 @@ pub use z3950_asn1 as asn1;
 pub use z3950_marc as marc;
 
 pub mod access;
+mod association;
 pub mod backend;
 mod connection;
 mod diagnostic;
+mod explain;
 pub mod extended;
 pub mod fault;
 mod hex;
@@ -54,6 +56,7 @@ mod limits;
 mod listener;
 pub mod memory;
 mod observer;
+mod offer;
 #[cfg(test)]
 mod requests;
 mod result_sets;
@@ -66,11 +69,13 @@ pub mod tls;
 pub mod transcript;
 pub mod units;
 
+pub use association::Interrupt;
 pub use diagnostic::{Diagnostic, diagnostic};
+pub use explain::{EXPLAIN_DATABASE, ExplainDatabase};
 pub use limits::Limits;
 pub use listener::{Endpoint, Server, Summary};
 pub use memory::MemoryBackend;
 pub use observer::{Observer, Peer, Unobserved};
-pub use service::explain::{EXPLAIN_DATABASE, ExplainDatabase};
-pub use session::{Interrupt, Reply, Session};
-pub use target::{Offer, Target};
+pub use offer::Offer;
+pub use session::{Reply, Session};
+pub use target::Target;

@@ -1,7 +1,6 @@
 //! The server as a whole: listening sockets, a task for each connection, and an orderly end.
 
 mod acceptor;
-mod lobby;
 mod socket;
 
 use std::io;
@@ -18,11 +17,10 @@ use tokio::time::{Instant, interval, timeout};
 use tracing::{Instrument, error, info, info_span, warn};
 
 use self::acceptor::{Acceptor, Admitted, Room};
-pub(crate) use self::lobby::Greeting;
 pub use self::socket::Endpoint;
 use self::socket::{Accepted, Socket, listen};
 use crate::backend::Backend;
-use crate::connection::{self, Client, Shared};
+use crate::connection::{self, Client, Context};
 use crate::fault::Faults;
 use crate::limits::Limits;
 use crate::observer::{Observer, Unobserved};
@@ -171,7 +169,7 @@ impl Server {
     pub async fn run(self, stop: impl Future<Output = ()>) -> Summary {
         let drain_time = self.target.limits.drain_time;
         let mut acceptor = Acceptor::new(self.sockets, &self.target.limits);
-        let shared = Arc::new(Shared {
+        let context = Arc::new(Context {
             target: Arc::new(self.target),
             faults: Arc::new(self.faults),
             replayed: self.replayed.map(Arc::new),
@@ -197,7 +195,7 @@ impl Server {
                         begun: Instant::now(),
                         greeting: Some(guest.greeting),
                     };
-                    let session = session(room, stream, client, &shared, &stopping_seen);
+                    let session = session(room, stream, client, &context, &stopping_seen);
                     let sent_away = guest.sent_away;
                     let session = async move {
                         tokio::select! {
@@ -254,12 +252,12 @@ fn session(
     room: Room,
     stream: Accepted,
     client: Client,
-    shared: &Arc<Shared>,
+    context: &Arc<Context>,
     stopping: &watch::Receiver<bool>,
 ) -> impl Future<Output = ()> + Send + use<> {
-    let (shared, stopping) = (Arc::clone(shared), stopping.clone());
+    let (context, stopping) = (Arc::clone(context), stopping.clone());
     async move {
-        let observer = Arc::clone(&shared.observer);
+        let observer = Arc::clone(&context.observer);
         observer.opened(client.number, client.peer);
         let _open = Open {
             number: client.number,
@@ -270,17 +268,17 @@ fn session(
         match stream {
             Accepted::Tcp(stream) => {
                 without_delay(&stream);
-                connection::serve(stream, client, shared, stopping).await;
+                connection::serve(stream, client, context, stopping).await;
             }
             #[cfg(unix)]
             Accepted::Unix(stream) => {
-                connection::serve(stream, client, shared, stopping).await;
+                connection::serve(stream, client, context, stopping).await;
             }
             // In a box, because it is several times as large as the others.
             #[cfg(feature = "tls")]
             Accepted::Tls(stream, tls) => {
                 without_delay(&stream);
-                Box::pin(encrypted(stream, tls, client, shared, stopping)).await;
+                Box::pin(encrypted(stream, tls, client, context, stopping)).await;
             }
         }
     }
@@ -292,11 +290,11 @@ async fn encrypted(
     stream: TcpStream,
     tls: Tls,
     client: Client,
-    shared: Arc<Shared>,
+    context: Arc<Context>,
     mut stopping: watch::Receiver<bool>,
 ) {
     let handshake = timeout(
-        shared.target.limits.init_time,
+        context.target.limits.init_time,
         tls.acceptor().accept(stream),
     );
     let stream = tokio::select! {
@@ -304,7 +302,7 @@ async fn encrypted(
         _ = stopping.wait_for(|stopping| *stopping) => return,
     };
     match stream {
-        Ok(Ok(stream)) => connection::serve(stream, client, shared, stopping).await,
+        Ok(Ok(stream)) => connection::serve(stream, client, context, stopping).await,
         Ok(Err(error)) => info!(%error, "no TLS"),
         Err(_) => info!("no TLS in time"),
     }

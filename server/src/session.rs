@@ -10,34 +10,25 @@
 //!        Closed: nothing is answered any more
 //! ```
 //!
-//! In an open session a request may be held until the client has answered a question of the server's: who it is (access
-//! control), or whether to go on (resource control). An operation runs by itself between [`Session::begin`] and
-//! [`Session::finish`], so that there may be several at a time.
+//! In an open session a request may be held until the client has answered the server's question: who it is (access control),
+//! or whether to continue (resource control). An operation runs between [`Session::begin`] and [`Session::finish`] without
+//! borrowing the session, so that several can run concurrently.
 //!
-//! A faulty peer is told why by Close(protocolError) if the session is open and of version 3; to any other the connection
-//! just ends, because version 2 has no such Close and before Init no version is agreed.
-
-mod association;
-mod interrupt;
-mod operation;
-mod pending;
+//! After a protocol error an open session of version 3 sends Close(protocolError). Any other just ends the connection: version
+//! 2 has no such Close, and before Init no version is agreed on.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use z3950_asn1::apdu::{Apdu, Close, CloseReason, InitializeRequest, Options, ReferenceId};
+use z3950_asn1::apdu::{Apdu, Close, CloseReason, InitializeRequest, ReferenceId};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::codec;
 
-pub(crate) use self::association::{Association, Terms};
-pub(crate) use self::interrupt::CANCELLED;
-pub use self::interrupt::Interrupt;
-use self::operation::option_of;
-pub(crate) use self::operation::{Conclusion, Done, Operation};
-use self::pending::Pending;
+use crate::association::{Association, Interrupt, Operation};
 use crate::diagnostic::diagnostic;
-use crate::service::{access, close, init, refuse, resource};
+use crate::service::resource::{self, Held};
+use crate::service::{self, Conclusion, access, init};
 use crate::target::Target;
 
 /// One side of a session: the server's.
@@ -50,7 +41,7 @@ pub struct Session {
     state: State,
 }
 
-/// Where a session stands. An open one takes its room elsewhere, so that those that wait take little.
+/// The state of a session. The open one is boxed, so that sessions without an Init stay small.
 enum State {
     Greeting,
     Open(Box<Open>),
@@ -62,36 +53,40 @@ struct Open {
     pending: Pending,
 }
 
-/// What comes of a request at first.
+/// The first result of a request.
 pub(crate) enum Begun {
-    /// An operation that is to be run with the request, and then finished.
+    /// An operation, to be carried out and then finished.
     Operation(Operation),
-    /// The answer.
     Reply(Reply),
 }
 
-/// What is to be done with a request.
+/// An operation that has ended.
+pub(crate) struct Done {
+    reference_id: Option<ReferenceId>,
+    conclusion: Result<Conclusion, Misplaced>,
+}
+
+/// What to do with a request.
 enum Next {
-    /// It is answered.
     Reply(Reply),
-    /// The request of this referenceId is answered, which goes on with it.
+    /// Reply to the held request of this referenceId.
     ReplyTo(Option<ReferenceId>, Reply),
-    /// It is carried out, or one that was held.
+    /// Carry out the request, or the one that was held.
     Operation(Arc<Association>, Option<Box<Apdu>>),
 }
 
-/// What the session wants sent, and whether the connection ends behind it.
+/// What the session sends, and whether the connection ends after it.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Reply {
-    /// The APDUs, in this order.
+    /// The APDUs, in order.
     pub apdus: Vec<Apdu>,
     /// Whether the connection is to be closed once they are sent.
     pub hang_up: bool,
 }
 
 impl Reply {
-    /// The end of the connection without a word.
+    /// The end of the connection, without an APDU.
     pub fn hang_up() -> Self {
         Self {
             apdus: Vec::new(),
@@ -99,7 +94,7 @@ impl Reply {
         }
     }
 
-    /// The same as the answer to the request of this referenceId.
+    /// Sets the referenceId of the request that is answered.
     fn bearing(mut self, reference_id: Option<ReferenceId>) -> Self {
         for apdu in &mut self.apdus {
             apdu.set_reference_id(reference_id.clone());
@@ -135,7 +130,7 @@ impl Session {
         }
     }
 
-    /// The same with a client of this address, which may be among those that are refused.
+    /// Sets the client's address, which may be blocked.
     pub fn with_peer(self, address: IpAddr) -> Self {
         Self {
             peer: Some(address.to_canonical()),
@@ -143,7 +138,7 @@ impl Session {
         }
     }
 
-    /// Takes the octets of one APDU and answers it; octets that are none are a fault of the peer.
+    /// Answers the APDU that the octets encode; octets that cannot be decoded are a protocol error.
     pub async fn receive(&mut self, octets: &[u8]) -> Reply {
         match codec::decode(octets) {
             Ok(request) => self.answer(&request).await,
@@ -151,22 +146,21 @@ impl Session {
         }
     }
 
-    /// Answers a request. Every answer bears the referenceId of its request (Z39.50-2003 §3.4).
-    ///
-    /// Whoever drops the future before it is ready ends the operation.
+    /// Answers a request. Every answer bears the referenceId of its request (Z39.50-2003 §3.4). Dropping the future cancels the
+    /// operation.
     pub async fn answer(&mut self, request: &Apdu) -> Reply {
         match self.begin(request) {
             Begun::Operation(operation) => {
-                // In a box, so that a session that waits for a request takes no room for one.
-                let done = Box::pin(operation.run(request)).await;
+                // Boxed, so that idle sessions stay small.
+                let done = Box::pin(carry_out(operation, request)).await;
                 self.finish(done)
             }
             Begun::Reply(reply) => reply,
         }
     }
 
-    /// Begins what a request asks for. Of operations that run at the same time none may change a result set that another uses,
-    /// and their referenceIds have to differ.
+    /// Begins a request. Concurrent operations must have different referenceIds, and none may change a result set that another
+    /// one uses.
     pub(crate) fn begin(&mut self, request: &Apdu) -> Begun {
         let mut reference_id = request.reference_id().cloned();
         let reply = match self.look_at(request) {
@@ -179,12 +173,7 @@ impl Session {
                 if let Some(held) = &held {
                     reference_id = held.reference_id().cloned();
                 }
-                let controlled = association
-                    .terms
-                    .options
-                    .contains(Options::RESOURCE_CONTROL);
-                let interruptible = self.interrupt.begin(reference_id.clone(), controlled);
-                let operation = Operation::new(association, interruptible, reference_id, held);
+                let operation = self.interrupt.begin(association, reference_id, held);
                 return Begun::Operation(operation);
             }
         };
@@ -193,40 +182,36 @@ impl Session {
 
     /// The reply to the request of an operation that has ended.
     pub(crate) fn finish(&mut self, done: Done) -> Reply {
-        let Done {
-            reference_id,
-            conclusion,
-        } = done;
-        let reply = match conclusion {
-            Ok(Conclusion::Reply(reply)) => reply,
-            Ok(Conclusion::Asked(held, question)) => {
+        let reply = match done.conclusion {
+            Ok(Conclusion::Answer(apdus)) => apdus.into(),
+            Ok(Conclusion::Question(held, question)) => {
                 if let State::Open(open) = &mut self.state {
-                    open.pending.keep_answer(held);
+                    open.pending.keep(Waiting::Answer(held));
                 }
                 question.into()
             }
-            Err((request, why)) => self.fault(&Misplaced(request, why)),
+            Err(misplaced) => self.fault(&misplaced),
         };
-        reply.bearing(reference_id)
+        reply.bearing(done.reference_id)
     }
 
-    /// A handle on the operations that the session is busy with, for requests that come meanwhile.
+    /// A handle on the operations in progress, for requests that arrive before they end.
     pub fn interrupt(&self) -> Interrupt {
         self.interrupt.clone()
     }
 
-    /// Ends the session because of what the peer sent: a frame or APDU that cannot be read, or does not belong here.
+    /// Ends the session after a protocol error: a frame or APDU that cannot be read, or is out of place.
     pub fn fault(&mut self, fault: &dyn fmt::Display) -> Reply {
         self.end(CloseReason::PROTOCOL_ERROR, Some(&fault.to_string()))
     }
 
-    /// Ends the session from this side, as for shutdown or lack of activity; `words` are for the peer's log.
-    pub fn end(&mut self, reason: CloseReason, words: Option<&str>) -> Reply {
+    /// Ends the session from this side, as for shutdown or lack of activity; `message` is for the peer's log.
+    pub fn end(&mut self, reason: CloseReason, message: Option<&str>) -> Reply {
         let mut reply = Reply::hang_up();
         if let State::Open(open) = &self.state
             && open.association.terms.version >= 3
         {
-            reply.apdus.push(Close::new(reason, words).into());
+            reply.apdus.push(Close::new(reason, message).into());
         }
         self.state = State::Closed;
         reply
@@ -237,7 +222,7 @@ impl Session {
         matches!(self.state, State::Open(..))
     }
 
-    /// The largest APDU to be taken now, in octets.
+    /// The size limit of the next APDU, in octets.
     pub fn max_apdu_size(&self) -> usize {
         match self.state {
             State::Open(..) => self.target.limits.apdu_size,
@@ -245,7 +230,7 @@ impl Session {
         }
     }
 
-    /// How many operations may run at the same time.
+    /// How many operations may run concurrently.
     pub(crate) fn most_operations(&self) -> usize {
         match &self.state {
             State::Open(open) => open.association.most_operations(),
@@ -253,7 +238,6 @@ impl Session {
         }
     }
 
-    /// What is to be done with a request.
     fn look_at(&mut self, request: &Apdu) -> Next {
         let Open {
             association,
@@ -268,51 +252,56 @@ impl Session {
         };
         let why = match request {
             Apdu::Close(_) => {
+                // Answered in version 2 too, as other servers do (Z39.50-2003 §3.2.11).
                 self.state = State::Closed;
                 return Next::Reply(Reply {
-                    apdus: vec![close::answer()],
+                    apdus: vec![Close::new(CloseReason::FINISHED, None).into()],
                     hang_up: true,
                 });
             }
             Apdu::AccessControlResponse(response) => {
-                if let Some(held) = pending.take_request(response.reference_id.as_ref()) {
-                    return match access::prove(association, response) {
-                        Ok(()) => Next::Operation(Arc::clone(association), Some(held)),
-                        Err(refused) => {
-                            let reply = self.refused(refuse::answer(&held, refused));
-                            Next::ReplyTo(held.reference_id().cloned(), reply)
-                        }
-                    };
+                match pending.take(response.reference_id.as_ref()) {
+                    Some(Waiting::Request(held)) => {
+                        return match access::prove(association, response) {
+                            Ok(()) => Next::Operation(Arc::clone(association), Some(held)),
+                            Err(why) => {
+                                let reply = self.refused(service::refuse(&held, why).into());
+                                Next::ReplyTo(held.reference_id().cloned(), reply)
+                            }
+                        };
+                    }
+                    _ => UNASKED,
                 }
-                UNASKED
             }
             Apdu::ResourceControlResponse(response) => {
-                if let Some(held) = pending.take_answer(response.reference_id.as_ref()) {
-                    let reference_id = held.reference_id.clone();
-                    let answer = resource::resume(association, *held, response);
-                    return Next::ReplyTo(reference_id, answer.into());
+                match pending.take(response.reference_id.as_ref()) {
+                    Some(Waiting::Answer(held)) => {
+                        let reference_id = held.reference_id.clone();
+                        let answer = resource::resume(association, *held, response);
+                        return Next::ReplyTo(reference_id, Apdu::from(answer).into());
+                    }
+                    _ => UNASKED,
                 }
-                UNASKED
             }
-            // It has no answer of its own, and the operation it is about is over (Z39.50-2003 §3.2.6.2).
+            // It has no response, and its operation has ended (Z39.50-2003 §3.2.6.2).
             Apdu::TriggerResourceControlRequest(_) => return Next::Reply(Reply::default()),
-            request => match option_of(request) {
+            request => match service::option_of(request) {
                 Some(option) if !self.target.offer.options.contains(option) => {
                     let name = option.names().next().unwrap_or_default();
                     let missing = diagnostic(Condition::NEGOTIATION_OPTION_REQUIRED, name);
-                    return Next::Reply(refuse::answer(request, missing));
+                    return Next::Reply(service::refuse(request, missing).into());
                 }
                 Some(_) if association.is_unproved() => {
-                    let asked = match pending.is_empty() {
+                    let asked = match pending.waiting.is_empty() {
                         true => access::challenge(association),
                         false => Err(diagnostic(Condition::ACCESS_CONTROL_FAILURE, "")),
                     };
                     return Next::Reply(match asked {
                         Ok(question) => {
-                            pending.keep_request(request);
+                            pending.keep(Waiting::Request(Box::new(request.clone())));
                             question.into()
                         }
-                        Err(refused) => refuse::answer(request, refused),
+                        Err(why) => service::refuse(request, why).into(),
                     });
                 }
                 Some(_) => return Next::Operation(Arc::clone(association), None),
@@ -322,14 +311,17 @@ impl Session {
         Next::Reply(self.fault(&Misplaced(request.name(), why)))
     }
 
-    /// Init may come again in an open session and then begins it anew, as the servers of the field have it.
+    /// Init in an open session begins it anew, as in other servers.
     fn initialize(&mut self, request: &InitializeRequest) -> Reply {
-        // The seat of the session that ends is free for this one.
+        // Frees the seat of the session that ends, for this one.
         self.state = State::Greeting;
         let (response, granted) = init::answer(request, &self.target, self.peer);
         if let Some((terms, seat)) = granted {
             let association = Association::new(Arc::clone(&self.target), terms, seat);
-            let pending = Pending::new(association.most_operations());
+            let pending = Pending {
+                waiting: Vec::new(),
+                most: association.most_operations(),
+            };
             self.state = State::Open(Box::new(Open {
                 association: Arc::new(association),
                 pending,
@@ -339,7 +331,7 @@ impl Session {
         self.refused(response.into())
     }
 
-    /// Notes that the client was refused; one time too many ends the connection, so that credentials cannot be guessed.
+    /// Counts a refusal. The last one allowed ends the connection, so that credentials cannot be guessed.
     fn refused(&mut self, mut reply: Reply) -> Reply {
         self.refusals = self.refusals.saturating_add(1);
         if self.refusals >= self.target.limits.refusals {
@@ -351,10 +343,63 @@ impl Session {
     }
 }
 
-/// What is wrong with an answer to a question that was not asked.
+/// Carries out an operation that was begun with this request. Dropping the future cancels the operation.
+pub(crate) async fn carry_out(operation: Operation, request: &Apdu) -> Done {
+    let request = operation.held.as_deref().unwrap_or(request);
+    let conclusion = service::answer(&operation, request).await;
+    Done {
+        conclusion: conclusion.map_err(|why| Misplaced(request.name(), why)),
+        reference_id: operation.reference_id.clone(),
+    }
+}
+
+/// What waits for an answer of the client (Z39.50-2003 §3.2.5, §3.2.6), the oldest first. Where there is no room for more,
+/// the oldest is dropped.
+struct Pending {
+    waiting: Vec<Waiting>,
+    most: usize,
+}
+
+enum Waiting {
+    /// A request that waits for credentials.
+    Request(Box<Apdu>),
+    /// An answer that waits for permission to send it.
+    Answer(Box<Held>),
+}
+
+impl Pending {
+    fn keep(&mut self, new: Waiting) {
+        self.waiting
+            .retain(|waiting| waiting.reference_id() != new.reference_id());
+        if self.waiting.len() >= self.most {
+            self.waiting.remove(0);
+        }
+        self.waiting.push(new);
+    }
+
+    /// Takes what waits under the referenceId, or else the newest.
+    fn take(&mut self, reference_id: Option<&ReferenceId>) -> Option<Waiting> {
+        let mut waiting = self.waiting.iter();
+        match waiting.position(|waiting| waiting.reference_id() == reference_id) {
+            Some(index) => Some(self.waiting.remove(index)),
+            None => self.waiting.pop(),
+        }
+    }
+}
+
+impl Waiting {
+    fn reference_id(&self) -> Option<&ReferenceId> {
+        match self {
+            Self::Request(request) => request.reference_id(),
+            Self::Answer(answer) => answer.reference_id.as_ref(),
+        }
+    }
+}
+
+/// Why an answer to a question that was not asked is refused.
 const UNASKED: &str = "without a request of the server";
 
-/// A well-formed APDU where it does not belong.
+/// A well-formed APDU in the wrong place.
 struct Misplaced(&'static str, &'static str);
 
 impl fmt::Display for Misplaced {

@@ -54,7 +54,8 @@ use crate::imitate::Imitated;
 use crate::limits::Limits;
 use crate::listener::{Endpoint, Server, Summary};
 use crate::memory::{DocidField, MemoryBackend, MemoryBackendBuilder, Profile};
-use crate::target::{Offer, Target};
+use crate::offer::Offer;
+use crate::target::Target;
 #[cfg(feature = "tls")]
 use crate::tls::Tls;
 use crate::transcript::Recording;

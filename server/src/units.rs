@@ -1,4 +1,4 @@
-//! Times and sizes as people write them: `500ms`, `1.5s`, `15m`; `4096`, `64KiB`, `1MiB`.
+//! Times and sizes as people write them (`500ms`, `1.5s`, `15m`; `4096`, `64KiB`, `1MiB`), and counts as APDUs carry them.
 
 use std::time::Duration;
 
@@ -34,6 +34,11 @@ pub fn octets(text: &str) -> Option<usize> {
         ],
     )?;
     number.parse::<usize>().ok()?.checked_mul(unit)
+}
+
+/// A count as APDUs carry it.
+pub(crate) fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// The number and what its unit stands for.

@@ -1,5 +1,5 @@
-//! The operations of a connection: one after the other or, where concurrent operations are agreed on, side by side as far as
-//! they do not get in each other's way, each answered when it is done (Z39.50-2003 §3.4, §3.5).
+//! The operations of a connection: one after the other or, where concurrent operations are in effect, concurrently unless they
+//! conflict, each answered when it ends (Z39.50-2003 §3.4, §3.5).
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -13,49 +13,48 @@ use z3950_asn1::apdu::{Apdu, ReferenceId};
 use z3950_asn1::concurrency::ResultSetUse;
 
 use crate::fault::{Fault, Output};
-use crate::session::{Begun, Done, Reply, Session};
+use crate::session::{Begun, Done, Reply, Session, carry_out};
 
-/// Requests that are not answered yet, in the order in which they came.
+/// Requests that are not answered yet, in the order received.
 #[derive(Default)]
 pub(super) struct Operations {
     list: Vec<Operation>,
 }
 
-/// A request that has come.
+/// A request and what belongs to its answer.
 pub(super) struct Asked {
     pub(super) request: Arc<Apdu>,
     /// The faults that strike its answer.
     pub(super) striking: Vec<Fault>,
-    /// When it came, if anybody wants to know.
+    /// When it was received, if that is logged.
     pub(super) begun: Option<std::time::Instant>,
 }
 
 /// How a request ends.
 pub(super) enum Ended {
-    /// The session makes a reply of this.
+    /// The session makes the reply.
     Done(Asked, Done),
-    /// The session has replied.
     Reply(Asked, Reply),
-    /// The answer was kept back, and goes out now.
+    /// The delay of the answer is over.
     Output(Output),
 }
 
 enum Operation {
-    /// It waits for others before it.
+    /// Waiting for earlier operations.
     Waiting(Asked),
     Running(Asked, Run),
     Answered(Asked, Reply),
-    /// The answer to the request is kept back for a time.
+    /// The answer to the request is delayed.
     Delayed(Arc<Apdu>, Pin<Box<Sleep>>, Box<Output>),
-    /// It has ended, and is taken out next.
+    /// Ended, and removed next.
     Over,
 }
 
 struct Run {
     future: Pin<Box<dyn Future<Output = Done> + Send>>,
-    /// Since when it is waited for.
+    /// The beginning of its time limit.
     since: Option<Instant>,
-    /// Whether it has been stopped for the time that it takes.
+    /// Whether it was stopped because of its time limit.
     is_overdue: bool,
 }
 
@@ -68,7 +67,7 @@ impl Operations {
         self.list.is_empty()
     }
 
-    /// Takes a request on, begins it if nothing is in its way, and gives what comes of it if that is there at once.
+    /// Adds a request, begins it unless it has to wait, and returns the result if it ends at once.
     pub(super) async fn take_on(&mut self, asked: Asked, session: &mut Session) -> Option<Ended> {
         let mut operation = match are_in_the_way(&self.list, &asked.request) {
             true => Operation::Waiting(asked),
@@ -77,21 +76,21 @@ impl Operations {
         if let Some(ended) = poll_immediate(poll_fn(|context| operation.poll(context))).await {
             return Some(ended);
         }
-        // Most clients ask one thing at a time, and many sessions only wait.
+        // Most clients send one request at a time.
         self.list.reserve_exact(1);
         self.list.push(operation);
         None
     }
 
-    /// Keeps the answer to a request back, and those of later requests that have to come behind it. None that came earlier
-    /// and waits has to: the request was carried out without waiting for it.
+    /// Delays the answer to a request, and the later requests that conflict with it. Earlier ones that wait cannot conflict, or
+    /// the request would have waited for them.
     pub(super) fn delay(&mut self, request: Arc<Apdu>, output: Output) {
         let delay = Box::pin(sleep(output.delay));
         let delayed = Operation::Delayed(request, delay, Box::new(output));
         self.list.insert(0, delayed);
     }
 
-    /// Begins the requests that have nothing in their way any more.
+    /// Begins the requests that no longer have to wait.
     pub(super) fn begin(&mut self, session: &mut Session) {
         for index in 0..self.list.len() {
             let (before, rest) = self.list.split_at_mut(index);
@@ -107,7 +106,7 @@ impl Operations {
         }
     }
 
-    /// The next that ends; without any it is waited for in vain. Nothing is lost when the future is dropped.
+    /// The next operation that ends; pending if there is none. Cancel safe.
     pub(super) async fn next(&mut self) -> Ended {
         poll_fn(|context| self.poll_next(context)).await
     }
@@ -124,8 +123,7 @@ impl Operations {
         Poll::Pending
     }
 
-    /// When the next of the operations that run is overdue, each of which may take so long, and all of them up to `left`.
-    /// Answers that are kept back are not in a hurry.
+    /// The next deadline of a running operation: `most` after its beginning, and `left` for all. Delayed answers have none.
     pub(super) fn deadline(
         &mut self,
         most: Option<Duration>,
@@ -139,7 +137,7 @@ impl Operations {
         deadlines.min()
     }
 
-    /// Notes which operations are overdue by now, and gives their referenceIds.
+    /// Marks the operations that are overdue, and returns their referenceIds.
     pub(super) fn overdue(&mut self, most: Option<Duration>) -> Vec<Option<ReferenceId>> {
         let now = Instant::now();
         let overdue = self.runs().filter(|(_, run)| {
@@ -162,20 +160,19 @@ impl Operations {
             })
     }
 
-    /// Gives all of them up.
     pub(super) fn clear(&mut self) {
         self.list.clear();
     }
 }
 
-/// Whether a request has to wait for any of those before it.
+/// Whether a request has to wait for an earlier one.
 fn are_in_the_way(before: &[Operation], later: &Apdu) -> bool {
     let mut before = before.iter();
     before.any(|before| before.is_in_the_way_of(later))
 }
 
 impl Run {
-    /// When it is overdue, if it may take so long; a time too long to be counted is none.
+    /// When it is overdue; a time beyond what an `Instant` can hold is no deadline.
     fn deadline(&self, most: Option<Duration>) -> Option<Instant> {
         let since = self.since.filter(|_| !self.is_overdue)?;
         since.checked_add(most?)
@@ -188,7 +185,7 @@ fn begun(asked: Asked, session: &mut Session) -> Operation {
         Begun::Operation(operation) => {
             let request = Arc::clone(&asked.request);
             let run = Run {
-                future: Box::pin(async move { operation.run(&request).await }),
+                future: Box::pin(async move { carry_out(operation, &request).await }),
                 since: None,
                 is_overdue: false,
             };
@@ -208,7 +205,7 @@ impl Operation {
         }
     }
 
-    /// Whether a later one has to wait for this: to be told from it, or for what it leaves.
+    /// Whether a later request has to wait for this one: both have the same referenceId, or they conflict.
     fn is_in_the_way_of(&self, later: &Apdu) -> bool {
         let Some(earlier) = self.request() else {
             return false;

@@ -1,11 +1,11 @@
-//! What a session came to: a line for each request, and a line of figures at its end.
+//! The log of a session: a line for each request, and its totals at the end.
 
 use std::time::Instant;
 
 use tracing::{Level, debug, enabled, info};
 use z3950_asn1::apdu::{Apdu, Query, Records};
 
-/// The figures of one session.
+/// The totals of a session.
 #[derive(Debug)]
 pub(super) struct Tally {
     begun: Instant,
@@ -18,8 +18,11 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new() -> Self {
-        Self {
+    /// No totals yet; `None` if the log takes neither requests nor totals.
+    pub(super) fn if_logged() -> Option<Self> {
+        let is_logged =
+            enabled!(target: ACCESS, Level::INFO) || enabled!(target: METRICS, Level::INFO);
+        is_logged.then(|| Self {
             begun: Instant::now(),
             requests: 0,
             searches: 0,
@@ -27,17 +30,17 @@ impl Tally {
             diagnostics: 0,
             octets_in: 0,
             octets_out: 0,
-        }
+        })
     }
 
-    /// Counts an APDU that came.
+    /// Counts an APDU that was received.
     pub(super) fn received(&mut self, octets: usize, apdu: Option<&Apdu>) {
         self.requests += 1;
         self.octets_in += count(octets);
         self.searches += u64::from(matches!(apdu, Some(Apdu::SearchRequest(_))));
     }
 
-    /// Counts what is sent, and tells of it as the answer to a request.
+    /// Counts octets that are sent, and the records of their APDU.
     pub(super) fn sent(&mut self, octets: usize, apdu: Option<&Apdu>) {
         self.octets_out += count(octets);
         let Some(apdu) = apdu else {
@@ -59,56 +62,8 @@ impl Tally {
         }
     }
 
-    /// When a request came, if anybody wants to be told of it.
-    pub(super) fn begin() -> Option<Instant> {
-        enabled!(target: ACCESS, Level::INFO).then(Instant::now)
-    }
-
-    /// Tells of a request that came at a time, and its answer, in a line for the log of accesses.
-    pub(super) fn access(request: &Apdu, answer: Option<&Apdu>, begun: Option<Instant>) {
-        let Some(begun) = begun else {
-            return;
-        };
-        let microseconds = begun.elapsed().as_micros();
-        match (request, answer) {
-            (Apdu::SearchRequest(search), Some(Apdu::SearchResponse(found))) => {
-                let databases: Vec<_> = search
-                    .database_names
-                    .iter()
-                    .map(|name| name.0.to_string_lossy())
-                    .collect();
-                info!(
-                    target: ACCESS,
-                    databases = databases.join("+"),
-                    query = ?Shown(&search.query),
-                    hits = found.result_count,
-                    records = found.number_of_records_returned,
-                    diagnostic = ?diagnostic(&found.records),
-                    microseconds,
-                    "search"
-                );
-            }
-            (Apdu::PresentRequest(present), Some(Apdu::PresentResponse(shown))) => {
-                info!(
-                    target: ACCESS,
-                    set = ?present.result_set_id.0,
-                    start = present.result_set_start_point,
-                    number = present.number_of_records_requested,
-                    records = shown.number_of_records_returned,
-                    diagnostic = ?diagnostic(&shown.records),
-                    microseconds,
-                    "present"
-                );
-            }
-            _ => {
-                let answer = answer.map_or("nothing", Apdu::name);
-                debug!(target: ACCESS, request = request.name(), answer, microseconds, "answered");
-            }
-        }
-    }
-
-    /// Tells the figures at the end of the session.
-    pub(super) fn tell(&self) {
+    /// Logs the totals at the end of the session.
+    pub(super) fn log(&self) {
         info!(
             target: METRICS,
             milliseconds = self.begun.elapsed().as_millis(),
@@ -123,7 +78,47 @@ impl Tally {
     }
 }
 
-/// Where the lines go, for whoever filters them.
+/// Logs a request and its answer.
+pub(super) fn log_access(request: &Apdu, answer: Option<&Apdu>, begun: Instant) {
+    let microseconds = begun.elapsed().as_micros();
+    match (request, answer) {
+        (Apdu::SearchRequest(search), Some(Apdu::SearchResponse(found))) => {
+            let databases: Vec<_> = search
+                .database_names
+                .iter()
+                .map(|name| name.0.to_string_lossy())
+                .collect();
+            info!(
+                target: ACCESS,
+                databases = databases.join("+"),
+                query = ?Shown(&search.query),
+                hits = found.result_count,
+                records = found.number_of_records_returned,
+                diagnostic = ?diagnostic(&found.records),
+                microseconds,
+                "search"
+            );
+        }
+        (Apdu::PresentRequest(present), Some(Apdu::PresentResponse(shown))) => {
+            info!(
+                target: ACCESS,
+                set = ?present.result_set_id.0,
+                start = present.result_set_start_point,
+                number = present.number_of_records_requested,
+                records = shown.number_of_records_returned,
+                diagnostic = ?diagnostic(&shown.records),
+                microseconds,
+                "present"
+            );
+        }
+        _ => {
+            let answer = answer.map_or("nothing", Apdu::name);
+            debug!(target: ACCESS, request = request.name(), answer, microseconds, "answered");
+        }
+    }
+}
+
+/// The targets of the lines, for filters.
 const ACCESS: &str = "z3950_server::access";
 const METRICS: &str = "z3950_server::metrics";
 

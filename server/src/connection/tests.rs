@@ -38,7 +38,7 @@ impl Client {
 
     fn of(backend: Arc<dyn Backend>, limits: Limits, faults: Faults) -> Self {
         let (ours, theirs) = tokio::io::duplex(CAPACITY);
-        let shared = Arc::new(Shared {
+        let context = Arc::new(Context {
             target: Arc::new(Target::new(backend, limits)),
             faults: Arc::new(faults),
             replayed: None,
@@ -51,7 +51,7 @@ impl Client {
             begun: Instant::now(),
             greeting: None,
         };
-        tokio::spawn(serve(theirs, client, shared, stopping));
+        tokio::spawn(serve(theirs, client, context, stopping));
         Self {
             stream: Framed::new(ours, ApduCodec::new(1 << 20)),
             stop,

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use z3950_asn1::apdu::{Options, PresentStatus, ReferenceId};
 use z3950_asn1::bib1::diagnostics::Condition;
 
-use super::words::Words;
-use super::{Damage, Fault, RuleError, rule, unsolicited};
+use super::words::{self, RuleError, Words};
+use super::{Damage, Fault, unsolicited};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::{hex, units};
 
@@ -273,7 +273,11 @@ pub const KINDS: &[Kind] = &[
         "syntax",
         "NAME",
         "records come in this syntax, whatever was asked for",
-        |words| Ok(Fault::Syntax(words.parse("a record syntax", rule::syntax)?)),
+        |words| {
+            Ok(Fault::Syntax(
+                words.parse("a record syntax", words::syntax)?,
+            ))
+        },
     ),
     kind(
         "surrogate",

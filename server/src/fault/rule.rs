@@ -2,9 +2,7 @@
 
 use std::str::FromStr;
 
-use z3950_asn1::oid::Oid;
-
-use super::words::Words;
+use super::words::{RuleError, Words, choices, syntax};
 use super::{Fault, When, kinds};
 
 /// A fault and the requests that it strikes.
@@ -31,46 +29,6 @@ impl Rule {
     pub fn new(when: When, fault: Fault) -> Self {
         Self { when, fault }
     }
-}
-
-/// Why a text is no rule.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{reason} at character {}{choices}", offset + 1)]
-pub struct RuleError {
-    /// Octets of the text before the fault.
-    pub offset: usize,
-    reason: String,
-    /// The end of the message: what could stand there.
-    choices: String,
-}
-
-impl RuleError {
-    pub(super) fn new(offset: usize, reason: impl Into<String>) -> Self {
-        Self {
-            offset,
-            reason: reason.into(),
-            choices: String::new(),
-        }
-    }
-
-    /// The same with the names that are known.
-    pub(super) fn with_choices(mut self, names: &str) -> Self {
-        self.choices = choices(names);
-        self
-    }
-
-    /// A reason that may end with the names that are known; they go after the position.
-    fn of_when(offset: usize, reason: &str, names: &str) -> Self {
-        match reason.strip_suffix(&choices(names)) {
-            Some(reason) => Self::new(offset, reason).with_choices(names),
-            None => Self::new(offset, reason),
-        }
-    }
-}
-
-/// The end of a message that names what is known.
-fn choices(names: &str) -> String {
-    format!("; known are {names}")
 }
 
 /// The conditions of a rule.
@@ -194,9 +152,4 @@ impl When {
             }
         }
     }
-}
-
-/// A record syntax by its name or in dotted form.
-pub(super) fn syntax(text: &str) -> Option<Oid> {
-    Oid::by_name(text).or_else(|| text.parse().ok())
 }

@@ -7,8 +7,7 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::optional::Unknown;
 
-use super::RuleError;
-use super::words::Words;
+use super::words::{RuleError, Words};
 
 /// The names, for people.
 pub(super) const NAMES: &str = "close [REASON [WORDS]] | segment | access-control [CHALLENGE] | resource-control [ask] | init-response";

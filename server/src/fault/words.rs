@@ -1,6 +1,6 @@
 //! The words of a rule: runs of characters without blanks, or anything within quotation marks.
 
-use super::rule::RuleError;
+use z3950_asn1::oid::Oid;
 
 /// What is left of a text, word by word.
 pub(super) struct Words<'a> {
@@ -107,4 +107,49 @@ impl<'a> Words<'a> {
     fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
     }
+}
+
+/// A record syntax by its name or in dotted form.
+pub(super) fn syntax(text: &str) -> Option<Oid> {
+    Oid::by_name(text).or_else(|| text.parse().ok())
+}
+
+/// Why a text is no rule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason} at character {}{choices}", offset + 1)]
+pub struct RuleError {
+    /// Octets of the text before the fault.
+    pub offset: usize,
+    reason: String,
+    /// The end of the message: what could stand there.
+    choices: String,
+}
+
+impl RuleError {
+    pub(super) fn new(offset: usize, reason: impl Into<String>) -> Self {
+        Self {
+            offset,
+            reason: reason.into(),
+            choices: String::new(),
+        }
+    }
+
+    /// The same with the names that are known.
+    pub(super) fn with_choices(mut self, names: &str) -> Self {
+        self.choices = choices(names);
+        self
+    }
+
+    /// A reason that may end with the names that are known; they go after the position.
+    pub(super) fn of_when(offset: usize, reason: &str, names: &str) -> Self {
+        match reason.strip_suffix(&choices(names)) {
+            Some(reason) => Self::new(offset, reason).with_choices(names),
+            None => Self::new(offset, reason),
+        }
+    }
+}
+
+/// The end of a message that names what is known.
+pub(super) fn choices(names: &str) -> String {
+    format!("; known are {names}")
 }

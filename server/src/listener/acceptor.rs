@@ -13,8 +13,8 @@ use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until};
 use tracing::warn;
 
-use super::lobby::{Guest, Lobby};
 use super::socket::{Accepted, Socket};
+use crate::connection::lobby::{Guest, Lobby};
 use crate::limits::Limits;
 use crate::observer::Peer;
 

@@ -25,11 +25,11 @@ mod tally;
 use std::sync::Arc;
 
 pub(super) use self::browse::{Browse, Counted};
-pub(super) use self::builder::{Rules, SegmentBuilder};
+pub(super) use self::builder::SegmentBuilder;
 pub(super) use self::pattern::Pattern;
 pub(super) use self::phrase::{Edge, Edges};
 pub(super) use self::places::{Place, Places};
-pub(super) use self::segment::Segment;
+pub(super) use self::segment::{Rules, Segment};
 use self::strings::Strings;
 use super::elsewhere::Stop;
 use super::fields::{IndexId, IndexSet};

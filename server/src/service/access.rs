@@ -11,8 +11,8 @@ use z3950_asn1::format::prompt1::{
 };
 
 use crate::access::{Admission, Challenge, Credentials};
+use crate::association::Association;
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::session::Association;
 use crate::target::Seat;
 
 /// 102: credentials are needed and cannot be asked for.

@@ -6,7 +6,7 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 
-use crate::session::Operation;
+use crate::association::Operation;
 
 /// Deletes what is asked for. `None` for a function that the standard does not have.
 ///

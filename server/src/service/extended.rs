@@ -19,23 +19,11 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::es::{TaskParameters, TaskStatus};
-use z3950_asn1::oid::{self, Oid};
 
+use crate::association::{Association, Operation};
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::extended::{Function, Task, TaskKind};
+use crate::extended::{EXTENDED_SERVICES, Function, Task, TaskKind};
 use crate::result_sets::ResultSet;
-use crate::session::{Association, Operation};
-
-/// The services, by the identifier of their packages.
-pub(crate) const SERVICES: &[Oid] = &[
-    oid::PERSISTENT_RESULT_SET,
-    oid::PERSISTENT_QUERY,
-    oid::ITEM_ORDER,
-    oid::DATABASE_UPDATE,
-    oid::DATABASE_UPDATE_2,
-    oid::DATABASE_UPDATE_1,
-    oid::XML_ES,
-];
 
 /// 222: this user may not use the extended service.
 const USER_REFUSED: Condition = Condition(222);
@@ -83,7 +71,7 @@ impl Outcome {
 }
 
 /// Carries out what is asked for, and answers with the package unless the client wants none.
-pub(crate) async fn answer(operation: &Operation, request: &ExtendedServicesRequest) -> Apdu {
+pub(super) async fn answer(operation: &Operation, request: &ExtendedServicesRequest) -> Apdu {
     match carry_out(operation, request).await {
         Ok(response) => response.into(),
         Err(diagnostic) => failed(diagnostic).into(),
@@ -91,7 +79,7 @@ pub(crate) async fn answer(operation: &Operation, request: &ExtendedServicesRequ
 }
 
 /// A request that is refused.
-pub(crate) fn failed(diagnostic: Diagnostic) -> ExtendedServicesResponse {
+pub(super) fn failed(diagnostic: Diagnostic) -> ExtendedServicesResponse {
     ExtendedServicesResponse {
         diagnostics: Some(vec![DiagRec::DefaultFormat(diagnostic)]),
         ..response(OperationStatus::FAILURE)
@@ -117,7 +105,7 @@ async fn carry_out(
         package_type: request.package_type,
         name: request.package_name.clone(),
     };
-    if !SERVICES.contains(&kind.package_type) {
+    if !EXTENDED_SERVICES.contains(&kind.package_type) {
         let service = kind.package_type.to_string();
         return Err(diagnostic(Condition::EXTENDED_SERVICE_TYPE, service));
     }

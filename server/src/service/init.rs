@@ -14,11 +14,12 @@ use z3950_asn1::format::user_info1::UserInfo1;
 use z3950_asn1::optional::Unknown;
 use z3950_asn1::types::{Bits, InternationalString};
 
-use super::count;
 use crate::access::Admission;
+use crate::association::Terms;
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::session::Terms;
-use crate::target::{Offer, Seat, Target};
+use crate::offer::Offer;
+use crate::target::{Seat, Target};
+use crate::units::count;
 
 /// The answer, and what is agreed on; `None` when no version is common, or the client may not come in. Then the result is
 /// FALSE, and the reason in the userInformationField, as the servers of the field send it.

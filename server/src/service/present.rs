@@ -6,13 +6,11 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 
-use super::composition;
-use super::count;
-use super::pack::{Packed, Sizes, pack};
-use super::search::most_records;
+use super::records::{self, Packed, Sizes, most_records, pack};
+use crate::association::{Association, Operation};
 use crate::backend::{Hits, RecordId};
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::session::{Association, Operation};
+use crate::units::count;
 
 /// Answers with records, or with the diagnostic why there are none: never with neither.
 pub(crate) async fn answer(operation: &Operation, request: &PresentRequest) -> Vec<Apdu> {
@@ -73,7 +71,7 @@ async fn present(
     for range in ranges() {
         positions(set.hits.len(), range)?;
     }
-    let composition = composition::of_present(
+    let composition = records::of_present(
         &*set.backend,
         request.preferred_record_syntax,
         request.record_composition.as_ref(),

@@ -1,57 +1,29 @@
-//! Resource control and reports (Z39.50-2003 §3.2.6): the client is asked whether to go on before a large result is kept, and
-//! told what the session has cost (resource-1, Appendix RSC.1).
+//! Resource control and reports (Z39.50-2003 §3.2.6): asks the client whether to continue with a large result, and reports
+//! what the session has done (resource-1, Appendix RSC.1).
 
 use z3950_asn1::apdu::{
-    Apdu, External, ExternalValue, Options, PartialResultsAvailable, ReferenceId,
-    ResourceControlRequest, ResourceControlResponse, ResourceReportRequest, ResourceReportResponse,
-    ResourceReportStatus, ResultSetStatus, SearchResponse,
+    Apdu, External, ExternalValue, PartialResultsAvailable, ReferenceId, ResourceControlRequest,
+    ResourceControlResponse, ResourceReportRequest, ResourceReportResponse, ResourceReportStatus,
+    ResultSetStatus, SearchRequest, SearchResponse,
 };
 use z3950_asn1::format::resource_report1::{Estimate, EstimateType, ResourceReport};
 
-use super::{count, search};
+use super::search;
+use crate::association::{Association, CANCELLED, Usage};
 use crate::diagnostic::diagnostic;
-use crate::session::{Association, CANCELLED};
+use crate::units::count;
 
-/// What a session has done so far.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Usage {
-    pub(crate) searches: usize,
-    /// Records found by the last search.
-    pub(crate) found: usize,
-    /// Records sent in all.
-    pub(crate) records: usize,
-}
-
-impl Usage {
-    /// Counts a search that has found so many records and sent so many of them.
-    pub(crate) fn count_search(&mut self, found: usize, records: usize) {
-        self.searches += 1;
-        self.found = found;
-        self.records += records;
-    }
-}
-
-/// The answer to a Search that waits for the client's leave.
+/// The answer to a Search that waits for the client's permission.
 pub(crate) struct Held {
     pub(crate) reference_id: Option<ReferenceId>,
-    pub(crate) result_set: Vec<u8>,
-    pub(crate) response: SearchResponse,
+    result_set: Vec<u8>,
+    response: SearchResponse,
 }
 
-/// Whether the client is to be asked before a search is answered that has found so many records.
-pub(crate) fn is_to_be_asked(association: &Association, found: usize) -> bool {
-    let most = association.target.offer.ask_above;
-    most.is_some_and(|most| found > most)
-        && association
-            .terms
-            .options
-            .contains(Options::RESOURCE_CONTROL)
-}
-
-/// Asks whether to go on with an answer that is held.
-pub(crate) fn question(held: &Held) -> Apdu {
-    let found = held.response.result_count;
-    ResourceControlRequest {
+/// Holds the answer to a Search, and asks whether to continue with it.
+pub(super) fn ask(request: &SearchRequest, response: SearchResponse) -> (Held, Apdu) {
+    let found = response.result_count;
+    let question = ResourceControlRequest {
         reference_id: None,
         suspended_flag: Some(true),
         resource_report: estimates(
@@ -62,31 +34,39 @@ pub(crate) fn question(held: &Held) -> Apdu {
         response_required: true,
         triggered_request_flag: Some(false),
         other_info: None,
-    }
-    .into()
+    };
+    let held = Held {
+        reference_id: request.reference_id.clone(),
+        result_set: request.result_set_name.as_bytes().to_vec(),
+        response,
+    };
+    (held, question.into())
 }
 
-/// The answer held, if the client wants to go on; if not, a failed one, and the result set only if it is wanted.
+/// The held answer if the client continues, otherwise a failed one. Then the result set is kept only if the client wants it.
 pub(crate) fn resume(
     association: &Association,
     held: Held,
-    leave: &ResourceControlResponse,
-) -> Apdu {
-    if leave.continue_flag {
-        return held.response.into();
+    reply: &ResourceControlResponse,
+) -> SearchResponse {
+    if reply.continue_flag {
+        return held.response;
     }
     let mut response = search::failed(diagnostic(CANCELLED, ""));
-    if leave.result_set_wanted == Some(true) {
+    if reply.result_set_wanted == Some(true) {
         response.result_count = held.response.result_count;
         response.result_set_status = Some(ResultSetStatus::SUBSET);
     } else {
         association.result_sets().delete(&held.result_set);
     }
-    response.into()
+    response
 }
 
-/// What the session has done. There is a report of the session only, and in this format whatever is preferred.
-pub(crate) fn report(association: &Association, request: &ResourceReportRequest) -> Apdu {
+/// Reports what the session has done: never a single operation, and always in this format.
+pub(super) fn report(
+    association: &Association,
+    request: &ResourceReportRequest,
+) -> ResourceReportResponse {
     let Usage {
         searches,
         found,
@@ -109,7 +89,6 @@ pub(crate) fn report(association: &Association, request: &ResourceReportRequest)
         resource_report: report,
         other_info: None,
     }
-    .into()
 }
 
 fn estimate(r#type: EstimateType, value: i64) -> Estimate {

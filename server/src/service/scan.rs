@@ -7,10 +7,10 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::format::conventions::Convention;
 use z3950_asn1::oid::BIB_1;
 
-use super::count;
+use crate::association::{Association, Operation};
 use crate::backend::{Scan, ScanTerm, Scanned};
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::session::{Association, Operation};
+use crate::units::count;
 
 /// Answers with the terms, or with the diagnostic why there are none.
 pub(crate) async fn answer(operation: &Operation, request: &ScanRequest) -> Apdu {

@@ -1,53 +1,49 @@
-//! Search (Z39.50-2003 §3.2.2): a result set of the query, and with it the records that the small, medium and large sets
-//! of the request ask for.
+//! Search (Z39.50-2003 §3.2.2): makes a result set of a query, and sends its first records as the small, medium and large set
+//! parameters ask for them.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::sync::{Arc, LazyLock};
 
 use z3950_asn1::apdu::{
-    Apdu, ElementSetNames, Options, PresentStatus, Records, ResultSetStatus, SearchRequest,
-    SearchResponse,
+    ElementSetNames, External, ExternalEncoding, ExternalValue, Information, Options,
+    OtherInformation, PresentStatus, Query, Records, ResultSetStatus, RpnQuery, RpnStructure,
+    SearchRequest, SearchResponse,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::codec::decode_value;
+use z3950_asn1::format::facets::{FacetField, FacetList, FacetTerm};
+use z3950_asn1::format::search_result1::{SearchInfoReport, SubqueryReport};
+use z3950_asn1::oid::CQL;
+use z3950_asn1::query::{Dialects, Language};
+use z3950_asn1::types::InternationalString;
 
-use super::composition;
-use super::count;
-use super::pack::{Packed, Sizes, pack};
-use super::query::rpn;
-use super::resource::{self, Held};
-use super::search_info;
-use crate::backend::{Found, Search};
+use super::records::{self, Packed, Sizes, most_records, pack};
+use crate::association::{Association, Operation};
+use crate::backend::{FacetRequest, Found, Search};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::result_sets::ResultSet;
-use crate::session::{Association, Conclusion, Operation};
+use crate::units::count;
 
-/// Searches, keeps the result set and answers, or asks for leave first.
+/// Searches, keeps the result set and answers.
 ///
 /// A search that fails leaves no result set of its name, except where the name was taken and not to be replaced.
-pub(crate) async fn answer(operation: &Operation, request: &SearchRequest) -> Conclusion {
-    let (set, found) = match search(operation, request).await {
-        Ok(found) => found,
-        Err(diagnostic) => {
-            operation.usage().count_search(0, 0);
-            return Apdu::from(failed(diagnostic)).into();
-        }
+pub(super) async fn answer(operation: &Operation, request: &SearchRequest) -> SearchResponse {
+    let (response, found) = match search(operation, request).await {
+        Ok((set, found)) => (
+            response(operation, request, &set, &found).await,
+            set.hits.len(),
+        ),
+        Err(diagnostic) => (failed(diagnostic), 0),
     };
-    let response = response(operation, request, &set, &found).await;
-    let records = usize::try_from(response.number_of_records_returned).unwrap_or(0);
-    operation.usage().count_search(set.hits.len(), records);
-    if !resource::is_to_be_asked(operation, set.hits.len()) {
-        return Apdu::from(response).into();
-    }
-    let held = Held {
-        reference_id: request.reference_id.clone(),
-        result_set: request.result_set_name.as_bytes().to_vec(),
-        response,
-    };
-    let question = resource::question(&held);
-    Conclusion::Asked(Box::new(held), question)
+    let mut usage = operation.usage();
+    usage.searches += 1;
+    usage.found = found;
+    usage.records += usize::try_from(response.number_of_records_returned).unwrap_or(0);
+    response
 }
 
 /// A search that fails.
-pub(crate) fn failed(diagnostic: Diagnostic) -> SearchResponse {
+pub(super) fn failed(diagnostic: Diagnostic) -> SearchResponse {
     SearchResponse {
         search_status: false,
         result_set_status: Some(ResultSetStatus::NONE),
@@ -61,7 +57,7 @@ async fn search(
     request: &SearchRequest,
 ) -> Result<(ResultSet, Found), Diagnostic> {
     let name = request.result_set_name.as_bytes();
-    check_name(operation, name)?;
+    operation.check_set_name(name)?;
     {
         let sets = operation.result_sets();
         if !request.replace_indicator && sets.has(name) {
@@ -88,7 +84,7 @@ async fn evaluate(
     let databases = &*request.database_names;
     let backend = operation.backend_of(databases)?;
     let query = rpn(&request.query, operation.target.offer.options)?;
-    let facets = search_info::facets_wanted(operation, request);
+    let facets = facets_wanted(operation, request);
     let result_set = |name: &[u8]| {
         let set = operation.result_sets().find(name).ok()?;
         Arc::ptr_eq(&set.backend, &backend).then_some(set.hits)
@@ -97,13 +93,13 @@ async fn evaluate(
         databases,
         query: &query,
         result_set: &result_set,
-        term_counts: search_info::term_counts_wanted(operation, request, &query),
+        term_counts: term_counts_wanted(operation, request, &query),
         facets: &facets,
     });
     let found = operation.or_stopped(search).await;
     let found = found.map_err(|why| {
         let is_set = why.condition == Condition::RESULT_SET_DOES_NOT_EXIST.0;
-        // The backend does not know that the set had to make room.
+        // The backend cannot tell an evicted set from one that never existed.
         match operation.result_sets().find(why.addinfo.as_bytes()) {
             Err(deleted) if is_set => deleted,
             _ => why,
@@ -113,8 +109,8 @@ async fn evaluate(
     Ok((ResultSet { backend, hits }, found))
 }
 
-/// The answer to a search that worked, with the records it asks for. That these cannot be had makes the Present part of
-/// the answer fail, not the search. A search that ended before its time has found a subset, and failed otherwise.
+/// The answer to a successful search, with the records that it asks for. If these cannot be retrieved, the Present part of the
+/// answer fails, not the search. An interrupted search fails with a subset as its result set.
 async fn response(
     operation: &Operation,
     request: &SearchRequest,
@@ -122,11 +118,11 @@ async fn response(
     found: &Found,
 ) -> SearchResponse {
     let records = match found.interrupted {
-        None => records(operation, request, set).await,
+        None => first_records(operation, request, set).await,
         Some(_) => None,
     };
     let result_count = count(set.hits.len());
-    let additional_search_info = search_info::information(operation, found);
+    let additional_search_info = information(operation, found);
     if let Some(interrupted) = &found.interrupted {
         return SearchResponse {
             result_count,
@@ -161,8 +157,8 @@ async fn response(
     response
 }
 
-/// The records that the answer to a search is to bring along; `None` if it is to bring none.
-async fn records(
+/// The records to send with the answer; `None` for none.
+async fn first_records(
     operation: &Operation,
     request: &SearchRequest,
     set: &ResultSet,
@@ -172,7 +168,7 @@ async fn records(
         return None;
     }
     let syntax = request.preferred_record_syntax;
-    let composition = match composition::of_names(&*set.backend, syntax, element_sets) {
+    let composition = match records::of_names(&*set.backend, syntax, element_sets) {
         Ok(composition) => composition,
         Err(diagnostic) => return Some(Err(diagnostic)),
     };
@@ -181,29 +177,8 @@ async fn records(
     Some(pack(operation, set, wanted, &composition, &sizes).await)
 }
 
-/// Whether result sets may be called so.
-///
-/// # Errors
-/// Condition 22 for any name but `default` where the server does not offer to name them.
-pub(super) fn check_name(association: &Association, name: &[u8]) -> Result<(), Diagnostic> {
-    let offered = association.target.offer.options;
-    if name == DEFAULT_SET || offered.contains(Options::NAMED_RESULT_SETS) {
-        return Ok(());
-    }
-    Err(diagnostic(Condition::RESULT_SET_NAMING, name))
-}
-
-/// The name that every server has a result set under (§3.2.2.1.4).
-const DEFAULT_SET: &[u8] = b"default";
-
-/// One record more than go into a response, so that it can be told whether all did.
-pub(super) fn most_records(association: &Association) -> usize {
-    let most = association.target.limits.records_per_response.max(1);
-    most.saturating_add(1)
-}
-
-/// How many records come with the answer, and their element sets (Z39.50-2003 §3.2.2.1.6): of a small set all, of a medium
-/// one so many as the request says, of a large one none.
+/// How many records to send with the answer, and their element sets (Z39.50-2003 §3.2.2.1.6): all of a small set,
+/// mediumSetPresentNumber of a medium one, none of a large one.
 fn records_wanted(request: &SearchRequest, hits: usize) -> (usize, Option<&ElementSetNames>) {
     let found = count(hits);
     if found <= request.small_set_upper_bound {
@@ -217,4 +192,147 @@ fn records_wanted(request: &SearchRequest, hits: usize) -> (usize, Option<&Eleme
     } else {
         (0, None)
     }
+}
+
+/// The qualifiers of CCL and the indexes of CQL.
+static DIALECTS: LazyLock<Dialects> = LazyLock::new(Dialects::built_in);
+
+/// The query as type-1 (Z39.50-2003 §3.7): type-1 and type-101 as they are, CCL (type-2) and CQL (type-104,
+/// 1.2.840.10003.16.2) translated.
+///
+/// # Errors
+/// 107 for an unsupported query type, 108 for a text that cannot be parsed.
+fn rpn(query: &Query, offered: Options) -> Result<Cow<'_, RpnQuery>, Diagnostic> {
+    let type_104 = offered.contains(Options::QUERY_TYPE_104);
+    match query {
+        Query::Type1(rpn) | Query::Type101(rpn) => Ok(Cow::Borrowed(rpn)),
+        Query::Type2(text) => read(Language::Ccl, text),
+        Query::Type104(external) if type_104 && external.direct_reference == Some(CQL) => {
+            cql(external)
+        }
+        Query::Type104(External {
+            direct_reference: Some(syntax),
+            ..
+        }) => Err(diagnostic(
+            Condition::QUERY_TYPE,
+            format!("type-104 of {syntax}"),
+        )),
+        other => {
+            let query_type = format!("type-{}", other.type_number());
+            Err(diagnostic(Condition::QUERY_TYPE, query_type))
+        }
+    }
+}
+
+/// CQL is one InternationalString, or its octets.
+fn cql(external: &External) -> Result<Cow<'static, RpnQuery>, Diagnostic> {
+    match &external.encoding {
+        ExternalEncoding::SingleAsn1Type(value) => {
+            let text = decode_value::<InternationalString>(value.as_bytes()).map_err(|_| {
+                diagnostic(
+                    Condition::MALFORMED_QUERY,
+                    "the CQL is not an InternationalString",
+                )
+            })?;
+            read(Language::Cql, text.as_bytes())
+        }
+        ExternalEncoding::OctetAligned(text) => read(Language::Cql, text),
+        ExternalEncoding::Arbitrary(_) => Err(diagnostic(
+            Condition::MALFORMED_QUERY,
+            "the CQL is a bit string",
+        )),
+    }
+}
+
+fn read(language: Language, text: &[u8]) -> Result<Cow<'static, RpnQuery>, Diagnostic> {
+    let text = std::str::from_utf8(text).map_err(|error| {
+        let at = error.valid_up_to();
+        let message = format!("octet {at} of the query is not UTF-8");
+        diagnostic(Condition::MALFORMED_QUERY, message)
+    })?;
+    let rpn = DIALECTS.read(language, text);
+    rpn.map(Cow::Owned)
+        .map_err(|error| diagnostic(Condition::MALFORMED_QUERY, error.to_string()))
+}
+
+/// Whether to count the records of each term: in version 3, for queries of several terms, or if the client asks for it with an
+/// empty report. The count of a single term is that of the result set.
+fn term_counts_wanted(
+    association: &Association,
+    request: &SearchRequest,
+    query: &RpnQuery,
+) -> bool {
+    let several = matches!(query.rpn, RpnStructure::RpnRpnOp(_));
+    association.terms.version >= 3
+        && association.target.limits.term_counts > 0
+        && (several || is_asked(request))
+}
+
+fn is_asked(request: &SearchRequest) -> bool {
+    let mut units = request.additional_search_info.iter().flat_map(|all| &all.0);
+    units.any(|unit| match &unit.information {
+        Information::ExternallyDefinedInfo(external) => external
+            .direct_reference
+            .as_ref()
+            .is_some_and(SearchInfoReport::is_syntax),
+        _ => false,
+    })
+}
+
+/// The requested facets, within the limits.
+fn facets_wanted(association: &Association, request: &SearchRequest) -> Vec<FacetRequest> {
+    let information = request.additional_search_info.as_ref();
+    let list = information.and_then(OtherInformation::value::<FacetList>);
+    let limits = &association.target.limits;
+    let fields = list.into_iter().flat_map(|list| list.0);
+    let wanted = fields.take(limits.facets).map(|field| FacetRequest {
+        skip: field
+            .start()
+            .map_or(0, |start| natural(start.saturating_sub(1))),
+        terms: field
+            .limit()
+            .map_or(DEFAULT_TERMS, natural)
+            .min(limits.facet_terms),
+        alphabetical: field.by_term(),
+        attributes: field.attributes,
+    });
+    wanted.collect()
+}
+
+/// The default number of terms of a facet.
+const DEFAULT_TERMS: usize = 10;
+
+fn natural(number: i64) -> usize {
+    usize::try_from(number).unwrap_or(0)
+}
+
+/// The additional search information of the response (Z39.50-2003 §3.2.2.1.12): the records of each term (SearchResult-1,
+/// Appendix USR.1), and facets as Index Data defines them.
+fn information(association: &Association, found: &Found) -> Option<OtherInformation> {
+    let mut information = OtherInformation::default();
+    let most = association.target.limits.term_counts;
+    let terms = found.term_counts.iter().take(most).map(|counted| {
+        let term = counted.operand.term.clone();
+        SubqueryReport::of_term(term, count(counted.records))
+    });
+    let terms = SearchInfoReport(terms.collect());
+    let facets = found.facets.iter().map(|facet| {
+        let terms = facet.terms.iter().map(|(term, records)| FacetTerm {
+            term: term.clone(),
+            count: count(*records),
+        });
+        FacetField {
+            attributes: facet.attributes.clone(),
+            terms: Some(terms.collect()),
+        }
+    });
+    let facets = FacetList(facets.collect());
+    // A list that cannot be encoded is left out.
+    if !terms.0.is_empty() {
+        let _ = information.put_value(&terms);
+    }
+    if !facets.0.is_empty() {
+        let _ = information.put_value(&facets);
+    }
+    (!information.0.is_empty()).then_some(information)
 }

@@ -8,12 +8,11 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 
-use super::count;
-use super::search::check_name;
+use crate::association::{Association, Operation};
 use crate::backend::{Hits, Sort};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::result_sets::ResultSet;
-use crate::session::{Association, Operation};
+use crate::units::count;
 
 /// Conditions of this service that the catalogue of names does not have.
 const NO_RESULT_SET: Condition = Condition(208);
@@ -62,7 +61,7 @@ pub(crate) fn failed(diagnostic: Diagnostic) -> SortResponse {
 /// How many records have been sorted.
 async fn sort(operation: &Operation, request: &SortRequest) -> Result<usize, Diagnostic> {
     let name = request.sorted_result_set_name.as_bytes();
-    check_name(operation, name)?;
+    operation.check_set_name(name)?;
     check_keys(operation, &request.sort_sequence)?;
     let inputs = inputs(operation, request)?;
     let Some(ResultSet { backend, .. }) = inputs.first() else {

@@ -16,7 +16,7 @@ use super::sameness::{Identity, Origins};
 use super::{Direction, Entry, Recording};
 use crate::diagnostic::diagnostic;
 use crate::fault::{Item, Output};
-use crate::service::{close, refuse};
+use crate::service::refuse;
 
 /// A recording by its sessions, and how requests find their answers in it.
 #[derive(Debug, Default)]
@@ -185,8 +185,8 @@ fn never_recorded(request: Option<&Apdu>) -> Output {
     let why = || diagnostic(Condition::UNSPECIFIED, UNKNOWN);
     let mut answers = match request {
         Some(Apdu::InitializeRequest(init)) => vec![refused(init).into()],
-        Some(Apdu::Close(_)) => vec![close::answer()],
-        Some(request) => refuse::answer(request, why()).apdus,
+        Some(Apdu::Close(_)) => vec![Close::new(CloseReason::FINISHED, None).into()],
+        Some(request) => refuse(request, why()),
         None => Vec::new(),
     };
     if answers.is_empty() {

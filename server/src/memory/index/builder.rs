@@ -3,35 +3,16 @@
 
 use std::mem::take;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use bytes::Bytes;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::record::marc_syntax;
 use z3950_marc::MarcRecord;
-use z3950_marc::iso2709;
 
 use super::notes::Notes;
-use super::segment::{Segment, Stored, Texts};
-use crate::memory::docid::DocidField;
-use crate::memory::fields::{Entry, Fields, MAX_INDEXES};
-
-/// How records are indexed: what every segment of a backend has in common.
-#[derive(Clone, Debug, Default)]
-pub(in crate::memory) struct Rules {
-    /// The indexes.
-    pub(in crate::memory) fields: Arc<Fields>,
-    /// Where docids stand, for each database by its number; 001 in others.
-    pub(in crate::memory) docids: Arc<[DocidField]>,
-}
-
-impl Rules {
-    /// Where docids stand in a database.
-    pub(in crate::memory) fn docid(&self, database: u16) -> DocidField {
-        let field = self.docids.get(usize::from(database));
-        field.copied().unwrap_or_default()
-    }
-}
+use super::segment::{Rules, Segment, Stored, note};
+use crate::memory::fields::MAX_INDEXES;
 
 /// A segment in the making.
 ///
@@ -118,25 +99,4 @@ impl SegmentBuilder {
         // MARC has a handful of syntaxes.
         u8::try_from(place).unwrap_or_default()
     }
-}
-
-/// Notes the texts of a record.
-fn note(fields: &Fields, record: &MarcRecord, notes: &mut Notes) {
-    fields.entries(record, &mut |entry, indexes, text| match entry {
-        Entry::Text => notes.text(indexes, fields.of_keys(indexes), text),
-        Entry::Key => notes.key(indexes, text),
-    });
-}
-
-/// What records are found by that a segment has already.
-pub(super) fn texts(rules: &Rules, records: &[Stored]) -> Texts {
-    let mut notes = Notes::default();
-    for (number, stored) in (0..=u16::MAX).zip(records) {
-        notes.begin(number);
-        // It has been parsed before.
-        if let Ok(parsed) = iso2709::parse(&stored.octets) {
-            note(&rules.fields, &parsed.record, &mut notes);
-        }
-    }
-    notes.texts()
 }

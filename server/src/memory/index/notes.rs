@@ -8,7 +8,6 @@ use std::collections::HashMap;
 
 use super::dictionary::Lexicon;
 use super::postings::{Class, Postings, PostingsBuilder, at, place, record};
-use super::segment::Texts;
 use super::strings::Interner;
 use super::{BOUNDARY, DOCIDS};
 use crate::memory::fields::{FILED, IndexId, IndexSet, MAX_INDEXES, NOT_FILED, SUBFIELD_MARK};
@@ -38,6 +37,23 @@ pub(super) struct Notes {
     cut: CutText,
     builder: PostingsBuilder,
     room: Room,
+}
+
+/// What the records of a segment are found by, but for their docids.
+#[derive(Debug)]
+pub(super) struct Texts {
+    /// The indexes of each class of texts.
+    pub(super) classes: Box<[IndexSet]>,
+    /// Single words of texts; what they are in are texts by their classes.
+    pub(super) words: Lexicon,
+    /// Words that occur more often than most, ascending by their numbers.
+    pub(super) frequent: Box<[u32]>,
+    /// Each two of those that stand one behind the other in a text, with a blank between; they are where the first is.
+    pub(super) pairs: Lexicon,
+    /// Whole entries. The place of one is how many entries of its record are before it.
+    pub(super) keys: Lexicon,
+    /// The places of entries, ascending, whose first octets do not count when they are sorted, and how many those are.
+    pub(super) not_filed: Box<[(u32, u8)]>,
 }
 
 /// The classes of texts: at first one for each index, by its number.

@@ -86,6 +86,25 @@ impl Index {
         }
         Ok(places)
     }
+
+    /// The boundaries of all texts in some records: the positions between texts, before the first and after the last.
+    ///
+    /// # Errors
+    /// When it is too much work.
+    pub(in crate::memory) fn boundaries(
+        &self,
+        within: &HitSet<'_>,
+        work: &mut Work,
+    ) -> Result<Places, Exhausted> {
+        let mut places = Places::default();
+        for (number, segment, _) in self.segments() {
+            if let Some(within) = within.part(number) {
+                let dictionary = segment.dictionary(Terms::Words(IndexId::ANY));
+                places.extend(number, &boundaries(&dictionary, within, 0, work)?);
+            }
+        }
+        Ok(places)
+    }
 }
 
 /// Lists with the places of a word that belong to a phrase if the phrase begins so many places before.
@@ -305,7 +324,7 @@ fn places_of<'a>(
 ///
 /// # Errors
 /// When it is too much work.
-pub(super) fn boundaries(
+fn boundaries(
     dictionary: &Dictionary<'_>,
     records: &Part<'_>,
     before: u16,

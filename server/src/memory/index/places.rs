@@ -1,11 +1,8 @@
 //! Where words stand: in which records, and as the how manieth word of an index there.
 
-use super::phrase::boundaries;
 use super::postings::{place, record};
-use super::{Exhausted, Index, Terms, Work};
 use crate::backend::RecordId;
-use crate::memory::fields::IndexId;
-use crate::memory::hits::{HitSet, join};
+use crate::memory::hits::join;
 
 /// The place of a word.
 ///
@@ -49,27 +46,5 @@ impl Places {
             position: place(*at).into(),
         });
         self.0.extend(places);
-    }
-}
-
-impl Index {
-    /// The positions between the texts of records, in front of the first and behind the last, in some records: texts of the index
-    /// and others.
-    ///
-    /// # Errors
-    /// When it is too much work.
-    pub(in crate::memory) fn boundaries(
-        &self,
-        within: &HitSet<'_>,
-        work: &mut Work,
-    ) -> Result<Places, Exhausted> {
-        let mut places = Places::default();
-        for (number, segment, _) in self.segments() {
-            if let Some(within) = within.part(number) {
-                let dictionary = segment.dictionary(Terms::Words(IndexId::ANY));
-                places.extend(number, &boundaries(&dictionary, within, 0, work)?);
-            }
-        }
-        Ok(places)
     }
 }

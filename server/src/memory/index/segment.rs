@@ -2,16 +2,18 @@
 //! when they are first looked at.
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use z3950_asn1::oid::{Oid, USMARC};
+use z3950_marc::{MarcRecord, iso2709};
 
-use super::builder::{Rules, texts};
 use super::dictionary::{Dictionary, Lexicon};
+use super::notes::{Notes, Texts};
 use super::postings::at;
 use super::{DOCIDS, Terms};
-use crate::memory::fields::{IndexId, IndexSet};
+use crate::memory::docid::DocidField;
+use crate::memory::fields::{Entry, Fields, IndexId};
 
 /// At most 65,536 records and what they are found by.
 #[derive(Debug)]
@@ -27,23 +29,6 @@ pub(in crate::memory) struct Segment {
     pub(super) texts: OnceLock<Texts>,
     /// For each index, once it has been sorted by: the first entry of each record.
     pub(super) first_keys: Box<[OnceLock<Box<[FirstKey]>>]>,
-}
-
-/// What the records of a segment are found by, but for their docids.
-#[derive(Debug)]
-pub(super) struct Texts {
-    /// The indexes of each class of texts.
-    pub(super) classes: Box<[IndexSet]>,
-    /// Single words of texts; what they are in are texts by their classes.
-    pub(super) words: Lexicon,
-    /// Words that occur more often than most, ascending by their numbers.
-    pub(super) frequent: Box<[u32]>,
-    /// Each two of those that stand one behind the other in a text, with a blank between; they are where the first is.
-    pub(super) pairs: Lexicon,
-    /// Whole entries. The place of one is how many entries of its record are before it.
-    pub(super) keys: Lexicon,
-    /// The places of entries, ascending, whose first octets do not count when they are sorted, and how many those are.
-    pub(super) not_filed: Box<[(u32, u8)]>,
 }
 
 /// What a record is sorted by.
@@ -62,6 +47,23 @@ pub(super) struct Stored {
     pub(super) octets: Bytes,
     /// The place of its syntax among those of the segment.
     pub(super) syntax: u8,
+}
+
+/// How records are indexed: what every segment of a backend has in common.
+#[derive(Clone, Debug, Default)]
+pub(in crate::memory) struct Rules {
+    /// The indexes.
+    pub(in crate::memory) fields: Arc<Fields>,
+    /// Where docids stand, for each database by its number; 001 in others.
+    pub(in crate::memory) docids: Arc<[DocidField]>,
+}
+
+impl Rules {
+    /// Where docids stand in a database.
+    pub(in crate::memory) fn docid(&self, database: u16) -> DocidField {
+        let field = self.docids.get(usize::from(database));
+        field.copied().unwrap_or_default()
+    }
 }
 
 impl Segment {
@@ -173,4 +175,25 @@ impl Segment {
         }
         column.into()
     }
+}
+
+/// Notes the texts of a record.
+pub(super) fn note(fields: &Fields, record: &MarcRecord, notes: &mut Notes) {
+    fields.entries(record, &mut |entry, indexes, text| match entry {
+        Entry::Text => notes.text(indexes, fields.of_keys(indexes), text),
+        Entry::Key => notes.key(indexes, text),
+    });
+}
+
+/// What records are found by that a segment has already.
+fn texts(rules: &Rules, records: &[Stored]) -> Texts {
+    let mut notes = Notes::default();
+    for (number, stored) in (0..=u16::MAX).zip(records) {
+        notes.begin(number);
+        // It has been parsed before.
+        if let Ok(parsed) = iso2709::parse(&stored.octets) {
+            note(&rules.fields, &parsed.record, &mut notes);
+        }
+    }
+    notes.texts()
 }

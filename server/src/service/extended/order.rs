@@ -7,9 +7,9 @@ use z3950_asn1::es::TaskStatus;
 use z3950_asn1::es::item_order::{ItemOrder, ResultSetItem, TargetPart, TaskPackage};
 
 use super::{Outcome, missing, unsupported};
+use crate::association::Operation;
 use crate::backend::{Composition, Retrieve};
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::session::Operation;
 
 /// Records the order.
 ///

@@ -9,10 +9,10 @@ use z3950_asn1::es::{TaskParameters, TaskStatus};
 use z3950_asn1::oid;
 
 use super::{Outcome, missing, unsupported};
+use crate::association::Association;
 use crate::diagnostic::Diagnostic;
 use crate::extended::{Function, TaskKind};
-use crate::service::count;
-use crate::session::Association;
+use crate::units::count;
 
 /// Keeps a result set of the session.
 ///

@@ -16,9 +16,9 @@ use z3950_asn1::oid::{self, Oid};
 use super::{
     ACTION, Outcome, TOO_MANY_RECORDS, UPDATE_SCHEMA, execution_failed, missing, unsupported,
 };
+use crate::association::Operation;
 use crate::backend::{self, Backend, Composition, Retrieve, Search, UpdateAction, UpdateRecord};
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::session::Operation;
 
 /// The most records of one task.
 const MAX_RECORDS: usize = 1_000;

@@ -12,9 +12,9 @@ use z3950_marc::marcxml;
 use z3950_marc::stream::{InputForm, RecordReader};
 
 use super::{Outcome, execution_failed, unsupported};
+use crate::association::Association;
 use crate::backend::{Update, UpdateAction, UpdateRecord};
 use crate::diagnostic::Diagnostic;
-use crate::session::Association;
 
 /// Updates the first database with the records of the document.
 ///

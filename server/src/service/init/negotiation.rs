@@ -6,7 +6,7 @@ use z3950_asn1::format::charset_negotiation::{
     CharSetandLanguageNegotiation, OriginProposal, ProposedCharSet, SelectedCharSet, TargetResponse,
 };
 
-use crate::target::Offer;
+use crate::offer::Offer;
 
 /// What the client proposes, if it does.
 pub(super) fn proposal(request: &InitializeRequest) -> Option<OriginProposal> {

@@ -11,9 +11,10 @@ use z3950_asn1::format::charset_negotiation::{
 use super::stub::Stub;
 use crate::access::{Access, User};
 use crate::limits::Limits;
+use crate::offer::Offer;
 use crate::requests::{init_of, now, only};
 use crate::session::Session;
-use crate::target::{Offer, Target};
+use crate::target::Target;
 
 fn answered(session: &mut Session, request: InitializeRequest) -> InitializeResponse {
     match only(now(session.answer(&request.into()))) {

@@ -11,11 +11,12 @@ use z3950_asn1::format::resource_report1::ResourceReport;
 use super::stub::Stub;
 use crate::diagnostic::diagnostic;
 use crate::limits::Limits;
+use crate::offer::Offer;
 use crate::requests::{
     init, init_of, now, only, open, open_on, present_request, search, search_request, shown,
 };
 use crate::session::{Reply, Session};
-use crate::target::{Offer, Target};
+use crate::target::Target;
 
 fn trigger(action: RequestedAction, reference_id: Option<&str>) -> Apdu {
     TriggerResourceControlRequest {

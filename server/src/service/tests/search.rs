@@ -11,9 +11,10 @@ use super::search;
 use super::stub::Stub;
 use crate::access::{Access, User};
 use crate::limits::Limits;
+use crate::offer::Offer;
 use crate::requests::{init_of, now, only, open, open_on, search_request, shown};
 use crate::session::Session;
-use crate::target::{Offer, Target};
+use crate::target::Target;
 
 #[test]
 fn counts_may_be_estimates_or_those_of_a_subset() {

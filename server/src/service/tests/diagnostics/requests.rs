@@ -12,15 +12,16 @@ use super::super::{found, resource};
 use super::{Row, answer};
 use crate::access::{Access, User};
 use crate::backend::{Answer, Backend, Found, Hits, RecordId, Search, ready};
+use crate::explain::EXPLAIN_DATABASE;
 use crate::limits::Limits;
 use crate::memory::MemoryBackend;
+use crate::offer::Offer;
 use crate::requests::{
     catalogue, elements, init, now, only, open, open_on, present, present_request, scan_request,
     search, search_request, sort_request,
 };
-use crate::service::explain::EXPLAIN_DATABASE;
 use crate::session::Session;
-use crate::target::{Offer, Target};
+use crate::target::Target;
 use crate::testing::record;
 
 pub(super) const ROWS: &[Row] = &[

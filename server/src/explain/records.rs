@@ -6,62 +6,13 @@ use z3950_asn1::apdu::{DatabaseName, IntUnit, Options, StringOrNumeric, Unit};
 use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::record::explain::*;
 
-use super::EXPLAIN_DATABASE;
+use super::entry::*;
 use super::lists;
 use crate::backend::{AttributeInfo, Backend, DatabaseInfo};
-use crate::extended::EXTEND_DATABASE;
+use crate::extended::{EXTEND_DATABASE, EXTENDED_SERVICES};
 use crate::limits::Limits;
-use crate::service::{count, extended};
-use crate::target::Offer;
-
-/// A record, and its texts under the Use attributes of Exp-1, in lower case.
-pub(super) struct Entry {
-    pub(super) texts: Vec<(i64, String)>,
-    pub(super) record: ExplainRecord,
-}
-
-/// Use attributes of Exp-1.
-const CATEGORY: i64 = 1;
-const LANGUAGE: i64 = 2;
-pub(super) const DATABASE: i64 = 3;
-const TARGET: i64 = 4;
-const ATTRIBUTE_SET: i64 = 5;
-const SYNTAX: i64 = 6;
-const SERVICE: i64 = 8;
-pub(super) const TERM_LIST: i64 = 15;
-const PROPRIETARY: i64 = 20;
-const USER_FEE: i64 = 21;
-
-/// The language of all texts.
-const ENGLISH: &str = "eng";
-
-impl Entry {
-    pub(super) fn new(category: &str, texts: Vec<(i64, String)>, record: ExplainRecord) -> Self {
-        let common = [
-            (CATEGORY, category.to_owned()),
-            (LANGUAGE, ENGLISH.to_owned()),
-        ];
-        let texts = common.into_iter().chain(texts);
-        Self {
-            texts: texts
-                .map(|(r#use, text)| (r#use, text.to_lowercase()))
-                .collect(),
-            record,
-        }
-    }
-
-    /// The record without its lists of attributes and keys.
-    pub(super) fn brief(&self) -> ExplainRecord {
-        let mut record = self.record.clone();
-        match &mut record {
-            ExplainRecord::AttributeSetInfo(info) => info.attributes = None,
-            ExplainRecord::AttributeDetails(details) => details.attributes_by_set = None,
-            ExplainRecord::SortDetails(details) => details.sort_keys = None,
-            _ => {}
-        }
-        record
-    }
-}
+use crate::offer::Offer;
+use crate::units::count;
 
 /// All records: the categories, the server, and what there is of each category.
 pub(super) fn entries(backend: &dyn Backend, offer: &Offer, limits: &Limits) -> Vec<Entry> {
@@ -95,7 +46,7 @@ pub(super) fn entries(backend: &dyn Backend, offer: &Offer, limits: &Limits) -> 
     entries.extend(lists::entries(&databases));
     if has_tasks {
         entries.extend(
-            extended::SERVICES
+            EXTENDED_SERVICES
                 .iter()
                 .map(|service| extended_services_info(*service)),
         );
@@ -159,16 +110,6 @@ fn own(name: &str, title: &str, syntaxes: &[Oid]) -> DatabaseInfo {
         attributes: attributes.collect(),
         ..DatabaseInfo::default()
     }
-}
-
-pub(super) fn common_info() -> Option<CommonInfo> {
-    Some(CommonInfo {
-        date_added: None,
-        date_changed: None,
-        expiry: None,
-        human_string_language: Some(ENGLISH.into()),
-        other_info: None,
-    })
 }
 
 fn category_list() -> Entry {

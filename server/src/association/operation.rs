@@ -1,56 +1,57 @@
-//! What reaches operations in progress: TriggerResourceControl of the client (Z39.50-2003 §3.2.6.2), and the server's own reasons
-//! to stop one.
+//! Operations in progress, and how they are stopped: by the client's TriggerResourceControl (Z39.50-2003 §3.2.6.2) or by the
+//! server.
 
 use std::future::poll_fn;
+use std::ops::Deref;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
 use futures_util::future::{Either, select};
 use tokio::sync::Notify;
 use z3950_asn1::apdu::{
-    Apdu, ReferenceId, RequestedAction, ResourceControlRequest, TriggerResourceControlRequest,
+    Apdu, Options, ReferenceId, RequestedAction, ResourceControlRequest,
+    TriggerResourceControlRequest,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 
+use super::{Association, lock};
 use crate::backend::Answer;
 use crate::diagnostic::{Diagnostic, diagnostic};
 
-/// A handle on the operations that a session is busy with, for whoever reads the client's next requests meanwhile.
+/// 105: stopped at the client's request.
+pub(crate) const CANCELLED: Condition = Condition(105);
+
+/// A handle on the operations in progress, for the task that reads the client's next requests.
 #[derive(Clone, Default)]
-pub struct Interrupt(Arc<Shared>);
+pub struct Interrupt(Arc<Inner>);
 
 #[derive(Default)]
-struct Shared {
-    running: Mutex<Running>,
+struct Inner {
+    running: Mutex<Vec<Running>>,
+    /// Wakes operations when one of them is stopped.
     stopped: Notify,
 }
 
-#[derive(Default)]
+/// The entry of an operation in progress.
 struct Running {
-    operations: Vec<Operation>,
-    /// How many there have been.
-    begun: u64,
-}
-
-/// How an operation stands.
-struct Operation {
     number: u64,
     reference_id: Option<ReferenceId>,
-    /// Why it is to end before its time.
+    /// The diagnostic to end with, once the operation is stopped.
     stopped: Option<Diagnostic>,
-    /// Whether resource control was agreed on, so that the client can be sent reports.
+    /// Whether resource control is in effect, so that the client can be sent reports.
     resource_control: bool,
 }
 
-/// One operation in progress: as long as there is this, it can be stopped.
-pub(crate) struct Interruptible {
-    shared: Arc<Shared>,
+/// An operation in progress, within its association. Its entry is removed when it is dropped.
+pub(crate) struct Operation {
+    association: Arc<Association>,
+    inner: Arc<Inner>,
     number: u64,
+    pub(crate) reference_id: Option<ReferenceId>,
+    /// The request to carry out, where the one that came answers the server's question about it.
+    pub(crate) held: Option<Box<Apdu>>,
 }
-
-/// 105: stopped at the client's request.
-pub(crate) const CANCELLED: Condition = Condition(105);
 
 impl Interrupt {
     /// Takes a request that came while the session is busy: what is to be sent at once, or `None` for a request that has to wait
@@ -59,11 +60,11 @@ impl Interrupt {
         let Apdu::TriggerResourceControlRequest(trigger) = request else {
             return None;
         };
-        let mut running = self.0.running();
-        if running.operations.is_empty() {
+        let mut running = lock(&self.0.running);
+        if running.is_empty() {
             return None;
         }
-        let mut operations = running.operations.iter_mut();
+        let mut operations = running.iter_mut();
         let Some(operation) =
             operations.find(|operation| operation.reference_id == trigger.reference_id)
         else {
@@ -78,11 +79,11 @@ impl Interrupt {
         Some(report.into_iter().collect())
     }
 
-    /// Has the operation of this referenceId end with a diagnostic, such as condition 31 where it takes too long; a Present gives
-    /// the records that it has. Without such an operation nothing happens.
+    /// Stops the operation of this referenceId, which then fails with the diagnostic; a Present returns the records that it has.
+    /// Without such an operation nothing happens.
     pub fn stop(&self, reference_id: Option<&ReferenceId>, why: Diagnostic) {
-        let mut running = self.0.running();
-        let mut operations = running.operations.iter_mut();
+        let mut running = lock(&self.0.running);
+        let mut operations = running.iter_mut();
         let operation =
             operations.find(|operation| operation.reference_id.as_ref() == reference_id);
         if let Some(operation) = operation.filter(|operation| operation.stopped.is_none()) {
@@ -91,44 +92,57 @@ impl Interrupt {
         }
     }
 
-    /// Notes that an operation begins.
-    pub(super) fn begin(
+    /// Enters an operation that begins.
+    pub(crate) fn begin(
         &self,
+        association: Arc<Association>,
         reference_id: Option<ReferenceId>,
-        resource_control: bool,
-    ) -> Interruptible {
-        let mut running = self.0.running();
-        running.begun += 1;
-        let number = running.begun;
-        // Most sessions do one thing at a time.
-        running.operations.reserve_exact(1);
-        running.operations.push(Operation {
+        held: Option<Box<Apdu>>,
+    ) -> Operation {
+        let mut running = lock(&self.0.running);
+        let number = running.last().map_or(0, |last| last.number.wrapping_add(1));
+        // Most sessions run one operation at a time.
+        running.reserve_exact(1);
+        running.push(Running {
+            number,
+            reference_id: reference_id.clone(),
+            stopped: None,
+            resource_control: association
+                .terms
+                .options
+                .contains(Options::RESOURCE_CONTROL),
+        });
+        Operation {
+            association,
+            inner: Arc::clone(&self.0),
             number,
             reference_id,
-            stopped: None,
-            resource_control,
-        });
-        Interruptible {
-            shared: Arc::clone(&self.0),
-            number,
+            held,
         }
     }
 }
 
-impl Interruptible {
-    /// Whether the operation was stopped.
+impl Deref for Operation {
+    type Target = Association;
+
+    fn deref(&self) -> &Association {
+        &self.association
+    }
+}
+
+impl Operation {
     pub(crate) fn is_stopped(&self) -> bool {
-        self.why().is_some()
+        self.why_stopped().is_some()
     }
 
-    /// What the backend answers, or why the operation was stopped before: condition 105 if the client had it stopped.
+    /// The backend's answer, or the diagnostic with which the operation was stopped first: 105 if the client cancelled it.
     pub(crate) async fn or_stopped<T>(&self, mut answer: Answer<'_, T>) -> Result<T, Diagnostic> {
-        // What is there already needs nothing else.
+        // Most answers are ready at once.
         match poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await {
             Poll::Ready(answer) => return answer,
             Poll::Pending => {}
         }
-        // In a box, so that what is there at once need not have its room.
+        // Boxed, so that the future stays small for answers that are ready.
         Box::pin(async {
             match select(answer, pin!(self.stopped())).await {
                 Either::Left((answer, _)) => answer,
@@ -140,39 +154,31 @@ impl Interruptible {
 
     async fn stopped(&self) -> Diagnostic {
         loop {
-            let mut notified = pin!(self.shared.stopped.notified());
-            // From here on nothing is missed, whichever operation it is about.
+            let mut notified = pin!(self.inner.stopped.notified());
+            // Registered before the check, so that no notification is missed.
             notified.as_mut().enable();
-            if let Some(why) = self.why() {
+            if let Some(why) = self.why_stopped() {
                 return why;
             }
             notified.await;
         }
     }
 
-    /// Why the operation was stopped, if it was.
-    fn why(&self) -> Option<Diagnostic> {
-        let running = self.shared.running();
-        let mut operations = running.operations.iter();
+    fn why_stopped(&self) -> Option<Diagnostic> {
+        let running = lock(&self.inner.running);
+        let mut operations = running.iter();
         let operation = operations.find(|operation| operation.number == self.number)?;
         operation.stopped.clone()
     }
 }
 
-impl Drop for Interruptible {
+impl Drop for Operation {
     fn drop(&mut self) {
-        let operations = &mut self.shared.running().operations;
-        operations.retain(|operation| operation.number != self.number);
+        lock(&self.inner.running).retain(|operation| operation.number != self.number);
     }
 }
 
-impl Shared {
-    fn running(&self) -> MutexGuard<'_, Running> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The report of an operation in progress, which nobody has to answer. There are no figures: the backend gives none.
+/// A report that the client need not answer. It has no figures, because backends report none.
 fn report(trigger: &TriggerResourceControlRequest) -> ResourceControlRequest {
     ResourceControlRequest {
         reference_id: trigger.reference_id.clone(),

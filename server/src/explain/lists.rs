@@ -8,7 +8,7 @@ use z3950_asn1::bib1::attributes::USE;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::record::explain::*;
 
-use super::records::{DATABASE, Entry, TERM_LIST, common_info};
+use super::entry::{DATABASE, Entry, TERM_LIST, common_info};
 use crate::backend::{AttributeInfo, DatabaseInfo};
 
 /// The records about these databases.

@@ -1,6 +1,7 @@
 //! Explain (Z39.50-2003 §3.2.10, Appendices ATR.2 and REC.1): the database IR-Explain-1, in which the server tells of itself,
 //! its databases and what can be asked of them. Its records are made for each search, so that they are as of then.
 
+mod entry;
 mod lists;
 mod records;
 
@@ -13,7 +14,9 @@ use z3950_asn1::record::explain::ExplainRecord;
 use z3950_asn1::record::sutrs_external;
 use z3950_asn1::record::tree::Describe;
 
-use self::records::{Entry, entries};
+pub use self::entry::EXPLAIN_DATABASE;
+use self::entry::Entry;
+use self::records::entries;
 use crate::backend::{
     Answer, Backend, DatabaseInfo, Found, HitList, Hits, RecordId, Retrieve, Retrieved, Search,
     ready,
@@ -21,10 +24,7 @@ use crate::backend::{
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::extended::{Rules, find};
 use crate::limits::Limits;
-use crate::target::Offer;
-
-/// The name of the database (Z39.50-2003 §3.2.10).
-pub const EXPLAIN_DATABASE: &str = "IR-Explain-1";
+use crate::offer::Offer;
 
 /// The database IR-Explain-1 of a server.
 pub struct ExplainDatabase {

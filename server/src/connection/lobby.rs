@@ -1,5 +1,5 @@
-//! The connections that have no session yet (Z39.50-2003 §3.2.1): where the server is full, the oldest of them gives way to a
-//! further one, so that those that never send an Init keep nobody out.
+//! The connections that have no session yet (Z39.50-2003 §3.2.1). If the server is full, the oldest of them gives way to a new
+//! one, so that connections that never send an Init keep nobody out.
 
 use std::collections::BTreeMap;
 use std::future::pending;
@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// Who is waiting for a session, in the order in which they came.
+/// The connections that wait for a session, oldest first.
 #[derive(Clone, Default)]
-pub(super) struct Lobby(Arc<Mutex<Waiting>>);
+pub(crate) struct Lobby(Arc<Mutex<Waiting>>);
 
 #[derive(Default)]
 struct Waiting {
@@ -25,24 +25,24 @@ struct Entry {
     send_away: oneshot::Sender<()>,
 }
 
-/// A connection that waits: both ends of its stay.
-pub(super) struct Guest {
-    pub(super) greeting: Greeting,
-    pub(super) sent_away: SentAway,
+/// A connection in the lobby.
+pub(crate) struct Guest {
+    pub(crate) greeting: Greeting,
+    pub(crate) sent_away: SentAway,
 }
 
-/// A connection's place in the lobby, which it leaves when this is dropped: it has a session, or is gone.
+/// A connection's entry in the lobby. Dropped when it has a session, or has ended.
 pub(crate) struct Greeting {
     number: u64,
     lobby: Lobby,
 }
 
-/// Tells a connection that it has to give way.
-pub(super) struct SentAway(oneshot::Receiver<()>);
+/// Resolves when a connection has to give way.
+pub(crate) struct SentAway(oneshot::Receiver<()>);
 
 impl Lobby {
-    /// Takes a connection in that has just come.
-    pub(super) fn enter(&self) -> Guest {
+    /// Adds a new connection.
+    pub(crate) fn enter(&self) -> Guest {
         let (send_away, sent_away) = oneshot::channel();
         let mut waiting = self.lock();
         let number = waiting.next;
@@ -58,21 +58,21 @@ impl Lobby {
         }
     }
 
-    /// Since when the oldest has been waiting.
-    pub(super) fn oldest(&self) -> Option<Instant> {
+    /// When the oldest connection entered.
+    pub(crate) fn oldest(&self) -> Option<Instant> {
         let waiting = self.lock();
         waiting.guests.values().next().map(|oldest| oldest.since)
     }
 
-    /// Sends the oldest away, if it has been waiting for so long; answers whether there was one.
-    pub(super) fn send_oldest_away(&self, patience: Duration) -> bool {
+    /// Sends the oldest connection away, if it has waited at least `patience`; returns whether it did.
+    pub(crate) fn send_oldest_away(&self, patience: Duration) -> bool {
         let mut waiting = self.lock();
         let oldest = waiting.guests.first_entry();
         let oldest = oldest.filter(|oldest| oldest.get().since.elapsed() >= patience);
         let Some(oldest) = oldest else {
             return false;
         };
-        // It may be gone already, which is what is wanted.
+        // The connection may have ended already.
         let _ = oldest.remove().send_away.send(());
         true
     }
@@ -83,8 +83,8 @@ impl Lobby {
 }
 
 impl SentAway {
-    /// Ready once the connection has to go; never, if it has left the lobby before.
-    pub(super) async fn wait(self) {
+    /// Waits until the connection has to give way; for ever if it leaves the lobby first.
+    pub(crate) async fn wait(self) {
         if self.0.await.is_err() {
             pending().await
         }

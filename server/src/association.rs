@@ -1,0 +1,186 @@
+//! What the operations of an open session share (Z39.50-2003 §3.1.1, §3.2.1): the agreed options, the result sets and the
+//! user.
+
+mod operation;
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use z3950_asn1::apdu::{DatabaseName, Options};
+use z3950_asn1::bib1::diagnostics::Condition;
+
+pub use self::operation::Interrupt;
+pub(crate) use self::operation::{CANCELLED, Operation};
+use crate::access::User;
+use crate::backend::Backend;
+use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::explain::EXPLAIN_DATABASE;
+use crate::extended::{EXTEND_DATABASE, PackageDatabase};
+use crate::result_sets::ResultSets;
+use crate::target::{Seat, Target};
+
+/// The shared state of an open session.
+pub(crate) struct Association {
+    pub(crate) target: Arc<Target>,
+    pub(crate) terms: Terms,
+    /// The user, once the client has authenticated.
+    seat: OnceLock<Seat>,
+    result_sets: Mutex<ResultSets>,
+    usage: Mutex<Usage>,
+    /// The database IR-Extend-1 as this user sees it, made on first use.
+    packages: OnceLock<Arc<PackageDatabase>>,
+}
+
+/// What was agreed on at Init (Z39.50-2003 §3.2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Terms {
+    /// The protocol version, 1 to 3.
+    pub(crate) version: u8,
+    /// The options in effect.
+    pub(crate) options: Options,
+    /// Octets of the records in one response.
+    pub(crate) preferred_message_size: usize,
+    /// Octets of a record that is requested alone; at least the preferred message size.
+    pub(crate) exceptional_record_size: usize,
+    /// Whether the client must authenticate before its first operation.
+    pub(crate) unproved: bool,
+}
+
+/// What a session has done so far, for resource reports (Z39.50-2003 §3.2.6.3).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Usage {
+    pub(crate) searches: usize,
+    /// Records found by the last search.
+    pub(crate) found: usize,
+    /// Records sent by all operations.
+    pub(crate) records: usize,
+}
+
+impl Association {
+    pub(crate) fn new(target: Arc<Target>, terms: Terms, seat: Option<Seat>) -> Self {
+        Self {
+            result_sets: Mutex::new(ResultSets::new(&target.limits)),
+            target,
+            terms,
+            seat: seat.map(OnceLock::from).unwrap_or_default(),
+            usage: Mutex::default(),
+            packages: OnceLock::new(),
+        }
+    }
+
+    /// How many operations may run at the same time.
+    pub(crate) fn most_operations(&self) -> usize {
+        match self.terms.options.contains(Options::CONCURRENT_OPERATIONS) {
+            true => self.target.limits.concurrent_operations.max(1),
+            false => 1,
+        }
+    }
+
+    pub(crate) fn result_sets(&self) -> MutexGuard<'_, ResultSets> {
+        lock(&self.result_sets)
+    }
+
+    pub(crate) fn usage(&self) -> MutexGuard<'_, Usage> {
+        lock(&self.usage)
+    }
+
+    /// The user, if the client has authenticated.
+    pub(crate) fn user(&self) -> Option<&User> {
+        self.seat.get().and_then(Seat::user)
+    }
+
+    /// Whether the client must still authenticate.
+    pub(crate) fn is_unproved(&self) -> bool {
+        self.terms.unproved && self.seat.get().is_none()
+    }
+
+    /// Sets the user. A user that is already set is kept.
+    pub(crate) fn take_seat(&self, seat: Seat) {
+        let _ = self.seat.set(seat);
+    }
+
+    /// Whether a result set may have this name.
+    ///
+    /// # Errors
+    /// Condition 22 for any name but `default` (§3.2.2.1.4) where named result sets are not offered.
+    pub(crate) fn check_set_name(&self, name: &[u8]) -> Result<(), Diagnostic> {
+        let offered = self.target.offer.options;
+        if name == b"default" || offered.contains(Options::NAMED_RESULT_SETS) {
+            return Ok(());
+        }
+        Err(diagnostic(Condition::RESULT_SET_NAMING, name))
+    }
+
+    /// The backend of the databases that a request names.
+    ///
+    /// # Errors
+    /// Condition 23 for no database or a combination that cannot be searched, 111 for more databases than the limit, 236 for
+    /// a database that the user may not search.
+    pub(crate) fn backend_of(
+        &self,
+        databases: &[DatabaseName],
+    ) -> Result<Arc<dyn Backend>, Diagnostic> {
+        let most = self.target.limits.databases_per_search;
+        if let [database] = databases
+            && let Some(own) = self.own_database(&database.0.to_string_lossy())
+        {
+            return Ok(own);
+        }
+        if databases.is_empty() {
+            return Err(diagnostic(Condition::COMBINATION, "no database is named"));
+        }
+        if databases.len() > most {
+            return Err(diagnostic(Condition::TOO_MANY_DATABASES, most.to_string()));
+        }
+        let mut backend = &self.target.backend;
+        for (special, own) in &self.target.special {
+            let is_special = |name: &DatabaseName| {
+                let name = name.0.to_string_lossy();
+                name.eq_ignore_ascii_case(special)
+            };
+            if databases.iter().any(is_special) {
+                if databases.len() > 1 {
+                    return Err(diagnostic(Condition::COMBINATION, special));
+                }
+                backend = own;
+                break;
+            }
+        }
+        if let Some(user) = self.user() {
+            let is_denied = |name: &&DatabaseName| !user.may_have(&name.0.to_string_lossy());
+            if let Some(denied) = databases.iter().find(is_denied) {
+                let name = denied.0.as_bytes();
+                return Err(diagnostic(Condition::DATABASE_ACCESS_DENIED, name));
+            }
+        }
+        Ok(Arc::clone(backend))
+    }
+
+    /// The server's own database of this name: IR-Explain-1 or IR-Extend-1.
+    fn own_database(&self, name: &str) -> Option<Arc<dyn Backend>> {
+        let offer = &self.target.offer;
+        if offer.explain && name.eq_ignore_ascii_case(EXPLAIN_DATABASE) {
+            return Some(self.target.explain());
+        }
+        let has_tasks = offer.options.contains(Options::EXTENDED_SERVICES);
+        (has_tasks && name.eq_ignore_ascii_case(EXTEND_DATABASE)).then(|| {
+            let packages = self.packages.get_or_init(|| {
+                let user = self.user().map(|user| user.name.clone());
+                Arc::new(PackageDatabase::new(Arc::clone(&self.target.tasks), user))
+            });
+            Arc::clone(packages) as Arc<dyn Backend>
+        })
+    }
+
+    /// Adds the persistent result sets whose packages have been presented (Z39.50-2003 Appendix EXT.1.1). Sets that do not
+    /// fit are left out, and a later request for them fails.
+    pub(crate) fn open_persistent_sets(&self) {
+        let opened = self.packages.get().map(|packages| packages.take_opened());
+        for (name, set) in opened.into_iter().flatten() {
+            let _ = self.result_sets().keep(&name, set);
+        }
+    }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,256 @@
+//! The stream of a connection: octets in, cut into APDUs, with a bounded look ahead while an operation runs; octets out, with
+//! time limits; and an end that loses no answer.
+
+use std::future::poll_fn;
+use std::io;
+use std::mem::MaybeUninit;
+use std::pin::{Pin, pin};
+use std::task::{Poll, ready};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::future::poll_immediate;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::time::{sleep, timeout};
+use z3950_asn1::codec::frame::{Header, Scanner, StreamError};
+use z3950_asn1::error::FrameError;
+
+/// The streams that connections run over.
+pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin {
+    /// Whether each side announces the end of the connection, as in TLS.
+    const ANNOUNCES_END: bool = false;
+
+    /// Resets the connection when it is dropped, if the transport can.
+    fn reset(&mut self) {}
+}
+
+impl Transport for tokio::net::TcpStream {
+    fn reset(&mut self) {
+        // If this fails, the connection is closed.
+        let _ = self.set_zero_linger();
+    }
+}
+
+#[cfg(unix)]
+impl Transport for tokio::net::UnixStream {}
+
+#[cfg(feature = "tls")]
+impl Transport for tokio_rustls::server::TlsStream<tokio::net::TcpStream> {
+    const ANNOUNCES_END: bool = true;
+
+    fn reset(&mut self) {
+        let _ = self.get_ref().0.set_zero_linger();
+    }
+}
+
+#[cfg(test)]
+impl Transport for tokio::io::DuplexStream {}
+
+/// Octets per read.
+const READ: usize = 8192;
+
+/// Cuts the octets that arrive into APDUs. An idle connection holds no buffer.
+pub(super) struct Inlet {
+    buffer: BytesMut,
+    /// Finds the end of the first APDU.
+    scanner: Scanner,
+    /// Octets of the buffer that [`Inlet::ahead`] has examined.
+    looked: usize,
+    /// Whether the client has shut down its side.
+    ended: bool,
+}
+
+/// What an operation in progress is interrupted for.
+#[derive(Debug)]
+pub(super) enum Ahead {
+    /// A TriggerResourceControl about the operation.
+    Trigger(Bytes),
+    /// The client has sent Close.
+    Close,
+    /// The client has shut down its side.
+    End,
+    /// The connection is lost.
+    Lost(io::Error),
+}
+
+/// Context tags of the APDUs that interrupt operations.
+const TRIGGER_RESOURCE_CONTROL: u32 = 32;
+const CLOSE: u32 = 48;
+
+impl Inlet {
+    pub(super) fn new(max_apdu_size: usize) -> Self {
+        Self {
+            buffer: BytesMut::new(),
+            scanner: Scanner::new(max_apdu_size),
+            looked: 0,
+            ended: false,
+        }
+    }
+
+    /// Sets the size limit of the next APDU.
+    pub(super) fn set_max_apdu_size(&mut self, max_apdu_size: usize) {
+        self.scanner.max_apdu_size = max_apdu_size;
+    }
+
+    /// Whether the client has shut down its side, after everything that was read.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// The next APDU; `None` if the client has shut down its side after the last one. Cancel safe.
+    pub(super) async fn next(
+        &mut self,
+        stream: &mut (impl AsyncRead + Unpin),
+    ) -> Option<Result<Bytes, StreamError>> {
+        loop {
+            match self.take() {
+                Ok(Some(apdu)) => return Some(Ok(apdu)),
+                Ok(None) => {}
+                Err(error) => return Some(Err(error.into())),
+            }
+            if self.ended {
+                let left = std::mem::take(&mut self.buffer).len();
+                return (left > 0).then_some(Err(StreamError::CutOff(left)));
+            }
+            if let Err(error) = self.fill(stream).await {
+                return Some(Err(error.into()));
+            }
+        }
+    }
+
+    /// Reads ahead while an operation runs, up to `most` octets, until something interrupts it. Triggers are taken out of the
+    /// buffer; everything else stays for [`Inlet::next`]. Cancel safe.
+    pub(super) async fn ahead(
+        &mut self,
+        stream: &mut (impl AsyncRead + Unpin),
+        most: usize,
+    ) -> Ahead {
+        loop {
+            while let Some((tag, length)) = self.look() {
+                match tag {
+                    CLOSE => return Ahead::Close,
+                    TRIGGER_RESOURCE_CONTROL => return Ahead::Trigger(self.cut_out(length)),
+                    _ => self.looked += length,
+                }
+            }
+            if self.buffer.len() >= most {
+                return std::future::pending().await;
+            }
+            if self.ended {
+                return Ahead::End;
+            }
+            if let Err(error) = self.fill(stream).await {
+                return Ahead::Lost(error);
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.buffer.capacity()
+    }
+
+    /// Takes the first APDU out of the buffer, if it is complete.
+    fn take(&mut self) -> Result<Option<Bytes>, FrameError> {
+        let Some(length) = self.scanner.scan(&self.buffer)? else {
+            return Ok(None);
+        };
+        self.scanner.reset();
+        self.looked = self.looked.saturating_sub(length);
+        let apdu = match length == self.buffer.len() {
+            true => std::mem::take(&mut self.buffer),
+            false => self.buffer.split_to(length),
+        };
+        Ok(Some(apdu.freeze()))
+    }
+
+    /// The tag and length of the next APDU to examine, if it is complete and well-formed.
+    fn look(&self) -> Option<(u32, usize)> {
+        let rest = self.buffer.get(self.looked..)?;
+        let length = Scanner::new(self.scanner.max_apdu_size).scan(rest).ok()??;
+        let header = Header::read(rest).ok()??;
+        Some((header.tag, length))
+    }
+
+    /// Takes out the APDU of this length that was examined last.
+    fn cut_out(&mut self, length: usize) -> Bytes {
+        let mut apdu = self.buffer.split_off(self.looked);
+        let rest = apdu.split_off(length);
+        self.buffer.unsplit(rest);
+        apdu.freeze()
+    }
+
+    /// Waits for octets. They are read into a space on the stack, so that no buffer is held while waiting.
+    async fn fill(&mut self, stream: &mut (impl AsyncRead + Unpin)) -> io::Result<()> {
+        let taken = poll_fn(|context| {
+            let mut space = [MaybeUninit::uninit(); READ];
+            let mut read = ReadBuf::uninit(&mut space);
+            ready!(Pin::new(&mut *stream).poll_read(context, &mut read))?;
+            self.buffer.extend_from_slice(read.filled());
+            Poll::Ready(io::Result::Ok(read.filled().len()))
+        });
+        self.ended |= taken.await? == 0;
+        Ok(())
+    }
+}
+
+/// Writes octets; each part has to be taken within `limit`.
+pub(super) async fn write(
+    stream: &mut impl Transport,
+    mut octets: &[u8],
+    limit: Duration,
+) -> io::Result<()> {
+    while !octets.is_empty() {
+        let written = within(limit, stream.write(octets)).await?;
+        if written == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        octets = octets.get(written..).unwrap_or_default();
+    }
+    within(limit, stream.flush()).await
+}
+
+/// The result of some work, within `limit`. The timer is boxed and only made if the work is not ready at once.
+async fn within<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    let mut work = pin!(work);
+    match poll_immediate(work.as_mut()).await {
+        Some(done) => done,
+        None => Box::pin(timeout(limit, work)).await?,
+    }
+}
+
+/// Writes the octets one by one, with a pause after each.
+pub(super) async fn trickle(
+    stream: &mut impl Transport,
+    octets: &[u8],
+    pause: Duration,
+    limit: Duration,
+) -> io::Result<()> {
+    for (index, octet) in octets.iter().enumerate() {
+        if index > 0 && !pause.is_zero() {
+            sleep(pause).await;
+        }
+        write(stream, &[*octet], limit).await?;
+    }
+    Ok(())
+}
+
+/// The most reads after the last answer, of up to 4,096 octets each.
+const MAX_LINGERING_READS: usize = 1024;
+
+/// Shuts down the sending side and discards what still arrives: a connection that is dropped with unread octets is reset, and
+/// the client would lose the last answer.
+pub(super) async fn linger(stream: &mut impl Transport, limit: Duration) {
+    let rest = async {
+        stream.shutdown().await?;
+        let mut discarded = vec![0; 4096];
+        for _ in 0..MAX_LINGERING_READS {
+            if stream.read(&mut discarded).await? == 0 {
+                break;
+            }
+        }
+        io::Result::Ok(())
+    };
+    // A client that does not end in time is dropped.
+    let _ = timeout(limit, rest).await;
+}

@@ -1,0 +1,58 @@
+//! What the server offers at Init (Z39.50-2003 §3.2.1).
+
+use z3950_asn1::apdu::{Options, ProtocolVersion};
+
+/// What the server offers at Init. Services that are not offered are refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Offer {
+    /// The protocol versions: 1 to 3.
+    pub versions: ProtocolVersion,
+    /// The options: by default all that the server implements.
+    pub options: Options,
+    /// The implementationId: none.
+    pub implementation_id: Option<String>,
+    /// The implementationName: `z3950d`.
+    pub implementation_name: Option<String>,
+    /// The implementationVersion: the crate's.
+    pub implementation_version: Option<String>,
+    /// Languages of messages that a client may choose, as ISO 639-2 codes: `eng`.
+    pub languages: Vec<String>,
+    /// With resource control (§3.2.6), asks the client whether to continue when a Search finds more records than this; `None`
+    /// never asks.
+    pub ask_above: Option<usize>,
+    /// Whether there is a database IR-Explain-1 (§3.2.10): `true`.
+    pub explain: bool,
+}
+
+impl Default for Offer {
+    fn default() -> Self {
+        Self {
+            versions: ProtocolVersion::UP_TO_3,
+            options: Options::SEARCH
+                | Options::PRESENT
+                | Options::DELETE
+                | Options::RESOURCE_REPORT
+                | Options::TRIGGER_RESOURCE_CONTROL
+                | Options::RESOURCE_CONTROL
+                | Options::ACCESS_CONTROL
+                | Options::SCAN
+                | Options::SORT
+                | Options::EXTENDED_SERVICES
+                | Options::SEGMENTATION_1
+                | Options::SEGMENTATION_2
+                | Options::CONCURRENT_OPERATIONS
+                | Options::NAMED_RESULT_SETS
+                | Options::RESULT_COUNT
+                | Options::NEGOTIATION_MODEL
+                | Options::QUERY_TYPE_104
+                | Options::STRING_SCHEMA,
+            implementation_id: None,
+            implementation_name: Some("z3950d".to_owned()),
+            implementation_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            languages: vec!["eng".to_owned()],
+            ask_above: None,
+            explain: true,
+        }
+    }
+}

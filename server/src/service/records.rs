@@ -1,0 +1,410 @@
+//! The records of a response: their syntax and elements (Z39.50-2003 §3.2.3.1.5, §3.6), and as many of them as fit the agreed
+//! sizes, in segments where these are in effect (§3.3). A record that can never be sent becomes a diagnostic (16, 17).
+
+use bytes::Bytes;
+use z3950_asn1::apdu::{
+    CompSpec, DatabaseName, DiagRec, ElementSetNames, ElementSpec, External, ExternalEncoding,
+    FragmentSyntax, NamePlusRecord, PresentStatus, Record, RecordComposition, Schema,
+    Specification,
+};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::Oid;
+use z3950_asn1::types::InternationalString;
+
+use crate::association::{Association, CANCELLED, Operation};
+use crate::backend::{Backend, Composition, RecordId, Retrieve, Retrieved};
+use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::result_sets::ResultSet;
+
+/// The default element set.
+const FULL: &str = "F";
+
+/// The composition of the records in the answer to a Search.
+///
+/// # Errors
+/// Condition 239 for a syntax and 25 for an element set that the backend does not have.
+pub(super) fn of_names(
+    backend: &dyn Backend,
+    syntax: Option<Oid>,
+    names: Option<&ElementSetNames>,
+) -> Result<Composition, Diagnostic> {
+    let syntax = syntax
+        .map(|syntax| known_syntax(backend, syntax))
+        .transpose()?;
+    match names {
+        None => Ok(full(syntax)),
+        Some(names) => named(backend, names, syntax),
+    }
+}
+
+/// The composition of the records of a Present. The syntaxes of a CompSpec take precedence over the preferred one.
+///
+/// # Errors
+/// As [`of_names`]; 1066 for a schema and 244 for an element specification that the backend does not have.
+pub(super) fn of_present(
+    backend: &dyn Backend,
+    syntax: Option<Oid>,
+    composition: Option<&RecordComposition>,
+) -> Result<Composition, Diagnostic> {
+    match composition {
+        None => of_names(backend, syntax, None),
+        Some(RecordComposition::Simple(names)) => of_names(backend, syntax, Some(names)),
+        Some(RecordComposition::Complex(specification)) => {
+            let syntax = specified_syntax(backend, specification, syntax)?;
+            specified_elements(backend, specification, syntax)
+        }
+    }
+}
+
+fn full(syntax: Option<Oid>) -> Composition {
+    Composition {
+        syntax,
+        element_set: FULL.to_owned(),
+        by_database: Vec::new(),
+    }
+}
+
+fn known_syntax(backend: &dyn Backend, syntax: Oid) -> Result<Oid, Diagnostic> {
+    match backend.has_syntax(&syntax) {
+        true => Ok(syntax),
+        false => Err(diagnostic(Condition::RECORD_SYNTAX, syntax.to_string())),
+    }
+}
+
+fn known_element_set(
+    backend: &dyn Backend,
+    name: &InternationalString,
+    syntax: Option<&Oid>,
+) -> Result<String, Diagnostic> {
+    match name.to_str() {
+        Ok(known) if backend.has_element_set(known, syntax) => Ok(known.to_owned()),
+        _ => Err(diagnostic(Condition::ELEMENT_SET_NAME, name.as_bytes())),
+    }
+}
+
+fn named(
+    backend: &dyn Backend,
+    names: &ElementSetNames,
+    syntax: Option<Oid>,
+) -> Result<Composition, Diagnostic> {
+    let mut composition = full(syntax);
+    let known = |name| known_element_set(backend, name, syntax.as_ref());
+    match names {
+        ElementSetNames::GenericElementSetName(name) => composition.element_set = known(name)?,
+        ElementSetNames::DatabaseSpecific(names) => {
+            for one in names {
+                let element_set = known(&one.esn.0)?;
+                composition
+                    .by_database
+                    .push((database(&one.db_name), element_set));
+            }
+        }
+    }
+    Ok(composition)
+}
+
+fn database(name: &DatabaseName) -> String {
+    name.0.to_string_lossy().into_owned()
+}
+
+/// The first listed syntax that the backend has. If it has none, selectAlternativeSyntax leaves the choice to the backend.
+fn specified_syntax(
+    backend: &dyn Backend,
+    specification: &CompSpec,
+    preferred: Option<Oid>,
+) -> Result<Option<Oid>, Diagnostic> {
+    let listed = specification.record_syntax.as_deref().unwrap_or_default();
+    if let Some(available) = listed.iter().find(|syntax| backend.has_syntax(syntax)) {
+        return Ok(Some(*available));
+    }
+    let Some(wanted) = listed.first().copied().or(preferred) else {
+        return Ok(None);
+    };
+    match known_syntax(backend, wanted) {
+        Err(_) if specification.select_alternative_syntax => Ok(None),
+        chosen => chosen.map(Some),
+    }
+}
+
+fn specified_elements(
+    backend: &dyn Backend,
+    specification: &CompSpec,
+    syntax: Option<Oid>,
+) -> Result<Composition, Diagnostic> {
+    let mut composition = full(syntax);
+    if let Some(generic) = &specification.generic {
+        composition.element_set = specified(backend, generic, syntax.as_ref())?;
+    }
+    for one in specification.db_specific.iter().flatten() {
+        let element_set = specified(backend, &one.spec, syntax.as_ref())?;
+        composition
+            .by_database
+            .push((database(&one.db), element_set));
+    }
+    Ok(composition)
+}
+
+fn specified(
+    backend: &dyn Backend,
+    one: &Specification,
+    syntax: Option<&Oid>,
+) -> Result<String, Diagnostic> {
+    if let Some(schema) = &*one.schema {
+        let known = backend.element_set_of_schema(schema, syntax);
+        return known.ok_or_else(|| match schema {
+            Schema::Oid(schema) => diagnostic(Condition::SCHEMA, schema.to_string()),
+            Schema::Uri(schema) => diagnostic(Condition::SCHEMA, schema.as_bytes()),
+        });
+    }
+    match &one.element_spec {
+        None => Ok(FULL.to_owned()),
+        Some(ElementSpec::ElementSetName(name)) => known_element_set(backend, name, syntax),
+        Some(ElementSpec::ExternalEspec(_)) => {
+            Err(diagnostic(Condition::COMP_SPEC, "externalEspec"))
+        }
+    }
+}
+
+/// The records of a response.
+pub(super) struct Packed {
+    /// The segments before the response itself.
+    pub(super) segments: Vec<Vec<NamePlusRecord>>,
+    /// Records and surrogate diagnostics of the response, in the requested order.
+    pub(super) last: Vec<NamePlusRecord>,
+    /// The number of records in all segments, each counted once.
+    pub(super) records: usize,
+    /// Success, partial-2 where not all fitted, partial-3 where the client stopped the operation, partial-4 where the server did.
+    pub(super) status: PresentStatus,
+}
+
+/// Size limits, in octets of records.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    /// Of a segment, or of the response where there are no segments.
+    pub(super) segment: usize,
+    /// The most segments, including the response itself.
+    pub(super) segments: usize,
+    /// Of a record.
+    pub(super) record: usize,
+    /// Whether a record may span segments (level 2).
+    pub(super) fragments: bool,
+}
+
+impl Sizes {
+    /// The limits without segmentation.
+    pub(super) fn of(association: &Association) -> Self {
+        Self {
+            segment: association.terms.preferred_message_size,
+            segments: 1,
+            record: association.terms.exceptional_record_size,
+            fragments: false,
+        }
+    }
+}
+
+/// One record more than fit into a response, which shows whether there are more.
+pub(super) fn most_records(association: &Association) -> usize {
+    let most = association.target.limits.records_per_response.max(1);
+    most.saturating_add(1)
+}
+
+/// Packs the wanted records, up to the first that does not fit.
+///
+/// Without fragments, a record larger than the preferred message size is sent if it is the only one wanted, up to the
+/// exceptional record size. So a client always makes progress: a response begins with a record or its diagnostic.
+///
+/// # Errors
+/// The backend's, if it has no records at all, and the reason if the operation was stopped before the first record.
+pub(super) async fn pack(
+    operation: &Operation,
+    set: &ResultSet,
+    wanted: Vec<RecordId>,
+    composition: &Composition,
+    sizes: &Sizes,
+) -> Result<Packed, Diagnostic> {
+    let most = operation.target.limits.records_per_response.max(1);
+    let only = wanted.len() == 1;
+    let mut packing = Packing::new(*sizes, wanted.len().min(most));
+    for record in wanted {
+        if packing.records >= most {
+            return Ok(packing.end(PresentStatus::PARTIAL_2));
+        }
+        let wanted = Retrieve {
+            hits: &set.hits,
+            record,
+            composition,
+        };
+        let retrieved = set.backend.record(wanted);
+        match operation.or_stopped(retrieved).await {
+            Ok(Retrieved { database, record }) => {
+                if !packing.add(database, record, only) {
+                    return Ok(packing.end(PresentStatus::PARTIAL_2));
+                }
+            }
+            Err(why) if operation.is_stopped() && packing.records > 0 => {
+                let by_client = why.condition == CANCELLED.0;
+                return Ok(packing.end(match by_client {
+                    true => PresentStatus::PARTIAL_3,
+                    false => PresentStatus::PARTIAL_4,
+                }));
+            }
+            Err(why) => return Err(why),
+        }
+    }
+    Ok(packing.end(PresentStatus::SUCCESS))
+}
+
+/// Segments being filled.
+struct Packing {
+    sizes: Sizes,
+    full: Vec<Vec<NamePlusRecord>>,
+    current: Vec<NamePlusRecord>,
+    /// Octets of records in the current segment.
+    octets: usize,
+    records: usize,
+}
+
+impl Packing {
+    fn new(sizes: Sizes, records: usize) -> Self {
+        Self {
+            sizes,
+            full: Vec::new(),
+            current: Vec::with_capacity(records),
+            octets: 0,
+            records: 0,
+        }
+    }
+
+    fn end(self, status: PresentStatus) -> Packed {
+        Packed {
+            segments: self.full,
+            last: self.current,
+            records: self.records,
+            status,
+        }
+    }
+
+    /// Adds a record, or the diagnostic in its place; returns whether there was room.
+    fn add(
+        &mut self,
+        database: DatabaseName,
+        record: Result<External, Diagnostic>,
+        only: bool,
+    ) -> bool {
+        let (record, size) = match record {
+            Ok(external) => {
+                let size = octets(&external);
+                match self.never_fits(size, only) {
+                    Some(condition) => (Err(diagnostic(condition, size.to_string())), 0),
+                    None => (Ok(external), size),
+                }
+            }
+            Err(diagnostic) => (Err(diagnostic), 0),
+        };
+        let added = match record {
+            Ok(external) if size > self.room() && self.sizes.fragments => {
+                return self.add_fragments(&database, &external);
+            }
+            Ok(external) => Record::RetrievalRecord(external),
+            Err(diagnostic) => Record::SurrogateDiagnostic(DiagRec::DefaultFormat(diagnostic)),
+        };
+        if size > self.room() && !self.current.is_empty() && !self.turn() {
+            return false;
+        }
+        self.push(Some(database), added, size);
+        self.records += 1;
+        true
+    }
+
+    /// The condition if a record of this size can never be sent.
+    fn never_fits(&self, size: usize, only: bool) -> Option<Condition> {
+        let Sizes {
+            segment,
+            segments,
+            record,
+            fragments,
+        } = self.sizes;
+        if size > record || (fragments && size > segment.saturating_mul(segments)) {
+            Some(Condition::RECORD_EXCEEDS_EXCEPTIONAL_SIZE)
+        } else if size > segment && !fragments && !only {
+            Some(Condition::RECORD_EXCEEDS_PREFERRED_SIZE)
+        } else {
+            None
+        }
+    }
+
+    fn room(&self) -> usize {
+        self.sizes.segment.saturating_sub(self.octets)
+    }
+
+    /// How many more segments may begin.
+    fn left(&self) -> usize {
+        self.sizes.segments.saturating_sub(self.full.len() + 1)
+    }
+
+    /// Begins another segment, if one is allowed.
+    fn turn(&mut self) -> bool {
+        if self.left() == 0 {
+            return false;
+        }
+        self.full.push(std::mem::take(&mut self.current));
+        self.octets = 0;
+        true
+    }
+
+    fn push(&mut self, name: Option<DatabaseName>, record: Record, size: usize) {
+        self.current.push(NamePlusRecord { name, record });
+        self.octets = self.octets.saturating_add(size);
+    }
+
+    /// Adds a record in fragments, the first of which fills up the current segment.
+    fn add_fragments(&mut self, database: &DatabaseName, external: &External) -> bool {
+        let mut rest = content(external);
+        let room = self
+            .room()
+            .saturating_add(self.left().saturating_mul(self.sizes.segment));
+        if rest.len() > room {
+            return false;
+        }
+        let mut first = true;
+        loop {
+            if self.room() == 0 && !self.turn() {
+                return false;
+            }
+            let fragment = rest.split_to(rest.len().min(self.room()));
+            let size = fragment.len();
+            let untagged = || FragmentSyntax::NotExternallyTagged(fragment.clone().into());
+            let record = match (first, rest.is_empty()) {
+                (true, _) => Record::StartingFragment(FragmentSyntax::ExternallyTagged(External {
+                    encoding: ExternalEncoding::OctetAligned(fragment.clone().into()),
+                    ..external.clone()
+                })),
+                (false, false) => Record::IntermediateFragment(untagged()),
+                (false, true) => Record::FinalFragment(untagged()),
+            };
+            self.push(first.then(|| database.clone()), record, size);
+            first = false;
+            if rest.is_empty() {
+                self.records += 1;
+                return true;
+            }
+        }
+    }
+}
+
+/// The octets of a record, for fragments.
+fn content(external: &External) -> Bytes {
+    match &external.encoding {
+        ExternalEncoding::SingleAsn1Type(value) => Bytes::copy_from_slice(value.as_bytes()),
+        ExternalEncoding::OctetAligned(octets) => octets.to_bytes(),
+        ExternalEncoding::Arbitrary(bits) => Bytes::copy_from_slice(bits.as_bytes()),
+    }
+}
+
+fn octets(external: &External) -> usize {
+    match &external.encoding {
+        ExternalEncoding::SingleAsn1Type(value) => value.as_bytes().len(),
+        ExternalEncoding::OctetAligned(octets) => octets.len(),
+        ExternalEncoding::Arbitrary(bits) => bits.len().div_ceil(8),
+    }
+}
