@@ -169,13 +169,13 @@ impl fmt::Debug for Hits {
 /// For backends whose records need nothing but their numbers.
 impl FromIterator<RecordId> for Hits {
     fn from_iter<I: IntoIterator<Item = RecordId>>(records: I) -> Self {
-        Self::new(Numbers(records.into_iter().collect()))
+        Self::new(RecordIds(records.into_iter().collect()))
     }
 }
 
-struct Numbers(Box<[RecordId]>);
+struct RecordIds(Box<[RecordId]>);
 
-impl HitList for Numbers {
+impl HitList for RecordIds {
     fn len(&self) -> usize {
         self.0.len()
     }

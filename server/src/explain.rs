@@ -15,14 +15,14 @@ use z3950_asn1::record::sutrs_external;
 use z3950_asn1::record::tree::Describe;
 
 pub use self::entry::EXPLAIN_DATABASE;
-use self::entry::Entry;
+use self::entry::ExplainEntry;
 use self::records::entries;
 use crate::backend::{
     Answer, Backend, DatabaseInfo, Found, HitList, Hits, RecordId, Retrieve, Retrieved, Search,
     ready,
 };
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::extended::{Rules, find};
+use crate::extended::{UseRules, find};
 use crate::limits::Limits;
 use crate::offer::Offer;
 
@@ -56,14 +56,14 @@ impl ExplainDatabase {
 }
 
 /// Use attributes of Exp-1.
-const RULES: Rules = Rules {
+const RULES: UseRules = UseRules {
     attribute_set: oid::EXP_1,
     uses: &[1, 2, 3, 4, 5, 6, 8, 12, 15, 20, 21],
 };
 
 /// The records as they were at the time of a search.
 struct ExplainHits {
-    entries: Vec<Entry>,
+    entries: Vec<ExplainEntry>,
     found: Vec<RecordId>,
 }
 

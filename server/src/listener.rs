@@ -259,7 +259,7 @@ fn session(
     async move {
         let observer = Arc::clone(&context.observer);
         observer.opened(client.number, client.peer);
-        let _open = Open {
+        let _open = ConnectionGuard {
             number: client.number,
             observer,
             _room: room,
@@ -315,13 +315,13 @@ fn without_delay(stream: &TcpStream) {
 }
 
 /// A connection, for as long as it is there.
-struct Open {
+struct ConnectionGuard {
     number: u64,
     observer: Arc<dyn Observer>,
     _room: Room,
 }
 
-impl Drop for Open {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         info!("disconnected");
         self.observer.closed(self.number);

@@ -49,7 +49,7 @@ use z3950_asn1::oid::{Oid, XML};
 pub use self::builder::MemoryBackendBuilder;
 use self::catalogue::Catalogue;
 pub use self::docid::{DocidField, DocidFieldError};
-use self::elsewhere::{Elsewhere, Stop};
+use self::elsewhere::{CancelFlag, Elsewhere};
 use self::eval::Evaluated;
 pub use self::fields::{
     AccessPoint, AccessPoints, AccessPointsError, Kind, Source, SourceError, Sources,
@@ -317,7 +317,7 @@ impl Backend for MemoryBackend {
         let rules = &self.0.sources.rules;
         match sort::prepared(&self.current(), rules, &self.0.profile, &sort) {
             Err(diagnostic) => ready(Err(diagnostic)),
-            Ok(prepared) if prepared.is_quick() => ready(prepared.sorted(&Stop::default())),
+            Ok(prepared) if prepared.is_quick() => ready(prepared.sorted(&CancelFlag::default())),
             Ok(prepared) => {
                 let elsewhere = &self.0.elsewhere;
                 elsewhere.answer(move |stop| prepared.sorted(stop))

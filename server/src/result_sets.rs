@@ -26,7 +26,7 @@ impl fmt::Debug for ResultSet {
 /// Result sets, bounded in number and in hits altogether.
 #[derive(Debug)]
 pub(crate) struct ResultSets {
-    sets: BTreeMap<Box<[u8]>, Kept>,
+    sets: BTreeMap<Box<[u8]>, NamedSet>,
     hits: usize,
     /// How often a set has been used.
     uses: u64,
@@ -36,7 +36,7 @@ pub(crate) struct ResultSets {
 
 /// What there is under a name.
 #[derive(Debug)]
-struct Kept {
+struct NamedSet {
     /// `None` once the set had to make room.
     set: Option<ResultSet>,
     last_use: u64,
@@ -60,8 +60,10 @@ impl ResultSets {
     /// Condition 30 with the name if there is none, 27 if it had to make room for others.
     pub(crate) fn find(&self, name: &[u8]) -> Result<ResultSet, Diagnostic> {
         match self.sets.get(name) {
-            Some(Kept { set: Some(set), .. }) => Ok(set.clone()),
-            Some(Kept { set: None, .. }) => Err(diagnostic(Condition::RESULT_SET_DELETED, name)),
+            Some(NamedSet { set: Some(set), .. }) => Ok(set.clone()),
+            Some(NamedSet { set: None, .. }) => {
+                Err(diagnostic(Condition::RESULT_SET_DELETED, name))
+            }
             None => Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name)),
         }
     }
@@ -112,7 +114,7 @@ impl ResultSets {
         }
         self.hits += hits;
         self.uses += 1;
-        let new = Kept {
+        let new = NamedSet {
             set: Some(set),
             last_use: self.uses,
         };

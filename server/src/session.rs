@@ -44,11 +44,11 @@ pub struct Session {
 /// The state of a session. The open one is boxed, so that sessions without an Init stay small.
 enum State {
     Greeting,
-    Open(Box<Open>),
+    Open(Box<Established>),
     Closed,
 }
 
-struct Open {
+struct Established {
     association: Arc<Association>,
     pending: Pending,
 }
@@ -239,7 +239,7 @@ impl Session {
     }
 
     fn look_at(&mut self, request: &Apdu) -> Next {
-        let Open {
+        let Established {
             association,
             pending,
         } = match (&mut self.state, request) {
@@ -322,7 +322,7 @@ impl Session {
                 waiting: Vec::new(),
                 most: association.most_operations(),
             };
-            self.state = State::Open(Box::new(Open {
+            self.state = State::Open(Box::new(Established {
                 association: Arc::new(association),
                 pending,
             }));

@@ -59,7 +59,7 @@ use crate::target::Target;
 #[cfg(feature = "tls")]
 use crate::tls::Tls;
 use crate::transcript::Recording;
-pub use crate::transcript::{Direction, Entry};
+pub use crate::transcript::{Direction, TranscriptEntry};
 
 /// How long a test waits for something to happen.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -143,13 +143,16 @@ impl TestServer {
     }
 
     /// Everything said so far, in the order of each session.
-    pub fn transcript(&self) -> Vec<Entry> {
+    pub fn transcript(&self) -> Vec<TranscriptEntry> {
         self.recorder.entries()
     }
 
     /// The names of the APDUs said so far: `["initRequest", "initResponse", …]`.
     pub fn names(&self) -> Vec<&'static str> {
-        self.transcript().iter().map(Entry::name).collect()
+        self.transcript()
+            .iter()
+            .map(TranscriptEntry::name)
+            .collect()
     }
 
     /// Everything said so far, to be written to a file, or answered again by [`TestServerBuilder::replay`].
@@ -168,7 +171,10 @@ impl TestServer {
     ///
     /// # Panics
     /// If it does not hold within 10 seconds.
-    pub fn wait_until(&self, condition: impl Fn(&[Entry]) -> bool) -> Vec<Entry> {
+    pub fn wait_until(
+        &self,
+        condition: impl Fn(&[TranscriptEntry]) -> bool,
+    ) -> Vec<TranscriptEntry> {
         let found = self.recorder.wait(PATIENCE, condition);
         found.unwrap_or_else(|| panic!("waited in vain; so far: {:#?}", self.transcript()))
     }
@@ -177,7 +183,7 @@ impl TestServer {
     ///
     /// # Panics
     /// If one is still there after 10 seconds.
-    pub fn wait_for_end(&self) -> Vec<Entry> {
+    pub fn wait_for_end(&self) -> Vec<TranscriptEntry> {
         let found = self.recorder.wait_for_end(PATIENCE);
         found.unwrap_or_else(|| panic!("a session is still open: {:#?}", self.transcript()))
     }

@@ -51,7 +51,7 @@ impl Direction {
 /// Its `Debug` lists the octets without what a client sends as authentication.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Entry {
+pub struct TranscriptEntry {
     /// When it came or was about to go.
     pub time: SystemTime,
     /// The session, counted from 1 in the order of accepted connections.
@@ -64,7 +64,7 @@ pub struct Entry {
     pub apdu: Option<Apdu>,
 }
 
-impl Entry {
+impl TranscriptEntry {
     /// The standard's name of the APDU, or `malformed`.
     pub fn name(&self) -> &'static str {
         name(self.apdu.as_ref())
@@ -106,7 +106,7 @@ impl Entry {
     }
 }
 
-impl fmt::Debug for Entry {
+impl fmt::Debug for TranscriptEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             session,
@@ -140,7 +140,7 @@ fn line(time: SystemTime, session: u64) -> Map<String, Value> {
 #[non_exhaustive]
 pub struct Recording {
     /// The APDUs, in the order of each session.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<TranscriptEntry>,
 }
 
 /// Why lines are no recording.
@@ -168,7 +168,8 @@ impl Recording {
                 continue;
             }
             let value = serde_json::from_str(line).map_err(|error| refuse(error.to_string()))?;
-            let entry = Entry::from_json(&value).map_err(|reason| refuse(reason.to_owned()))?;
+            let entry =
+                TranscriptEntry::from_json(&value).map_err(|reason| refuse(reason.to_owned()))?;
             entries.extend(entry);
         }
         Ok(Self { entries })
@@ -178,7 +179,7 @@ impl Recording {
 impl fmt::Display for Recording {
     /// Lines of JSON, one for each APDU.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut lines = self.entries.iter().map(Entry::to_json);
+        let mut lines = self.entries.iter().map(TranscriptEntry::to_json);
         lines.try_for_each(|line| writeln!(f, "{line}"))
     }
 }

@@ -12,7 +12,7 @@ use z3950_server::fault::Rule;
 use z3950_server::imitate::Imitated;
 use z3950_server::memory::{DocidField, Profile};
 
-use crate::config::Place;
+use crate::config::ListenAddress;
 
 /// Serve MARC records over Z39.50
 #[derive(Debug, Parser)]
@@ -36,12 +36,12 @@ pub(crate) struct Arguments {
         value_name = "NAME=PATH",
         help_heading = "What to serve"
     )]
-    pub(crate) databases: Vec<Named>,
+    pub(crate) databases: Vec<NamedFile>,
 
     /// Write a database to this file whenever a client changes it. If the file exists at startup, it is read instead of the
     /// others
     #[arg(long, value_name = "NAME=FILE", help_heading = "What to serve")]
-    pub(crate) save: Vec<Named>,
+    pub(crate) save: Vec<NamedFile>,
 
     /// The field that holds the docid of a record: 001, 035$a and so on [default: 001]
     #[arg(long, value_name = "TAG[$c]", help_heading = "What to serve")]
@@ -258,12 +258,12 @@ fn refusal(words: &str) -> clap::Error {
 
 /// `NAME=PATH`
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Named {
+pub(crate) struct NamedFile {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
 }
 
-impl FromStr for Named {
+impl FromStr for NamedFile {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -280,7 +280,7 @@ impl FromStr for Named {
 /// A place to listen, with `tls:` before it or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listen {
-    pub(crate) place: Place,
+    pub(crate) place: ListenAddress,
     pub(crate) tls: bool,
 }
 
@@ -293,7 +293,7 @@ impl FromStr for Listen {
             None => (text, false),
         };
         match text.parse() {
-            Ok(Place::Unix(_)) if tls => Err("there is no TLS on a Unix socket".to_owned()),
+            Ok(ListenAddress::Unix(_)) if tls => Err("there is no TLS on a Unix socket".to_owned()),
             Ok(place) => Ok(Self { place, tls }),
             Err(error) => Err(error.to_string()),
         }
@@ -424,7 +424,7 @@ mod tests {
 
     #[test]
     fn a_database_name_ends_at_the_first_equals_sign() {
-        let expected = Named {
+        let expected = NamedFile {
             name: "c".to_owned(),
             path: "d=e.mrk".into(),
         };

@@ -24,7 +24,7 @@ use z3950_server::extended::TaskLimits;
 use z3950_server::fault::Faults;
 use z3950_server::memory::{AccessPoints, DatabaseFiles, DocidField, Profile};
 
-pub(crate) use self::listeners::{ListenerConfig, Place, TlsFiles};
+pub(crate) use self::listeners::{ListenAddress, ListenerConfig, TlsFiles};
 use self::section::{Notes, Section, boolean, word};
 
 /// What a configuration file says, or the command line, with the defaults where it says nothing.

@@ -8,7 +8,7 @@ use z3950_server::extended::Tasks;
 use z3950_server::transcript::{ApduLog, JsonLog};
 use z3950_server::{MemoryBackend, Observer, Server, Summary, Target};
 
-use crate::config::{Config, ListenerConfig, Place};
+use crate::config::{Config, ListenAddress, ListenerConfig};
 use crate::failure::{Cannot, Failure};
 use crate::{load, settings, signals};
 
@@ -74,15 +74,15 @@ fn target(config: &Config, backend: Option<MemoryBackend>) -> Target {
 
 async fn bind(server: Server, listener: &ListenerConfig) -> Result<Server, Failure> {
     let bound = match (&listener.place, &listener.tls) {
-        (Place::Address(address), None) => server.and_bind(address).await,
-        (Place::Address(address), Some(files)) => {
+        (ListenAddress::Address(address), None) => server.and_bind(address).await,
+        (ListenAddress::Address(address), Some(files)) => {
             let tls = settings::tls(files).map_err(Failure::usage)?;
             server.and_bind_tls(address, tls).await
         }
         #[cfg(unix)]
-        (Place::Unix(path), _) => server.and_bind_unix(path).await,
+        (ListenAddress::Unix(path), _) => server.and_bind_unix(path).await,
         #[cfg(not(unix))]
-        (Place::Unix(_), _) => Err(io::ErrorKind::Unsupported.into()),
+        (ListenAddress::Unix(_), _) => Err(io::ErrorKind::Unsupported.into()),
     };
     bound.map_err(|error| {
         let what = format!(

@@ -11,8 +11,8 @@ use z3950_server::memory::DatabaseFiles;
 use z3950_server::tls::{ClientCertificates, Tls, TlsError, read};
 use z3950_server::transcript::Recording;
 
-use crate::args::{Arguments, FaultArgument, Listen, NOTHING, Named};
-use crate::config::{Config, ListenerConfig, Place, TlsFiles};
+use crate::args::{Arguments, FaultArgument, Listen, NOTHING, NamedFile};
+use crate::config::{Config, ListenAddress, ListenerConfig, TlsFiles};
 use crate::failure::{Cannot, Failure};
 
 /// Where the server listens if it is told nothing.
@@ -96,7 +96,7 @@ pub(crate) fn settings(arguments: Arguments) -> Result<Config, Failure> {
         config.listeners = listeners.map(|listen| listener(listen, &files)).collect();
     }
     if config.listeners.is_empty() {
-        config.listeners = vec![Place::Address(ADDRESS.to_owned()).into()];
+        config.listeners = vec![ListenAddress::Address(ADDRESS.to_owned()).into()];
     }
     let Limits {
         idle_time,
@@ -139,16 +139,16 @@ fn listener(listen: Listen, files: &Option<TlsFiles>) -> ListenerConfig {
 }
 
 /// Databases of the arguments come in the place of those of the same names.
-fn databases(databases: &mut Vec<DatabaseFiles>, named: Vec<Named>, save: Vec<Named>) {
+fn databases(databases: &mut Vec<DatabaseFiles>, named: Vec<NamedFile>, save: Vec<NamedFile>) {
     let told: BTreeSet<_> = named
         .iter()
         .map(|named| named.name.to_lowercase())
         .collect();
     databases.retain(|database| !told.contains(&database.name.to_lowercase()));
-    for Named { name, path } in named {
+    for NamedFile { name, path } in named {
         change(databases, &name, |database| database.paths.push(path));
     }
-    for Named { name, path } in save {
+    for NamedFile { name, path } in save {
         change(databases, &name, |database| database.save = Some(path));
     }
 }
@@ -233,7 +233,7 @@ pub(crate) fn check(config: &Config, origin: &Origin) -> Vec<String> {
         }
     }
     for listener in &config.listeners {
-        if let Place::Unix(path) = &listener.place
+        if let ListenAddress::Unix(path) = &listener.place
             && let Some(folder) = path
                 .parent()
                 .filter(|folder| !folder.as_os_str().is_empty())

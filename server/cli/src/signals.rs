@@ -8,7 +8,7 @@ use crate::failure::Exit;
 
 /// Ready with the first signal to stop; the second one ends the program.
 pub(crate) fn stop() -> io::Result<oneshot::Receiver<()>> {
-    let mut signals = Stop::new()?;
+    let mut signals = StopSignal::new()?;
     let (stop, stopped) = oneshot::channel();
     tokio::spawn(async move {
         signals.next().await;
@@ -20,13 +20,13 @@ pub(crate) fn stop() -> io::Result<oneshot::Receiver<()>> {
 }
 
 #[cfg(unix)]
-struct Stop {
+struct StopSignal {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
-impl Stop {
+impl StopSignal {
     fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
@@ -44,10 +44,10 @@ impl Stop {
 }
 
 #[cfg(not(unix))]
-struct Stop;
+struct StopSignal;
 
 #[cfg(not(unix))]
-impl Stop {
+impl StopSignal {
     fn new() -> io::Result<Self> {
         Ok(Self)
     }

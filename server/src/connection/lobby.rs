@@ -15,12 +15,12 @@ pub(crate) struct Lobby(Arc<Mutex<Waiting>>);
 
 #[derive(Default)]
 struct Waiting {
-    guests: BTreeMap<u64, Entry>,
+    guests: BTreeMap<u64, GuestEntry>,
     /// The number of the next one.
     next: u64,
 }
 
-struct Entry {
+struct GuestEntry {
     since: Instant,
     send_away: oneshot::Sender<()>,
 }
@@ -48,7 +48,9 @@ impl Lobby {
         let number = waiting.next;
         waiting.next = number.wrapping_add(1);
         let since = Instant::now();
-        waiting.guests.insert(number, Entry { since, send_away });
+        waiting
+            .guests
+            .insert(number, GuestEntry { since, send_away });
         Guest {
             greeting: Greeting {
                 number,

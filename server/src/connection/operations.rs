@@ -18,7 +18,7 @@ use crate::session::{Begun, Done, Reply, Session, carry_out};
 /// Requests that are not answered yet, in the order received.
 #[derive(Default)]
 pub(super) struct Operations {
-    list: Vec<Operation>,
+    list: Vec<OperationState>,
 }
 
 /// A request and what belongs to its answer.
@@ -39,7 +39,7 @@ pub(super) enum Ended {
     Output(Output),
 }
 
-enum Operation {
+enum OperationState {
     /// Waiting for earlier operations.
     Waiting(Asked),
     Running(Asked, Run),
@@ -70,7 +70,7 @@ impl Operations {
     /// Adds a request, begins it unless it has to wait, and returns the result if it ends at once.
     pub(super) async fn take_on(&mut self, asked: Asked, session: &mut Session) -> Option<Ended> {
         let mut operation = match are_in_the_way(&self.list, &asked.request) {
-            true => Operation::Waiting(asked),
+            true => OperationState::Waiting(asked),
             false => begun(asked, session),
         };
         if let Some(ended) = poll_immediate(poll_fn(|context| operation.poll(context))).await {
@@ -86,7 +86,7 @@ impl Operations {
     /// the request would have waited for them.
     pub(super) fn delay(&mut self, request: Arc<Apdu>, output: Output) {
         let delay = Box::pin(sleep(output.delay));
-        let delayed = Operation::Delayed(request, delay, Box::new(output));
+        let delayed = OperationState::Delayed(request, delay, Box::new(output));
         self.list.insert(0, delayed);
     }
 
@@ -94,11 +94,11 @@ impl Operations {
     pub(super) fn begin(&mut self, session: &mut Session) {
         for index in 0..self.list.len() {
             let (before, rest) = self.list.split_at_mut(index);
-            let Some(operation @ Operation::Waiting(_)) = rest.first_mut() else {
+            let Some(operation @ OperationState::Waiting(_)) = rest.first_mut() else {
                 continue;
             };
-            match std::mem::replace(operation, Operation::Over) {
-                Operation::Waiting(asked) if !are_in_the_way(before, &asked.request) => {
+            match std::mem::replace(operation, OperationState::Over) {
+                OperationState::Waiting(asked) if !are_in_the_way(before, &asked.request) => {
                     *operation = begun(asked, session);
                 }
                 other => *operation = other,
@@ -155,7 +155,7 @@ impl Operations {
         self.list
             .iter_mut()
             .filter_map(|operation| match operation {
-                Operation::Running(asked, run) => Some((&*asked, run)),
+                OperationState::Running(asked, run) => Some((&*asked, run)),
                 _ => None,
             })
     }
@@ -166,7 +166,7 @@ impl Operations {
 }
 
 /// Whether a request has to wait for an earlier one.
-fn are_in_the_way(before: &[Operation], later: &Apdu) -> bool {
+fn are_in_the_way(before: &[OperationState], later: &Apdu) -> bool {
     let mut before = before.iter();
     before.any(|before| before.is_in_the_way_of(later))
 }
@@ -179,9 +179,9 @@ impl Run {
     }
 }
 
-fn begun(asked: Asked, session: &mut Session) -> Operation {
+fn begun(asked: Asked, session: &mut Session) -> OperationState {
     match session.begin(&asked.request) {
-        Begun::Reply(reply) => Operation::Answered(asked, reply),
+        Begun::Reply(reply) => OperationState::Answered(asked, reply),
         Begun::Operation(operation) => {
             let request = Arc::clone(&asked.request);
             let run = Run {
@@ -189,12 +189,12 @@ fn begun(asked: Asked, session: &mut Session) -> Operation {
                 since: None,
                 is_overdue: false,
             };
-            Operation::Running(asked, run)
+            OperationState::Running(asked, run)
         }
     }
 }
 
-impl Operation {
+impl OperationState {
     fn request(&self) -> Option<&Apdu> {
         match self {
             Self::Waiting(asked) | Self::Running(asked, _) | Self::Answered(asked, _) => {

@@ -6,7 +6,7 @@ use z3950_asn1::record::explain::*;
 pub const EXPLAIN_DATABASE: &str = "IR-Explain-1";
 
 /// A record, and its texts under the Use attributes of Exp-1, in lower case.
-pub(super) struct Entry {
+pub(super) struct ExplainEntry {
     pub(super) texts: Vec<(i64, String)>,
     pub(super) record: ExplainRecord,
 }
@@ -26,7 +26,7 @@ pub(super) const USER_FEE: i64 = 21;
 /// The language of all texts.
 pub(super) const ENGLISH: &str = "eng";
 
-impl Entry {
+impl ExplainEntry {
     pub(super) fn new(category: &str, texts: Vec<(i64, String)>, record: ExplainRecord) -> Self {
         let common = [
             (CATEGORY, category.to_owned()),

@@ -8,11 +8,11 @@ use z3950_asn1::bib1::attributes::USE;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::record::explain::*;
 
-use super::entry::{DATABASE, Entry, TERM_LIST, common_info};
+use super::entry::{DATABASE, ExplainEntry, TERM_LIST, common_info};
 use crate::backend::{AttributeInfo, DatabaseInfo};
 
 /// The records about these databases.
-pub(super) fn entries(databases: &[DatabaseInfo]) -> Vec<Entry> {
+pub(super) fn entries(databases: &[DatabaseInfo]) -> Vec<ExplainEntry> {
     let scanned = databases.iter().filter(|database| database.scan);
     let sorted = databases.iter().filter(|database| database.sort);
     let mut details = BTreeMap::<&str, Details<'_>>::new();
@@ -52,7 +52,7 @@ fn indexes(database: &DatabaseInfo) -> BTreeMap<&str, Vec<&AttributeInfo>> {
     indexes
 }
 
-fn term_list_info(database: &DatabaseInfo) -> Entry {
+fn term_list_info(database: &DatabaseInfo) -> ExplainEntry {
     let lists = indexes(database).into_keys().map(|name| TermList {
         name: name.into(),
         title: None,
@@ -67,14 +67,14 @@ fn term_list_info(database: &DatabaseInfo) -> Entry {
         term_lists: lists.collect(),
     };
     let texts = vec![(DATABASE, database.name.clone())];
-    Entry::new(
+    ExplainEntry::new(
         "TermListInfo",
         texts,
         ExplainRecord::TermListInfo(Box::new(info)),
     )
 }
 
-fn term_list_details(name: &str, list: &Details<'_>) -> Entry {
+fn term_list_details(name: &str, list: &Details<'_>) -> ExplainEntry {
     let details = TermListDetails {
         common_info: common_info(),
         term_list_name: name.into(),
@@ -91,14 +91,14 @@ fn term_list_details(name: &str, list: &Details<'_>) -> Entry {
     let databases = list.databases.iter();
     let databases = databases.map(|database| (DATABASE, (*database).to_owned()));
     let texts = [(TERM_LIST, name.to_owned())].into_iter().chain(databases);
-    Entry::new(
+    ExplainEntry::new(
         "TermListDetails",
         texts.collect(),
         ExplainRecord::TermListDetails(Box::new(details)),
     )
 }
 
-fn sort_details(database: &DatabaseInfo) -> Entry {
+fn sort_details(database: &DatabaseInfo) -> ExplainEntry {
     let keys = indexes(database)
         .into_iter()
         .map(|(name, attributes)| SortKeyDetails {
@@ -114,7 +114,7 @@ fn sort_details(database: &DatabaseInfo) -> Entry {
         sort_keys: Some(keys.collect()),
     };
     let texts = vec![(DATABASE, database.name.clone())];
-    Entry::new(
+    ExplainEntry::new(
         "SortDetails",
         texts,
         ExplainRecord::SortDetails(Box::new(details)),

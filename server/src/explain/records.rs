@@ -15,7 +15,7 @@ use crate::offer::Offer;
 use crate::units::count;
 
 /// All records: the categories, the server, and what there is of each category.
-pub(super) fn entries(backend: &dyn Backend, offer: &Offer, limits: &Limits) -> Vec<Entry> {
+pub(super) fn entries(backend: &dyn Backend, offer: &Offer, limits: &Limits) -> Vec<ExplainEntry> {
     let mut databases = backend.databases();
     let has_tasks = offer.options.contains(Options::EXTENDED_SERVICES);
     if has_tasks {
@@ -112,7 +112,7 @@ fn own(name: &str, title: &str, syntaxes: &[Oid]) -> DatabaseInfo {
     }
 }
 
-fn category_list() -> Entry {
+fn category_list() -> ExplainEntry {
     let categories = [
         ("CategoryList", "The categories of records in this database"),
         ("TargetInfo", "The server"),
@@ -141,7 +141,7 @@ fn category_list() -> Entry {
         common_info: common_info(),
         categories: categories.into(),
     };
-    Entry::new(
+    ExplainEntry::new(
         "CategoryList",
         Vec::new(),
         ExplainRecord::CategoryList(Box::new(list)),
@@ -153,7 +153,7 @@ fn target_info(
     syntaxes: &BTreeSet<Oid>,
     offer: &Offer,
     limits: &Limits,
-) -> Entry {
+) -> ExplainEntry {
     let name = offer
         .implementation_name
         .clone()
@@ -213,7 +213,7 @@ fn target_info(
         common_access_info: Some(access),
     };
     let texts = vec![(TARGET, name)];
-    Entry::new(
+    ExplainEntry::new(
         "TargetInfo",
         texts,
         ExplainRecord::TargetInfo(Box::new(info)),
@@ -231,7 +231,7 @@ fn seconds(value: u64) -> IntUnit {
     }
 }
 
-fn database_info(database: &DatabaseInfo, all: &BTreeSet<Oid>) -> Entry {
+fn database_info(database: &DatabaseInfo, all: &BTreeSet<Oid>) -> ExplainEntry {
     let is_explain = database.name == EXPLAIN_DATABASE;
     // A backend that does not say which syntaxes a database has gives all of them.
     let syntaxes: Vec<Oid> = match database.syntaxes.is_empty() {
@@ -293,7 +293,7 @@ fn database_info(database: &DatabaseInfo, all: &BTreeSet<Oid>) -> Entry {
         (PROPRIETARY, "0".to_owned()),
         (USER_FEE, "0".to_owned()),
     ];
-    Entry::new(
+    ExplainEntry::new(
         "DatabaseInfo",
         texts,
         ExplainRecord::DatabaseInfo(Box::new(info)),
@@ -308,7 +308,7 @@ fn sets_of(database: &DatabaseInfo) -> BTreeSet<Oid> {
         .collect()
 }
 
-fn record_syntax_info(syntax: Oid) -> Entry {
+fn record_syntax_info(syntax: Oid) -> ExplainEntry {
     let info = RecordSyntaxInfo {
         common_info: common_info(),
         record_syntax: syntax,
@@ -319,7 +319,7 @@ fn record_syntax_info(syntax: Oid) -> Entry {
         abstract_structure: None,
     };
     let texts = vec![(SYNTAX, syntax.to_string())];
-    Entry::new(
+    ExplainEntry::new(
         "RecordSyntaxInfo",
         texts,
         ExplainRecord::RecordSyntaxInfo(Box::new(info)),
@@ -331,7 +331,7 @@ fn named(oid: Oid) -> z3950_asn1::types::InternationalString {
         .map_or_else(|| oid.to_string().into(), Into::into)
 }
 
-fn attribute_set_info(set: Oid, types: &Values) -> Entry {
+fn attribute_set_info(set: Oid, types: &Values) -> ExplainEntry {
     let attributes = types.iter().map(|(attribute_type, values)| AttributeType {
         name: type_name(*attribute_type).map(Into::into),
         description: None,
@@ -354,7 +354,7 @@ fn attribute_set_info(set: Oid, types: &Values) -> Entry {
         description: None,
     };
     let texts = vec![(ATTRIBUTE_SET, set.to_string())];
-    Entry::new(
+    ExplainEntry::new(
         "AttributeSetInfo",
         texts,
         ExplainRecord::AttributeSetInfo(Box::new(info)),
@@ -374,7 +374,7 @@ fn type_name(attribute_type: i64) -> Option<&'static str> {
     })
 }
 
-fn attribute_details(database: &DatabaseInfo) -> Entry {
+fn attribute_details(database: &DatabaseInfo) -> ExplainEntry {
     let sets = attribute_sets(std::slice::from_ref(database));
     let by_set = sets.iter().map(|(set, types)| AttributeSetDetails {
         attribute_set: *set,
@@ -402,7 +402,7 @@ fn attribute_details(database: &DatabaseInfo) -> Entry {
     let texts = [(DATABASE, database.name.clone())]
         .into_iter()
         .chain(of_sets);
-    Entry::new(
+    ExplainEntry::new(
         "AttributeDetails",
         texts.collect(),
         ExplainRecord::AttributeDetails(Box::new(details)),
@@ -419,7 +419,7 @@ fn supported(value: i64, name: &str) -> AttributeValue {
     }
 }
 
-fn extended_services_info(service: Oid) -> Entry {
+fn extended_services_info(service: Oid) -> ExplainEntry {
     let info = ExtendedServicesInfo {
         common_info: common_info(),
         r#type: service,
@@ -438,7 +438,7 @@ fn extended_services_info(service: Oid) -> Entry {
         es_asn: None,
     };
     let texts = vec![(SERVICE, service.to_string())];
-    Entry::new(
+    ExplainEntry::new(
         "ExtendedServicesInfo",
         texts,
         ExplainRecord::ExtendedServicesInfo(Box::new(info)),

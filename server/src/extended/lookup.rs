@@ -15,7 +15,7 @@ use crate::backend::{RecordId, Search};
 use crate::diagnostic::{Diagnostic, diagnostic};
 
 /// What a query over the list may use.
-pub(crate) struct Rules {
+pub(crate) struct UseRules {
     /// The attribute set of Use.
     pub(crate) attribute_set: Oid,
     /// The values of Use.
@@ -32,7 +32,7 @@ pub(crate) struct Rules {
 /// without Use, 229 for a term that is no text or number, 30 for an unknown result set, 201 and 245 for proximity and
 /// restricted sets.
 pub(crate) fn find<'r>(
-    rules: &Rules,
+    rules: &UseRules,
     search: &Search<'_>,
     records: impl Fn() -> Box<dyn Iterator<Item = (RecordId, &'r [(i64, String)])> + 'r>,
 ) -> Result<Vec<RecordId>, Diagnostic> {
@@ -51,7 +51,7 @@ pub(crate) fn find<'r>(
             }
             Step::Tree(RpnStructure::Op(operand)) => found.push(match operand {
                 Operand::AttributesPlusTerm(operand) => {
-                    let wanted = Wanted::of(rules, search.query.attribute_set, operand)?;
+                    let wanted = TextMatch::of(rules, search.query.attribute_set, operand)?;
                     let matching = records().filter(|(_, texts)| wanted.is_in(texts));
                     matching.map(|(record, _)| record).collect()
                 }
@@ -83,7 +83,7 @@ pub(crate) fn find<'r>(
 }
 
 /// What an operand asks for.
-struct Wanted {
+struct TextMatch {
     r#use: i64,
     relation: i64,
     truncated: bool,
@@ -94,8 +94,8 @@ struct Wanted {
 const ALWAYS_MATCHES: i64 = 103;
 const EQUAL: i64 = 3;
 
-impl Wanted {
-    fn of(rules: &Rules, set: Oid, operand: &AttributesPlusTerm) -> Result<Self, Diagnostic> {
+impl TextMatch {
+    fn of(rules: &UseRules, set: Oid, operand: &AttributesPlusTerm) -> Result<Self, Diagnostic> {
         let mut wanted = Self {
             r#use: 0,
             relation: EQUAL,
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
     use crate::backend::Hits;
 
-    const RULES: Rules = Rules {
+    const RULES: UseRules = UseRules {
         attribute_set: oid::EXP_1,
         uses: &[1, 3, 9],
     };

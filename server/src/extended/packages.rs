@@ -11,7 +11,7 @@ use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::record::sutrs_external;
 use z3950_asn1::record::tree::Describe;
 
-use super::{EXTEND_DATABASE, Rules, Task, Tasks, find};
+use super::{EXTEND_DATABASE, Task, Tasks, UseRules, find};
 use crate::backend::{
     Answer, Backend, DatabaseInfo, Found, Hits, RecordId, Retrieve, Retrieved, Search, ready,
 };
@@ -32,7 +32,7 @@ const CREATION_DATE_TIME: i64 = 3;
 const TASK_STATUS: i64 = 4;
 const PACKAGE_TYPE: i64 = 5;
 
-const RULES: Rules = Rules {
+const RULES: UseRules = UseRules {
     attribute_set: oid::EXT_1,
     uses: &[
         USER_ID,

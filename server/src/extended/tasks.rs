@@ -42,11 +42,11 @@ impl Default for TaskLimits {
 pub struct Tasks {
     limits: TaskLimits,
     clock: fn() -> SystemTime,
-    kept: Mutex<Kept>,
+    kept: Mutex<TaskTable>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct TaskTable {
     /// By number, which grows.
     tasks: BTreeMap<u32, Arc<Task>>,
     size: Size,
@@ -241,12 +241,12 @@ impl Tasks {
             .collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, TaskTable> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl TaskTable {
     fn check_room(
         &self,
         kind: &TaskKind,

@@ -47,14 +47,14 @@ pub(super) struct Admitted {
 /// The room a connection takes, for as long as it is held.
 pub(super) struct Room {
     _permit: OwnedSemaphorePermit,
-    _place: Option<Place>,
+    _place: Option<AddressPermit>,
 }
 
 /// A connection that its address may have.
 struct Arrived {
     stream: Accepted,
     peer: Peer,
-    place: Option<Place>,
+    place: Option<AddressPermit>,
 }
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
@@ -182,7 +182,7 @@ impl Crowd {
     }
 
     /// A place for a session with this address, unless it has all that it may.
-    fn admit(&self, address: IpAddr) -> Option<Place> {
+    fn admit(&self, address: IpAddr) -> Option<AddressPermit> {
         let mut sessions = lock(&self.sessions);
         let count = sessions.entry(address).or_default();
         if *count >= self.most {
@@ -193,7 +193,7 @@ impl Crowd {
             return None;
         }
         *count += 1;
-        Some(Place {
+        Some(AddressPermit {
             address,
             sessions: Arc::clone(&self.sessions),
         })
@@ -201,12 +201,12 @@ impl Crowd {
 }
 
 /// A session with an address, for as long as it is there.
-struct Place {
+struct AddressPermit {
     address: IpAddr,
     sessions: Arc<Mutex<HashMap<IpAddr, usize>>>,
 }
 
-impl Drop for Place {
+impl Drop for AddressPermit {
     fn drop(&mut self) {
         let mut sessions = lock(&self.sessions);
         if let Some(count) = sessions.get_mut(&self.address) {

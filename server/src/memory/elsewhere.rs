@@ -22,19 +22,19 @@ pub(super) struct Elsewhere {
 
 /// Tells work that nobody waits for it any more. Clones tell the same.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Stop(Arc<AtomicBool>);
+pub(super) struct CancelFlag(Arc<AtomicBool>);
 
-impl Stop {
+impl CancelFlag {
     /// Whether it has been told.
-    pub(super) fn is_told(&self) -> bool {
+    pub(super) fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 /// Tells so when it is dropped.
-struct Told(Stop);
+struct CancelOnDrop(CancelFlag);
 
-impl Drop for Told {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.0.store(true, Ordering::Relaxed);
     }
@@ -54,15 +54,15 @@ impl Elsewhere {
     /// before it is there, work that has not begun never does, and other work is told to stop.
     pub(super) fn answer<'a, T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Stop) -> Result<T, Diagnostic> + Send + 'static,
+        work: impl FnOnce(&CancelFlag) -> Result<T, Diagnostic> + Send + 'static,
     ) -> Answer<'a, T> {
-        let stop = Stop::default();
+        let stop = CancelFlag::default();
         let Ok(runtime) = Handle::try_current() else {
             return ready(work(&stop));
         };
         let places = Arc::clone(&self.places);
         Box::pin(async move {
-            let told = Told(stop);
+            let told = CancelOnDrop(stop);
             let lost = || diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, "");
             let place = places.acquire_owned().await.map_err(|_| lost())?;
             let stop = told.0.clone();
@@ -89,7 +89,7 @@ mod tests {
         let (ended, has_ended) = mpsc::channel();
         let answer: Answer<'_, ()> = elsewhere.answer(move |stop| {
             let _ = begun.send(());
-            while !stop.is_told() {
+            while !stop.is_cancelled() {
                 thread::yield_now();
             }
             let _ = ended.send(());
@@ -136,7 +136,8 @@ mod tests {
 
     #[test]
     fn without_a_runtime_the_answer_is_there_at_once() {
-        let answer = crate::requests::now(Elsewhere::default().answer(|stop| Ok(stop.is_told())));
+        let answer =
+            crate::requests::now(Elsewhere::default().answer(|stop| Ok(stop.is_cancelled())));
         assert_eq!(answer, Ok(false));
     }
 }

@@ -20,7 +20,7 @@ mod table;
 use std::fmt;
 
 pub(super) use self::feed::{
-    Entry, FILED, Fields, NOT_FILED, SUBFIELD_MARK, effective_tag, marked, not_filed,
+    EntryKind, FILED, Fields, NOT_FILED, SUBFIELD_MARK, effective_tag, marked, not_filed,
 };
 pub use self::key::Kind;
 pub use self::source::{Source, SourceError, Sources};

@@ -28,10 +28,10 @@ pub(super) use self::browse::{Browse, Counted};
 pub(super) use self::builder::SegmentBuilder;
 pub(super) use self::pattern::Pattern;
 pub(super) use self::phrase::{Edge, Edges};
-pub(super) use self::places::{Place, Places};
+pub(super) use self::places::{WordPlace, WordPlaces};
 pub(super) use self::segment::{Rules, Segment};
 use self::strings::Strings;
-use super::elsewhere::Stop;
+use super::elsewhere::CancelFlag;
 use super::fields::{IndexId, IndexSet};
 use super::hits::{HitSet, Part, split};
 use crate::backend::RecordId;
@@ -65,7 +65,7 @@ impl Terms {
 #[derive(Debug)]
 pub(super) struct Work {
     left: u64,
-    stop: Option<Stop>,
+    stop: Option<CancelFlag>,
     ran_out: bool,
 }
 
@@ -84,7 +84,7 @@ impl Work {
     }
 
     /// The same, none of them once it is told to stop.
-    pub(super) fn until(self, stop: &Stop) -> Self {
+    pub(super) fn until(self, stop: &CancelFlag) -> Self {
         Self {
             stop: Some(stop.clone()),
             ..self
@@ -99,7 +99,7 @@ impl Work {
         let left = self
             .left
             .checked_sub(u64::try_from(units).unwrap_or(u64::MAX));
-        let left = left.filter(|_| !self.stop.as_ref().is_some_and(Stop::is_told));
+        let left = left.filter(|_| !self.stop.as_ref().is_some_and(CancelFlag::is_cancelled));
         self.left = left.unwrap_or(0);
         self.ran_out |= left.is_none();
         left.map(|_| ()).ok_or(Exhausted)

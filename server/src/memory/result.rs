@@ -12,11 +12,11 @@ use crate::backend::{HitList, Hits, RecordId};
 /// The records of a result set.
 pub(super) struct ResultList {
     pub(super) catalogue: Arc<Catalogue>,
-    records: Order,
+    records: RecordOrder,
 }
 
 /// Records in the order in which they are presented.
-enum Order {
+enum RecordOrder {
     /// That of their numbers.
     Numbers(HitSet<'static>),
     Sorted(Box<[RecordId]>),
@@ -27,7 +27,7 @@ impl ResultList {
     pub(super) fn of_set(catalogue: Arc<Catalogue>, records: HitSet<'static>) -> Hits {
         Hits::new(Self {
             catalogue,
-            records: Order::Numbers(records),
+            records: RecordOrder::Numbers(records),
         })
     }
 
@@ -35,15 +35,15 @@ impl ResultList {
     pub(super) fn sorted(catalogue: Arc<Catalogue>, records: Vec<RecordId>) -> Hits {
         Hits::new(Self {
             catalogue,
-            records: Order::Sorted(records.into()),
+            records: RecordOrder::Sorted(records.into()),
         })
     }
 
     /// The records as a set.
     pub(super) fn set(&self) -> HitSet<'static> {
         match &self.records {
-            Order::Numbers(set) => set.clone(),
-            Order::Sorted(records) => {
+            RecordOrder::Numbers(set) => set.clone(),
+            RecordOrder::Sorted(records) => {
                 let mut records = records.to_vec();
                 records.sort_unstable();
                 HitSet::of_sorted(records)
@@ -55,15 +55,15 @@ impl ResultList {
 impl HitList for ResultList {
     fn len(&self) -> usize {
         match &self.records {
-            Order::Numbers(set) => set.len(),
-            Order::Sorted(records) => records.len(),
+            RecordOrder::Numbers(set) => set.len(),
+            RecordOrder::Sorted(records) => records.len(),
         }
     }
 
     fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
         match &self.records {
-            Order::Numbers(set) => set.at(positions),
-            Order::Sorted(records) => {
+            RecordOrder::Numbers(set) => set.at(positions),
+            RecordOrder::Sorted(records) => {
                 let end = positions.end.min(records.len());
                 records
                     .get(positions.start..end)

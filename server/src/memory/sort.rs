@@ -16,7 +16,7 @@ use z3950_marc::iso2709;
 
 use super::attributes::sort_index;
 use super::catalogue::Catalogue;
-use super::elsewhere::Stop;
+use super::elsewhere::CancelFlag;
 use super::fields::{
     FILED, IndexId, Kind, NOT_FILED, SUBFIELD_MARK, effective_tag, marked, not_filed,
 };
@@ -251,10 +251,10 @@ impl Prepared {
     ///
     /// # Errors
     /// 213 where a record lacks a key that it must not lack; 2 once it is told to stop.
-    pub(super) fn sorted(self, stop: &Stop) -> Result<Hits, Diagnostic> {
+    pub(super) fn sorted(self, stop: &CancelFlag) -> Result<Hits, Diagnostic> {
         let mut rows = Vec::with_capacity(self.records.len());
         for record in &self.records {
-            if stop.is_told() {
+            if stop.is_cancelled() {
                 return Err(diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, ""));
             }
             let values = self.keys.iter().map(|key| self.value(*record, key));

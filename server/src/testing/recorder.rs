@@ -8,24 +8,24 @@ use z3950_asn1::apdu::Apdu;
 use z3950_asn1::error::DecodeError;
 
 use crate::observer::{Observer, Peer};
-use crate::transcript::{Direction, Entry};
+use crate::transcript::{Direction, TranscriptEntry};
 
 /// Everything said so far.
 #[derive(Default)]
 pub(super) struct Recorder {
-    state: Mutex<State>,
+    state: Mutex<RecorderState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    entries: Vec<Entry>,
+struct RecorderState {
+    entries: Vec<TranscriptEntry>,
     opened: u64,
     closed: u64,
 }
 
 impl Recorder {
-    pub(super) fn entries(&self) -> Vec<Entry> {
+    pub(super) fn entries(&self) -> Vec<TranscriptEntry> {
         self.lock().entries.clone()
     }
 
@@ -38,13 +38,13 @@ impl Recorder {
     pub(super) fn wait(
         &self,
         limit: Duration,
-        condition: impl Fn(&[Entry]) -> bool,
-    ) -> Option<Vec<Entry>> {
+        condition: impl Fn(&[TranscriptEntry]) -> bool,
+    ) -> Option<Vec<TranscriptEntry>> {
         self.wait_for_state(limit, |state| condition(&state.entries))
     }
 
     /// Waits until every session that has begun, and at least one, is over.
-    pub(super) fn wait_for_end(&self, limit: Duration) -> Option<Vec<Entry>> {
+    pub(super) fn wait_for_end(&self, limit: Duration) -> Option<Vec<TranscriptEntry>> {
         self.wait_for_state(limit, |state| {
             state.opened > 0 && state.opened == state.closed
         })
@@ -53,8 +53,8 @@ impl Recorder {
     fn wait_for_state(
         &self,
         limit: Duration,
-        condition: impl Fn(&State) -> bool,
-    ) -> Option<Vec<Entry>> {
+        condition: impl Fn(&RecorderState) -> bool,
+    ) -> Option<Vec<TranscriptEntry>> {
         let deadline = Instant::now() + limit;
         let mut state = self.lock();
         while !condition(&state) {
@@ -65,17 +65,17 @@ impl Recorder {
         Some(state.entries.clone())
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn change(&self, change: impl FnOnce(&mut RecorderState)) {
         change(&mut self.lock());
         self.changed.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RecorderState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note(&self, session: u64, direction: Direction, octets: &[u8], apdu: Option<&Apdu>) {
-        let entry = Entry {
+        let entry = TranscriptEntry {
             time: SystemTime::now(),
             session,
             direction,

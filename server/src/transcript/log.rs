@@ -10,7 +10,7 @@ use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec::dump::dump;
 use z3950_asn1::error::DecodeError;
 
-use super::{Direction, Entry, line, name, time};
+use super::{Direction, TranscriptEntry, line, name, time};
 use crate::observer::{Observer, Peer};
 
 /// Writes a line of JSON for each APDU, at once, as the [module](super) describes.
@@ -26,7 +26,7 @@ impl<W: Write + Send> JsonLog<W> {
     }
 
     fn note(&self, session: u64, direction: Direction, octets: &[u8], apdu: Option<&Apdu>) {
-        let entry = Entry {
+        let entry = TranscriptEntry {
             time: SystemTime::now(),
             session,
             direction,

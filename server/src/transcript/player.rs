@@ -13,7 +13,7 @@ use z3950_asn1::optional::Unknown;
 
 use super::redact::redacted;
 use super::sameness::{Identity, Origins};
-use super::{Direction, Entry, Recording};
+use super::{Direction, Recording, TranscriptEntry};
 use crate::diagnostic::diagnostic;
 use crate::fault::{Item, Output};
 use crate::service::refuse;
@@ -36,7 +36,7 @@ struct Exchange {
 impl Replay {
     /// Compares requests, or goes by their order.
     pub(crate) fn new(recording: &Recording, in_order: bool) -> Self {
-        let mut sessions: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
+        let mut sessions: BTreeMap<u64, Vec<&TranscriptEntry>> = BTreeMap::new();
         for entry in &recording.entries {
             sessions.entry(entry.session).or_default().push(entry);
         }
@@ -156,11 +156,11 @@ impl Player {
 }
 
 /// The requests of a session, each with what the server said until the next.
-fn exchanges(session: &[&Entry]) -> Vec<Exchange> {
+fn exchanges(session: &[&TranscriptEntry]) -> Vec<Exchange> {
     let mut origins = Origins::default();
     let mut exchanges: Vec<Exchange> = Vec::new();
     let mut early = Vec::new();
-    for Entry {
+    for TranscriptEntry {
         direction, octets, ..
     } in session
     {

@@ -430,7 +430,7 @@ fn the_page_about_transcripts_shows_a_line_of_one() {
     let recording = Recording::parse(line).expect("a recording");
     assert_eq!(recording.entries.len(), 1);
     let shown: Value = serde_json::from_str(line).expect("an object");
-    let written = super::Entry {
+    let written = super::TranscriptEntry {
         apdu: Some(search("x")),
         ..recording.entries[0].clone()
     };

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::process::Command;
 
-use z3950_server::testing::{Direction, Entry, TestServer};
+use z3950_server::testing::{Direction, TestServer, TranscriptEntry};
 use z3950_tests::peer;
 use z3950_tests::program::{Ran, run};
 
@@ -12,7 +12,7 @@ use z3950_tests::program::{Ran, run};
 const SHORTEST: usize = 7;
 
 /// The octets of each APDU with a line on which way it went, as text2pcap reads them.
-fn packets(entries: &[Entry]) -> String {
+fn packets(entries: &[TranscriptEntry]) -> String {
     let mut text = String::new();
     for entry in entries {
         text.push_str(match entry.direction {

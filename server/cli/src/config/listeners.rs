@@ -10,14 +10,14 @@ use super::section::{Section, string, word};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ListenerConfig {
     /// Where.
-    pub(crate) place: Place,
+    pub(crate) place: ListenAddress,
     /// Certificate and key, if the connections are encrypted.
     pub(crate) tls: Option<TlsFiles>,
 }
 
 /// An address, as text that the system resolves, or a Unix socket: `127.0.0.1:2100`, `[::1]:0`, `unix:/run/z3950d.sock`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ListenAddress {
     /// A host and port.
     Address(String),
     /// The path of a Unix socket.
@@ -40,7 +40,7 @@ pub(crate) struct TlsFiles {
 #[error("expected an address such as 127.0.0.1:2100, tls:0.0.0.0:2101 or unix:/run/z3950d")]
 pub(crate) struct PlaceError;
 
-impl FromStr for Place {
+impl FromStr for ListenAddress {
     type Err = PlaceError;
 
     fn from_str(text: &str) -> Result<Self, PlaceError> {
@@ -59,7 +59,7 @@ impl FromStr for Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ListenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Address(address) => f.write_str(address),
@@ -68,8 +68,8 @@ impl fmt::Display for Place {
     }
 }
 
-impl From<Place> for ListenerConfig {
-    fn from(place: Place) -> Self {
+impl From<ListenAddress> for ListenerConfig {
+    fn from(place: ListenAddress) -> Self {
         Self { place, tls: None }
     }
 }
@@ -77,7 +77,7 @@ impl From<Place> for ListenerConfig {
 pub(super) fn read(top: &Section<'_>, folder: &Path) -> Vec<ListenerConfig> {
     let mut listeners: Vec<ListenerConfig> = Vec::new();
     for value in top.values("listen") {
-        match string(value.get_ref()).map(Place::from_str) {
+        match string(value.get_ref()).map(ListenAddress::from_str) {
             Some(Ok(place)) => listeners.push(place.in_folder(folder).into()),
             _ => top.note(value, format!("listen: {PlaceError}")),
         }
@@ -87,7 +87,7 @@ pub(super) fn read(top: &Section<'_>, folder: &Path) -> Vec<ListenerConfig> {
     listeners
 }
 
-impl Place {
+impl ListenAddress {
     fn in_folder(self, folder: &Path) -> Self {
         match self {
             Self::Unix(path) => Self::Unix(folder.join(path)),
@@ -99,7 +99,7 @@ impl Place {
 fn listener(section: &Section<'_>, folder: &Path) -> Option<ListenerConfig> {
     let path = |key| Some(folder.join(section.read(key, "a path", word)?));
     let place = section.need("address", "a text", string);
-    let place = place.and_then(|_| section.parse("address", Place::from_str));
+    let place = place.and_then(|_| section.parse("address", ListenAddress::from_str));
     let certificate = path("certificate");
     let key = path("key");
     let authorities = path("authorities");
@@ -138,7 +138,7 @@ fn listener(section: &Section<'_>, folder: &Path) -> Option<ListenerConfig> {
         }
     };
     let place = place?.in_folder(folder);
-    if tls.is_some() && matches!(place, Place::Unix(_)) {
+    if tls.is_some() && matches!(place, ListenAddress::Unix(_)) {
         section.note_whole("there is no TLS on a Unix socket");
     }
     Some(ListenerConfig { place, tls })

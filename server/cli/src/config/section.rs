@@ -38,7 +38,7 @@ pub(super) struct Section<'a> {
 }
 
 /// A value with the place where it stands.
-pub(super) type Value<'a> = Spanned<DeValue<'a>>;
+pub(super) type SpannedValue<'a> = Spanned<DeValue<'a>>;
 
 impl<'a> Section<'a> {
     /// The table at the top, or below it.
@@ -107,7 +107,7 @@ impl<'a> Section<'a> {
     }
 
     /// The values of a list, or the only one; none if the key is absent.
-    pub(super) fn values(&self, key: &'static str) -> Vec<&'a Value<'a>> {
+    pub(super) fn values(&self, key: &'static str) -> Vec<&'a SpannedValue<'a>> {
         match self.value(key) {
             None => Vec::new(),
             Some(value) => match value.get_ref() {
@@ -167,7 +167,7 @@ impl<'a> Section<'a> {
     pub(super) fn enter<T>(
         &self,
         name: &'a str,
-        value: &'a Value<'a>,
+        value: &'a SpannedValue<'a>,
         read: impl FnOnce(&Section<'a>) -> T,
     ) -> Option<T> {
         let DeValue::Table(table) = value.get_ref() else {
@@ -181,7 +181,7 @@ impl<'a> Section<'a> {
     }
 
     /// Notes what is wrong with a value.
-    pub(super) fn note(&self, value: &Value<'_>, reason: impl Into<String>) {
+    pub(super) fn note(&self, value: &SpannedValue<'_>, reason: impl Into<String>) {
         self.notes.add(value.span().start, reason);
     }
 
@@ -207,7 +207,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    fn value(&self, key: &'static str) -> Option<&'a Value<'a>> {
+    fn value(&self, key: &'static str) -> Option<&'a SpannedValue<'a>> {
         self.asked.borrow_mut().insert(key);
         let mut entries = self.table.iter();
         let found = entries.find(|(known, _)| known.get_ref() == key);

@@ -18,8 +18,8 @@ use z3950_asn1::bib1::attributes as bib1;
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 
-use super::mask::{Mask, Wanted, masked, masked_key, regular};
-use super::read::Attributes;
+use super::mask::{EntryMatch, Mask, masked, masked_key, regular};
+use super::read::TermAttributes;
 use super::support::*;
 use super::term::TermText;
 use crate::diagnostic::{Diagnostic, diagnostic};
@@ -32,20 +32,20 @@ use crate::memory::words::words;
 #[derive(Clone, Debug)]
 pub(in crate::memory) struct Look<'q> {
     /// What is looked for.
-    pub(in crate::memory) target: Target<'q>,
+    pub(in crate::memory) target: LookTarget<'q>,
     /// Whether the other records of the index are wanted (relation 6).
     pub(in crate::memory) negated: bool,
 }
 
 /// What is looked for.
 #[derive(Clone, Debug)]
-pub(in crate::memory) enum Target<'q> {
+pub(in crate::memory) enum LookTarget<'q> {
     /// Every record that the index has an entry of.
     Having(IndexId),
     /// The docid, exactly.
     Docid(&'q [u8]),
     /// Any of these in a dictionary.
-    Entries(Terms, Vec<Wanted>),
+    Entries(Terms, Vec<EntryMatch>),
     /// Words of an index of texts.
     Words(WordLook),
 }
@@ -56,14 +56,14 @@ pub(in crate::memory) struct WordLook {
     /// The index.
     pub(in crate::memory) index: IndexId,
     /// At least one.
-    pub(in crate::memory) words: Vec<Wanted>,
+    pub(in crate::memory) words: Vec<EntryMatch>,
     /// How they have to stand.
-    pub(in crate::memory) order: Order,
+    pub(in crate::memory) order: WordOrder,
 }
 
 /// How words stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::memory) enum Order {
+pub(in crate::memory) enum WordOrder {
     /// All of them, anywhere.
     All,
     /// At least one of them.
@@ -72,7 +72,7 @@ pub(in crate::memory) enum Order {
     Phrase(Edges),
 }
 
-impl Target<'_> {
+impl LookTarget<'_> {
     /// The index looked into.
     pub(in crate::memory) fn index(&self) -> IndexId {
         match self {
@@ -98,19 +98,19 @@ pub(in crate::memory) fn look<'q>(
     attribute_set: &Oid,
     operand: &'q AttributesPlusTerm,
 ) -> Result<Look<'q>, Diagnostic> {
-    let attributes = Attributes::read(fields, profile, attribute_set, &operand.attributes)?;
+    let attributes = TermAttributes::read(fields, profile, attribute_set, &operand.attributes)?;
     let target = if attributes.relation == ALWAYS_MATCHES {
-        Target::Having(attributes.index)
+        LookTarget::Having(attributes.index)
     } else {
         let term = TermText::read(&operand.term, attributes.kind, profile)?;
-        let reading = Reading {
+        let reading = TermReader {
             fields,
             profile,
             attributes,
             term,
         };
         match attributes.kind {
-            Kind::Octets => Target::Docid(reading.term.octets),
+            Kind::Octets => LookTarget::Docid(reading.term.octets),
             Kind::Text => reading.text()?,
             _ => reading.key()?,
         }
@@ -121,16 +121,16 @@ pub(in crate::memory) fn look<'q>(
     })
 }
 
-struct Reading<'a, 'q> {
+struct TermReader<'a, 'q> {
     fields: &'a Fields,
     profile: &'a Profile,
-    attributes: Attributes,
+    attributes: TermAttributes,
     term: TermText<'q>,
 }
 
-impl<'q> Reading<'_, 'q> {
-    fn text(&self) -> Result<Target<'q>, Diagnostic> {
-        let Attributes {
+impl<'q> TermReader<'_, 'q> {
+    fn text(&self) -> Result<LookTarget<'q>, Diagnostic> {
+        let TermAttributes {
             index,
             truncation,
             structure,
@@ -143,24 +143,24 @@ impl<'q> Reading<'_, 'q> {
         if truncation == REGULAR_EXPRESSION {
             let wanted = regular(&self.term.text).ok_or_else(|| self.term.malformed())?;
             return match edges {
-                None => Ok(Target::Entries(Terms::Words(index), vec![wanted])),
+                None => Ok(LookTarget::Entries(Terms::Words(index), vec![wanted])),
                 Some(_) if self.fields.has_keys(index) => {
-                    Ok(Target::Entries(Terms::Keys(index), vec![wanted]))
+                    Ok(LookTarget::Entries(Terms::Keys(index), vec![wanted]))
                 }
                 Some(_) => Err(self.contradiction(bib1::TRUNCATION)),
             };
         }
         let order = match (edges, structure) {
             (Some(_), Some(DOCUMENT_TEXT)) => return Err(self.contradiction(bib1::STRUCTURE)),
-            (Some(edges), _) => Order::Phrase(edges),
+            (Some(edges), _) => WordOrder::Phrase(edges),
             (None, Some(bib1::STRUCTURE_PHRASE | NAME_NORMALIZED)) => {
-                Order::Phrase(Edges::default())
+                WordOrder::Phrase(Edges::default())
             }
-            (None, Some(DOCUMENT_TEXT)) => Order::Some,
-            (None, _) => Order::All,
+            (None, Some(DOCUMENT_TEXT)) => WordOrder::Some,
+            (None, _) => WordOrder::All,
         };
-        let words = self.words(matches!(order, Order::Phrase(_)))?;
-        Ok(Target::Words(WordLook {
+        let words = self.words(matches!(order, WordOrder::Phrase(_)))?;
+        Ok(LookTarget::Words(WordLook {
             index,
             words,
             order,
@@ -169,7 +169,7 @@ impl<'q> Reading<'_, 'q> {
 
     /// Where the words have to stand, if position, structure or completeness say. An end of the term that is open is no edge.
     fn edges(&self) -> Option<Edges> {
-        let Attributes {
+        let TermAttributes {
             position,
             structure,
             truncation,
@@ -202,7 +202,7 @@ impl<'q> Reading<'_, 'q> {
 
     /// The words of the term. Of words one behind the other, the first is open on its left and the last on its right; of
     /// others, each.
-    fn words(&self, in_order: bool) -> Result<Vec<Wanted>, Diagnostic> {
+    fn words(&self, in_order: bool) -> Result<Vec<EntryMatch>, Diagnostic> {
         let text = &*self.term.text;
         let found = match self.mask() {
             Some(mask) => masked(text, mask),
@@ -211,7 +211,7 @@ impl<'q> Reading<'_, 'q> {
                 let words = words(text);
                 let last = words.len().saturating_sub(1);
                 let open = |(place, word)| {
-                    Wanted::open(
+                    EntryMatch::open(
                         word,
                         left && (!in_order || place == 0),
                         right && (!in_order || place == last),
@@ -220,7 +220,7 @@ impl<'q> Reading<'_, 'q> {
                 Some(words.into_iter().enumerate().map(open).collect())
             }
         };
-        let words: Vec<Wanted> = found
+        let words: Vec<EntryMatch> = found
             .filter(|words: &Vec<_>| !words.is_empty())
             .ok_or_else(|| self.term.malformed())?;
         if words.len() > MOST_WORDS {
@@ -233,7 +233,7 @@ impl<'q> Reading<'_, 'q> {
         Ok(words)
     }
 
-    fn long_enough(&self, wanted: &Wanted) -> Result<(), Diagnostic> {
+    fn long_enough(&self, wanted: &EntryMatch) -> Result<(), Diagnostic> {
         match wanted.given() {
             Some(given) if given < self.profile.shortest_truncated => Err(diagnostic(
                 TRUNCATED_TOO_SHORT,
@@ -264,7 +264,7 @@ impl<'q> Reading<'_, 'q> {
     }
 
     /// Entries as wholes, in their order, where the index has them; else words.
-    fn text_range(&self, relation: i64) -> Result<Target<'q>, Diagnostic> {
+    fn text_range(&self, relation: i64) -> Result<LookTarget<'q>, Diagnostic> {
         let index = self.attributes.index;
         let words = words(&self.term.text);
         if words.is_empty() {
@@ -277,14 +277,14 @@ impl<'q> Reading<'_, 'q> {
             (true, 1) => Terms::Words(index),
             (true, _) => return Err(self.term.illegal()),
         };
-        Ok(Target::Entries(
+        Ok(LookTarget::Entries(
             terms,
             vec![range(relation, words.join(" "), None)],
         ))
     }
 
     /// A look for a key.
-    fn key(&self) -> Result<Target<'q>, Diagnostic> {
+    fn key(&self) -> Result<LookTarget<'q>, Diagnostic> {
         let kind = self.attributes.kind;
         self.suits_structure()?;
         let wanted = match (self.comparison()?, self.attributes.truncation) {
@@ -295,9 +295,9 @@ impl<'q> Reading<'_, 'q> {
                 vec![range(relation, key, end)]
             }
             (None, bib1::TRUNCATION_NONE) if kind == Kind::Date => {
-                vec![Wanted::Starts(self.whole_key()?)]
+                vec![EntryMatch::Starts(self.whole_key()?)]
             }
-            (None, bib1::TRUNCATION_NONE) => vec![Wanted::Exact(self.whole_key()?)],
+            (None, bib1::TRUNCATION_NONE) => vec![EntryMatch::Exact(self.whole_key()?)],
             (None, REGULAR_EXPRESSION) => {
                 vec![regular(&self.term.text).ok_or_else(|| self.term.malformed())?]
             }
@@ -309,7 +309,10 @@ impl<'q> Reading<'_, 'q> {
                 wanted
             }
         };
-        Ok(Target::Entries(Terms::Keys(self.attributes.index), wanted))
+        Ok(LookTarget::Entries(
+            Terms::Keys(self.attributes.index),
+            wanted,
+        ))
     }
 
     fn whole_key(&self) -> Result<String, Diagnostic> {
@@ -321,7 +324,7 @@ impl<'q> Reading<'_, 'q> {
     }
 
     /// A part of a key; that of an ISBN is looked for in its longer form as well.
-    fn open_key(&self, (left, right): (bool, bool)) -> Result<Vec<Wanted>, Diagnostic> {
+    fn open_key(&self, (left, right): (bool, bool)) -> Result<Vec<EntryMatch>, Diagnostic> {
         let (kind, text) = (self.attributes.kind, &*self.term.text);
         if let Some(mask) = self.mask() {
             return masked_key(text, mask)
@@ -336,9 +339,9 @@ impl<'q> Reading<'_, 'q> {
         if part.is_empty() {
             return Err(self.term.malformed());
         }
-        let longer =
-            (kind == Kind::Isbn && right && !left).then(|| Wanted::Starts(format!("978{part}")));
-        Ok(std::iter::once(Wanted::open(part, left, right))
+        let longer = (kind == Kind::Isbn && right && !left)
+            .then(|| EntryMatch::Starts(format!("978{part}")));
+        Ok(std::iter::once(EntryMatch::open(part, left, right))
             .chain(longer)
             .collect())
     }
@@ -389,7 +392,7 @@ fn open_ends(truncation: i64) -> (bool, bool) {
 }
 
 /// The entries on one side of a key; `end` is behind all that count as equal to it, if those are several.
-fn range(relation: i64, key: String, end: Option<String>) -> Wanted {
+fn range(relation: i64, key: String, end: Option<String>) -> EntryMatch {
     let (from, to) = match relation {
         LESS => (Bound::Unbounded, Bound::Excluded(key)),
         LESS_OR_EQUAL => (
@@ -402,5 +405,5 @@ fn range(relation: i64, key: String, end: Option<String>) -> Wanted {
             Bound::Unbounded,
         ),
     };
-    Wanted::Range { from, to }
+    EntryMatch::Range { from, to }
 }

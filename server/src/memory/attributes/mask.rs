@@ -10,7 +10,7 @@ use crate::memory::words::words;
 
 /// What entries of a dictionary are wanted.
 #[derive(Clone, Debug)]
-pub(in crate::memory) enum Wanted {
+pub(in crate::memory) enum EntryMatch {
     Exact(String),
     Starts(String),
     Ends(String),
@@ -26,7 +26,7 @@ pub(in crate::memory) enum Wanted {
     },
 }
 
-impl Wanted {
+impl EntryMatch {
     /// As the indexes read it.
     pub(in crate::memory) fn pattern(&self) -> Pattern<'_> {
         match self {
@@ -79,14 +79,14 @@ pub(super) enum Mask {
 }
 
 /// The words of a term with masks; `None` if there is no word, or one of nothing but masks.
-pub(super) fn masked(text: &str, mask: Mask) -> Option<Vec<Wanted>> {
+pub(super) fn masked(text: &str, mask: Mask) -> Option<Vec<EntryMatch>> {
     let words = words(&stand_ins(text, mask));
     let wanted: Option<Vec<_>> = words.iter().map(|word| wanted(word)).collect();
     wanted.filter(|words| !words.is_empty())
 }
 
 /// As [`masked`], of a key that is no text: letters and digits, however they are parted.
-pub(super) fn masked_key(text: &str, mask: Mask) -> Option<Wanted> {
+pub(super) fn masked_key(text: &str, mask: Mask) -> Option<EntryMatch> {
     wanted(&words(&stand_ins(text, mask)).concat())
 }
 
@@ -110,7 +110,7 @@ fn stand_ins(text: &str, mask: Mask) -> String {
     replaced
 }
 
-fn wanted(word: &str) -> Option<Wanted> {
+fn wanted(word: &str) -> Option<EntryMatch> {
     let is_open = |character| matches!(character, ANY_NUMBER | EXACTLY_ONE | AT_MOST_ONE);
     let trimmed = word.trim_matches(ANY_NUMBER);
     if word.chars().all(is_open) {
@@ -118,7 +118,7 @@ fn wanted(word: &str) -> Option<Wanted> {
     }
     if !trimmed.contains(is_open) {
         let (left, right) = (word.starts_with(ANY_NUMBER), word.ends_with(ANY_NUMBER));
-        return Some(Wanted::open(trimmed.to_owned(), left, right));
+        return Some(EntryMatch::open(trimmed.to_owned(), left, right));
     }
     let mut expression = String::new();
     for character in word.chars() {
@@ -130,7 +130,7 @@ fn wanted(word: &str) -> Option<Wanted> {
         }
     }
     let prefix = word.split(is_open).next().unwrap_or_default().to_owned();
-    Some(Wanted::Matches {
+    Some(EntryMatch::Matches {
         prefix,
         regex: compiled(&expression)?,
     })
@@ -139,7 +139,7 @@ fn wanted(word: &str) -> Option<Wanted> {
 /// A regular expression that entries have to match from end to end, whatever their case; `None` if it is none, or too large.
 ///
 /// Letters other than ASCII are folded as those of the entries are.
-pub(super) fn regular(expression: &str) -> Option<Wanted> {
+pub(super) fn regular(expression: &str) -> Option<EntryMatch> {
     let mut folded = String::with_capacity(expression.len());
     for character in expression.chars() {
         match character.is_ascii() {
@@ -150,7 +150,7 @@ pub(super) fn regular(expression: &str) -> Option<Wanted> {
         }
     }
     let regex = compiled(&folded)?;
-    Some(Wanted::Matches {
+    Some(EntryMatch::Matches {
         prefix: literal_prefix(&folded),
         regex,
     })
@@ -202,14 +202,14 @@ fn literal_prefix(expression: &str) -> String {
 mod tests {
     use super::*;
 
-    fn shown(wanted: &Wanted) -> String {
+    fn shown(wanted: &EntryMatch) -> String {
         match wanted {
-            Wanted::Exact(text) => text.clone(),
-            Wanted::Starts(text) => format!("{text}…"),
-            Wanted::Ends(text) => format!("…{text}"),
-            Wanted::Contains(text) => format!("…{text}…"),
-            Wanted::Matches { prefix, regex } => format!("{prefix}|{regex}"),
-            Wanted::Range { .. } => "range".to_owned(),
+            EntryMatch::Exact(text) => text.clone(),
+            EntryMatch::Starts(text) => format!("{text}…"),
+            EntryMatch::Ends(text) => format!("…{text}"),
+            EntryMatch::Contains(text) => format!("…{text}…"),
+            EntryMatch::Matches { prefix, regex } => format!("{prefix}|{regex}"),
+            EntryMatch::Range { .. } => "range".to_owned(),
         }
     }
 

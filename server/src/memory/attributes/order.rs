@@ -5,7 +5,7 @@ use z3950_asn1::bib1::attributes as bib1;
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 
-use super::read::Attributes;
+use super::read::TermAttributes;
 use super::support::{KEY, NAME_NORMALIZED};
 use super::term::TermText;
 use crate::diagnostic::{Diagnostic, diagnostic};
@@ -26,8 +26,8 @@ pub(in crate::memory) fn scan_start(
     attribute_set: &Oid,
     start: &AttributesPlusTerm,
 ) -> Result<(Terms, Vec<u8>), Diagnostic> {
-    let attributes = Attributes::read(fields, profile, attribute_set, &start.attributes)?;
-    let Attributes { index, kind, .. } = attributes;
+    let attributes = TermAttributes::read(fields, profile, attribute_set, &start.attributes)?;
+    let TermAttributes { index, kind, .. } = attributes;
     if attributes.relation != bib1::RELATION_EQUAL {
         return Err(diagnostic(
             Condition::RELATION,
@@ -83,8 +83,7 @@ pub(in crate::memory) fn sort_index(
             found.ok_or_else(|| diagnostic(Condition::SORT_SEQUENCE, &*name))
         }
         SortKey::ElementSpec(_) => Err(diagnostic(Condition::SORT_SEQUENCE, "elementSpec")),
-        SortKey::SortAttributes(by) => {
-            Attributes::read(fields, profile, &by.id, &by.list.0).map(|attributes| attributes.index)
-        }
+        SortKey::SortAttributes(by) => TermAttributes::read(fields, profile, &by.id, &by.list.0)
+            .map(|attributes| attributes.index),
     }
 }

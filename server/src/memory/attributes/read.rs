@@ -13,7 +13,7 @@ use crate::memory::profile::{Profile, Treatment, TypeProfile, place};
 
 /// The attributes of a term, each of a value that its index and the profile support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::memory) struct Attributes {
+pub(in crate::memory) struct TermAttributes {
     /// The index that Use means.
     pub(in crate::memory) index: IndexId,
     /// What the index holds.
@@ -46,7 +46,7 @@ impl Value {
     }
 }
 
-impl Attributes {
+impl TermAttributes {
     /// Reads the attributes of a term; those that name no set are of `attribute_set`.
     ///
     /// # Errors

@@ -1,13 +1,13 @@
 //! The records of one look into the indexes.
 
-use crate::memory::attributes::{Look, Order, Target, Wanted, WordLook};
+use crate::memory::attributes::{EntryMatch, Look, LookTarget, WordLook, WordOrder};
 use crate::memory::fields::IndexId;
 use crate::memory::hits::HitSet;
 use crate::memory::index::{Exhausted, Index, Pattern, Terms, Work};
 
 /// What words are to be like.
-pub(super) fn patterns(words: &[Wanted]) -> Vec<Pattern<'_>> {
-    words.iter().map(Wanted::pattern).collect()
+pub(super) fn patterns(words: &[EntryMatch]) -> Vec<Pattern<'_>> {
+    words.iter().map(EntryMatch::pattern).collect()
 }
 
 /// The records that a look finds.
@@ -20,17 +20,17 @@ pub(super) fn records<'a>(
     work: &mut Work,
 ) -> Result<HitSet<'a>, Exhausted> {
     let found = match &look.target {
-        Target::Having(of) => having(index, *of, work)?,
-        Target::Docid(docid) => index.docid(docid),
-        Target::Entries(terms, wanted) => any_of(index, *terms, wanted, work)?,
-        Target::Words(WordLook {
+        LookTarget::Having(of) => having(index, *of, work)?,
+        LookTarget::Docid(docid) => index.docid(docid),
+        LookTarget::Entries(terms, wanted) => any_of(index, *terms, wanted, work)?,
+        LookTarget::Words(WordLook {
             index: of,
             words,
             order,
         }) => match order {
-            Order::Phrase(edges) => index.phrase(*of, &patterns(words), *edges, work)?,
-            Order::Some => any_of(index, Terms::Words(*of), words, work)?,
-            Order::All => {
+            WordOrder::Phrase(edges) => index.phrase(*of, &patterns(words), *edges, work)?,
+            WordOrder::Some => any_of(index, Terms::Words(*of), words, work)?,
+            WordOrder::All => {
                 let mut all: Option<HitSet<'a>> = None;
                 for word in words {
                     let found = index.find(Terms::Words(*of), &word.pattern(), work)?;
@@ -63,7 +63,7 @@ fn having<'a>(index: &'a Index, of: IndexId, work: &mut Work) -> Result<HitSet<'
 fn any_of<'a>(
     index: &'a Index,
     terms: Terms,
-    wanted: &[Wanted],
+    wanted: &[EntryMatch],
     work: &mut Work,
 ) -> Result<HitSet<'a>, Exhausted> {
     let mut any = HitSet::empty();

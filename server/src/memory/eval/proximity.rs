@@ -10,7 +10,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use crate::backend::RecordId;
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::memory::hits::HitSet;
-use crate::memory::index::{Exhausted, Place, Places, Work};
+use crate::memory::index::{Exhausted, WordPlace, WordPlaces, Work};
 
 /// A proximity operator that is supported.
 #[derive(Clone, Copy, Debug)]
@@ -148,9 +148,9 @@ pub(super) struct Spans(Vec<Span>);
 
 impl Spans {
     /// Of phrases of so many words that start at these places.
-    pub(super) fn of_phrases(starts: &Places, words: usize) -> Self {
+    pub(super) fn of_phrases(starts: &WordPlaces, words: usize) -> Self {
         let more = u32::try_from(words.saturating_sub(1)).unwrap_or(u32::MAX);
-        let spans = starts.iter().map(|Place { record, position }| Span {
+        let spans = starts.iter().map(|WordPlace { record, position }| Span {
             record,
             start: position,
             end: position.saturating_add(more),
@@ -184,7 +184,7 @@ impl Spans {
 pub(super) struct Entries<'a> {
     pub(super) left: &'a Spans,
     pub(super) right: &'a Spans,
-    pub(super) boundaries: &'a Places,
+    pub(super) boundaries: &'a WordPlaces,
 }
 
 /// What is done with the spans of both sides in one entry.

@@ -8,7 +8,7 @@ use super::lookup::{patterns, records};
 use super::proximity::{Entries, Proximity, Spans};
 use crate::backend::Search;
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::memory::attributes::{Look, Order, Target, Wanted, WordLook, look};
+use crate::memory::attributes::{EntryMatch, Look, LookTarget, WordLook, WordOrder, look};
 use crate::memory::fields::{Fields, IndexId};
 use crate::memory::hits::HitSet;
 use crate::memory::index::{Edges, Exhausted, Index, Work};
@@ -223,7 +223,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         let look = look(self.fields, self.profile, &self.attribute_set(), operand)?;
         let Look {
             target:
-                Target::Words(WordLook {
+                LookTarget::Words(WordLook {
                     index,
                     words,
                     order,
@@ -237,9 +237,9 @@ impl<'a, 'q> Evaluation<'a, 'q> {
             ));
         };
         let edges = match order {
-            Order::Phrase(edges) => edges,
-            Order::All | Order::Some if words.len() == 1 => Edges::default(),
-            Order::All | Order::Some => {
+            WordOrder::Phrase(edges) => edges,
+            WordOrder::All | WordOrder::Some if words.len() == 1 => Edges::default(),
+            WordOrder::All | WordOrder::Some => {
                 return Err(diagnostic(
                     Condition::PROXIMITY,
                     "several words that are not a phrase",
@@ -331,6 +331,9 @@ struct Near<'a> {
 
 /// The places of an operand, looked up no earlier than it is known in which records they matter.
 enum Where {
-    Phrase { words: Vec<Wanted>, edges: Edges },
+    Phrase {
+        words: Vec<EntryMatch>,
+        edges: Edges,
+    },
     Spans(Spans),
 }

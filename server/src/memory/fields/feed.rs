@@ -9,7 +9,7 @@ use z3950_marc::Tag;
 use z3950_marc::charset::{Charset, choose};
 use z3950_marc::crosswalk::is_unimarc;
 
-use super::format::{FIRST_DIGIT, Format, NO_CODE, Rule, Rules, Slots, slot};
+use super::format::{FIRST_DIGIT, FieldRules, Format, NO_CODE, Rule, Slots, slot};
 use super::key::Kind;
 use super::source::Condition;
 use super::{AccessPoint, AccessPoints, IndexId, IndexSet};
@@ -25,7 +25,7 @@ pub(in crate::memory) const FILED: char = '\u{9c}';
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::memory) enum Entry {
+pub(in crate::memory) enum EntryKind {
     /// The text of a field, with [`SUBFIELD_MARK`]s between its subfields.
     Text,
     /// A key as it is compared.
@@ -110,7 +110,7 @@ impl Fields {
     pub(in crate::memory) fn entries(
         &self,
         record: &MarcRecord,
-        emit: &mut dyn FnMut(Entry, IndexSet, &str),
+        emit: &mut dyn FnMut(EntryKind, IndexSet, &str),
     ) {
         let is_unimarc = is_unimarc(record);
         let (format, title) = match is_unimarc {
@@ -187,11 +187,11 @@ struct Reader<'r, 'e> {
     parts: Vec<(IndexSet, Cow<'r, str>)>,
     /// Parts of a field, put together.
     joined: String,
-    emit: &'e mut dyn FnMut(Entry, IndexSet, &str),
+    emit: &'e mut dyn FnMut(EntryKind, IndexSet, &str),
 }
 
 impl<'r> Reader<'r, '_> {
-    fn field(&mut self, field: &'r Field, rules: &Rules) {
+    fn field(&mut self, field: &'r Field, rules: &FieldRules) {
         let present = self.read(field);
         let holds = |rule: &&Rule| {
             rule.condition
@@ -291,13 +291,13 @@ impl<'r> Reader<'r, '_> {
                 }
                 self.joined.push_str(text);
             }
-            (self.emit)(Entry::Text, of_texts, &self.joined);
+            (self.emit)(EntryKind::Text, of_texts, &self.joined);
         }
         for index in indexes.without(of_texts).iter() {
             let (kind, indexes) = (self.fields.kind(index), IndexSet::of(index));
-            texts
-                .clone()
-                .for_each(|text| kind.keys(text, &mut |key| (self.emit)(Entry::Key, indexes, key)));
+            texts.clone().for_each(|text| {
+                kind.keys(text, &mut |key| (self.emit)(EntryKind::Key, indexes, key))
+            });
         }
     }
 

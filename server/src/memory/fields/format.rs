@@ -13,12 +13,12 @@ pub(super) type Positions = (usize, usize);
 pub(super) struct Format {
     pub(super) leader: Vec<(Positions, IndexSet)>,
     /// By tag, as a number; a tag beyond the end has none.
-    fields: Vec<Option<Box<Rules>>>,
+    fields: Vec<Option<Box<FieldRules>>>,
 }
 
 /// What becomes of the elements of a field.
 #[derive(Clone, Debug)]
-pub(super) struct Rules {
+pub(super) struct FieldRules {
     /// What elements feed whatever else the field has, by their slots.
     pub(super) codes: [IndexSet; SLOTS],
     /// What they feed besides.
@@ -94,7 +94,7 @@ impl Format {
     }
 
     /// The rules of a field.
-    pub(super) fn rules(&self, tag: Tag) -> Option<&Rules> {
+    pub(super) fn rules(&self, tag: Tag) -> Option<&FieldRules> {
         let digits = tag.0.iter();
         let number = digits.copied().try_fold(0, |sum, digit| {
             digit
@@ -120,7 +120,7 @@ impl Format {
                 continue;
             };
             let rules = place.get_or_insert_with(|| {
-                Box::new(Rules {
+                Box::new(FieldRules {
                     codes: [IndexSet::default(); SLOTS],
                     others: Vec::new(),
                 })

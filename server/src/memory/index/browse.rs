@@ -147,14 +147,14 @@ impl<'a> Cursor<'a> {
 /// Strings passed over for one unit of work.
 const STRINGS_A_UNIT: usize = 16;
 
-type Step<'a> = fn(&mut [Cursor<'a>], &mut Effort<'_>) -> Result<Option<Counted>, Exhausted>;
+type Advance<'a> = fn(&mut [Cursor<'a>], &mut Effort<'_>) -> Result<Option<Counted>, Exhausted>;
 
 fn taken<'a>(
     cursors: &mut [Cursor<'a>],
     most: usize,
     step: usize,
     effort: &mut Effort<'_>,
-    next: Step<'a>,
+    next: Advance<'a>,
 ) -> Result<Vec<Counted>, Exhausted> {
     let mut terms = Vec::new();
     while terms.len() < most {

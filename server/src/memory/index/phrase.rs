@@ -2,7 +2,7 @@
 
 use super::dictionary::Dictionary;
 use super::pattern::{Matches, Pattern, matches};
-use super::places::Places;
+use super::places::WordPlaces;
 use super::postings::{Class, List, at, record};
 use super::segment::Segment;
 use super::{BOUNDARY, Exhausted, Index, RECORDS_A_UNIT, Terms, Work};
@@ -70,8 +70,8 @@ impl Index {
         edges: Edges,
         within: Option<&HitSet<'_>>,
         work: &mut Work,
-    ) -> Result<Places, Exhausted> {
-        let mut places = Places::default();
+    ) -> Result<WordPlaces, Exhausted> {
+        let mut places = WordPlaces::default();
         for (number, segment, _) in self.segments() {
             let within = match within.map(|within| within.part(number)) {
                 None => None,
@@ -95,8 +95,8 @@ impl Index {
         &self,
         within: &HitSet<'_>,
         work: &mut Work,
-    ) -> Result<Places, Exhausted> {
-        let mut places = Places::default();
+    ) -> Result<WordPlaces, Exhausted> {
+        let mut places = WordPlaces::default();
         for (number, segment, _) in self.segments() {
             if let Some(within) = within.part(number) {
                 let dictionary = segment.dictionary(Terms::Words(IndexId::ANY));
@@ -108,7 +108,7 @@ impl Index {
 }
 
 /// Lists with the places of a word that belong to a phrase if the phrase begins so many places before.
-struct Step<'a> {
+struct PhraseWord<'a> {
     /// Ascending by their classes.
     lists: Vec<List<'a>>,
     behind: u16,
@@ -148,7 +148,7 @@ fn steps<'a>(
     index: IndexId,
     words: &[Pattern<'_>],
     work: &mut Work,
-) -> Result<Vec<Step<'a>>, Exhausted> {
+) -> Result<Vec<PhraseWord<'a>>, Exhausted> {
     let single = segment.dictionary(Terms::Words(index));
     let pairs = segment.pairs(index);
     let frequent = |place: usize| match words.get(place) {
@@ -172,7 +172,7 @@ fn steps<'a>(
         if lists.is_empty() {
             return Ok(Vec::new());
         }
-        steps.push(Step {
+        steps.push(PhraseWord {
             lists,
             behind: u16::try_from(place).unwrap_or(u16::MAX),
         });
@@ -185,7 +185,7 @@ fn steps<'a>(
 fn places_in(
     segment: &Segment,
     index: IndexId,
-    (steps, words): (Vec<Step<'_>>, usize),
+    (steps, words): (Vec<PhraseWord<'_>>, usize),
     edges: Edges,
     within: Option<&Part<'_>>,
     work: &mut Work,
@@ -233,7 +233,7 @@ fn lists_of<'a>(
     Ok(lists)
 }
 
-impl<'a> Step<'a> {
+impl<'a> PhraseWord<'a> {
     /// Those of one class, if there are any.
     fn of(&self, class: Class) -> Option<InClass<'_, 'a>> {
         let start = self.lists.partition_point(|list| list.class < class);

@@ -52,7 +52,7 @@ impl Postings {
     pub(super) fn lists(&self, term: u32) -> Lists<'_> {
         let octets = self.octets.get(span(&self.starts, term as usize));
         Lists {
-            rest: Numbers(octets.unwrap_or_default()),
+            rest: Varints(octets.unwrap_or_default()),
             dense: &self.dense,
         }
     }
@@ -66,7 +66,7 @@ fn span(starts: &[u32], term: usize) -> Range<usize> {
 /// The lists of a term.
 #[derive(Clone, Debug)]
 pub(super) struct Lists<'a> {
-    rest: Numbers<'a>,
+    rest: Varints<'a>,
     dense: &'a [Dense],
 }
 
@@ -75,12 +75,12 @@ pub(super) struct Lists<'a> {
 pub(super) struct List<'a> {
     pub(super) class: Class,
     count: usize,
-    records: Records<'a>,
+    records: RecordList<'a>,
     places: &'a [u8],
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Records<'a> {
+enum RecordList<'a> {
     One(u16),
     Many(&'a [u8]),
     Dense(&'a Dense),
@@ -98,7 +98,7 @@ impl<'a> Iterator for Lists<'a> {
                 let behind = self.rest.0;
                 while self.rest.next()? & 1 == 0 {}
                 let places = behind.get(..behind.len() - self.rest.0.len());
-                (1, Records::One(record), places?)
+                (1, RecordList::One(record), places?)
             }
             MANY => {
                 let count = self.rest.next()?;
@@ -106,7 +106,7 @@ impl<'a> Iterator for Lists<'a> {
                 let records = self.rest.octets(records)?;
                 (
                     count as usize,
-                    Records::Many(records),
+                    RecordList::Many(records),
                     self.rest.octets(places)?,
                 )
             }
@@ -115,7 +115,7 @@ impl<'a> Iterator for Lists<'a> {
                 let places = self.rest.next()?;
                 (
                     dense.bits.count(),
-                    Records::Dense(dense),
+                    RecordList::Dense(dense),
                     self.rest.octets(places)?,
                 )
             }
@@ -138,31 +138,31 @@ impl<'a> List<'a> {
     /// The records.
     pub(super) fn part(&self) -> Part<'a> {
         match self.records {
-            Records::One(record) => Part::List(vec![record]),
-            Records::Many(octets) => {
+            RecordList::One(record) => Part::List(vec![record]),
+            RecordList::Many(octets) => {
                 let mut list = Vec::with_capacity(self.count);
                 list.extend(deltas(octets));
                 Part::List(list)
             }
-            Records::Dense(dense) => Part::Bits(Cow::Borrowed(&dense.bits)),
+            RecordList::Dense(dense) => Part::Bits(Cow::Borrowed(&dense.bits)),
         }
     }
 
     /// Gives every record, ascending.
     pub(super) fn each_record(&self, mut emit: impl FnMut(u16)) {
         match self.records {
-            Records::One(record) => emit(record),
-            Records::Many(octets) => deltas(octets).for_each(emit),
-            Records::Dense(dense) => dense.bits.iter().for_each(emit),
+            RecordList::One(record) => emit(record),
+            RecordList::Many(octets) => deltas(octets).for_each(emit),
+            RecordList::Dense(dense) => dense.bits.iter().for_each(emit),
         }
     }
 
     /// Adds the records to others.
     pub(super) fn add_to(&self, union: &mut Union) {
         match self.records {
-            Records::One(record) => union.insert(record),
-            Records::Many(octets) => deltas(octets).for_each(|record| union.insert(record)),
-            Records::Dense(dense) => union.add_bits(&dense.bits),
+            RecordList::One(record) => union.insert(record),
+            RecordList::Many(octets) => deltas(octets).for_each(|record| union.insert(record)),
+            RecordList::Dense(dense) => union.add_bits(&dense.bits),
         }
     }
 
@@ -176,7 +176,7 @@ impl<'a> List<'a> {
         match (records, self.records) {
             (Part::Bits(bits), _) => self.each_place_where(|record| bits.has(record), emit),
             // Few records of many: only the blocks with any of them are read.
-            (Part::List(list), Records::Dense(dense)) => {
+            (Part::List(list), RecordList::Dense(dense)) => {
                 for wanted in list.chunk_by(|left, right| left / BLOCK == right / BLOCK) {
                     let block = wanted.first().map_or(0, |first| first / BLOCK);
                     let Some(start) = dense.blocks.get(usize::from(block)) else {
@@ -193,18 +193,18 @@ impl<'a> List<'a> {
 
     fn each_place_where(&self, wanted: impl FnMut(u16) -> bool, emit: impl FnMut(u16, u16)) {
         match self.records {
-            Records::One(record) => {
+            RecordList::One(record) => {
                 read_places(std::iter::once(record), self.places, wanted, emit);
             }
-            Records::Many(octets) => read_places(deltas(octets), self.places, wanted, emit),
-            Records::Dense(dense) => read_places(dense.bits.iter(), self.places, wanted, emit),
+            RecordList::Many(octets) => read_places(deltas(octets), self.places, wanted, emit),
+            RecordList::Dense(dense) => read_places(dense.bits.iter(), self.places, wanted, emit),
         }
     }
 }
 
 /// Records from the distances between them.
 fn deltas(octets: &[u8]) -> impl Iterator<Item = u16> {
-    Numbers(octets).scan(0_u16, |record, distance| {
+    Varints(octets).scan(0_u16, |record, distance| {
         *record = record.wrapping_add(distance as u16);
         Some(*record)
     })
@@ -230,7 +230,7 @@ fn read_places(
     mut wanted: impl FnMut(u16) -> bool,
     mut emit: impl FnMut(u16, u16),
 ) {
-    let mut numbers = Numbers(places);
+    let mut numbers = Varints(places);
     for record in records {
         if !wanted(record) {
             while numbers.next().is_some_and(|number| number & 1 == 0) {}
@@ -250,9 +250,9 @@ fn read_places(
 
 /// Numbers in groups of seven bits.
 #[derive(Clone, Debug)]
-struct Numbers<'a>(&'a [u8]);
+struct Varints<'a>(&'a [u8]);
 
-impl<'a> Numbers<'a> {
+impl<'a> Varints<'a> {
     /// So many octets as they are.
     fn octets(&mut self, count: u32) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count as usize)?;
@@ -261,7 +261,7 @@ impl<'a> Numbers<'a> {
     }
 }
 
-impl Iterator for Numbers<'_> {
+impl Iterator for Varints<'_> {
     type Item = u32;
 
     #[inline]

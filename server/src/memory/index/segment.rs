@@ -13,7 +13,7 @@ use super::notes::{Notes, Texts};
 use super::postings::at;
 use super::{DOCIDS, Terms};
 use crate::memory::docid::DocidField;
-use crate::memory::fields::{Entry, Fields, IndexId};
+use crate::memory::fields::{EntryKind, Fields, IndexId};
 
 /// At most 65,536 records and what they are found by.
 #[derive(Debug)]
@@ -180,8 +180,8 @@ impl Segment {
 /// Notes the texts of a record.
 pub(super) fn note(fields: &Fields, record: &MarcRecord, notes: &mut Notes) {
     fields.entries(record, &mut |entry, indexes, text| match entry {
-        Entry::Text => notes.text(indexes, fields.of_keys(indexes), text),
-        Entry::Key => notes.key(indexes, text),
+        EntryKind::Text => notes.text(indexes, fields.of_keys(indexes), text),
+        EntryKind::Key => notes.key(indexes, text),
     });
 }
 

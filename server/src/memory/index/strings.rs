@@ -100,7 +100,7 @@ pub(super) struct Interner {
     octets: Vec<u8>,
     ends: Vec<u32>,
     /// Each string at a place that follows from its hash, or behind it; never full, its length a power of two.
-    table: Vec<Entry>,
+    table: Vec<Slot>,
     seed: u64,
     /// The beginnings and numbers of the strings in order; kept for the room it has.
     order: Vec<(u64, u32)>,
@@ -110,7 +110,7 @@ pub(super) struct Interner {
 
 /// A string in the table. Most strings are so short that nothing else is looked at.
 #[derive(Clone, Copy, Debug, Default)]
-struct Entry {
+struct Slot {
     /// See [`first_octets`].
     first: u64,
     length: u32,
@@ -123,7 +123,7 @@ impl Default for Interner {
         Self {
             octets: Vec::new(),
             ends: Vec::new(),
-            table: vec![Entry::default(); 1024],
+            table: vec![Slot::default(); 1024],
             // So that nobody can write records whose strings all fall on one place.
             seed: RandomState::new().hash_one(0),
             order: Vec::new(),
@@ -139,7 +139,7 @@ impl Interner {
         let length = u32::try_from(string.len()).unwrap_or(u32::MAX);
         let mask = self.table.len() - 1;
         let mut place = hash(self.seed, string) as usize & mask;
-        while let Some(Entry {
+        while let Some(Slot {
             first: known,
             length: known_length,
             number: number @ 1..,
@@ -156,7 +156,7 @@ impl Interner {
         self.ends
             .push(u32::try_from(self.octets.len()).unwrap_or(u32::MAX));
         if let Some(entry) = self.table.get_mut(place) {
-            *entry = Entry {
+            *entry = Slot {
                 first,
                 length,
                 number: number + 1,
@@ -187,7 +187,7 @@ impl Interner {
     pub(super) fn clear(&mut self) {
         self.octets.clear();
         self.ends.clear();
-        self.table.fill(Entry::default());
+        self.table.fill(Slot::default());
     }
 
     /// The strings in order; from now on [`Interner::place`] tells where each is.
@@ -229,7 +229,7 @@ impl Interner {
 
     fn grow(&mut self) {
         let length = self.table.len() * 2;
-        let entries = std::mem::replace(&mut self.table, vec![Entry::default(); length]);
+        let entries = std::mem::replace(&mut self.table, vec![Slot::default(); length]);
         for entry in entries.into_iter().filter(|entry| entry.number != 0) {
             let hash = hash(self.seed, self.string(entry.number - 1));
             let mut place = hash as usize & (length - 1);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::read::{Arena, Damage, Piece, Sound, files_of, parsed, read};
+use super::read::{Arena, Damage, RawRecord, Sound, files_of, parsed, read};
 use super::{DatabaseFiles, LoadError, Note};
 
 /// What a file of a database holds.
@@ -91,8 +91,8 @@ fn of_file(
 }
 
 /// Counts a record, and notes what is wrong with it.
-fn of_piece(piece: Piece, checked: &mut Checked, note: &mut dyn FnMut(Note)) {
-    let Piece {
+fn of_piece(piece: RawRecord, checked: &mut Checked, note: &mut dyn FnMut(Note)) {
+    let RawRecord {
         octets,
         number,
         offset,

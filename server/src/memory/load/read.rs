@@ -14,7 +14,7 @@ use super::{LoadError, Note};
 
 /// The octets of a record, and where they come from.
 #[derive(Debug)]
-pub(super) struct Piece {
+pub(super) struct RawRecord {
     pub(super) octets: Bytes,
     /// The number of the database.
     pub(super) database: u16,
@@ -93,7 +93,7 @@ pub(super) fn read(
     path: &Path,
     (database, file): (u16, usize),
     note: &mut dyn FnMut(Note),
-    give: &mut dyn FnMut(Piece) -> Result<(), LoadError>,
+    give: &mut dyn FnMut(RawRecord) -> Result<(), LoadError>,
 ) -> Result<(), LoadError> {
     let unreadable = |source| LoadError::Unreadable {
         path: path.to_owned(),
@@ -113,7 +113,7 @@ pub(super) fn read(
             InputForm::guess(&start).unwrap_or(InputForm::Marc)
         }
     };
-    let piece = |octets, number, offset, damage| Piece {
+    let piece = |octets, number, offset, damage| RawRecord {
         octets,
         database,
         file,

@@ -9,7 +9,7 @@ use std::thread;
 
 use z3950_marc::iso2709;
 
-use super::read::{Arena, Piece, Sound, files_of, parsed, read};
+use super::read::{Arena, RawRecord, Sound, files_of, parsed, read};
 use super::{FileNotes, LoadError, MAX_NOTES, Note, Progress, Sources};
 use crate::memory::hits::{Part, SEGMENT};
 use crate::memory::index::{Index, Rules, Segment, SegmentBuilder};
@@ -31,7 +31,7 @@ const TELL: u64 = 4096;
 struct Batch {
     number: usize,
     /// In lists of at most [`LIST`]: long ones are pieces of memory that an allocator may keep.
-    pieces: Vec<Vec<Piece>>,
+    pieces: Vec<Vec<RawRecord>>,
 }
 
 /// The most records in one list.
@@ -56,7 +56,7 @@ struct Taken {
 }
 
 /// A file to be read.
-struct Input {
+struct InputFile {
     path: PathBuf,
     octets: u64,
     taken: Taken,
@@ -66,7 +66,7 @@ struct Input {
     notes: FileNotes,
 }
 
-impl Input {
+impl InputFile {
     fn keep(&mut self, note: Note) {
         if note.is_loss()
             && let first = self.loss.get_or_insert_with(|| note.clone())
@@ -110,7 +110,7 @@ pub(in crate::memory) fn load(
     progress: &dyn Fn(&Progress),
 ) -> Result<(Index, Vec<FileNotes>), LoadError> {
     let mut inputs = Vec::new();
-    let mut work: Vec<(u16, Work<'_>)> = Vec::new();
+    let mut work: Vec<(u16, Job<'_>)> = Vec::new();
     let databases = (0..=u16::MAX).zip(sources.databases.iter().zip(&sources.origins));
     for (number, (database, origins)) in databases {
         let saved = database.save.as_ref().filter(|path| path.exists());
@@ -121,14 +121,14 @@ pub(in crate::memory) fn load(
         let paths = match saved {
             Some(saved) => std::slice::from_ref(saved),
             None => {
-                work.push((number, Work::Memory(&origins.memory)));
+                work.push((number, Job::Memory(&origins.memory)));
                 &origins.paths
             }
         };
         for path in paths {
             for path in files_of(path)? {
-                work.push((number, Work::File(inputs.len())));
-                inputs.push(Input {
+                work.push((number, Job::File(inputs.len())));
+                inputs.push(InputFile {
                     octets: fs::metadata(&path).map_or(0, |metadata| metadata.len()),
                     taken: Taken::default(),
                     loss: None,
@@ -177,9 +177,9 @@ pub(in crate::memory) fn load(
         };
         for (database, work) in &work {
             match work {
-                Work::Memory(records) => {
+                Job::Memory(records) => {
                     for (number, octets) in (1..).zip(*records) {
-                        batcher.give(Piece {
+                        batcher.give(RawRecord {
                             octets: octets.clone(),
                             database: *database,
                             file: usize::MAX,
@@ -189,7 +189,7 @@ pub(in crate::memory) fn load(
                         })?;
                     }
                 }
-                Work::File(file) => {
+                Job::File(file) => {
                     let Some(input) = inputs.get_mut(*file) else {
                         continue;
                     };
@@ -268,7 +268,7 @@ pub(in crate::memory) fn load(
 }
 
 /// One thing to be read.
-enum Work<'a> {
+enum Job<'a> {
     Memory(&'a [bytes::Bytes]),
     /// By its number.
     File(usize),
@@ -286,7 +286,7 @@ fn batch_octets(octets: u64, threads: usize) -> u64 {
 struct Batcher<'a> {
     sink: Sink<'a>,
     next: usize,
-    pieces: Vec<Vec<Piece>>,
+    pieces: Vec<Vec<RawRecord>>,
     records: usize,
     octets: u64,
     most: u64,
@@ -299,7 +299,7 @@ enum Sink<'a> {
 }
 
 impl Batcher<'_> {
-    fn give(&mut self, piece: Piece) -> Result<(), LoadError> {
+    fn give(&mut self, piece: RawRecord) -> Result<(), LoadError> {
         self.octets += u64::try_from(piece.octets.len()).unwrap_or(u64::MAX);
         self.records += 1;
         match self.pieces.last_mut().filter(|list| list.len() < LIST) {
@@ -363,7 +363,7 @@ fn indexed(batch: Batch, builder: &mut SegmentBuilder) -> Indexed {
     let mut arena = Arena::default();
     let mut notes = Vec::new();
     let mut taken: Vec<(usize, Taken)> = Vec::new();
-    for Piece {
+    for RawRecord {
         octets,
         database,
         file,
