@@ -23,6 +23,14 @@
 //! [`codec`] encodes and decodes. `bytes` 1, `serde_json` 1 and `tokio-util` 0.7 are part of the interface.
 //! The least version of Rust is 1.89, as the manifest says; raising it takes a minor version.
 
+// Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
+#![deny(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
+
 pub use z3950_marc as marc;
 
 pub mod apdu;

@@ -22,20 +22,24 @@ impl Oid {
     /// An identifier under the arc of Z39.50, 1.2.840.10003: `Oid::z3950(&[5, 10])` is USMARC.
     ///
     /// For constants: more arcs than fit stop the compilation.
-    pub const fn z3950(arcs: &[u32]) -> Self {
+    #[expect(clippy::panic, reason = "it stops the compilation of a constant")]
+    pub const fn z3950(mut arcs: &[u32]) -> Self {
         let mut oid = Self::of(&[0x2a, 0x86, 0x48, 0xce, 0x13]);
-        let mut i = 0;
-        while i < arcs.len() {
-            oid = match oid.with_arc(arcs[i]) {
+        while let [arc, rest @ ..] = arcs {
+            oid = match oid.with_arc(*arc) {
                 Some(longer) => longer,
                 None => panic!("an object identifier too long for a constant"),
             };
-            i += 1;
+            arcs = rest;
         }
         oid
     }
 
     /// An identifier from its contents octets, for constants.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "it stops the compilation of a constant"
+    )]
     const fn of(contents: &[u8]) -> Self {
         let mut octets = [0; Self::MAX_OCTETS];
         let mut i = 0;
@@ -96,6 +100,10 @@ impl Oid {
         names.filter(move |(_, oid)| oid.as_bytes().starts_with(arc.as_bytes()))
     }
 
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "the length was compared with the array's"
+    )]
     const fn with_arc(mut self, arc: u32) -> Option<Self> {
         let mut groups = 1;
         while groups < 5 && arc >> (7 * groups) != 0 {

@@ -228,12 +228,11 @@ impl Bits {
     pub const MAX: u8 = 64;
 
     /// A string just long enough for the given bit positions (0 is the first bit sent).
-    pub const fn of(positions: &[u8]) -> Self {
+    pub const fn of(mut positions: &[u8]) -> Self {
         let mut bits = Self { word: 0, len: 0 };
-        let mut i = 0;
-        while i < positions.len() {
-            bits = bits.with(positions[i]);
-            i += 1;
+        while let [position, rest @ ..] = positions {
+            bits = bits.with(*position);
+            positions = rest;
         }
         bits
     }

@@ -50,6 +50,14 @@
 //! what methods called `code` return are covered. `bytes` 1, `serde_json` 1 and `tokio` 1 are part of the interface.
 //! The least version of Rust is 1.89, as the manifest says; raising it takes a minor version.
 
+// Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
+#![deny(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
+
 pub use z3950_asn1 as asn1;
 pub use z3950_marc as marc;
 

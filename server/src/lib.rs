@@ -39,6 +39,14 @@
 //! `tokio` 1 are part of the interface.
 //! The least version of Rust is 1.89, as the manifest says; raising it takes a minor version.
 
+// Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
+#![deny(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
+
 pub use z3950_asn1 as asn1;
 pub use z3950_marc as marc;
 

@@ -73,7 +73,7 @@ impl<'a> Encoder<'a> {
         output.reserve(self.octets.len() + self.inserted);
         let mut written = 0;
         for mark in &self.marks {
-            output.extend_from_slice(&self.octets[written..mark.at]);
+            output.extend_from_slice(self.octets.get(written..mark.at).unwrap_or_default());
             written = mark.at;
             match mark.insertion {
                 Insertion::Length(SHORT_FORM) => {}
@@ -83,7 +83,7 @@ impl<'a> Encoder<'a> {
                 Insertion::Lent(octets) => output.extend_from_slice(octets),
             }
         }
-        output.extend_from_slice(&self.octets[written..]);
+        output.extend_from_slice(self.octets.get(written..).unwrap_or_default());
     }
 
     fn identifier(&mut self, tag: Tag, form: u8) {
@@ -151,14 +151,19 @@ impl<'a> Encoder<'a> {
 
     fn end(&mut self, open: Open) {
         let length = self.octets.len() - open.contents + self.inserted - open.inserted;
+        let Some(first) = self.octets.get_mut(open.contents - 1) else {
+            return;
+        };
         if length <= SHORT {
-            self.octets[open.contents - 1] = length as u8;
+            *first = length as u8;
             return;
         }
         let octets = significant(&length.to_be_bytes()).len();
-        self.octets[open.contents - 1] = 0x80 | octets as u8;
+        *first = 0x80 | octets as u8;
         self.inserted += octets;
-        self.marks[open.mark].insertion = Insertion::Length(length);
+        if let Some(mark) = self.marks.get_mut(open.mark) {
+            mark.insertion = Insertion::Length(length);
+        }
     }
 }
 
@@ -171,7 +176,7 @@ const CONSTRUCTED: u8 = 0x20;
 /// A number without its leading zero octets; it is greater than 0.
 fn significant(octets: &[u8]) -> &[u8] {
     let zeros = octets.iter().take_while(|octet| **octet == 0).count();
-    &octets[zeros..]
+    octets.get(zeros..).unwrap_or_default()
 }
 
 /// Types that Z39.50 does not use, or whose octets the types of this crate keep themselves.
@@ -254,7 +259,7 @@ impl<'a> rasn::Encoder<'_> for Encoder<'a> {
         _: Identifier,
     ) -> Result<(), EncodeError> {
         let (octets, count) = value.to_signed_bytes_be();
-        self.primitive(tag, &octets.as_ref()[..count]);
+        self.primitive(tag, octets.as_ref().get(..count).unwrap_or_default());
         Ok(())
     }
 

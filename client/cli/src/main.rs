@@ -1,6 +1,14 @@
 #![forbid(unsafe_code)]
 //! The program z3950: arguments in, exit code out. Data goes to standard output, words to standard error.
 
+// Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
+#![deny(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
+
 mod answer;
 mod args;
 mod batch;

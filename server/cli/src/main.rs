@@ -2,6 +2,14 @@
 //! The program `z3950d`: arguments in, a server until a signal comes, an exit code out. Data on standard output, words on
 //! standard error.
 
+// Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
+#![deny(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
+
 mod args;
 mod config;
 mod failure;

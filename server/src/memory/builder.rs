@@ -117,16 +117,17 @@ impl MemoryBackendBuilder {
         Ok((MemoryBackend::new(sources, profile, index, saved), notes))
     }
 
+    #[expect(clippy::indexing_slicing, reason = "the place was found or made here")]
     fn database(&mut self, name: &str) -> &mut NewDatabase {
         let known = self
             .databases
             .iter()
             .position(|known| same_name(&known.files.name, name));
         let place = known.unwrap_or_else(|| {
-            self.databases.push(NewDatabase::default());
-            let new = self.databases.len() - 1;
-            self.databases[new].files.name = name.to_owned();
-            new
+            let mut new = NewDatabase::default();
+            new.files.name = name.to_owned();
+            self.databases.push(new);
+            self.databases.len() - 1
         });
         &mut self.databases[place]
     }

@@ -22,11 +22,14 @@ const DATABASES: [(&str, &str, &str, &str); 2] = [
 ];
 
 /// Adds the databases of the catalogue.
+#[expect(
+    clippy::panic,
+    reason = "the tests read the texts, which are part of the program"
+)]
 pub(super) fn add(builder: MemoryBackendBuilder) -> MemoryBackendBuilder {
     DATABASES
         .into_iter()
         .fold(builder, |builder, (name, title, description, text)| {
-            // The texts are part of the program, and read by its tests.
             let records =
                 mrk::parse_all(text).unwrap_or_else(|error| panic!("{name}.mrk: {error}"));
             let builder = builder.describe(name, title, description);

@@ -164,6 +164,13 @@ fn refused(name: &str, offset: Option<usize>, words: &impl ToString, keys: &[&st
     answer(&keys.chain(fault).collect::<Vec<_>>())
 }
 
+/// Gives a key of an object another value.
+fn set(object: &mut Value, key: &str, value: impl Into<Value>) {
+    if let Some(keys) = object.as_object_mut() {
+        keys.insert(key.to_owned(), value.into());
+    }
+}
+
 fn parse(locator: &Locator, json: bool, _: &Output) -> String {
     let (mut value, remarks): (_, Vec<Remark>) = match locator.url() {
         url::Url::Z3950(url) => (
@@ -180,7 +187,8 @@ fn parse(locator: &Locator, json: bool, _: &Output) -> String {
         let fields = fields.map(|(key, value)| (key.as_str(), value.clone()));
         return answer(&fields.chain(NO_FAULT).collect::<Vec<_>>()).to_string();
     }
-    value["warnings"] = remarks.into_iter().map(|remark| remark.words).collect();
+    let warnings = remarks.into_iter().map(|remark| remark.words);
+    set(&mut value, "warnings", warnings.collect::<Vec<_>>());
     let mut lines = Vec::new();
     for (name, value) in value.as_object().into_iter().flatten() {
         let text = match value {

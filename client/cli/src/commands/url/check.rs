@@ -13,7 +13,7 @@ use z3950::retrieve::Outcome;
 use z3950::transport::Routes;
 use z3950::url::{Kind, Locator, Url, UrlError, Z3950Url};
 
-use super::{Remark, answered, mode, refusal};
+use super::{Remark, answered, mode, refusal, set};
 use crate::args::{Network, Reading};
 use crate::commands::{connection, gopher as cli_gopher};
 use crate::console::exit::Exit;
@@ -316,11 +316,11 @@ fn object(finding: &Finding) -> Value {
         ]),
         Err(error) => {
             let mut value = refusal(error, &KEYS);
-            value["ok"] = false.into();
+            set(&mut value, "ok", false);
             value
         }
     };
-    value["url"] = finding.text.as_str().into();
+    set(&mut value, "url", finding.text.as_str());
     value
 }
 

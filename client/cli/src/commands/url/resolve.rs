@@ -7,7 +7,7 @@ use z3950::url::{
     Locator, Mode, Profile, ResolveError, UrlError, UrlErrorKind, classify, generic, resolve,
 };
 
-use super::{answered, refusal};
+use super::{answered, refusal, set};
 use crate::args::{Showing, choices};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
@@ -60,11 +60,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         }
         Err(error) if arguments.json => {
             let mut value = refusal(&error.refusal(), &["uri", "in"]);
-            value["in"] = match error {
+            let faulty = match error {
                 ResolveError::Base(_) => "base",
                 _ => "reference",
-            }
-            .into();
+            };
+            set(&mut value, "in", faulty);
             output.line(&value.to_string())?;
             Ok(Exit::Usage)
         }
