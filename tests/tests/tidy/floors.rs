@@ -254,7 +254,7 @@ fn a_use_that_goes_up_is_seen() {
             &["c::D", "c::e::F", "h"],
         ),
         ("use super::super::c;", &["c"]),
-        ("use super::{c, self, super::d};", &["a::c", "a", "d"]),
+        ("use super::{c, self};", &["a::c", "a"]),
         ("fn f() -> crate::c::D { super::g() }", &["c::D", "a::g"]),
         (
             "// crate::c\nlet a = \"crate::c\"; let b = r#\"crate::c\"#;",
