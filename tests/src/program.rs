@@ -19,14 +19,7 @@ fn build() -> PathBuf {
 
 /// The folder of the examples of both libraries, built in the profile that the tests themselves are.
 pub fn examples() -> PathBuf {
-    cargo_build(&[
-        "--package",
-        "z3950",
-        "--package",
-        "z3950-server",
-        "--examples",
-    ])
-    .join("examples")
+    cargo_build(&["--workspace", "--examples"]).join("examples")
 }
 
 fn cargo_build(what: &[&str]) -> PathBuf {
@@ -38,6 +31,7 @@ fn cargo_build(what: &[&str]) -> PathBuf {
         .to_owned();
     let profile = match directory.file_name().and_then(OsStr::to_str) {
         Some("debug") | None => "test",
+        Some("release") => "bench",
         Some(profile) => profile,
     };
     let target = directory
