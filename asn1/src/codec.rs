@@ -3,16 +3,16 @@
 pub mod dump;
 mod encoder;
 pub mod frame;
+pub(crate) mod value;
 
 use rasn::ber::de::{Decoder, DecoderOptions};
-use rasn::error::{BerDecodeErrorKind, CodecDecodeError, DecodeErrorKind};
 use rasn::types::{Class, Tag, TagTree};
 
+use self::frame::{CONTEXT_CONSTRUCTED, Header, Length};
+pub use self::value::{BerValue, decode_value, encode_value};
+use self::value::{Fault, bare, standard_path, write};
 use crate::apdu::Apdu;
 use crate::error::{DecodeError, EncodeError};
-use crate::spelling::standard_name;
-use encoder::Encoder;
-use frame::{CONTEXT_CONSTRUCTED, Header, Length};
 
 /// The octets of an APDU, every length in the definite form.
 ///
@@ -35,15 +35,6 @@ pub fn encode_into(apdu: &Apdu, output: &mut Vec<u8>) -> Result<(), EncodeError>
     })
 }
 
-fn write<T: rasn::Encode>(value: &T, lent: Vec<&[u8]>, output: &mut Vec<u8>) -> Result<(), String> {
-    let mut encoder = Encoder::new(lent);
-    value
-        .encode(&mut encoder)
-        .map_err(|error| error.to_string())?;
-    encoder.write_to(output);
-    Ok(())
-}
-
 /// The APDU that `octets` are, all of them.
 ///
 /// # Errors
@@ -55,126 +46,6 @@ pub fn decode(octets: &[u8]) -> Result<Apdu, DecodeError> {
         Ok(_) => Err(locate(octets, Fault::trailing(decoder.decoded_len()))),
         Err(error) => Err(locate(octets, Fault::of(&error))),
     }
-}
-
-/// A type of this crate that stands in BER by itself: what [`encode_value`] writes and [`decode_value`] reads.
-/// Sealed: it has no other implementations.
-pub trait BerValue: sealed::Ber {}
-
-impl<T: sealed::Ber> BerValue for T {}
-
-mod sealed {
-    pub trait Ber: rasn::Decode + rasn::Encode {}
-
-    impl<T: rasn::Decode + rasn::Encode> Ber for T {}
-}
-
-/// The value of a type of this crate that `octets` are, for contents of an EXTERNAL.
-///
-/// # Errors
-/// Gives the elements on the way to the fault; the offset is that of the value itself.
-pub fn decode_value<T: BerValue>(octets: &[u8]) -> Result<T, DecodeError> {
-    rasn::ber::decode(octets).map_err(|error| {
-        let Fault { path, reason, .. } = Fault::of(&error);
-        DecodeError {
-            apdu: None,
-            path: standard_path(path),
-            offset: 0,
-            reason,
-        }
-    })
-}
-
-/// The octets of a value of a type of this crate, for contents of an EXTERNAL.
-///
-/// # Errors
-/// Only for values that no BER can carry.
-pub fn encode_value<T: BerValue>(value: &T) -> Result<Vec<u8>, EncodeError> {
-    let mut octets = Vec::new();
-    let written = write(value, Vec::new(), &mut octets);
-    written.map(|()| octets).map_err(|reason| EncodeError {
-        apdu: "value",
-        reason,
-    })
-}
-
-/// What rasn found wrong: the fields on the way to it, in Rust's spelling, and the reason.
-struct Fault {
-    path: Vec<&'static str>,
-    reason: String,
-    /// The element that stands where another one should.
-    found: Option<Tag>,
-    /// Known where the fault is not in an element but behind the APDU.
-    offset: Option<usize>,
-}
-
-/// Longest reason kept, in characters.
-const MAX_REASON: usize = 200;
-
-impl Fault {
-    fn trailing(offset: usize) -> Self {
-        Self {
-            path: Vec::new(),
-            reason: "octets after the APDU".into(),
-            found: None,
-            offset: Some(offset),
-        }
-    }
-
-    fn of(error: &rasn::error::DecodeError) -> Self {
-        let mut path = Vec::new();
-        let mut cause = error;
-        while let DecodeErrorKind::FieldError { name, nested } = &*cause.kind {
-            path.push(bare(name));
-            cause = nested;
-        }
-        let mut found = None;
-        let reason = match &*cause.kind {
-            DecodeErrorKind::MissingField { name } => {
-                path.push(bare(name));
-                "missing element".into()
-            }
-            DecodeErrorKind::UnexpectedExtraData { .. } => {
-                "an element that does not belong here".into()
-            }
-            DecodeErrorKind::Incomplete { .. } => "a value cut short".into(),
-            DecodeErrorKind::ExceedsMaxParseDepth => "values nested too deep".into(),
-            DecodeErrorKind::NoValidChoice { .. } => {
-                "a value of none of the types allowed here".into()
-            }
-            DecodeErrorKind::Custom { msg } => msg.clone(),
-            DecodeErrorKind::CodecSpecific {
-                inner: CodecDecodeError::Ber(BerDecodeErrorKind::MismatchedTag { expected, actual }),
-            } => {
-                found = Some(*actual);
-                format!(
-                    "element [{}] expected, [{}] found",
-                    expected.value, actual.value
-                )
-            }
-            _ => cause.to_string().chars().take(MAX_REASON).collect(),
-        };
-        // The fault is at the element found, if that is an element of the APDU itself.
-        let found = found.filter(|_| path.len() == 1);
-        Self {
-            path,
-            reason,
-            found,
-            offset: None,
-        }
-    }
-}
-
-/// rasn names a field with its type, `SearchRequest.query`.
-fn bare(field: &'static str) -> &'static str {
-    field.rsplit('.').next().unwrap_or(field)
-}
-
-fn standard_path(fields: Vec<&'static str>) -> Vec<String> {
-    fields
-        .into_iter()
-        .map(|field| standard_name(field).into_owned())
-        .collect()
 }
 
 /// Finds in the APDU the element that the fault's outermost field names.

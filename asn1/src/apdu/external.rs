@@ -3,7 +3,7 @@
 
 use rasn::prelude::*;
 
-use crate::codec::{BerValue, decode_value, encode_value};
+use crate::codec::value::{BerValue, decode_value, encode_value};
 use crate::error::{DecodeError, EncodeError};
 use crate::oid::Oid;
 use crate::types::{Any, BitString, InternationalString, ObjectDescriptor, OctetString};

@@ -9,7 +9,7 @@ use super::grs1::GenericRecord;
 use super::opac::OpacRecord;
 use super::summary::BriefBib;
 use crate::apdu::{External, ExternalEncoding};
-use crate::codec::{BerValue, decode_value, encode_value};
+use crate::codec::value::{BerValue, decode_value, encode_value};
 use crate::oid::{self, Oid};
 use crate::types::InternationalString;
 

@@ -1,0 +1,143 @@
+//! Single values in BER (X.690 §8): what an EXTERNAL holds. What rasn finds wrong with octets is said here in the standard's
+//! names.
+
+use rasn::error::{BerDecodeErrorKind, CodecDecodeError, DecodeErrorKind};
+use rasn::types::Tag;
+
+use super::encoder::Encoder;
+use crate::error::{DecodeError, EncodeError};
+use crate::spelling::standard_name;
+
+/// A type of this crate that stands in BER by itself: what [`encode_value`] writes and [`decode_value`] reads.
+/// Sealed: it has no other implementations.
+pub trait BerValue: sealed::Ber {}
+
+impl<T: sealed::Ber> BerValue for T {}
+
+mod sealed {
+    pub trait Ber: rasn::Decode + rasn::Encode {}
+
+    impl<T: rasn::Decode + rasn::Encode> Ber for T {}
+}
+
+/// The value of a type of this crate that `octets` are, for contents of an EXTERNAL.
+///
+/// # Errors
+/// Gives the elements on the way to the fault; the offset is that of the value itself.
+pub fn decode_value<T: BerValue>(octets: &[u8]) -> Result<T, DecodeError> {
+    rasn::ber::decode(octets).map_err(|error| {
+        let Fault { path, reason, .. } = Fault::of(&error);
+        DecodeError {
+            apdu: None,
+            path: standard_path(path),
+            offset: 0,
+            reason,
+        }
+    })
+}
+
+/// The octets of a value of a type of this crate, for contents of an EXTERNAL.
+///
+/// # Errors
+/// Only for values that no BER can carry.
+pub fn encode_value<T: BerValue>(value: &T) -> Result<Vec<u8>, EncodeError> {
+    let mut octets = Vec::new();
+    let written = write(value, Vec::new(), &mut octets);
+    written.map(|()| octets).map_err(|reason| EncodeError {
+        apdu: "value",
+        reason,
+    })
+}
+
+/// Appends the octets of a value that holds the octet strings `lent`, see [`Encoder`].
+pub(super) fn write<T: rasn::Encode>(
+    value: &T,
+    lent: Vec<&[u8]>,
+    output: &mut Vec<u8>,
+) -> Result<(), String> {
+    let mut encoder = Encoder::new(lent);
+    value
+        .encode(&mut encoder)
+        .map_err(|error| error.to_string())?;
+    encoder.write_to(output);
+    Ok(())
+}
+
+/// What rasn found wrong: the fields on the way to it, in Rust's spelling, and the reason.
+pub(super) struct Fault {
+    pub(super) path: Vec<&'static str>,
+    pub(super) reason: String,
+    /// The element that stands where another one should.
+    pub(super) found: Option<Tag>,
+    /// Known where the fault is not in an element but after the APDU.
+    pub(super) offset: Option<usize>,
+}
+
+/// Longest reason kept, in characters.
+const MAX_REASON: usize = 200;
+
+impl Fault {
+    pub(super) fn trailing(offset: usize) -> Self {
+        Self {
+            path: Vec::new(),
+            reason: "octets after the APDU".into(),
+            found: None,
+            offset: Some(offset),
+        }
+    }
+
+    pub(super) fn of(error: &rasn::error::DecodeError) -> Self {
+        let mut path = Vec::new();
+        let mut cause = error;
+        while let DecodeErrorKind::FieldError { name, nested } = &*cause.kind {
+            path.push(bare(name));
+            cause = nested;
+        }
+        let mut found = None;
+        let reason = match &*cause.kind {
+            DecodeErrorKind::MissingField { name } => {
+                path.push(bare(name));
+                "missing element".into()
+            }
+            DecodeErrorKind::UnexpectedExtraData { .. } => {
+                "an element that does not belong here".into()
+            }
+            DecodeErrorKind::Incomplete { .. } => "a value cut short".into(),
+            DecodeErrorKind::ExceedsMaxParseDepth => "values nested too deep".into(),
+            DecodeErrorKind::NoValidChoice { .. } => {
+                "a value of none of the types allowed here".into()
+            }
+            DecodeErrorKind::Custom { msg } => msg.clone(),
+            DecodeErrorKind::CodecSpecific {
+                inner: CodecDecodeError::Ber(BerDecodeErrorKind::MismatchedTag { expected, actual }),
+            } => {
+                found = Some(*actual);
+                format!(
+                    "element [{}] expected, [{}] found",
+                    expected.value, actual.value
+                )
+            }
+            _ => cause.to_string().chars().take(MAX_REASON).collect(),
+        };
+        // The fault is at the element found, if that is an element of the APDU itself.
+        let found = found.filter(|_| path.len() == 1);
+        Self {
+            path,
+            reason,
+            found,
+            offset: None,
+        }
+    }
+}
+
+/// rasn names a field with its type, `SearchRequest.query`.
+pub(super) fn bare(field: &'static str) -> &'static str {
+    field.rsplit('.').next().unwrap_or(field)
+}
+
+pub(super) fn standard_path(fields: Vec<&'static str>) -> Vec<String> {
+    fields
+        .into_iter()
+        .map(|field| standard_name(field).into_owned())
+        .collect()
+}
