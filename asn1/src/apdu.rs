@@ -13,6 +13,7 @@ mod duplicate;
 mod extended;
 mod external;
 mod init;
+mod other_information;
 mod present;
 mod query;
 mod records;
@@ -30,6 +31,7 @@ pub use duplicate::*;
 pub use extended::*;
 pub use external::*;
 pub use init::*;
+pub use other_information::*;
 pub use present::*;
 pub use query::*;
 pub use records::*;
@@ -40,6 +42,7 @@ pub use sort::*;
 
 use rasn::prelude::*;
 
+use crate::describe::describe;
 use crate::types::{InternationalString, OctetString};
 
 /// Gives `Apdu` its variants, each boxed under its tag, and what can be said of all of them.
@@ -158,6 +161,8 @@ macro_rules! tagged_string {
         #[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Eq, Hash)]
         #[rasn(delegate, tag(context, $tag))]
         pub struct $name(pub InternationalString);
+
+        describe!($name: name => name.0.describe());
 
         impl From<&str> for $name {
             fn from(text: &str) -> Self {

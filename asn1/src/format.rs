@@ -1,8 +1,8 @@
 //! What travels in an EXTERNAL beside records and tasks: diagnostics, reports, challenges, negotiation and element
 //! specifications (Z39.50-2003 Appendices DIAG, RSC, ACC, USR, ESP, NEG), and the formats of Index Data.
 //!
-//! A type reads and writes itself by [`ExternalValue`], and tells what it consists of by
-//! [`Describe`](crate::record::tree::Describe).
+//! A type reads and writes itself by [`ExternalValue`], and describes itself by
+//! [`Describe`](crate::describe::Describe).
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -22,7 +22,6 @@
 
 pub mod charset_negotiation;
 pub mod conventions;
-mod describe;
 pub mod diag1;
 pub mod espec1;
 pub mod facets;

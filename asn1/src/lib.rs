@@ -38,6 +38,7 @@ pub mod bib1;
 pub mod codec;
 pub mod concurrency;
 pub mod decoded;
+pub mod describe;
 pub mod error;
 pub mod es;
 #[cfg(feature = "file")]

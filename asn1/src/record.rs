@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `retrieved` | [`RetrievedRecord`]: what an EXTERNAL holds, by its record syntax |
 //! | [`opac`], [`grs1`], [`summary`], [`explain`] | the record syntaxes of ASN.1: types, text, JSON, XML |
-//! | [`tree`] | how those are shown; `embedded`: a record inside another |
+//! | `write` | how values are written, as [`describe`](crate::describe) gives them; `embedded`: a record inside another |
 
 mod embedded;
 pub mod explain;
@@ -12,6 +12,6 @@ pub mod grs1;
 pub mod opac;
 mod retrieved;
 pub mod summary;
-pub mod tree;
+mod write;
 
 pub use self::retrieved::{RetrievedRecord, is_marc, marc_syntax, sutrs_external};

@@ -373,6 +373,31 @@ impl Encode for BitString {
     }
 }
 
+/// A SEQUENCE or CHOICE: the type with its derives.
+///
+/// A field's type is taken apart because rasn's derive has to see the word `Option`, without which an explicit tag is not
+/// optional.
+macro_rules! production {
+    ($(#[$meta:meta])* pub struct $name:ident {
+        $($(#[$field_meta:meta])* $field:ident: $type:ident $(<$of:ty>)?,)*
+    }) => {
+        #[derive(rasn::AsnType, rasn::Decode, rasn::Encode, Clone, Debug, PartialEq)]
+        $(#[$meta])*
+        pub struct $name {
+            $($(#[$field_meta])* pub $field: $type $(<$of>)?,)*
+        }
+    };
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$variant_meta:meta])* $variant:ident $(($type:ty))?,)* }) => {
+        #[derive(rasn::AsnType, rasn::Decode, rasn::Encode, Clone, Debug, PartialEq)]
+        #[rasn(choice)]
+        $(#[$meta])*
+        pub enum $name {
+            $($(#[$variant_meta])* $variant $(($type))?,)*
+        }
+    };
+}
+pub(crate) use production;
+
 /// `INTEGER { name(value), … }`: an open newtype with constants and the standard's names for its values.
 macro_rules! named_integer {
     ($(#[$meta:meta])* $type:ident $([$tag:literal])? { $($(#[$value_meta:meta])* $constant:ident = $value:literal $name:literal),* $(,)? }) => {

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use z3950_asn1::apdu::{DatabaseName, External};
 use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::describe::Describe;
 use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::record::explain::ExplainRecord;
 use z3950_asn1::record::sutrs_external;
-use z3950_asn1::record::tree::Describe;
 
 pub use self::entry::EXPLAIN_DATABASE;
 use self::entry::ExplainEntry;

@@ -4,6 +4,7 @@
 
 use z3950_asn1::apdu::{External, ExternalEncoding, IntUnit, StringOrNumeric, Unit};
 use z3950_asn1::codec::encode_value;
+use z3950_asn1::describe::Describe;
 use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::record::RetrievedRecord;
 use z3950_asn1::record::explain::{
@@ -15,7 +16,6 @@ use z3950_asn1::record::opac::{
 };
 use z3950_asn1::record::summary::{BriefBib, FormatSpec};
 use z3950_asn1::record::sutrs_external;
-use z3950_asn1::record::tree::Describe;
 use z3950_asn1::types::Any;
 use z3950_tests::random::{Random, mutations};
 

@@ -6,34 +6,33 @@ use rasn::prelude::*;
 
 use super::{DiagRec, External, OtherInformation, ReferenceId};
 use crate::optional::OptionalChoice;
-use crate::types::OctetString;
+use crate::types::{OctetString, production};
 
-/// A challenge from the server.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct AccessControlRequest {
-    pub reference_id: Option<ReferenceId>,
-    pub security_challenge: SecurityChallenge,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// A challenge from the server.
+    pub struct AccessControlRequest {
+        reference_id: Option<ReferenceId>,
+        security_challenge: SecurityChallenge,
+        other_info: Option<OtherInformation>,
+    }
 }
 
-/// The challenge itself.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum SecurityChallenge {
-    #[rasn(tag(37))]
-    SimpleForm(OctetString),
-    #[rasn(tag(explicit(0)))]
-    ExternallyDefined(External),
+production! {
+    /// The challenge itself.
+    pub enum SecurityChallenge {
+        #[rasn(tag(37))] SimpleForm(OctetString),
+        #[rasn(tag(explicit(0)))] ExternallyDefined(External),
+    }
 }
 
-/// The client's answer to a challenge, or its refusal.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct AccessControlResponse {
-    pub reference_id: Option<ReferenceId>,
-    pub security_challenge_response: OptionalChoice<SecurityChallengeResponse>,
-    #[rasn(tag(223))]
-    pub diagnostic: Option<DiagRec>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// The client's answer to a challenge, or its refusal.
+    pub struct AccessControlResponse {
+        reference_id: Option<ReferenceId>,
+        security_challenge_response: OptionalChoice<SecurityChallengeResponse>,
+        #[rasn(tag(223))] diagnostic: Option<DiagRec>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
 /// The answer itself; never shown by Debug.

@@ -4,20 +4,18 @@ use rasn::prelude::*;
 
 use super::{External, OtherInformation, ReferenceId};
 use crate::oid::Oid;
-use crate::types::{InternationalString, named_integer};
+use crate::types::{InternationalString, named_integer, production};
 
-/// The end of a session; the other side answers with its own.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct Close {
-    pub reference_id: Option<ReferenceId>,
-    pub close_reason: CloseReason,
-    #[rasn(tag(3))]
-    pub diagnostic_information: Option<InternationalString>,
-    #[rasn(tag(4))]
-    pub resource_report_format: Option<Oid>,
-    #[rasn(tag(explicit(5)))]
-    pub resource_report: Option<External>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// The end of a session; the other side answers with its own.
+    pub struct Close {
+        reference_id: Option<ReferenceId>,
+        close_reason: CloseReason,
+        #[rasn(tag(3))] diagnostic_information: Option<InternationalString>,
+        #[rasn(tag(4))] resource_report_format: Option<Oid>,
+        #[rasn(tag(explicit(5)))] resource_report: Option<External>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
 impl Close {

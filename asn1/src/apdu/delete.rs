@@ -3,41 +3,38 @@
 use rasn::prelude::*;
 
 use super::{OtherInformation, ReferenceId, ResultSetId};
-use crate::types::{InternationalString, named_integer};
+use crate::types::{InternationalString, named_integer, production};
 
-/// A request to delete result sets.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct DeleteResultSetRequest {
-    pub reference_id: Option<ReferenceId>,
-    #[rasn(tag(32))]
-    pub delete_function: DeleteFunction,
-    /// The sets, when the function is `list`.
-    pub result_set_list: Option<Vec<ResultSetId>>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// A request to delete result sets.
+    pub struct DeleteResultSetRequest {
+        reference_id: Option<ReferenceId>,
+        #[rasn(tag(32))] delete_function: DeleteFunction,
+        /// The sets, when the function is `list`.
+        result_set_list: Option<Vec<ResultSetId>>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
-/// What became of the request, set by set.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct DeleteResultSetResponse {
-    pub reference_id: Option<ReferenceId>,
-    #[rasn(tag(0))]
-    pub delete_operation_status: DeleteSetStatus,
-    #[rasn(tag(1))]
-    pub delete_list_statuses: Option<Vec<ListStatus>>,
-    #[rasn(tag(34))]
-    pub number_not_deleted: Option<i64>,
-    #[rasn(tag(35))]
-    pub bulk_statuses: Option<Vec<ListStatus>>,
-    #[rasn(tag(36))]
-    pub delete_message: Option<InternationalString>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// What became of the request, set by set.
+    pub struct DeleteResultSetResponse {
+        reference_id: Option<ReferenceId>,
+        #[rasn(tag(0))] delete_operation_status: DeleteSetStatus,
+        #[rasn(tag(1))] delete_list_statuses: Option<Vec<ListStatus>>,
+        #[rasn(tag(34))] number_not_deleted: Option<i64>,
+        #[rasn(tag(35))] bulk_statuses: Option<Vec<ListStatus>>,
+        #[rasn(tag(36))] delete_message: Option<InternationalString>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
-/// What became of one result set.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct ListStatus {
-    pub id: ResultSetId,
-    pub status: DeleteSetStatus,
+production! {
+    /// What became of one result set.
+    pub struct ListStatus {
+        id: ResultSetId,
+        status: DeleteSetStatus,
+    }
 }
 
 named_integer!(

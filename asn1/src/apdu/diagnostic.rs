@@ -8,31 +8,33 @@ use z3950_marc::charset::utf8_or_latin1;
 
 use super::External;
 use crate::bib1::diagnostics;
+use crate::describe::{Describe, Value, bare_choice};
 use crate::oid::{BIB_1_DIAGNOSTICS, Oid};
-use crate::types::{InternationalString, VisibleString};
+use crate::types::{InternationalString, VisibleString, production};
 
-/// A diagnostic of any format.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum DiagRec {
-    DefaultFormat(DefaultDiagFormat),
-    ExternallyDefined(External),
+production! {
+    /// A diagnostic of any format.
+    pub enum DiagRec {
+        DefaultFormat(DefaultDiagFormat),
+        ExternallyDefined(External),
+    }
 }
 
-/// A condition of a diagnostic set, with what it is about.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct DefaultDiagFormat {
-    pub diagnostic_set_id: Oid,
-    pub condition: i64,
-    pub addinfo: AddInfo,
+production! {
+    /// A condition of a diagnostic set, with what it is about.
+    pub struct DefaultDiagFormat {
+        diagnostic_set_id: Oid,
+        condition: i64,
+        addinfo: AddInfo,
+    }
 }
 
-/// What a diagnostic is about, in the string type of version 2 or of version 3.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum AddInfo {
-    V2Addinfo(VisibleString),
-    V3Addinfo(InternationalString),
+bare_choice! {
+    /// What a diagnostic is about, in the string type of version 2 or of version 3.
+    pub enum AddInfo {
+        V2Addinfo(VisibleString),
+        V3Addinfo(InternationalString),
+    }
 }
 
 impl AddInfo {
@@ -65,6 +67,19 @@ impl DefaultDiagFormat {
         (self.diagnostic_set_id == BIB_1_DIAGNOSTICS)
             .then(|| diagnostics::message(self.condition))
             .flatten()
+    }
+}
+
+impl Describe for DefaultDiagFormat {
+    /// With `message`, what a condition of Bib-1 means.
+    fn describe(&self) -> Value {
+        let message = self.message().map(|text| Value::Text(text.to_owned()));
+        Value::group([
+            ("diagnostic_set_id", self.diagnostic_set_id.describe()),
+            ("condition", self.condition.describe()),
+            ("message", message.unwrap_or(Value::Nothing)),
+            ("addinfo", self.addinfo.describe()),
+        ])
     }
 }
 

@@ -3,33 +3,26 @@
 use rasn::prelude::*;
 
 use super::{DiagRec, ElementSetName, External, IntUnit, OtherInformation, ReferenceId};
+use crate::describe::{described_by_name, sequence};
 use crate::oid::Oid;
-use crate::types::{InternationalString, named_integer};
+use crate::types::{InternationalString, named_integer, production};
 
-/// A request to create, delete or modify a task package.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct ExtendedServicesRequest {
-    pub reference_id: Option<ReferenceId>,
-    #[rasn(tag(3))]
-    pub function: ExtendedServicesFunction,
-    #[rasn(tag(4))]
-    pub package_type: Oid,
-    #[rasn(tag(5))]
-    pub package_name: Option<InternationalString>,
-    #[rasn(tag(6))]
-    pub user_id: Option<InternationalString>,
-    #[rasn(tag(7))]
-    pub retention_time: Option<IntUnit>,
-    #[rasn(tag(8))]
-    pub permissions: Option<Vec<Permission>>,
-    #[rasn(tag(9))]
-    pub description: Option<InternationalString>,
-    #[rasn(tag(10))]
-    pub task_specific_parameters: Option<External>,
-    #[rasn(tag(11))]
-    pub wait_action: WaitAction,
-    pub elements: Option<ElementSetName>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// A request to create, delete or modify a task package.
+    pub struct ExtendedServicesRequest {
+        reference_id: Option<ReferenceId>,
+        #[rasn(tag(3))] function: ExtendedServicesFunction,
+        #[rasn(tag(4))] package_type: Oid,
+        #[rasn(tag(5))] package_name: Option<InternationalString>,
+        #[rasn(tag(6))] user_id: Option<InternationalString>,
+        #[rasn(tag(7))] retention_time: Option<IntUnit>,
+        #[rasn(tag(8))] permissions: Option<Vec<Permission>>,
+        #[rasn(tag(9))] description: Option<InternationalString>,
+        #[rasn(tag(10))] task_specific_parameters: Option<External>,
+        #[rasn(tag(11))] wait_action: WaitAction,
+        elements: Option<ElementSetName>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
 named_integer!(
@@ -45,13 +38,12 @@ named_integer!(
     }
 );
 
-/// What a user may do with a task package.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct Permission {
-    #[rasn(tag(1))]
-    pub user_id: Option<InternationalString>,
-    #[rasn(tag(2))]
-    pub allowable_functions: Vec<AllowableFunction>,
+sequence! {
+    /// What a user may do with a task package.
+    pub struct Permission {
+        #[rasn(tag(1))] user_id: Option<InternationalString>,
+        #[rasn(tag(2))] allowable_functions: Vec<AllowableFunction>,
+    }
 }
 
 named_integer!(
@@ -61,18 +53,17 @@ named_integer!(
         PRESENT = 4 "present", INVOKE = 5 "invoke",
     }
 );
+described_by_name!(AllowableFunction);
 
-/// What became of the task.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct ExtendedServicesResponse {
-    pub reference_id: Option<ReferenceId>,
-    #[rasn(tag(3))]
-    pub operation_status: OperationStatus,
-    #[rasn(tag(4))]
-    pub diagnostics: Option<Vec<DiagRec>>,
-    #[rasn(tag(5))]
-    pub task_package: Option<External>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// What became of the task.
+    pub struct ExtendedServicesResponse {
+        reference_id: Option<ReferenceId>,
+        #[rasn(tag(3))] operation_status: OperationStatus,
+        #[rasn(tag(4))] diagnostics: Option<Vec<DiagRec>>,
+        #[rasn(tag(5))] task_package: Option<External>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
 named_integer!(

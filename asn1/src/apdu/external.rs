@@ -1,35 +1,32 @@
-//! EXTERNAL (X.690 §8.18) and OtherInformation: values whose syntax an object identifier names
-//! (Z39.50-2003 §4.1, `OtherInformation`).
+//! EXTERNAL (X.690 §8.18): a value whose syntax an object identifier names.
 
 use rasn::prelude::*;
 
 use crate::codec::value::{BerValue, decode_value, encode_value};
 use crate::error::{DecodeError, EncodeError};
 use crate::oid::Oid;
-use crate::types::{Any, BitString, InternationalString, ObjectDescriptor, OctetString};
+use crate::types::{Any, BitString, ObjectDescriptor, OctetString, production};
 
-/// EXTERNAL: a value with the identifier of its syntax.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(tag(universal, 8))]
-pub struct External {
-    pub direct_reference: Option<Oid>,
-    pub indirect_reference: Option<i64>,
-    pub descriptor: Option<ObjectDescriptor>,
-    pub encoding: ExternalEncoding,
+production! {
+    /// EXTERNAL: a value with the identifier of its syntax.
+    #[rasn(tag(universal, 8))]
+    pub struct External {
+        direct_reference: Option<Oid>,
+        indirect_reference: Option<i64>,
+        descriptor: Option<ObjectDescriptor>,
+        encoding: ExternalEncoding,
+    }
 }
 
-/// The three ways an EXTERNAL carries its value.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum ExternalEncoding {
-    /// One BER value: SUTRS, OPAC, GRS-1 and every format written in ASN.1.
-    #[rasn(tag(0))]
-    SingleAsn1Type(Any),
-    /// Octets: MARC, XML.
-    #[rasn(tag(1))]
-    OctetAligned(OctetString),
-    #[rasn(tag(2))]
-    Arbitrary(BitString),
+production! {
+    /// The three ways an EXTERNAL carries its value.
+    pub enum ExternalEncoding {
+        /// One BER value: SUTRS, OPAC, GRS-1 and every format written in ASN.1.
+        #[rasn(tag(0))] SingleAsn1Type(Any),
+        /// Octets: MARC, XML.
+        #[rasn(tag(1))] OctetAligned(OctetString),
+        #[rasn(tag(2))] Arbitrary(BitString),
+    }
 }
 
 impl External {
@@ -121,63 +118,4 @@ pub enum ExternalError {
     /// What it holds does not decode.
     #[error("a malformed value in an EXTERNAL")]
     Value(#[from] DecodeError),
-}
-
-/// OtherInformation `[201]`: what an APDU carries beside its own elements.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
-#[rasn(delegate, tag(context, 201))]
-pub struct OtherInformation(pub Vec<OtherInformationUnit>);
-
-impl OtherInformation {
-    /// The first value of the type `T`; `None` if there is none, or it is malformed.
-    pub fn value<T: ExternalValue>(&self) -> Option<T> {
-        self.0.iter().find_map(|unit| match &unit.information {
-            Information::ExternallyDefinedInfo(external) => T::from_external(external).ok(),
-            _ => None,
-        })
-    }
-
-    /// Adds a value, under its own identifier and no category.
-    ///
-    /// # Errors
-    /// Only for values that no BER can carry.
-    pub fn put_value(&mut self, value: &impl ExternalValue) -> Result<(), EncodeError> {
-        let information = Information::ExternallyDefinedInfo(value.to_external()?);
-        self.0.push(OtherInformationUnit {
-            category: None,
-            information,
-        });
-        Ok(())
-    }
-}
-
-/// One unit of OtherInformation.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct OtherInformationUnit {
-    #[rasn(tag(1))]
-    pub category: Option<InfoCategory>,
-    pub information: Information,
-}
-
-/// The value of a unit of OtherInformation.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum Information {
-    #[rasn(tag(2))]
-    CharacterInfo(InternationalString),
-    #[rasn(tag(3))]
-    BinaryInfo(OctetString),
-    #[rasn(tag(4))]
-    ExternallyDefinedInfo(External),
-    #[rasn(tag(5))]
-    Oid(Oid),
-}
-
-/// What a unit of OtherInformation is about.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct InfoCategory {
-    #[rasn(tag(1))]
-    pub category_type_id: Option<Oid>,
-    #[rasn(tag(2))]
-    pub category_value: i64,
 }

@@ -6,58 +6,46 @@ use rasn::prelude::*;
 
 use super::{External, OtherInformation, ReferenceId};
 use crate::optional::Unknown;
-use crate::types::{Bits, InternationalString, VisibleString};
+use crate::types::{Bits, InternationalString, VisibleString, production};
 
-/// What the client offers to open the session.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct InitializeRequest {
-    pub reference_id: Option<ReferenceId>,
-    pub protocol_version: ProtocolVersion,
-    pub options: Options,
-    /// Octets; 0 means no limit.
-    #[rasn(tag(5))]
-    pub preferred_message_size: i64,
-    /// Octets; 0 means no limit.
-    #[rasn(tag(6))]
-    pub exceptional_record_size: i64,
-    #[rasn(tag(explicit(7)))]
-    pub id_authentication: Option<IdAuthentication>,
-    #[rasn(tag(110))]
-    pub implementation_id: Option<InternationalString>,
-    #[rasn(tag(111))]
-    pub implementation_name: Option<InternationalString>,
-    #[rasn(tag(112))]
-    pub implementation_version: Option<InternationalString>,
-    #[rasn(tag(explicit(11)))]
-    pub user_information_field: Option<External>,
-    pub other_info: Option<OtherInformation>,
-    pub unknown: Unknown,
+production! {
+    /// What the client offers to open the session.
+    pub struct InitializeRequest {
+        reference_id: Option<ReferenceId>,
+        protocol_version: ProtocolVersion,
+        options: Options,
+        /// Octets; 0 means no limit.
+        #[rasn(tag(5))] preferred_message_size: i64,
+        /// Octets; 0 means no limit.
+        #[rasn(tag(6))] exceptional_record_size: i64,
+        #[rasn(tag(explicit(7)))] id_authentication: Option<IdAuthentication>,
+        #[rasn(tag(110))] implementation_id: Option<InternationalString>,
+        #[rasn(tag(111))] implementation_name: Option<InternationalString>,
+        #[rasn(tag(112))] implementation_version: Option<InternationalString>,
+        #[rasn(tag(explicit(11)))] user_information_field: Option<External>,
+        other_info: Option<OtherInformation>,
+        unknown: Unknown,
+    }
 }
 
-/// What the server grants; `result` tells whether the session is open.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct InitializeResponse {
-    pub reference_id: Option<ReferenceId>,
-    pub protocol_version: ProtocolVersion,
-    pub options: Options,
-    /// Octets; 0 means no limit.
-    #[rasn(tag(5))]
-    pub preferred_message_size: i64,
-    /// Octets; 0 means no limit.
-    #[rasn(tag(6))]
-    pub exceptional_record_size: i64,
-    #[rasn(tag(12))]
-    pub result: bool,
-    #[rasn(tag(110))]
-    pub implementation_id: Option<InternationalString>,
-    #[rasn(tag(111))]
-    pub implementation_name: Option<InternationalString>,
-    #[rasn(tag(112))]
-    pub implementation_version: Option<InternationalString>,
-    #[rasn(tag(explicit(11)))]
-    pub user_information_field: Option<External>,
-    pub other_info: Option<OtherInformation>,
-    pub unknown: Unknown,
+production! {
+    /// What the server grants; `result` tells whether the session is open.
+    pub struct InitializeResponse {
+        reference_id: Option<ReferenceId>,
+        protocol_version: ProtocolVersion,
+        options: Options,
+        /// Octets; 0 means no limit.
+        #[rasn(tag(5))] preferred_message_size: i64,
+        /// Octets; 0 means no limit.
+        #[rasn(tag(6))] exceptional_record_size: i64,
+        #[rasn(tag(12))] result: bool,
+        #[rasn(tag(110))] implementation_id: Option<InternationalString>,
+        #[rasn(tag(111))] implementation_name: Option<InternationalString>,
+        #[rasn(tag(112))] implementation_version: Option<InternationalString>,
+        #[rasn(tag(explicit(11)))] user_information_field: Option<External>,
+        other_info: Option<OtherInformation>,
+        unknown: Unknown,
+    }
 }
 
 /// Who the client is; never shown by Debug.

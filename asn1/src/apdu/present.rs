@@ -7,59 +7,52 @@ use super::{
     DatabaseName, ElementSetName, External, NamePlusRecord, OtherInformation, Records, ReferenceId,
     ResultSetId,
 };
+use crate::describe::{bare_choice, sequence};
 use crate::oid::Oid;
 use crate::optional::OptionalChoice;
-use crate::types::{InternationalString, named_integer};
+use crate::types::{InternationalString, named_integer, production};
 
-/// A request for records of a result set.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct PresentRequest {
-    pub reference_id: Option<ReferenceId>,
-    pub result_set_id: ResultSetId,
-    /// 1-based.
-    #[rasn(tag(30))]
-    pub result_set_start_point: i64,
-    #[rasn(tag(29))]
-    pub number_of_records_requested: i64,
-    #[rasn(tag(212))]
-    pub additional_ranges: Option<Vec<Range>>,
-    pub record_composition: OptionalChoice<RecordComposition>,
-    #[rasn(tag(104))]
-    pub preferred_record_syntax: Option<Oid>,
-    #[rasn(tag(204))]
-    pub max_segment_count: Option<i64>,
-    /// Octets.
-    #[rasn(tag(206))]
-    pub max_record_size: Option<i64>,
-    /// Octets.
-    #[rasn(tag(207))]
-    pub max_segment_size: Option<i64>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// A request for records of a result set.
+    pub struct PresentRequest {
+        reference_id: Option<ReferenceId>,
+        result_set_id: ResultSetId,
+        /// 1-based.
+        #[rasn(tag(30))] result_set_start_point: i64,
+        #[rasn(tag(29))] number_of_records_requested: i64,
+        #[rasn(tag(212))] additional_ranges: Option<Vec<Range>>,
+        record_composition: OptionalChoice<RecordComposition>,
+        #[rasn(tag(104))] preferred_record_syntax: Option<Oid>,
+        #[rasn(tag(204))] max_segment_count: Option<i64>,
+        /// Octets.
+        #[rasn(tag(206))] max_record_size: Option<i64>,
+        /// Octets.
+        #[rasn(tag(207))] max_segment_size: Option<i64>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
-/// The records asked for, or why not.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct PresentResponse {
-    pub reference_id: Option<ReferenceId>,
-    #[rasn(tag(24))]
-    pub number_of_records_returned: i64,
-    /// 1-based; the first position not returned.
-    #[rasn(tag(25))]
-    pub next_result_set_position: i64,
-    pub present_status: PresentStatus,
-    pub records: OptionalChoice<Records>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// The records asked for, or why not.
+    pub struct PresentResponse {
+        reference_id: Option<ReferenceId>,
+        #[rasn(tag(24))] number_of_records_returned: i64,
+        /// 1-based; the first position not returned.
+        #[rasn(tag(25))] next_result_set_position: i64,
+        present_status: PresentStatus,
+        records: OptionalChoice<Records>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
-/// A part of the answer to a Present, ahead of the PresentResponse.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct Segment {
-    pub reference_id: Option<ReferenceId>,
-    #[rasn(tag(24))]
-    pub number_of_records_returned: i64,
-    #[rasn(tag(0))]
-    pub segment_records: Vec<NamePlusRecord>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// A part of the answer to a Present, ahead of the PresentResponse.
+    pub struct Segment {
+        reference_id: Option<ReferenceId>,
+        #[rasn(tag(24))] number_of_records_returned: i64,
+        #[rasn(tag(0))] segment_records: Vec<NamePlusRecord>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
 named_integer!(
@@ -70,89 +63,78 @@ named_integer!(
     }
 );
 
-/// Further positions of the result set.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct Range {
-    /// 1-based.
-    #[rasn(tag(1))]
-    pub starting_position: i64,
-    #[rasn(tag(2))]
-    pub number_of_records: i64,
+production! {
+    /// Further positions of the result set.
+    pub struct Range {
+        /// 1-based.
+        #[rasn(tag(1))] starting_position: i64,
+        #[rasn(tag(2))] number_of_records: i64,
+    }
 }
 
-/// How records are to be composed: an element set name, or a full specification.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum RecordComposition {
-    #[rasn(tag(19))]
-    Simple(ElementSetNames),
-    #[rasn(tag(209))]
-    Complex(Box<CompSpec>),
+production! {
+    /// How records are to be composed: an element set name, or a full specification.
+    pub enum RecordComposition {
+        #[rasn(tag(19))] Simple(ElementSetNames),
+        #[rasn(tag(209))] Complex(Box<CompSpec>),
+    }
 }
 
-/// An element set name, for all databases or for each.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum ElementSetNames {
-    #[rasn(tag(0))]
-    GenericElementSetName(InternationalString),
-    #[rasn(tag(1))]
-    DatabaseSpecific(Vec<DatabaseSpecificElementSet>),
+production! {
+    /// An element set name, for all databases or for each.
+    pub enum ElementSetNames {
+        #[rasn(tag(0))] GenericElementSetName(InternationalString),
+        #[rasn(tag(1))] DatabaseSpecific(Vec<DatabaseSpecificElementSet>),
+    }
 }
 
-/// The element set name for one database.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct DatabaseSpecificElementSet {
-    pub db_name: DatabaseName,
-    pub esn: ElementSetName,
+production! {
+    /// The element set name for one database.
+    pub struct DatabaseSpecificElementSet {
+        db_name: DatabaseName,
+        esn: ElementSetName,
+    }
 }
 
-/// Composition by schema and element specification (Z39.50-2003 §3.6.3).
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct CompSpec {
-    #[rasn(tag(1))]
-    pub select_alternative_syntax: bool,
-    #[rasn(tag(2))]
-    pub generic: Option<Specification>,
-    #[rasn(tag(3))]
-    pub db_specific: Option<Vec<DatabaseSpecification>>,
-    #[rasn(tag(4))]
-    pub record_syntax: Option<Vec<Oid>>,
+sequence! {
+    /// Composition by schema and element specification (Z39.50-2003 §3.6.3).
+    pub struct CompSpec {
+        #[rasn(tag(1))] select_alternative_syntax: bool,
+        #[rasn(tag(2))] generic: Option<Specification>,
+        #[rasn(tag(3))] db_specific: Option<Vec<DatabaseSpecification>>,
+        #[rasn(tag(4))] record_syntax: Option<Vec<Oid>>,
+    }
 }
 
-/// A composition for one database.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct DatabaseSpecification {
-    #[rasn(tag(explicit(1)))]
-    pub db: DatabaseName,
-    #[rasn(tag(2))]
-    pub spec: Specification,
+sequence! {
+    /// A composition for one database.
+    pub struct DatabaseSpecification {
+        #[rasn(tag(explicit(1)))] db: DatabaseName,
+        #[rasn(tag(2))] spec: Specification,
+    }
 }
 
-/// Schema and elements of a composition.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
-pub struct Specification {
-    pub schema: OptionalChoice<Schema>,
-    #[rasn(tag(2))]
-    pub element_spec: Option<ElementSpec>,
+sequence! {
+    /// Schema and elements of a composition.
+    #[derive(Default)]
+    pub struct Specification {
+        schema: OptionalChoice<Schema>,
+        #[rasn(tag(2))] element_spec: Option<ElementSpec>,
+    }
 }
 
-/// A schema by identifier or URI.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum Schema {
-    #[rasn(tag(1))]
-    Oid(Oid),
-    #[rasn(tag(300))]
-    Uri(InternationalString),
+bare_choice! {
+    /// A schema by identifier or URI.
+    pub enum Schema {
+        #[rasn(tag(1))] Oid(Oid),
+        #[rasn(tag(300))] Uri(InternationalString),
+    }
 }
 
-/// The elements wanted: a name, or a specification such as eSpec-1.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum ElementSpec {
-    #[rasn(tag(1))]
-    ElementSetName(InternationalString),
-    #[rasn(tag(2))]
-    ExternalEspec(External),
+bare_choice! {
+    /// The elements wanted: a name, or a specification such as eSpec-1.
+    pub enum ElementSpec {
+        #[rasn(tag(1))] ElementSetName(InternationalString),
+        #[rasn(tag(2))] ExternalEspec(External),
+    }
 }

@@ -3,36 +3,32 @@
 use rasn::prelude::*;
 
 use super::{External, ResultSetId};
+use crate::describe::{Describe, Value, bare_choice, describe, sequence};
 use crate::oid::Oid;
-use crate::types::{Any, GeneralizedTime, InternationalString, OctetString, named_integer};
+use crate::types::{
+    Any, GeneralizedTime, InternationalString, OctetString, named_integer, production,
+};
 
 pub use super::rpn::{MAX_RPN_DEPTH, RpnRpnOp, RpnStructure};
 
-/// A query, by its type.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum Query {
-    /// By agreement between the two sides.
-    #[rasn(tag(0))]
-    Type0(Any),
-    /// Reverse Polish notation.
-    #[rasn(tag(1))]
-    Type1(RpnQuery),
-    /// CCL, ISO 8777.
-    #[rasn(tag(explicit(2)))]
-    Type2(OctetString),
-    /// ANSI Z39.58.
-    #[rasn(tag(explicit(100)))]
-    Type100(OctetString),
-    /// Reverse Polish notation with proximity, of version 2.
-    #[rasn(tag(101))]
-    Type101(RpnQuery),
-    /// Ranked list.
-    #[rasn(tag(explicit(102)))]
-    Type102(OctetString),
-    /// Externally defined, such as CQL.
-    #[rasn(tag(104))]
-    Type104(External),
+production! {
+    /// A query, by its type.
+    pub enum Query {
+        /// By agreement between the two sides.
+        #[rasn(tag(0))] Type0(Any),
+        /// Reverse Polish notation.
+        #[rasn(tag(1))] Type1(RpnQuery),
+        /// CCL, ISO 8777.
+        #[rasn(tag(explicit(2)))] Type2(OctetString),
+        /// ANSI Z39.58.
+        #[rasn(tag(explicit(100)))] Type100(OctetString),
+        /// Reverse Polish notation with proximity, of version 2.
+        #[rasn(tag(101))] Type101(RpnQuery),
+        /// Ranked list.
+        #[rasn(tag(explicit(102)))] Type102(OctetString),
+        /// Externally defined, such as CQL.
+        #[rasn(tag(104))] Type104(External),
+    }
 }
 
 impl Query {
@@ -50,40 +46,55 @@ impl Query {
     }
 }
 
-/// A query in reverse Polish notation with the attribute set its attributes come from by default.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct RpnQuery {
-    pub attribute_set: Oid,
-    pub rpn: RpnStructure,
+impl Describe for Query {
+    /// By the name of its type; RPN as PQF.
+    fn describe(&self) -> Value {
+        let value = match self {
+            Self::Type1(rpn) | Self::Type101(rpn) => Value::Text(rpn.to_string()),
+            Self::Type0(value) => Value::Octets(value.to_bytes()),
+            Self::Type2(octets) | Self::Type100(octets) | Self::Type102(octets) => {
+                octets.describe()
+            }
+            Self::Type104(external) => external.describe(),
+        };
+        let name = format!("type-{}", self.type_number());
+        Value::Group(vec![(name.into(), value)])
+    }
 }
 
-/// A leaf of the query tree.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum Operand {
-    #[rasn(tag(102))]
-    AttributesPlusTerm(AttributesPlusTerm),
-    ResultSet(ResultSetId),
-    #[rasn(tag(214))]
-    ResultAttr(Box<ResultSetPlusAttributes>),
+production! {
+    /// A query in reverse Polish notation with the attribute set its attributes come from by default.
+    pub struct RpnQuery {
+        attribute_set: Oid,
+        rpn: RpnStructure,
+    }
 }
 
-/// A term and the attributes that qualify it.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(tag(context, 102))]
-pub struct AttributesPlusTerm {
-    #[rasn(tag(44))]
-    pub attributes: Vec<AttributeElement>,
-    pub term: Term,
+production! {
+    /// A leaf of the query tree.
+    pub enum Operand {
+        #[rasn(tag(102))] AttributesPlusTerm(AttributesPlusTerm),
+        ResultSet(ResultSetId),
+        #[rasn(tag(214))] ResultAttr(Box<ResultSetPlusAttributes>),
+    }
 }
 
-/// A result set restricted by attributes.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(tag(context, 214))]
-pub struct ResultSetPlusAttributes {
-    pub result_set: ResultSetId,
-    #[rasn(tag(44))]
-    pub attributes: Vec<AttributeElement>,
+production! {
+    /// A term and the attributes that qualify it.
+    #[rasn(tag(context, 102))]
+    pub struct AttributesPlusTerm {
+        #[rasn(tag(44))] attributes: Vec<AttributeElement>,
+        term: Term,
+    }
+}
+
+production! {
+    /// A result set restricted by attributes.
+    #[rasn(tag(context, 214))]
+    pub struct ResultSetPlusAttributes {
+        result_set: ResultSetId,
+        #[rasn(tag(44))] attributes: Vec<AttributeElement>,
+    }
 }
 
 /// AttributeList `[44]`, where it stands by itself.
@@ -91,50 +102,55 @@ pub struct ResultSetPlusAttributes {
 #[rasn(delegate, tag(context, 44))]
 pub struct AttributeList(pub Vec<AttributeElement>);
 
-/// The value searched for.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum Term {
-    #[rasn(tag(45))]
-    General(OctetString),
-    #[rasn(tag(215))]
-    Numeric(i64),
-    #[rasn(tag(216))]
-    CharacterString(InternationalString),
-    #[rasn(tag(217))]
-    Oid(Oid),
-    #[rasn(tag(218))]
-    DateTime(GeneralizedTime),
-    #[rasn(tag(219))]
-    External(Box<External>),
-    #[rasn(tag(220))]
-    IntegerAndUnit(Box<IntUnit>),
-    #[rasn(tag(221))]
-    Null,
+describe!(AttributeList: list => list.0.describe());
+
+production! {
+    /// The value searched for.
+    pub enum Term {
+        #[rasn(tag(45))] General(OctetString),
+        #[rasn(tag(215))] Numeric(i64),
+        #[rasn(tag(216))] CharacterString(InternationalString),
+        #[rasn(tag(217))] Oid(Oid),
+        #[rasn(tag(218))] DateTime(GeneralizedTime),
+        #[rasn(tag(219))] External(Box<External>),
+        #[rasn(tag(220))] IntegerAndUnit(Box<IntUnit>),
+        #[rasn(tag(221))] Null,
+    }
 }
 
-/// How two operands are combined.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum Operator {
-    #[rasn(tag(0))]
-    And,
-    #[rasn(tag(1))]
-    Or,
-    #[rasn(tag(2))]
-    AndNot,
-    #[rasn(tag(3))]
-    Prox(Box<ProximityOperator>),
+impl Describe for Term {
+    /// The value alone; octets are taken for text.
+    fn describe(&self) -> Value {
+        match self {
+            Self::General(octets) => Value::text(octets),
+            Self::Numeric(number) => number.describe(),
+            Self::CharacterString(string) => string.describe(),
+            Self::Oid(oid) => oid.describe(),
+            Self::DateTime(time) => time.describe(),
+            Self::External(external) => external.describe(),
+            Self::IntegerAndUnit(one) => one.describe(),
+            Self::Null => Value::Flag(true),
+        }
+    }
 }
 
-/// One attribute: type and value, in the query's attribute set unless it names its own.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct AttributeElement {
-    #[rasn(tag(1))]
-    pub attribute_set: Option<Oid>,
-    #[rasn(tag(120))]
-    pub attribute_type: i64,
-    pub attribute_value: AttributeValue,
+production! {
+    /// How two operands are combined.
+    pub enum Operator {
+        #[rasn(tag(0))] And,
+        #[rasn(tag(1))] Or,
+        #[rasn(tag(2))] AndNot,
+        #[rasn(tag(3))] Prox(Box<ProximityOperator>),
+    }
+}
+
+sequence! {
+    /// One attribute: type and value, in the query's attribute set unless it names its own.
+    pub struct AttributeElement {
+        #[rasn(tag(1))] attribute_set: Option<Oid>,
+        #[rasn(tag(120))] attribute_type: i64,
+        attribute_value: AttributeValue,
+    }
 }
 
 impl AttributeElement {
@@ -148,58 +164,47 @@ impl AttributeElement {
     }
 }
 
-/// The value of an attribute.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum AttributeValue {
-    #[rasn(tag(121))]
-    Numeric(i64),
-    #[rasn(tag(224))]
-    Complex(Box<ComplexAttribute>),
+bare_choice! {
+    /// The value of an attribute.
+    pub enum AttributeValue {
+        #[rasn(tag(121))] Numeric(i64),
+        #[rasn(tag(224))] Complex(Box<ComplexAttribute>),
+    }
 }
 
-/// A list of alternatives, as an attribute's value.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct ComplexAttribute {
-    #[rasn(tag(1))]
-    pub list: Vec<StringOrNumeric>,
-    #[rasn(tag(2))]
-    pub semantic_action: Option<Vec<i64>>,
+sequence! {
+    /// A list of alternatives, as an attribute's value.
+    pub struct ComplexAttribute {
+        #[rasn(tag(1))] list: Vec<StringOrNumeric>,
+        #[rasn(tag(2))] semantic_action: Option<Vec<i64>>,
+    }
 }
 
-/// A name or a number.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum StringOrNumeric {
-    #[rasn(tag(1))]
-    String(InternationalString),
-    #[rasn(tag(2))]
-    Numeric(i64),
+bare_choice! {
+    /// A name or a number.
+    pub enum StringOrNumeric {
+        #[rasn(tag(1))] String(InternationalString),
+        #[rasn(tag(2))] Numeric(i64),
+    }
 }
 
-/// Proximity: how near and in which order the operands stand (Z39.50-2003 §3.7.2).
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct ProximityOperator {
-    #[rasn(tag(1))]
-    pub exclusion: Option<bool>,
-    #[rasn(tag(2))]
-    pub distance: i64,
-    #[rasn(tag(3))]
-    pub ordered: bool,
-    #[rasn(tag(4))]
-    pub relation_type: RelationType,
-    #[rasn(tag(5))]
-    pub proximity_unit_code: ProximityUnitCode,
+production! {
+    /// Proximity: how near and in which order the operands stand (Z39.50-2003 §3.7.2).
+    pub struct ProximityOperator {
+        #[rasn(tag(1))] exclusion: Option<bool>,
+        #[rasn(tag(2))] distance: i64,
+        #[rasn(tag(3))] ordered: bool,
+        #[rasn(tag(4))] relation_type: RelationType,
+        #[rasn(tag(5))] proximity_unit_code: ProximityUnitCode,
+    }
 }
 
-/// What a proximity distance counts.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum ProximityUnitCode {
-    #[rasn(tag(1))]
-    Known(KnownProximityUnit),
-    #[rasn(tag(2))]
-    Private(i64),
+production! {
+    /// What a proximity distance counts.
+    pub enum ProximityUnitCode {
+        #[rasn(tag(1))] Known(KnownProximityUnit),
+        #[rasn(tag(2))] Private(i64),
+    }
 }
 
 named_integer!(
@@ -219,24 +224,21 @@ named_integer!(
     }
 );
 
-/// A number with its unit.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct IntUnit {
-    #[rasn(tag(1))]
-    pub value: i64,
-    #[rasn(tag(2))]
-    pub unit_used: Unit,
+sequence! {
+    /// A number with its unit.
+    pub struct IntUnit {
+        #[rasn(tag(1))] value: i64,
+        #[rasn(tag(2))] unit_used: Unit,
+    }
 }
 
-/// A unit of measure.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
-pub struct Unit {
-    #[rasn(tag(explicit(1)))]
-    pub unit_system: Option<InternationalString>,
-    #[rasn(tag(2))]
-    pub unit_type: Option<StringOrNumeric>,
-    #[rasn(tag(3))]
-    pub unit: Option<StringOrNumeric>,
-    #[rasn(tag(4))]
-    pub scale_factor: Option<i64>,
+sequence! {
+    /// A unit of measure.
+    #[derive(Default)]
+    pub struct Unit {
+        #[rasn(tag(explicit(1)))] unit_system: Option<InternationalString>,
+        #[rasn(tag(2))] unit_type: Option<StringOrNumeric>,
+        #[rasn(tag(3))] unit: Option<StringOrNumeric>,
+        #[rasn(tag(4))] scale_factor: Option<i64>,
+    }
 }

@@ -4,27 +4,23 @@
 use rasn::prelude::*;
 
 use super::{DatabaseName, DefaultDiagFormat, DiagRec, External, ExternalEncoding};
-use crate::types::OctetString;
+use crate::types::{OctetString, production};
 
-/// What a response carries in the place of records.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum Records {
-    #[rasn(tag(28))]
-    ResponseRecords(Vec<NamePlusRecord>),
-    #[rasn(tag(130))]
-    NonSurrogateDiagnostic(DefaultDiagFormat),
-    #[rasn(tag(205))]
-    MultipleNonSurDiagnostics(Vec<DiagRec>),
+production! {
+    /// What a response carries in the place of records.
+    pub enum Records {
+        #[rasn(tag(28))] ResponseRecords(Vec<NamePlusRecord>),
+        #[rasn(tag(130))] NonSurrogateDiagnostic(DefaultDiagFormat),
+        #[rasn(tag(205))] MultipleNonSurDiagnostics(Vec<DiagRec>),
+    }
 }
 
-/// A record and the database it comes from.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct NamePlusRecord {
-    #[rasn(tag(0))]
-    pub name: Option<DatabaseName>,
-    #[rasn(tag(1))]
-    pub record: Record,
+production! {
+    /// A record and the database it comes from.
+    pub struct NamePlusRecord {
+        #[rasn(tag(0))] name: Option<DatabaseName>,
+        #[rasn(tag(1))] record: Record,
+    }
 }
 
 impl NamePlusRecord {
@@ -47,26 +43,21 @@ impl NamePlusRecord {
     }
 }
 
-/// A record, the diagnostic that replaces it, or a fragment of it.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum Record {
-    #[rasn(tag(explicit(1)))]
-    RetrievalRecord(External),
-    #[rasn(tag(2))]
-    SurrogateDiagnostic(DiagRec),
-    #[rasn(tag(3))]
-    StartingFragment(FragmentSyntax),
-    #[rasn(tag(4))]
-    IntermediateFragment(FragmentSyntax),
-    #[rasn(tag(5))]
-    FinalFragment(FragmentSyntax),
+production! {
+    /// A record, the diagnostic that replaces it, or a fragment of it.
+    pub enum Record {
+        #[rasn(tag(explicit(1)))] RetrievalRecord(External),
+        #[rasn(tag(2))] SurrogateDiagnostic(DiagRec),
+        #[rasn(tag(3))] StartingFragment(FragmentSyntax),
+        #[rasn(tag(4))] IntermediateFragment(FragmentSyntax),
+        #[rasn(tag(5))] FinalFragment(FragmentSyntax),
+    }
 }
 
-/// A fragment of a record.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum FragmentSyntax {
-    ExternallyTagged(External),
-    NotExternallyTagged(OctetString),
+production! {
+    /// A fragment of a record.
+    pub enum FragmentSyntax {
+        ExternallyTagged(External),
+        NotExternallyTagged(OctetString),
+    }
 }

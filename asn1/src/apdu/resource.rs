@@ -4,69 +4,60 @@ use rasn::prelude::*;
 
 use super::{External, OtherInformation, ReferenceId};
 use crate::oid::Oid;
-use crate::types::named_integer;
+use crate::types::{named_integer, production};
 
-/// The server tells what an operation costs, and may ask whether to go on.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct ResourceControlRequest {
-    pub reference_id: Option<ReferenceId>,
-    #[rasn(tag(39))]
-    pub suspended_flag: Option<bool>,
-    #[rasn(tag(explicit(40)))]
-    pub resource_report: Option<External>,
-    #[rasn(tag(41))]
-    pub partial_results_available: Option<PartialResultsAvailable>,
-    #[rasn(tag(42))]
-    pub response_required: bool,
-    #[rasn(tag(43))]
-    pub triggered_request_flag: Option<bool>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// The server tells what an operation costs, and may ask whether to go on.
+    pub struct ResourceControlRequest {
+        reference_id: Option<ReferenceId>,
+        #[rasn(tag(39))] suspended_flag: Option<bool>,
+        #[rasn(tag(explicit(40)))] resource_report: Option<External>,
+        #[rasn(tag(41))] partial_results_available: Option<PartialResultsAvailable>,
+        #[rasn(tag(42))] response_required: bool,
+        #[rasn(tag(43))] triggered_request_flag: Option<bool>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
-/// Whether to go on.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct ResourceControlResponse {
-    pub reference_id: Option<ReferenceId>,
-    #[rasn(tag(44))]
-    pub continue_flag: bool,
-    #[rasn(tag(45))]
-    pub result_set_wanted: Option<bool>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// Whether to go on.
+    pub struct ResourceControlResponse {
+        reference_id: Option<ReferenceId>,
+        #[rasn(tag(44))] continue_flag: bool,
+        #[rasn(tag(45))] result_set_wanted: Option<bool>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
-/// The client asks for a report on, or the end of, the operation in progress; it has no answer of its own.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct TriggerResourceControlRequest {
-    pub reference_id: Option<ReferenceId>,
-    #[rasn(tag(46))]
-    pub requested_action: RequestedAction,
-    #[rasn(tag(47))]
-    pub pref_resource_report_format: Option<Oid>,
-    #[rasn(tag(48))]
-    pub result_set_wanted: Option<bool>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// The client asks for a report on, or the end of, the operation in progress; it has no answer of its own.
+    pub struct TriggerResourceControlRequest {
+        reference_id: Option<ReferenceId>,
+        #[rasn(tag(46))] requested_action: RequestedAction,
+        #[rasn(tag(47))] pref_resource_report_format: Option<Oid>,
+        #[rasn(tag(48))] result_set_wanted: Option<bool>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
-/// A request for a report on a finished operation or the session.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct ResourceReportRequest {
-    pub reference_id: Option<ReferenceId>,
-    #[rasn(tag(210))]
-    pub op_id: Option<ReferenceId>,
-    #[rasn(tag(49))]
-    pub pref_resource_report_format: Option<Oid>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// A request for a report on a finished operation or the session.
+    pub struct ResourceReportRequest {
+        reference_id: Option<ReferenceId>,
+        #[rasn(tag(210))] op_id: Option<ReferenceId>,
+        #[rasn(tag(49))] pref_resource_report_format: Option<Oid>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
-/// The report.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct ResourceReportResponse {
-    pub reference_id: Option<ReferenceId>,
-    #[rasn(tag(50))]
-    pub resource_report_status: ResourceReportStatus,
-    #[rasn(tag(explicit(51)))]
-    pub resource_report: Option<External>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// The report.
+    pub struct ResourceReportResponse {
+        reference_id: Option<ReferenceId>,
+        #[rasn(tag(50))] resource_report_status: ResourceReportStatus,
+        #[rasn(tag(explicit(51)))] resource_report: Option<External>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
 named_integer!(

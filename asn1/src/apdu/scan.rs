@@ -7,44 +7,36 @@ use super::{
 };
 use crate::oid::Oid;
 use crate::optional::OptionalChoice;
-use crate::types::{InternationalString, named_integer};
+use crate::types::{InternationalString, named_integer, production};
 
-/// A request for the terms around a given one.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct ScanRequest {
-    pub reference_id: Option<ReferenceId>,
-    #[rasn(tag(3))]
-    pub database_names: Vec<DatabaseName>,
-    pub attribute_set: Option<Oid>,
-    pub term_list_and_start_point: AttributesPlusTerm,
-    #[rasn(tag(5))]
-    pub step_size: Option<i64>,
-    #[rasn(tag(6))]
-    pub number_of_terms_requested: i64,
-    /// 1-based.
-    #[rasn(tag(7))]
-    pub preferred_position_in_response: Option<i64>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// A request for the terms around a given one.
+    pub struct ScanRequest {
+        reference_id: Option<ReferenceId>,
+        #[rasn(tag(3))] database_names: Vec<DatabaseName>,
+        attribute_set: Option<Oid>,
+        term_list_and_start_point: AttributesPlusTerm,
+        #[rasn(tag(5))] step_size: Option<i64>,
+        #[rasn(tag(6))] number_of_terms_requested: i64,
+        /// 1-based.
+        #[rasn(tag(7))] preferred_position_in_response: Option<i64>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
-/// A stretch of the term list.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct ScanResponse {
-    pub reference_id: Option<ReferenceId>,
-    #[rasn(tag(3))]
-    pub step_size: Option<i64>,
-    #[rasn(tag(4))]
-    pub scan_status: ScanStatus,
-    #[rasn(tag(5))]
-    pub number_of_entries_returned: i64,
-    /// 1-based.
-    #[rasn(tag(6))]
-    pub position_of_term: Option<i64>,
-    #[rasn(tag(7))]
-    pub entries: Option<ListEntries>,
-    #[rasn(tag(8))]
-    pub attribute_set: Option<Oid>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// A stretch of the term list.
+    pub struct ScanResponse {
+        reference_id: Option<ReferenceId>,
+        #[rasn(tag(3))] step_size: Option<i64>,
+        #[rasn(tag(4))] scan_status: ScanStatus,
+        #[rasn(tag(5))] number_of_entries_returned: i64,
+        /// 1-based.
+        #[rasn(tag(6))] position_of_term: Option<i64>,
+        #[rasn(tag(7))] entries: Option<ListEntries>,
+        #[rasn(tag(8))] attribute_set: Option<Oid>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
 named_integer!(
@@ -55,65 +47,58 @@ named_integer!(
     }
 );
 
-/// The terms, or why there are none.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
-pub struct ListEntries {
-    #[rasn(tag(1))]
-    pub entries: Option<Vec<Entry>>,
-    #[rasn(tag(2))]
-    pub nonsurrogate_diagnostics: Option<Vec<DiagRec>>,
+production! {
+    /// The terms, or why there are none.
+    #[derive(Default)]
+    pub struct ListEntries {
+        #[rasn(tag(1))] entries: Option<Vec<Entry>>,
+        #[rasn(tag(2))] nonsurrogate_diagnostics: Option<Vec<DiagRec>>,
+    }
 }
 
-/// A term, or the diagnostic in its place.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum Entry {
-    #[rasn(tag(1))]
-    TermInfo(Box<TermInfo>),
-    #[rasn(tag(2))]
-    SurrogateDiagnostic(DiagRec),
+production! {
+    /// A term, or the diagnostic in its place.
+    pub enum Entry {
+        #[rasn(tag(1))] TermInfo(Box<TermInfo>),
+        #[rasn(tag(2))] SurrogateDiagnostic(DiagRec),
+    }
 }
 
-/// A term and how often it occurs.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct TermInfo {
-    pub term: Term,
-    #[rasn(tag(0))]
-    pub display_term: Option<InternationalString>,
-    pub suggested_attributes: Option<AttributeList>,
-    #[rasn(tag(4))]
-    pub alternative_term: Option<Vec<AttributesPlusTerm>>,
-    #[rasn(tag(2))]
-    pub global_occurrences: Option<i64>,
-    #[rasn(tag(3))]
-    pub by_attributes: Option<Vec<OccurrenceByAttributes>>,
-    pub other_term_info: Option<OtherInformation>,
+production! {
+    /// A term and how often it occurs.
+    pub struct TermInfo {
+        term: Term,
+        #[rasn(tag(0))] display_term: Option<InternationalString>,
+        suggested_attributes: Option<AttributeList>,
+        #[rasn(tag(4))] alternative_term: Option<Vec<AttributesPlusTerm>>,
+        #[rasn(tag(2))] global_occurrences: Option<i64>,
+        #[rasn(tag(3))] by_attributes: Option<Vec<OccurrenceByAttributes>>,
+        other_term_info: Option<OtherInformation>,
+    }
 }
 
-/// How often a term occurs under given attributes.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct OccurrenceByAttributes {
-    #[rasn(tag(explicit(1)))]
-    pub attributes: AttributeList,
-    pub occurrences: OptionalChoice<Occurrences>,
-    pub other_occur_info: Option<OtherInformation>,
+production! {
+    /// How often a term occurs under given attributes.
+    pub struct OccurrenceByAttributes {
+        #[rasn(tag(explicit(1)))] attributes: AttributeList,
+        occurrences: OptionalChoice<Occurrences>,
+        other_occur_info: Option<OtherInformation>,
+    }
 }
 
-/// Occurrences, in all or database by database.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum Occurrences {
-    #[rasn(tag(explicit(2)))]
-    Global(i64),
-    #[rasn(tag(3))]
-    ByDatabase(Vec<DatabaseOccurrences>),
+production! {
+    /// Occurrences, in all or database by database.
+    pub enum Occurrences {
+        #[rasn(tag(explicit(2)))] Global(i64),
+        #[rasn(tag(3))] ByDatabase(Vec<DatabaseOccurrences>),
+    }
 }
 
-/// Occurrences in one database.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct DatabaseOccurrences {
-    pub db: DatabaseName,
-    #[rasn(tag(1))]
-    pub num: Option<i64>,
-    pub other_db_info: Option<OtherInformation>,
+production! {
+    /// Occurrences in one database.
+    pub struct DatabaseOccurrences {
+        db: DatabaseName,
+        #[rasn(tag(1))] num: Option<i64>,
+        other_db_info: Option<OtherInformation>,
+    }
 }

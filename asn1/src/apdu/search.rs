@@ -7,60 +7,46 @@ use super::{
 };
 use crate::oid::Oid;
 use crate::optional::OptionalChoice;
-use crate::types::{InternationalString, named_integer};
+use crate::types::{InternationalString, named_integer, production};
 
-/// A search, with how many records its response may carry.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct SearchRequest {
-    pub reference_id: Option<ReferenceId>,
-    /// Up to this many hits, all records come with the response.
-    #[rasn(tag(13))]
-    pub small_set_upper_bound: i64,
-    /// From this many hits on, none does.
-    #[rasn(tag(14))]
-    pub large_set_lower_bound: i64,
-    /// Between the two bounds, so many records come.
-    #[rasn(tag(15))]
-    pub medium_set_present_number: i64,
-    #[rasn(tag(16))]
-    pub replace_indicator: bool,
-    #[rasn(tag(17))]
-    pub result_set_name: InternationalString,
-    #[rasn(tag(18))]
-    pub database_names: Vec<DatabaseName>,
-    #[rasn(tag(100))]
-    pub small_set_element_set_names: Option<ElementSetNames>,
-    #[rasn(tag(101))]
-    pub medium_set_element_set_names: Option<ElementSetNames>,
-    #[rasn(tag(104))]
-    pub preferred_record_syntax: Option<Oid>,
-    #[rasn(tag(21))]
-    pub query: Query,
-    #[rasn(tag(203))]
-    pub additional_search_info: Option<OtherInformation>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// A search, with how many records its response may carry.
+    pub struct SearchRequest {
+        reference_id: Option<ReferenceId>,
+        /// Up to this many hits, all records come with the response.
+        #[rasn(tag(13))] small_set_upper_bound: i64,
+        /// From this many hits on, none does.
+        #[rasn(tag(14))] large_set_lower_bound: i64,
+        /// Between the two bounds, so many records come.
+        #[rasn(tag(15))] medium_set_present_number: i64,
+        #[rasn(tag(16))] replace_indicator: bool,
+        #[rasn(tag(17))] result_set_name: InternationalString,
+        #[rasn(tag(18))] database_names: Vec<DatabaseName>,
+        #[rasn(tag(100))] small_set_element_set_names: Option<ElementSetNames>,
+        #[rasn(tag(101))] medium_set_element_set_names: Option<ElementSetNames>,
+        #[rasn(tag(104))] preferred_record_syntax: Option<Oid>,
+        #[rasn(tag(21))] query: Query,
+        #[rasn(tag(203))] additional_search_info: Option<OtherInformation>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
-/// What a search found.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
-pub struct SearchResponse {
-    pub reference_id: Option<ReferenceId>,
-    #[rasn(tag(23))]
-    pub result_count: i64,
-    #[rasn(tag(24))]
-    pub number_of_records_returned: i64,
-    /// 1-based; the first position not returned.
-    #[rasn(tag(25))]
-    pub next_result_set_position: i64,
-    #[rasn(tag(22))]
-    pub search_status: bool,
-    #[rasn(tag(26))]
-    pub result_set_status: Option<ResultSetStatus>,
-    pub present_status: Option<PresentStatus>,
-    pub records: OptionalChoice<Records>,
-    #[rasn(tag(203))]
-    pub additional_search_info: Option<OtherInformation>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// What a search found.
+    #[derive(Default)]
+    pub struct SearchResponse {
+        reference_id: Option<ReferenceId>,
+        #[rasn(tag(23))] result_count: i64,
+        #[rasn(tag(24))] number_of_records_returned: i64,
+        /// 1-based; the first position not returned.
+        #[rasn(tag(25))] next_result_set_position: i64,
+        #[rasn(tag(22))] search_status: bool,
+        #[rasn(tag(26))] result_set_status: Option<ResultSetStatus>,
+        present_status: Option<PresentStatus>,
+        records: OptionalChoice<Records>,
+        #[rasn(tag(203))] additional_search_info: Option<OtherInformation>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
 named_integer!(

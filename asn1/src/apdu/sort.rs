@@ -3,35 +3,31 @@
 use rasn::prelude::*;
 
 use super::{AttributeList, DatabaseName, DiagRec, OtherInformation, ReferenceId, Specification};
+use crate::describe::{choice, sequence};
 use crate::oid::Oid;
-use crate::types::{InternationalString, OctetString, named_integer};
+use crate::types::{InternationalString, OctetString, named_integer, production};
 
-/// A request to sort, or merge and sort, result sets.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct SortRequest {
-    pub reference_id: Option<ReferenceId>,
-    #[rasn(tag(3))]
-    pub input_result_set_names: Vec<InternationalString>,
-    #[rasn(tag(4))]
-    pub sorted_result_set_name: InternationalString,
-    #[rasn(tag(5))]
-    pub sort_sequence: Vec<SortKeySpec>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// A request to sort, or merge and sort, result sets.
+    pub struct SortRequest {
+        reference_id: Option<ReferenceId>,
+        #[rasn(tag(3))] input_result_set_names: Vec<InternationalString>,
+        #[rasn(tag(4))] sorted_result_set_name: InternationalString,
+        #[rasn(tag(5))] sort_sequence: Vec<SortKeySpec>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
-/// What became of the sort.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct SortResponse {
-    pub reference_id: Option<ReferenceId>,
-    #[rasn(tag(3))]
-    pub sort_status: SortStatus,
-    #[rasn(tag(4))]
-    pub result_set_status: Option<SortResultSetStatus>,
-    #[rasn(tag(5))]
-    pub diagnostics: Option<Vec<DiagRec>>,
-    #[rasn(tag(6))]
-    pub result_count: Option<i64>,
-    pub other_info: Option<OtherInformation>,
+production! {
+    /// What became of the sort.
+    pub struct SortResponse {
+        reference_id: Option<ReferenceId>,
+        #[rasn(tag(3))] sort_status: SortStatus,
+        #[rasn(tag(4))] result_set_status: Option<SortResultSetStatus>,
+        #[rasn(tag(5))] diagnostics: Option<Vec<DiagRec>>,
+        #[rasn(tag(6))] result_count: Option<i64>,
+        other_info: Option<OtherInformation>,
+    }
 }
 
 named_integer!(
@@ -44,16 +40,14 @@ named_integer!(
     SortResultSetStatus { EMPTY = 1 "empty", INTERIM = 2 "interim", UNCHANGED = 3 "unchanged", NONE = 4 "none" }
 );
 
-/// One key of a sort.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct SortKeySpec {
-    pub sort_element: SortElement,
-    #[rasn(tag(1))]
-    pub sort_relation: SortRelation,
-    #[rasn(tag(2))]
-    pub case_sensitivity: CaseSensitivity,
-    #[rasn(tag(3))]
-    pub missing_value_action: Option<MissingValueAction>,
+production! {
+    /// One key of a sort.
+    pub struct SortKeySpec {
+        sort_element: SortElement,
+        #[rasn(tag(1))] sort_relation: SortRelation,
+        #[rasn(tag(2))] case_sensitivity: CaseSensitivity,
+        #[rasn(tag(3))] missing_value_action: Option<MissingValueAction>,
+    }
 }
 
 named_integer!(
@@ -69,50 +63,44 @@ named_integer!(
     CaseSensitivity { CASE_SENSITIVE = 0 "caseSensitive", CASE_INSENSITIVE = 1 "caseInsensitive" }
 );
 
-/// What to do with a record that lacks the key.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum MissingValueAction {
-    #[rasn(tag(1))]
-    Abort,
-    #[rasn(tag(2))]
-    Null,
-    #[rasn(tag(3))]
-    MissingValueData(OctetString),
+production! {
+    /// What to do with a record that lacks the key.
+    pub enum MissingValueAction {
+        #[rasn(tag(1))] Abort,
+        #[rasn(tag(2))] Null,
+        #[rasn(tag(3))] MissingValueData(OctetString),
+    }
 }
 
-/// Where a key is found, for all databases or for each.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum SortElement {
-    #[rasn(tag(1))]
-    Generic(SortKey),
-    #[rasn(tag(2))]
-    DatabaseSpecific(Vec<DatabaseSpecificSort>),
+choice! {
+    /// Where a key is found, for all databases or for each.
+    pub enum SortElement {
+        #[rasn(tag(1))] Generic(SortKey),
+        #[rasn(tag(2))] DatabaseSpecific(Vec<DatabaseSpecificSort>),
+    }
 }
 
-/// The key for one database.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct DatabaseSpecificSort {
-    pub database_name: DatabaseName,
-    pub db_sort: SortKey,
+sequence! {
+    /// The key for one database.
+    pub struct DatabaseSpecificSort {
+        database_name: DatabaseName,
+        db_sort: SortKey,
+    }
 }
 
-/// A key: a field's name, elements, or attributes.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum SortKey {
-    #[rasn(tag(0))]
-    SortField(InternationalString),
-    #[rasn(tag(1))]
-    ElementSpec(Box<Specification>),
-    #[rasn(tag(2))]
-    SortAttributes(SortAttributes),
+choice! {
+    /// A key: a field's name, elements, or attributes.
+    pub enum SortKey {
+        #[rasn(tag(0))] SortField(InternationalString),
+        #[rasn(tag(1))] ElementSpec(Box<Specification>),
+        #[rasn(tag(2))] SortAttributes(SortAttributes),
+    }
 }
 
-/// A key by attributes.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct SortAttributes {
-    pub id: Oid,
-    pub list: AttributeList,
+sequence! {
+    /// A key by attributes.
+    pub struct SortAttributes {
+        id: Oid,
+        list: AttributeList,
+    }
 }

@@ -10,7 +10,7 @@ use crate::apdu::{
 };
 use crate::es::{TaskPackage, TaskParameters};
 use crate::oid::Oid;
-use crate::record::tree::Describe;
+use crate::describe::Describe;
 
 /// A key with its order and what becomes of records without it.
 pub(super) fn sort_key(key: &SortKeySpec) -> Value {

@@ -4,8 +4,8 @@ use rasn::prelude::*;
 
 use super::export_specification::ExportSpecification;
 use crate::apdu::{ExternalValue, IntUnit};
+use crate::describe::{choice, sequence};
 use crate::oid::{self, Oid};
-use crate::record::tree::{choice, sequence};
 use crate::types::InternationalString;
 
 choice! {

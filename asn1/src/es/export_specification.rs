@@ -5,8 +5,8 @@ use rasn::prelude::*;
 
 use super::Null;
 use crate::apdu::{CompSpec, ExternalValue};
+use crate::describe::{choice, sequence};
 use crate::oid::{self, Oid};
-use crate::record::tree::{choice, sequence};
 use crate::types::InternationalString;
 
 choice! {

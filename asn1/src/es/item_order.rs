@@ -6,8 +6,8 @@ use std::fmt;
 use rasn::prelude::*;
 
 use crate::apdu::{External, ExternalValue};
+use crate::describe::{Describe, Value, choice, described_by_name, sequence};
 use crate::oid::{self, Oid};
-use crate::record::tree::{Describe, Value, choice, described_by_name, sequence};
 use crate::types::{InternationalString, named_integer};
 
 choice! {

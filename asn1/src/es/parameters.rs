@@ -9,9 +9,9 @@ use super::persistent_query::PersistentQuery;
 use super::persistent_result_set::PersistentResultSet;
 use super::update::Update;
 use crate::apdu::{External, ExternalEncoding, ExternalError, ExternalValue};
+use crate::describe::{Describe, Value};
 use crate::error::EncodeError;
 use crate::oid::{self, Oid};
-use crate::record::tree::{Describe, Value};
 use crate::types::OctetString;
 
 macro_rules! services {

@@ -4,8 +4,8 @@ use rasn::prelude::*;
 
 use super::export_specification::{Destination, ExportSpecification};
 use crate::apdu::{ExternalValue, IntUnit, Query};
+use crate::describe::{choice, described_by_name, sequence};
 use crate::oid::{self, Oid};
-use crate::record::tree::{choice, described_by_name, sequence};
 use crate::types::{GeneralizedTime, InternationalString, named_integer};
 
 choice! {

@@ -3,8 +3,8 @@
 use rasn::prelude::*;
 
 use crate::apdu::{ExternalValue, OtherInformation, Query};
+use crate::describe::{choice, sequence};
 use crate::oid::{self, Oid};
-use crate::record::tree::{choice, sequence};
 use crate::types::InternationalString;
 
 choice! {

@@ -4,8 +4,8 @@ use rasn::prelude::*;
 
 use super::Null;
 use crate::apdu::ExternalValue;
+use crate::describe::{choice, described_by_name, sequence};
 use crate::oid::{self, Oid};
-use crate::record::tree::{choice, described_by_name, sequence};
 use crate::types::{InternationalString, named_integer};
 
 choice! {

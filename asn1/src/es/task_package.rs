@@ -4,38 +4,28 @@
 use rasn::prelude::*;
 
 use super::TaskParameters;
-use crate::apdu::{AllowableFunction, DiagRec, External, ExternalValue, IntUnit, Permission};
+use crate::apdu::{DiagRec, External, ExternalValue, IntUnit, Permission};
+use crate::describe::{Describe, Value, described_by_name};
 use crate::oid::{self, Oid};
-use crate::record::tree::{Describe, Value, described_by_name};
-use crate::types::{GeneralizedTime, InternationalString, OctetString, named_integer};
+use crate::types::{GeneralizedTime, InternationalString, OctetString, named_integer, production};
 
-/// TaskPackage.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct TaskPackage {
-    #[rasn(tag(1))]
-    pub package_type: Oid,
-    #[rasn(tag(2))]
-    pub package_name: Option<InternationalString>,
-    #[rasn(tag(3))]
-    pub user_id: Option<InternationalString>,
-    #[rasn(tag(4))]
-    pub retention_time: Option<IntUnit>,
-    #[rasn(tag(5))]
-    pub permissions: Option<Vec<Permission>>,
-    #[rasn(tag(6))]
-    pub description: Option<InternationalString>,
-    /// The server's own name of the task.
-    #[rasn(tag(7))]
-    pub target_reference: Option<OctetString>,
-    #[rasn(tag(8))]
-    pub creation_date_time: Option<GeneralizedTime>,
-    #[rasn(tag(9))]
-    pub task_status: TaskStatus,
-    #[rasn(tag(10))]
-    pub package_diagnostics: Option<Vec<DiagRec>>,
-    /// The alternative `taskPackage` of the service's type: [`TaskParameters`].
-    #[rasn(tag(11))]
-    pub task_specific_parameters: External,
+production! {
+    /// TaskPackage.
+    pub struct TaskPackage {
+        #[rasn(tag(1))] package_type: Oid,
+        #[rasn(tag(2))] package_name: Option<InternationalString>,
+        #[rasn(tag(3))] user_id: Option<InternationalString>,
+        #[rasn(tag(4))] retention_time: Option<IntUnit>,
+        #[rasn(tag(5))] permissions: Option<Vec<Permission>>,
+        #[rasn(tag(6))] description: Option<InternationalString>,
+        /// The server's own name of the task.
+        #[rasn(tag(7))] target_reference: Option<OctetString>,
+        #[rasn(tag(8))] creation_date_time: Option<GeneralizedTime>,
+        #[rasn(tag(9))] task_status: TaskStatus,
+        #[rasn(tag(10))] package_diagnostics: Option<Vec<DiagRec>>,
+        /// The alternative `taskPackage` of the service's type: [`TaskParameters`].
+        #[rasn(tag(11))] task_specific_parameters: External,
+    }
 }
 
 named_integer!(
@@ -43,7 +33,6 @@ named_integer!(
     TaskStatus { PENDING = 0 "pending", ACTIVE = 1 "active", COMPLETE = 2 "complete", ABORTED = 3 "aborted" }
 );
 described_by_name!(TaskStatus);
-described_by_name!(AllowableFunction);
 
 impl ExternalValue for TaskPackage {
     const SYNTAX: Oid = oid::TASK_PACKAGE;
@@ -69,15 +58,6 @@ impl Describe for TaskPackage {
             ("task_status", self.task_status.describe()),
             ("package_diagnostics", self.package_diagnostics.describe()),
             ("task_specific_parameters", parameters),
-        ])
-    }
-}
-
-impl Describe for Permission {
-    fn describe(&self) -> Value {
-        Value::group([
-            ("user_id", self.user_id.describe()),
-            ("allowable_functions", self.allowable_functions.describe()),
         ])
     }
 }

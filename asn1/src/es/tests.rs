@@ -8,10 +8,10 @@ use crate::apdu::{
     Apdu, CompSpec, DefaultDiagFormat, DiagRec, External, ExternalValue, IntUnit, Query, Unit,
 };
 use crate::codec::{decode, decode_value, encode, encode_value};
+use crate::describe::Describe;
 use crate::hex::octets_of_hex;
 use crate::oid;
 use crate::query::parse_pqf;
-use crate::record::tree::Describe;
 
 /// An exchange as it was captured: the APDU, and its parameters as JSON.
 #[test]

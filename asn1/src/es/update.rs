@@ -8,9 +8,9 @@
 use rasn::prelude::*;
 
 use crate::apdu::{DiagRec, External, ExternalValue};
+use crate::describe::{choice, described_by_name, sequence};
 use crate::error::EncodeError;
 use crate::oid::{self, Oid};
-use crate::record::tree::{choice, described_by_name, sequence};
 use crate::types::{GeneralizedTime, InternationalString, OctetString, named_integer};
 
 choice! {

@@ -10,9 +10,9 @@ use rasn::prelude::*;
 use z3950_marc::charset::utf8_or_latin1;
 
 use crate::apdu::{External, ExternalEncoding};
+use crate::describe::{choice, described_by_name, sequence};
 use crate::oid::{self, Oid};
 use crate::record::explain::LanguageCode;
-use crate::record::tree::{choice, described_by_name, sequence};
 use crate::types::named_integer;
 
 choice! {

@@ -4,16 +4,19 @@
 use rasn::prelude::*;
 
 use crate::apdu::{
-    AttributeList, DatabaseName, DefaultDiagFormat, SortElement, Specification, Term,
+    AttributeList, DatabaseName, DefaultDiagFormat, DiagRec, ExternalValue, SortElement,
+    Specification, Term,
 };
+use crate::describe::{Describe, Value, choice, describe, described_by_name, sequence};
 use crate::oid::Oid;
-use crate::record::tree::{Describe, Value, choice, described_by_name, sequence};
 use crate::types::{InternationalString, named_integer};
 
 /// DiagnosticFormat: one diagnostic or several.
 #[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
 #[rasn(delegate)]
 pub struct DiagnosticFormat(pub Vec<DiagnosticUnit>);
+
+describe!(DiagnosticFormat: diagnostics => diagnostics.0.describe());
 
 impl DiagnosticFormat {
     /// One diagnostic in the default form.
@@ -33,9 +36,16 @@ impl DiagnosticFormat {
     }
 }
 
-impl Describe for DiagnosticFormat {
+impl Describe for DiagRec {
+    /// One in this format with its details.
     fn describe(&self) -> Value {
-        self.0.describe()
+        match self {
+            Self::DefaultFormat(diagnostic) => diagnostic.describe(),
+            Self::ExternallyDefined(external) => match DiagnosticFormat::from_external(external) {
+                Ok(diagnostics) => diagnostics.describe(),
+                Err(_) => external.describe(),
+            },
+        }
     }
 }
 

@@ -4,9 +4,9 @@
 use rasn::prelude::*;
 
 use crate::apdu::StringOrNumeric;
+use crate::describe::{choice, sequence};
 use crate::oid::Oid;
 use crate::record::grs1::Variant;
-use crate::record::tree::{choice, sequence};
 use crate::types::InternationalString;
 
 sequence! {

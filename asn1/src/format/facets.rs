@@ -6,18 +6,14 @@ use rasn::prelude::*;
 use crate::apdu::{
     AttributeElement, AttributeList, AttributeValue, ComplexAttribute, StringOrNumeric, Term,
 };
-use crate::record::tree::{Describe, Value, sequence};
+use crate::describe::{describe, sequence};
 
 /// FacetList: the fields.
 #[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
 #[rasn(delegate)]
 pub struct FacetList(pub Vec<FacetField>);
 
-impl Describe for FacetList {
-    fn describe(&self) -> Value {
-        self.0.describe()
-    }
-}
+describe!(FacetList: fields => fields.0.describe());
 
 sequence! {
     /// FacetField: a field, and in an answer its terms.

@@ -6,7 +6,7 @@ use std::fmt;
 use rasn::prelude::*;
 
 use crate::apdu::{DiagRec, External};
-use crate::record::tree::{Describe, Value, choice, described_by_name, sequence};
+use crate::describe::{Describe, Value, choice, described_by_name, sequence};
 use crate::types::{InternationalString, OctetString, named_integer};
 
 choice! {

@@ -3,7 +3,7 @@
 
 use rasn::prelude::*;
 
-use crate::record::tree::{described_by_name, sequence};
+use crate::describe::{described_by_name, sequence};
 use crate::types::{InternationalString, named_integer};
 
 sequence! {

@@ -3,7 +3,7 @@
 use rasn::prelude::*;
 
 use crate::apdu::{IntUnit, StringOrNumeric};
-use crate::record::tree::sequence;
+use crate::describe::sequence;
 use crate::types::InternationalString;
 
 sequence! {

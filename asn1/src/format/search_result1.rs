@@ -3,7 +3,7 @@
 use rasn::prelude::*;
 
 use crate::apdu::{DatabaseName, IntUnit, Query, Term};
-use crate::record::tree::{Describe, Value, choice, sequence};
+use crate::describe::{choice, describe, sequence};
 use crate::types::InternationalString;
 
 /// SearchInfoReport: an entry for each part of the query, and maybe for the whole.
@@ -11,11 +11,7 @@ use crate::types::InternationalString;
 #[rasn(delegate)]
 pub struct SearchInfoReport(pub Vec<SubqueryReport>);
 
-impl Describe for SearchInfoReport {
-    fn describe(&self) -> Value {
-        self.0.describe()
-    }
-}
+describe!(SearchInfoReport: parts => parts.0.describe());
 
 sequence! {
     /// A part of the query: how it was understood, and how many records it found.

@@ -15,11 +15,11 @@ use crate::apdu::{
     Specification, StringOrNumeric, Term, Unit,
 };
 use crate::codec::{decode, decode_value, encode_value};
+use crate::describe::Describe;
 use crate::hex::octets_of_hex;
 use crate::oid;
 use crate::query::parse_pqf;
 use crate::record::grs1::{Triple, TripleValue, Variant};
-use crate::record::tree::Describe;
 
 fn check<T>(hex: &str, value: &T)
 where

@@ -5,13 +5,15 @@ use rasn::prelude::*;
 
 use super::diag1::DiagnosticFormat;
 use crate::apdu::{DefaultDiagFormat, External, ExternalValue, OtherInformation};
+use crate::describe::describe;
 use crate::error::EncodeError;
-use crate::record::tree::{Describe, Value};
 
 /// UserInfo-1.
 #[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
 #[rasn(delegate)]
 pub struct UserInfo1(pub OtherInformation);
+
+describe!(UserInfo1: information => information.0.describe());
 
 impl UserInfo1 {
     /// A diagnostic as the answer to Init carries it: userInfo-1 around diag-1 around the default form.
@@ -22,11 +24,5 @@ impl UserInfo1 {
         let mut information = OtherInformation::default();
         information.put_value(&DiagnosticFormat::of(diagnostic))?;
         Self(information).to_external()
-    }
-}
-
-impl Describe for UserInfo1 {
-    fn describe(&self) -> Value {
-        self.0.describe()
     }
 }

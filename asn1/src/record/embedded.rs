@@ -1,6 +1,8 @@
 //! A record inside another one, as an OPAC record holds a bibliographic one (Z39.50-2003 Appendix REC.3): MARC, SUTRS and
-//! XML are shown as they are by themselves, anything else by its octets. So nesting never goes further than one level.
+//! XML are shown as they are alone, anything else by its octets, so that nesting ends at one level.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use z3950_marc::charset::{self, Options};
@@ -9,10 +11,9 @@ use z3950_marc::xmltext::{put_attribute, put_content};
 use z3950_marc::{MarcRecord, iso2709, marcjson, marcline, marcxml};
 
 use super::retrieved::RetrievedRecord;
-use super::tree::base64;
 use crate::apdu::External;
 
-/// Lines; a record of another syntax is told of by the syntax and how many octets it has.
+/// Lines; of a record in another syntax, the syntax and the number of octets.
 pub(super) fn text(external: &External) -> String {
     match RetrievedRecord::of(external) {
         RetrievedRecord::Marc(octets) => {
@@ -72,7 +73,7 @@ pub(super) fn put_xml(external: &External, out: &mut String) {
     out.push_str("</value>");
 }
 
-/// The MARC record in UTF-8, in whatever character set it came; `None` if it cannot be read.
+/// The MARC record in UTF-8; `None` if it cannot be read.
 fn marc(octets: &Bytes) -> Option<MarcRecord> {
     let record = iso2709::parse(octets).ok()?.record;
     Some(charset::to_utf8(&record, &Options::default()).record)
@@ -80,4 +81,28 @@ fn marc(octets: &Bytes) -> Option<MarcRecord> {
 
 fn syntax(external: &External) -> Option<String> {
     external.direct_reference.map(|oid| oid.to_string())
+}
+
+/// Base64 with padding (RFC 4648 §4).
+pub(super) fn base64(octets: &[u8]) -> String {
+    STANDARD.encode(octets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn octets_in_base64() {
+        for (octets, text) in [
+            (&b""[..], ""),
+            (b"f", "Zg=="),
+            (b"fo", "Zm8="),
+            (b"foo", "Zm9v"),
+            (b"foob", "Zm9vYg=="),
+            (b"\xff\xfe\xfd", "//79"),
+        ] {
+            assert_eq!(base64(octets), text);
+        }
+    }
 }

@@ -16,7 +16,7 @@ pub use self::access::*;
 pub use self::common::*;
 pub use self::detail::*;
 pub use self::info::*;
-use super::tree::choice;
+use crate::describe::choice;
 
 choice! {
     /// Explain-Record: one record of the Explain database, by its category.

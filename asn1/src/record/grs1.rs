@@ -13,11 +13,12 @@ use rasn::prelude::*;
 
 pub use self::names::{STRING_TAGS, TAG_SET_G, TAG_SET_M, tag_name};
 use crate::apdu::{External, IntUnit, StringOrNumeric, Term, Unit};
+use crate::describe::bare_choice;
+use crate::describe::{described_by_name, sequence};
 use crate::error::EncodeError;
 use crate::oid::{self, Oid};
 use crate::optional::OptionalChoice;
-use crate::record::tree::{described_by_name, sequence};
-use crate::types::{GeneralizedTime, InternationalString, OctetString, named_integer};
+use crate::types::{GeneralizedTime, InternationalString, OctetString, named_integer, production};
 
 /// How deep elements may be nested, a leaf of the record itself being at 1; a record with deeper ones is not decoded.
 ///
@@ -29,50 +30,39 @@ pub const MAX_DEPTH: usize = 25;
 #[rasn(delegate)]
 pub struct GenericRecord(pub Vec<TaggedElement>);
 
-/// TaggedElement: an element, by its tag.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct TaggedElement {
-    /// By custom 1 is tagSet-M, 2 is tagSet-G, 3 a string of the server's own.
-    #[rasn(tag(1))]
-    pub tag_type: Option<i64>,
-    #[rasn(tag(2))]
-    pub tag_value: StringOrNumeric,
-    #[rasn(tag(3))]
-    pub tag_occurrence: Option<i64>,
-    #[rasn(tag(4))]
-    pub content: ElementData,
-    #[rasn(tag(5))]
-    pub meta_data: Option<Box<ElementMetaData>>,
-    #[rasn(tag(6))]
-    pub applied_variant: Option<Variant>,
+production! {
+    /// TaggedElement: an element, by its tag.
+    pub struct TaggedElement {
+        /// By custom 1 is tagSet-M, 2 is tagSet-G, 3 a string of the server's own.
+        #[rasn(tag(1))] tag_type: Option<i64>,
+        #[rasn(tag(2))] tag_value: StringOrNumeric,
+        #[rasn(tag(3))] tag_occurrence: Option<i64>,
+        #[rasn(tag(4))] content: ElementData,
+        #[rasn(tag(5))] meta_data: Option<Box<ElementMetaData>>,
+        #[rasn(tag(6))] applied_variant: Option<Variant>,
+    }
 }
 
-/// ElementData: what an element holds.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum ElementData {
-    Octets(OctetString),
-    Numeric(i64),
-    Date(GeneralizedTime),
-    Ext(Box<External>),
-    String(InternationalString),
-    TrueOrFalse(bool),
-    Oid(Oid),
-    #[rasn(tag(1))]
-    IntUnit(Box<IntUnit>),
-    /// Asked for, but not there.
-    #[rasn(tag(2))]
-    ElementNotThere,
-    /// There, but empty.
-    #[rasn(tag(3))]
-    ElementEmpty,
-    /// The request was for no data.
-    #[rasn(tag(4))]
-    NoDataRequested,
-    #[rasn(tag(5))]
-    Diagnostic(Box<External>),
-    #[rasn(tag(explicit(6)))]
-    Subtree(Vec<TaggedElement>),
+production! {
+    /// ElementData: what an element holds.
+    pub enum ElementData {
+        Octets(OctetString),
+        Numeric(i64),
+        Date(GeneralizedTime),
+        Ext(Box<External>),
+        String(InternationalString),
+        TrueOrFalse(bool),
+        Oid(Oid),
+        #[rasn(tag(1))] IntUnit(Box<IntUnit>),
+        /// Asked for, but not there.
+        #[rasn(tag(2))] ElementNotThere,
+        /// There, but empty.
+        #[rasn(tag(3))] ElementEmpty,
+        /// The request was for no data.
+        #[rasn(tag(4))] NoDataRequested,
+        #[rasn(tag(5))] Diagnostic(Box<External>),
+        #[rasn(tag(explicit(6)))] Subtree(Vec<TaggedElement>),
+    }
 }
 
 sequence! {
@@ -138,43 +128,38 @@ sequence! {
     }
 }
 
-/// Variant: the form of an element, as a list of properties.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
-pub struct Variant {
-    /// For the triples that name none; without one it is Variant-1.
-    #[rasn(tag(1))]
-    pub global_variant_set_id: Option<Oid>,
-    #[rasn(tag(2))]
-    pub triples: Vec<Triple>,
+production! {
+    /// Variant: the form of an element, as a list of properties.
+    #[derive(Default)]
+    pub struct Variant {
+        /// For the triples that name none; without one it is Variant-1.
+        #[rasn(tag(1))] global_variant_set_id: Option<Oid>,
+        #[rasn(tag(2))] triples: Vec<Triple>,
+    }
 }
 
-/// A property of a variant: class, type and value.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-pub struct Triple {
-    #[rasn(tag(0))]
-    pub variant_set_id: Option<Oid>,
-    #[rasn(tag(1))]
-    pub class: i64,
-    #[rasn(tag(2))]
-    pub r#type: i64,
-    #[rasn(tag(3))]
-    pub value: TripleValue,
+production! {
+    /// A property of a variant: class, type and value.
+    pub struct Triple {
+        #[rasn(tag(0))] variant_set_id: Option<Oid>,
+        #[rasn(tag(1))] class: i64,
+        #[rasn(tag(2))] r#type: i64,
+        #[rasn(tag(3))] value: TripleValue,
+    }
 }
 
-/// The value of a property.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(choice)]
-pub enum TripleValue {
-    Integer(i64),
-    InternationalString(InternationalString),
-    OctetString(OctetString),
-    ObjectIdentifier(Oid),
-    Boolean(bool),
-    Null,
-    #[rasn(tag(1))]
-    Unit(Box<Unit>),
-    #[rasn(tag(2))]
-    ValueAndUnit(Box<IntUnit>),
+bare_choice! {
+    /// The value of a property.
+    pub enum TripleValue {
+        Integer(i64),
+        InternationalString(InternationalString),
+        OctetString(OctetString),
+        ObjectIdentifier(Oid),
+        Boolean(bool),
+        Null,
+        #[rasn(tag(1))] Unit(Box<Unit>),
+        #[rasn(tag(2))] ValueAndUnit(Box<IntUnit>),
+    }
 }
 
 impl TaggedElement {

@@ -6,13 +6,12 @@
 )]
 
 mod from_marc;
+mod show;
 
 use rasn::prelude::*;
-use z3950_marc::xmltext::put_content;
 
-use super::embedded;
-use super::tree::{Describe, Value, choice, sequence};
 use crate::apdu::External;
+use crate::describe::{choice, sequence};
 use crate::error::EncodeError;
 use crate::oid;
 use crate::types::InternationalString;
@@ -105,109 +104,12 @@ sequence! {
 }
 
 impl OpacRecord {
-    /// The bibliographic record as it is shown by itself, then each holding, numbered, as indented lines.
-    pub fn to_text(&self) -> String {
-        let mut out = String::new();
-        if let Some(record) = &self.bibliographic_record {
-            out.push_str(&embedded::text(record));
-            if !out.ends_with('\n') {
-                out.push('\n');
-            }
-        }
-        for (number, holding) in (1..).zip(self.holdings_data.iter().flatten()) {
-            let elements = match holding {
-                HoldingsRecord::MarcHoldingsRecord(record) => record.describe().to_text(),
-                HoldingsRecord::HoldingsAndCirc(data) => data.describe().to_text(),
-            };
-            out.push_str(&format!("Holding {number}:\n"));
-            for line in elements.lines() {
-                super::tree::put_line(line, super::tree::INDENT, &mut out);
-            }
-        }
-        out
-    }
-
-    /// `{"bibliographicRecord": …, "holdingsData": [{"holdingsAndCirc": {…}}]}`, MARC as MARC-in-JSON.
-    pub fn to_json(&self) -> serde_json::Value {
-        self.describe().to_json()
-    }
-
-    /// An `opacRecord` document in the form that the field's tools write, with a newline: MARCXML inside
-    /// `bibliographicRecord`, a `holding` for each holding.
-    pub fn to_xml(&self) -> String {
-        let mut out = String::from("<opacRecord>\n");
-        if let Some(record) = &self.bibliographic_record {
-            put_record("bibliographicRecord", record, &mut out);
-        }
-        out.push_str("<holdings>\n");
-        for holding in self.holdings_data.iter().flatten() {
-            match holding {
-                HoldingsRecord::MarcHoldingsRecord(record) => {
-                    put_record("marcHoldingsRecord", record, &mut out);
-                }
-                HoldingsRecord::HoldingsAndCirc(data) => put_holding(data, &mut out),
-            }
-        }
-        out.push_str("</holdings>\n</opacRecord>\n");
-        out
-    }
-
     /// The record as it travels.
     ///
     /// # Errors
     /// Only for values that no BER can carry.
     pub fn to_external(&self) -> Result<External, EncodeError> {
         External::of_value(oid::OPAC, self)
-    }
-}
-
-fn put_record(name: &str, record: &External, out: &mut String) {
-    out.push_str(&format!("<{name}>"));
-    embedded::put_xml(record, out);
-    out.push_str(&format!("</{name}>\n"));
-}
-
-fn put_holding(holding: &HoldingsAndCircData, out: &mut String) {
-    out.push_str("<holding>\n");
-    if let Value::Group(elements) = holding.describe() {
-        for (name, value) in elements {
-            match (&*name, value) {
-                ("volumes", Value::List(volumes)) => put_all("volumes", "volume", &volumes, out),
-                ("circulationData", Value::List(items)) => {
-                    put_all("circulations", "circulation", &items, out);
-                }
-                (name, value) => put_element(name, &value, out),
-            }
-        }
-    }
-    out.push_str("</holding>\n");
-}
-
-/// A list in an element of its own.
-fn put_all(name: &str, each: &str, values: &[Value], out: &mut String) {
-    out.push_str(&format!("<{name}>\n"));
-    for value in values {
-        out.push_str(&format!("<{each}>\n"));
-        if let Value::Group(elements) = value {
-            for (name, value) in elements {
-                put_element(name, value, out);
-            }
-        }
-        out.push_str(&format!("</{each}>\n"));
-    }
-    out.push_str(&format!("</{name}>\n"));
-}
-
-/// Flags are `<onHold value="0"/>`.
-fn put_element(name: &str, value: &Value, out: &mut String) {
-    match value {
-        Value::Flag(flag) => out.push_str(&format!("<{name} value=\"{}\"/>\n", u8::from(*flag))),
-        Value::Text(text) => {
-            out.push_str(&format!("<{name}>"));
-            put_content(out, text.as_bytes());
-            out.push_str(&format!("</{name}>\n"));
-        }
-        other => out.push_str(&other.to_xml(name)),
     }
 }
 

@@ -6,8 +6,8 @@
 
 use rasn::prelude::*;
 
-use super::tree::sequence;
 use crate::apdu::OtherInformation;
+use crate::describe::sequence;
 use crate::types::InternationalString;
 
 sequence! {
@@ -46,7 +46,7 @@ mod tests {
 
     use super::*;
     use crate::codec::{decode_value, encode_value};
-    use crate::record::tree::Describe;
+    use crate::describe::Describe;
 
     #[test]
     fn octets_value_and_forms() {

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use z3950_asn1::apdu::{DatabaseName, External, ExternalValue};
 use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::describe::Describe;
 use z3950_asn1::es::persistent_result_set::{PersistentResultSet, TargetPart};
 use z3950_asn1::es::{TaskPackage, TaskParameters};
 use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::record::sutrs_external;
-use z3950_asn1::record::tree::Describe;
 
 use super::{EXTEND_DATABASE, Task, Tasks, UseRules, find};
 use crate::backend::{

@@ -4,8 +4,8 @@ use rasn::prelude::*;
 
 use super::HumanString;
 use crate::apdu::{ElementSetName, IntUnit, Unit};
+use crate::describe::{choice, sequence};
 use crate::oid::Oid;
-use crate::record::tree::{choice, sequence};
 use crate::types::InternationalString;
 
 sequence! {
@@ -124,7 +124,7 @@ crate::types::named_integer!(
         EXTENDED_SERVICES = 4 "extended-services", BY_DATABASE = 5 "by-database",
     }
 );
-crate::record::tree::described_by_name!(AccessType);
+crate::describe::described_by_name!(AccessType);
 
 sequence! {
     /// Costs: what is charged for.

@@ -4,8 +4,8 @@
 use rasn::prelude::*;
 
 use crate::apdu::{DatabaseName, OtherInformation, StringOrNumeric};
+use crate::describe::{Describe, Value, choice, sequence};
 use crate::oid::Oid;
-use crate::record::tree::{Describe, Value, choice, sequence};
 use crate::types::{GeneralizedTime, InternationalString, OctetString};
 
 sequence! {

@@ -7,8 +7,8 @@ use super::{AttributeCombinations, CommonInfo, HumanString, Path, PrimitiveDataT
 use crate::apdu::{
     DatabaseName, ElementSetName, External, IntUnit, Specification, StringOrNumeric, Term, Unit,
 };
+use crate::describe::{choice, described_by_name, sequence};
 use crate::oid::Oid;
-use crate::record::tree::{choice, described_by_name, sequence};
 use crate::types::{InternationalString, OctetString, named_integer};
 
 sequence! {

@@ -7,8 +7,8 @@ use super::{
     AccessInfo, CommonInfo, ContactInfo, DatabaseList, HumanString, IconObject, NetworkAddress,
 };
 use crate::apdu::{DatabaseName, External, IntUnit, OtherInformation, StringOrNumeric};
+use crate::describe::{choice, described_by_name, sequence};
 use crate::oid::Oid;
-use crate::record::tree::{choice, described_by_name, sequence};
 use crate::types::{GeneralizedTime, InternationalString, named_integer};
 
 sequence! {

@@ -5,9 +5,9 @@ use serde_json::json;
 use super::*;
 use crate::apdu::StringOrNumeric;
 use crate::codec::{decode_value, encode_value};
+use crate::describe::Describe;
 use crate::oid;
 use crate::record::RetrievedRecord;
-use crate::record::tree::Describe;
 
 #[test]
 fn known_octets_of_a_category_list() {

@@ -4,10 +4,11 @@ use serde_json::{Map, Value as Json, json};
 use z3950_marc::xmltext::put_attribute;
 
 use super::names::{tag_name, variant_class};
-use super::{ElementData, GenericRecord, TaggedElement, Triple, TripleValue, Variant};
+use super::{ElementData, GenericRecord, TaggedElement, Triple, Variant};
 use crate::apdu::StringOrNumeric;
+use crate::describe::{Describe, Value};
 use crate::oid;
-use crate::record::tree::{Describe, INDENT, Value, put_line};
+use crate::record::write::{INDENT, put_line};
 
 impl GenericRecord {
     /// A line for each element, `title: War and peace`, those below it further in; metadata and variants in brackets.
@@ -293,20 +294,5 @@ impl Describe for Variant {
             ),
             ("triples", Value::List(triples.collect())),
         ])
-    }
-}
-
-impl Describe for TripleValue {
-    fn describe(&self) -> Value {
-        match self {
-            Self::Integer(number) => number.describe(),
-            Self::InternationalString(string) => string.describe(),
-            Self::OctetString(octets) => octets.describe(),
-            Self::ObjectIdentifier(oid) => oid.describe(),
-            Self::Boolean(flag) => flag.describe(),
-            Self::Null => Value::Flag(true),
-            Self::Unit(unit) => unit.describe(),
-            Self::ValueAndUnit(one) => one.describe(),
-        }
     }
 }

@@ -7,9 +7,9 @@ use z3950::error::{Error, Phase};
 use z3950::retrieve::OutcomeName;
 use z3950::service::extended::{TaskOptions, TaskResult};
 use z3950_asn1::apdu::{ExternalValue, OperationStatus, WaitAction};
+use z3950_asn1::describe::Describe;
 use z3950_asn1::es::TaskParameters;
 use z3950_asn1::es::update::{self as es, UpdateStatus};
-use z3950_asn1::record::tree::Describe;
 
 use crate::commands::target::Place;
 use crate::console::envelope::Envelope;

@@ -4,9 +4,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use z3950_asn1::describe::Describe;
 use z3950_asn1::oid::{EXPLAIN, GRS_1, OPAC, Oid, SUMMARY, SUTRS, XML};
 use z3950_asn1::record::RetrievedRecord;
-use z3950_asn1::record::tree::Describe;
 
 use super::Rendered;
 

@@ -1,8 +1,8 @@
 //! Records of other syntaxes than MARC as text for people.
 
 use z3950_asn1::codec::dump;
+use z3950_asn1::describe::Describe;
 use z3950_asn1::record::RetrievedRecord;
-use z3950_asn1::record::tree::Describe;
 use z3950_marc::charset::Charset;
 
 use super::Rendered;

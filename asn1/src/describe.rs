@@ -1,0 +1,186 @@
+//! What the values of ASN.1 consist of, by the standard's names: the base of their text, JSON and XML, which
+//! [`record`](crate::record) writes.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use z3950_marc::text::text_lossless;
+
+use crate::apdu::External;
+use crate::oid::Oid;
+use crate::optional::OptionalChoice;
+use crate::spelling::standard_name;
+use crate::types::{GeneralizedTime, InternationalString, OctetString, VisibleString};
+
+/// What a value consists of, ready to be written in any form.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// An element that is absent.
+    Nothing,
+    /// BOOLEAN; also NULL, which is true by being there.
+    Flag(bool),
+    /// INTEGER.
+    Number(i64),
+    /// A string; octets that are not UTF-8 as `\xNN`.
+    Text(String),
+    /// OCTET STRING.
+    Octets(Bytes),
+    /// EXTERNAL: a record or a part of one, in a syntax of its own.
+    Record(Box<External>),
+    /// SEQUENCE OF.
+    List(Vec<Value>),
+    /// SEQUENCE, or the alternative of a CHOICE: elements by the standard's names, in its order.
+    Group(Vec<(Cow<'static, str>, Value)>),
+}
+
+/// A type that knows what it consists of.
+pub trait Describe {
+    /// The value's elements, without those that are absent.
+    fn describe(&self) -> Value;
+}
+
+impl Value {
+    /// A group of elements by their Rust names, which become the standard's (`call_number`: `callNumber`).
+    pub(crate) fn group<const N: usize>(elements: [(&'static str, Value); N]) -> Self {
+        let present = elements
+            .into_iter()
+            .filter(|(_, value)| *value != Self::Nothing)
+            .map(|(name, value)| (standard_name(name), value));
+        Self::Group(present.collect())
+    }
+
+    /// Octets as text, those that are not UTF-8 as `\xNN`.
+    pub(crate) fn text(octets: &[u8]) -> Self {
+        Self::Text(text_lossless(octets).into_owned())
+    }
+}
+
+/// A SEQUENCE that describes itself by the names of its elements.
+macro_rules! sequence {
+    ($(#[$meta:meta])* pub struct $name:ident {
+        $($(#[$field_meta:meta])* $field:ident: $type:ident $(<$of:ty>)?,)*
+    }) => {
+        $crate::types::production! {
+            $(#[$meta])*
+            pub struct $name {
+                $($(#[$field_meta])* $field: $type $(<$of>)?,)*
+            }
+        }
+
+        $crate::describe::describe!($name: value => $crate::describe::Value::group([
+            $((stringify!($field), $crate::describe::Describe::describe(&value.$field)),)*
+        ]));
+    };
+}
+pub(crate) use sequence;
+
+/// A CHOICE that describes itself by the name of the alternative chosen.
+macro_rules! choice {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$variant_meta:meta])* $variant:ident $(($type:ty))?,)* }) => {
+        $crate::types::production! {
+            $(#[$meta])*
+            pub enum $name { $($(#[$variant_meta])* $variant $(($type))?,)* }
+        }
+
+        $crate::describe::describe!($name: value => {
+            $($crate::describe::alternative!(value, $variant $($type)?, |described| {
+                return $crate::describe::Value::group([(stringify!($variant), described)]);
+            });)*
+            $crate::describe::Value::Nothing
+        });
+    };
+}
+pub(crate) use choice;
+
+/// A CHOICE that describes itself by the value alone: its type says which alternative it is.
+macro_rules! bare_choice {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$variant_meta:meta])* $variant:ident $(($type:ty))?,)* }) => {
+        $crate::types::production! {
+            $(#[$meta])*
+            pub enum $name { $($(#[$variant_meta])* $variant $(($type))?,)* }
+        }
+
+        $crate::describe::describe!($name: value => {
+            $($crate::describe::alternative!(value, $variant $($type)?, |described| {
+                return described;
+            });)*
+            $crate::describe::Value::Nothing
+        });
+    };
+}
+pub(crate) use bare_choice;
+
+/// Runs the block with the description of an alternative, if it is the one chosen.
+macro_rules! alternative {
+    ($value:ident, $variant:ident, |$described:ident| $then:block) => {
+        if matches!($value, Self::$variant) {
+            let $described = $crate::describe::Value::Flag(true);
+            $then
+        }
+    };
+    ($value:ident, $variant:ident $type:ty, |$described:ident| $then:block) => {
+        if let Self::$variant(inner) = $value {
+            let $described = $crate::describe::Describe::describe(inner);
+            $then
+        }
+    };
+}
+pub(crate) use alternative;
+
+/// A named INTEGER: the name, or the number where it has none.
+macro_rules! described_by_name {
+    ($name:ident) => {
+        $crate::describe::describe!($name: value => match value.name() {
+            Some(name) => $crate::describe::Value::Text(name.to_owned()),
+            None => $crate::describe::Value::Number(value.0),
+        });
+    };
+}
+pub(crate) use described_by_name;
+
+/// `TYPE: value => DESCRIPTION`.
+macro_rules! describe {
+    ($type:ty: $value:ident => $description:expr) => {
+        impl $crate::describe::Describe for $type {
+            fn describe(&self) -> $crate::describe::Value {
+                let $value = self;
+                $description
+            }
+        }
+    };
+}
+pub(crate) use describe;
+
+describe!((): _value => Value::Flag(true));
+describe!(bool: flag => Value::Flag(*flag));
+describe!(i64: number => Value::Number(*number));
+describe!(InternationalString: string => Value::text(string.as_bytes()));
+describe!(GeneralizedTime: time => Value::text(time.as_bytes()));
+describe!(VisibleString: string => Value::Text(string.to_string_lossy().into_owned()));
+describe!(OctetString: octets => Value::Octets(octets.to_bytes()));
+describe!(Oid: oid => Value::Text(oid.to_string()));
+describe!(External: external => Value::Record(Box::new(external.clone())));
+
+impl<T: Describe> Describe for Option<T> {
+    fn describe(&self) -> Value {
+        self.as_ref().map_or(Value::Nothing, T::describe)
+    }
+}
+
+impl<T: Describe> Describe for OptionalChoice<T> {
+    fn describe(&self) -> Value {
+        self.0.describe()
+    }
+}
+
+impl<T: Describe> Describe for Vec<T> {
+    fn describe(&self) -> Value {
+        Value::List(self.iter().map(T::describe).collect())
+    }
+}
+
+impl<T: Describe> Describe for Box<T> {
+    fn describe(&self) -> Value {
+        T::describe(self)
+    }
+}
