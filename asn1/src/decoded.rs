@@ -1,6 +1,5 @@
 //! What an APDU says, as JSON and as text with the standard's names. Elements that are seldom sent stay in the octets alone.
 
-mod parameters;
 mod text;
 
 use serde_json::{Map, Value, json};
@@ -8,414 +7,121 @@ use z3950_marc::charset::utf8_or_latin1;
 
 pub use self::text::to_text;
 use crate::apdu::*;
-use crate::oid::Oid;
-
-/// An object in the making, without the elements that are absent.
-#[derive(Default)]
-struct Object(Map<String, Value>);
-
-impl Object {
-    fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.0.insert(name.to_owned(), value.into());
-        self
-    }
-
-    fn with_any(self, name: &str, value: Option<impl Into<Value>>) -> Self {
-        match value {
-            Some(value) => self.with(name, value),
-            None => self,
-        }
-    }
-}
-
-impl From<Object> for Value {
-    fn from(object: Object) -> Self {
-        Self::Object(object.0)
-    }
-}
+use crate::codec::decode_value;
+use crate::describe::Describe;
+use crate::es::{TaskPackage, TaskParameters};
+use crate::oid::{BIB_1, Oid};
+use crate::optional::OptionalChoice;
+use crate::spelling::standard_name;
+use crate::types::{InternationalString, OctetString};
 
 /// The elements of an APDU as an object of JSON, in the order of the standard; secrets are left out.
 pub fn to_json(apdu: &Apdu) -> Value {
-    let reference_id = apdu.reference_id().map(|id| octets(&id.0));
-    let object = Object::default().with_any("referenceId", reference_id);
-    let object = match apdu {
-        Apdu::InitializeRequest(init) => object
-            .with("protocolVersion", versions(init.protocol_version))
-            .with("options", options(init.options))
-            .with("preferredMessageSize", init.preferred_message_size)
-            .with("exceptionalRecordSize", init.exceptional_record_size)
-            .with_any(
-                "idAuthentication",
-                init.id_authentication.as_ref().map(authentication),
-            )
-            .with_any("implementationId", text(&init.implementation_id))
-            .with_any("implementationName", text(&init.implementation_name))
-            .with_any("implementationVersion", text(&init.implementation_version)),
-        Apdu::InitializeResponse(init) => object
-            .with("protocolVersion", versions(init.protocol_version))
-            .with("options", options(init.options))
-            .with("preferredMessageSize", init.preferred_message_size)
-            .with("exceptionalRecordSize", init.exceptional_record_size)
-            .with("result", init.result)
-            .with_any("implementationId", text(&init.implementation_id))
-            .with_any("implementationName", text(&init.implementation_name))
-            .with_any("implementationVersion", text(&init.implementation_version)),
-        Apdu::SearchRequest(search) => object
-            .with("smallSetUpperBound", search.small_set_upper_bound)
-            .with("largeSetLowerBound", search.large_set_lower_bound)
-            .with("mediumSetPresentNumber", search.medium_set_present_number)
-            .with("replaceIndicator", search.replace_indicator)
-            .with("resultSetName", &*search.result_set_name.to_string_lossy())
-            .with("databaseNames", databases(&search.database_names))
-            .with_any(
-                "smallSetElementSetNames",
-                search.small_set_element_set_names.as_ref().map(elements),
-            )
-            .with_any(
-                "mediumSetElementSetNames",
-                search.medium_set_element_set_names.as_ref().map(elements),
-            )
-            .with_any(
-                "preferredRecordSyntax",
-                search.preferred_record_syntax.map(oid),
-            )
-            .with("queryType", search.query.type_number())
-            .with_any("query", query(&search.query)),
-        Apdu::SearchResponse(search) => object
-            .with("resultCount", search.result_count)
-            .with("numberOfRecordsReturned", search.number_of_records_returned)
-            .with("nextResultSetPosition", search.next_result_set_position)
-            .with("searchStatus", search.search_status)
-            .with_any(
-                "resultSetStatus",
-                search.result_set_status.map(|status| status.to_string()),
-            )
-            .with_any(
-                "presentStatus",
-                search.present_status.map(|status| status.to_string()),
-            )
-            .with_any("records", search.records.as_ref().map(records)),
-        Apdu::PresentRequest(present) => object
-            .with("resultSetId", &*present.result_set_id.0.to_string_lossy())
-            .with("resultSetStartPoint", present.result_set_start_point)
-            .with(
-                "numberOfRecordsRequested",
-                present.number_of_records_requested,
-            )
-            .with_any(
-                "additionalRanges",
-                present.additional_ranges.as_ref().map(|ranges| {
-                    let range =
-                        |range: &Range| json!([range.starting_position, range.number_of_records]);
-                    ranges.iter().map(range).collect::<Value>()
-                }),
-            )
-            .with_any(
-                "recordComposition",
-                present.record_composition.as_ref().map(composition),
-            )
-            .with_any(
-                "preferredRecordSyntax",
-                present.preferred_record_syntax.map(oid),
-            )
-            .with_any("maxSegmentCount", present.max_segment_count)
-            .with_any("maxRecordSize", present.max_record_size)
-            .with_any("maxSegmentSize", present.max_segment_size),
-        Apdu::PresentResponse(present) => object
-            .with(
-                "numberOfRecordsReturned",
-                present.number_of_records_returned,
-            )
-            .with("nextResultSetPosition", present.next_result_set_position)
-            .with("presentStatus", present.present_status.to_string())
-            .with_any("records", present.records.as_ref().map(records)),
-        Apdu::Segment(segment) => object
-            .with(
-                "numberOfRecordsReturned",
-                segment.number_of_records_returned,
-            )
-            .with(
-                "segmentRecords",
-                segment
-                    .segment_records
-                    .iter()
-                    .map(record)
-                    .collect::<Value>(),
-            ),
-        Apdu::DeleteResultSetRequest(delete) => object
-            .with("deleteFunction", delete.delete_function.to_string())
-            .with_any(
-                "resultSetList",
-                delete.result_set_list.as_ref().map(|list| {
-                    list.iter()
-                        .map(|set| set.0.to_string_lossy())
-                        .collect::<Value>()
-                }),
-            ),
-        Apdu::DeleteResultSetResponse(delete) => object
-            .with(
-                "deleteOperationStatus",
-                delete.delete_operation_status.to_string(),
-            )
-            .with_any(
-                "deleteListStatuses",
-                delete.delete_list_statuses.as_ref().map(|list| {
-                    let status = |status: &ListStatus| {
-                        json!([status.id.0.to_string_lossy(), status.status.to_string()])
-                    };
-                    list.iter().map(status).collect::<Value>()
-                }),
-            ),
-        Apdu::ScanRequest(scan) => object
-            .with("databaseNames", databases(&scan.database_names))
-            .with_any("attributeSet", scan.attribute_set.map(oid))
-            .with(
-                "termListAndStartPoint",
-                operand(&scan.term_list_and_start_point),
-            )
-            .with_any("stepSize", scan.step_size)
-            .with("numberOfTermsRequested", scan.number_of_terms_requested)
-            .with_any(
-                "preferredPositionInResponse",
-                scan.preferred_position_in_response,
-            ),
-        Apdu::ScanResponse(scan) => object
-            .with("scanStatus", scan.scan_status.to_string())
-            .with("numberOfEntriesReturned", scan.number_of_entries_returned)
-            .with_any("positionOfTerm", scan.position_of_term)
-            .with_any(
-                "entries",
-                scan.entries
-                    .as_ref()
-                    .and_then(|list| list.entries.as_ref())
-                    .map(|entries| entries.iter().map(entry).collect::<Value>()),
-            )
-            .with_any(
-                "nonsurrogateDiagnostics",
-                scan.entries
-                    .as_ref()
-                    .and_then(|list| list.nonsurrogate_diagnostics.as_ref())
-                    .map(|several| diagnostics(several)),
-            ),
-        Apdu::SortRequest(sort) => object
-            .with(
-                "inputResultSetNames",
-                sort.input_result_set_names
-                    .iter()
-                    .map(|name| name.to_string_lossy())
-                    .collect::<Value>(),
-            )
-            .with(
-                "sortedResultSetName",
-                &*sort.sorted_result_set_name.to_string_lossy(),
-            )
-            .with(
-                "sortSequence",
-                sort.sort_sequence
-                    .iter()
-                    .map(parameters::sort_key)
-                    .collect::<Value>(),
-            ),
-        Apdu::SortResponse(sort) => object
-            .with("sortStatus", sort.sort_status.to_string())
-            .with_any("resultCount", sort.result_count)
-            .with_any(
-                "diagnostics",
-                sort.diagnostics
-                    .as_ref()
-                    .map(|several| diagnostics(several)),
-            ),
-        Apdu::AccessControlRequest(access) => object.with_any(
-            "simpleForm",
-            match &access.security_challenge {
-                SecurityChallenge::SimpleForm(challenge) => Some(octets(challenge)),
-                SecurityChallenge::ExternallyDefined(_) => None,
-            },
-        ),
-        Apdu::AccessControlResponse(access) => object.with_any(
-            "securityChallengeResponse",
-            access
-                .security_challenge_response
-                .as_ref()
-                .map(|_| REDACTED),
-        ),
-        Apdu::ResourceControlRequest(resource) => object
-            .with_any("suspendedFlag", resource.suspended_flag)
-            .with("responseRequired", resource.response_required)
-            .with_any("triggeredRequestFlag", resource.triggered_request_flag),
-        Apdu::ResourceControlResponse(resource) => object
-            .with("continueFlag", resource.continue_flag)
-            .with_any("resultSetWanted", resource.result_set_wanted),
-        Apdu::TriggerResourceControlRequest(trigger) => object
-            .with("requestedAction", trigger.requested_action.to_string())
-            .with_any("resultSetWanted", trigger.result_set_wanted),
-        Apdu::ResourceReportRequest(report) => {
-            object.with_any("opId", report.op_id.as_ref().map(|id| octets(&id.0)))
-        }
-        Apdu::ResourceReportResponse(report) => object.with(
-            "resourceReportStatus",
-            report.resource_report_status.to_string(),
-        ),
-        Apdu::ExtendedServicesRequest(extended) => object
-            .with("function", extended.function.to_string())
-            .with("packageType", oid(extended.package_type))
-            .with_any("packageName", text(&extended.package_name))
-            .with_any("userId", text(&extended.user_id))
-            .with_any("description", text(&extended.description))
-            .with("waitAction", extended.wait_action.to_string())
-            .with_any(
-                "taskSpecificParameters",
-                extended
-                    .task_specific_parameters
-                    .as_ref()
-                    .map(parameters::task),
-            ),
-        Apdu::ExtendedServicesResponse(extended) => object
-            .with("operationStatus", extended.operation_status.to_string())
-            .with_any(
-                "diagnostics",
-                extended
-                    .diagnostics
-                    .as_ref()
-                    .map(|several| diagnostics(several)),
-            )
-            .with_any(
-                "taskPackage",
-                extended.task_package.as_ref().map(parameters::package),
-            ),
-        Apdu::DuplicateDetectionRequest(duplicates) => object
-            .with(
-                "inputResultSetIds",
-                duplicates
-                    .input_result_set_ids
-                    .iter()
-                    .map(|set| set.to_string_lossy())
-                    .collect::<Value>(),
-            )
-            .with(
-                "outputResultSetName",
-                &*duplicates.output_result_set_name.to_string_lossy(),
-            ),
-        Apdu::DuplicateDetectionResponse(duplicates) => object
-            .with("status", duplicates.status.to_string())
-            .with_any("resultSetCount", duplicates.result_set_count)
-            .with_any(
-                "diagnostics",
-                duplicates
-                    .diagnostics
-                    .as_ref()
-                    .map(|several| diagnostics(several)),
-            ),
-        Apdu::Close(close) => object
-            .with("closeReason", close.close_reason.to_string())
-            .with_any("diagnosticInformation", text(&close.diagnostic_information)),
-    };
+    let mut object = Map::new();
+    put(&mut object, "reference_id", &apdu.reference_id());
+    object.append(&mut elements(apdu));
     object.into()
 }
 
-/// What stands where a secret was.
-const REDACTED: &str = "<redacted>";
-
-fn text(string: &Option<crate::types::InternationalString>) -> Option<String> {
-    string
-        .as_ref()
-        .map(|text| text.to_string_lossy().into_owned())
-}
-
-/// Octets as text, read as ISO 8859-1 if they are not UTF-8.
-fn octets(octets: &[u8]) -> String {
-    utf8_or_latin1(octets).into_owned()
-}
-
-/// An identifier by its name, or in dotted form.
-fn oid(oid: Oid) -> String {
-    oid.name().map_or_else(|| oid.to_string(), str::to_owned)
-}
-
-fn versions(versions: ProtocolVersion) -> Value {
-    versions
-        .0
-        .positions()
-        .map(|position| position + 1)
-        .collect()
-}
-
-fn options(options: Options) -> Value {
-    options.names().collect()
-}
-
-fn authentication(authentication: &IdAuthentication) -> &'static str {
-    match authentication {
-        IdAuthentication::Anonymous => "anonymous",
-        _ => REDACTED,
+/// Adds an element under the standard's name, unless it is absent.
+fn put(object: &mut Map<String, Value>, name: &'static str, element: &impl ToJson) {
+    match element.to_json() {
+        Value::Null => {}
+        value => drop(object.insert(standard_name(name).into_owned(), value)),
     }
 }
 
-fn databases(names: &[DatabaseName]) -> Value {
-    names.iter().map(|name| name.0.to_string_lossy()).collect()
+/// An object of a value's fields, and after them of others.
+macro_rules! object {
+    ($($value:ident: $($field:ident),*)? $(; $name:literal: $element:expr)*) => {{
+        let mut object = Map::new();
+        $($(put(&mut object, stringify!($field), &$value.$field);)*)?
+        $(put(&mut object, $name, &$element);)*
+        object
+    }};
 }
 
-fn elements(names: &ElementSetNames) -> Value {
-    match names {
-        ElementSetNames::GenericElementSetName(name) => name.to_string_lossy().into(),
-        ElementSetNames::DatabaseSpecific(names) => {
-            let each = names.iter().map(|name| {
-                (
-                    name.db_name.0.to_string_lossy().into_owned(),
-                    name.esn.0.to_string_lossy().into(),
-                )
-            });
-            Value::Object(each.collect())
-        }
+#[rustfmt::skip]
+fn elements(apdu: &Apdu) -> Map<String, Value> {
+    match apdu {
+        Apdu::InitializeRequest(init) => object!(
+            init: protocol_version, options, preferred_message_size, exceptional_record_size, id_authentication,
+            implementation_id, implementation_name, implementation_version
+        ),
+        Apdu::InitializeResponse(init) => object!(
+            init: protocol_version, options, preferred_message_size, exceptional_record_size, result, implementation_id,
+            implementation_name, implementation_version
+        ),
+        Apdu::SearchRequest(search) => object!(
+            search: small_set_upper_bound, large_set_lower_bound, medium_set_present_number, replace_indicator,
+            result_set_name, database_names, small_set_element_set_names, medium_set_element_set_names,
+            preferred_record_syntax;
+            "queryType": i64::from(search.query.type_number());
+            "query": query_text(&search.query)
+        ),
+        Apdu::SearchResponse(search) => object!(
+            search: result_count, number_of_records_returned, next_result_set_position, search_status, result_set_status,
+            present_status, records
+        ),
+        Apdu::PresentRequest(present) => object!(
+            present: result_set_id, result_set_start_point, number_of_records_requested, additional_ranges,
+            record_composition, preferred_record_syntax, max_segment_count, max_record_size, max_segment_size
+        ),
+        Apdu::PresentResponse(present) => object!(
+            present: number_of_records_returned, next_result_set_position, present_status, records
+        ),
+        Apdu::Segment(segment) => object!(segment: number_of_records_returned, segment_records),
+        Apdu::DeleteResultSetRequest(delete) => object!(delete: delete_function, result_set_list),
+        Apdu::DeleteResultSetResponse(delete) => object!(delete: delete_operation_status, delete_list_statuses),
+        Apdu::ScanRequest(scan) => object!(
+            scan: database_names, attribute_set, term_list_and_start_point, step_size, number_of_terms_requested,
+            preferred_position_in_response
+        ),
+        Apdu::ScanResponse(scan) => object!(
+            scan: scan_status, number_of_entries_returned, position_of_term;
+            "entries": scan.entries.as_ref().map(|list| &list.entries);
+            "nonsurrogateDiagnostics": scan.entries.as_ref().map(|list| &list.nonsurrogate_diagnostics)
+        ),
+        Apdu::SortRequest(sort) => object!(sort: input_result_set_names, sorted_result_set_name, sort_sequence),
+        Apdu::SortResponse(sort) => object!(sort: sort_status, result_count, diagnostics),
+        Apdu::AccessControlRequest(access) => match &access.security_challenge {
+            SecurityChallenge::SimpleForm(challenge) => object!(; "simpleForm": challenge),
+            SecurityChallenge::ExternallyDefined(_) => Map::new(),
+        },
+        Apdu::AccessControlResponse(access) => object!(access: security_challenge_response),
+        Apdu::ResourceControlRequest(resource) => object!(
+            resource: suspended_flag, response_required, triggered_request_flag
+        ),
+        Apdu::ResourceControlResponse(resource) => object!(resource: continue_flag, result_set_wanted),
+        Apdu::TriggerResourceControlRequest(trigger) => object!(trigger: requested_action, result_set_wanted),
+        Apdu::ResourceReportRequest(report) => object!(report: op_id),
+        Apdu::ResourceReportResponse(report) => object!(report: resource_report_status),
+        Apdu::ExtendedServicesRequest(extended) => object!(
+            extended: function, package_type, package_name, user_id, description, wait_action;
+            "taskSpecificParameters": extended.task_specific_parameters.as_ref().map(parameters)
+        ),
+        Apdu::ExtendedServicesResponse(extended) => object!(
+            extended: operation_status, diagnostics;
+            "taskPackage": extended.task_package.as_ref().map(package)
+        ),
+        Apdu::DuplicateDetectionRequest(duplicates) => object!(
+            duplicates: input_result_set_ids, output_result_set_name
+        ),
+        Apdu::DuplicateDetectionResponse(duplicates) => object!(duplicates: status, result_set_count, diagnostics),
+        Apdu::Close(close) => object!(close: close_reason, diagnostic_information),
     }
-}
-
-fn composition(composition: &RecordComposition) -> Value {
-    match composition {
-        RecordComposition::Simple(names) => elements(names),
-        RecordComposition::Complex(complex) => Object::default()
-            .with("selectAlternativeSyntax", complex.select_alternative_syntax)
-            .with_any("generic", complex.generic.as_ref().map(specification))
-            .with_any(
-                "recordSyntax",
-                complex
-                    .record_syntax
-                    .as_ref()
-                    .map(|syntaxes| syntaxes.iter().copied().map(oid).collect::<Value>()),
-            )
-            .into(),
-    }
-}
-
-fn specification(specification: &Specification) -> Object {
-    let schema = specification.schema.as_ref().map(|schema| match schema {
-        Schema::Oid(schema) => oid(*schema),
-        Schema::Uri(uri) => uri.to_string_lossy().into_owned(),
-    });
-    let elements = specification
-        .element_spec
-        .as_ref()
-        .and_then(|elements| match elements {
-            ElementSpec::ElementSetName(name) => Some(name.to_string_lossy().into_owned()),
-            ElementSpec::ExternalEspec(_) => None,
-        });
-    Object::default()
-        .with_any("schema", schema)
-        .with_any("elementSetName", elements)
 }
 
 /// A query as text: PQF, or as the client wrote it.
-fn query(query: &Query) -> Option<String> {
+fn query_text(query: &Query) -> Option<Value> {
     match query {
-        Query::Type1(query) | Query::Type101(query) => Some(query.to_string()),
-        Query::Type2(text) | Query::Type100(text) | Query::Type102(text) => Some(octets(text)),
+        Query::Type1(query) | Query::Type101(query) => Some(query.to_string().into()),
+        Query::Type2(text) | Query::Type100(text) | Query::Type102(text) => Some(text.to_json()),
         Query::Type104(External { encoding, .. }) => match encoding {
-            ExternalEncoding::OctetAligned(text) => Some(octets(text)),
-            // A string is the last thing in its encoding.
+            ExternalEncoding::OctetAligned(text) => Some(text.to_json()),
             ExternalEncoding::SingleAsn1Type(value) => {
-                crate::codec::decode_value::<crate::types::InternationalString>(value.as_bytes())
-                    .ok()
-                    .map(|text| text.to_string_lossy().into_owned())
+                let text = decode_value::<InternationalString>(value.as_bytes());
+                text.ok().map(|text| text.to_json())
             }
             ExternalEncoding::Arbitrary(_) => None,
         },
@@ -423,97 +129,200 @@ fn query(query: &Query) -> Option<String> {
     }
 }
 
-fn operand(operand: &AttributesPlusTerm) -> String {
-    let rpn = RpnStructure::Op(Operand::AttributesPlusTerm(operand.clone()));
-    let query = RpnQuery {
-        attribute_set: crate::oid::BIB_1,
-        rpn,
-    };
-    query.to_string()
-}
-
-fn records(records: &Records) -> Value {
-    match records {
-        Records::ResponseRecords(records) => records.iter().map(record).collect(),
-        Records::NonSurrogateDiagnostic(diagnostic) => {
-            json!({ "nonSurrogateDiagnostic": Value::from(default_diagnostic(diagnostic)) })
-        }
-        Records::MultipleNonSurDiagnostics(several) => {
-            json!({ "multipleNonSurDiagnostics": diagnostics(several) })
-        }
+/// The parameters of a task (Z39.50-2003 Appendix EXT); of a service that is not known, its identifier alone.
+fn parameters(external: &External) -> Value {
+    match TaskParameters::from_external(external) {
+        Ok(parameters) => parameters.describe().to_json(),
+        Err(_) => unknown(external),
     }
 }
 
-fn record(entry: &NamePlusRecord) -> Value {
-    let name = entry
-        .name
-        .as_ref()
-        .map(|name| name.0.to_string_lossy().into_owned());
-    let object = Object::default().with_any("name", name);
-    let object = match &entry.record {
-        Record::RetrievalRecord(record) => {
-            let object = object.with_any("syntax", record.direct_reference.map(oid));
-            match &record.encoding {
-                ExternalEncoding::OctetAligned(octets) => object.with("octets", octets.len()),
-                ExternalEncoding::SingleAsn1Type(value) => {
-                    object.with("octets", value.as_bytes().len())
-                }
-                ExternalEncoding::Arbitrary(_) => object,
+fn package(external: &External) -> Value {
+    match TaskPackage::from_external(external) {
+        Ok(package) => package.describe().to_json(),
+        Err(_) => unknown(external),
+    }
+}
+
+fn unknown(external: &External) -> Value {
+    json!({ "syntax": external.direct_reference.to_json() })
+}
+
+/// What stands where a secret was.
+const REDACTED: &str = "<redacted>";
+
+/// An element as JSON; null if it is absent.
+trait ToJson {
+    fn to_json(&self) -> Value;
+}
+
+impl<T: ToJson> ToJson for Option<T> {
+    fn to_json(&self) -> Value {
+        self.as_ref().map_or(Value::Null, T::to_json)
+    }
+}
+
+impl<T: ToJson> ToJson for OptionalChoice<T> {
+    fn to_json(&self) -> Value {
+        self.0.to_json()
+    }
+}
+
+impl<T: ToJson> ToJson for Vec<T> {
+    fn to_json(&self) -> Value {
+        self.iter().map(T::to_json).collect()
+    }
+}
+
+impl<T: ToJson> ToJson for &T {
+    fn to_json(&self) -> Value {
+        T::to_json(self)
+    }
+}
+
+macro_rules! to_json {
+    ($($($type:ty),+: $value:ident => $json:expr;)*) => {$($(
+        impl ToJson for $type {
+            fn to_json(&self) -> Value {
+                let $value = self;
+                $json
             }
         }
-        Record::SurrogateDiagnostic(surrogate) => {
-            object.with("surrogateDiagnostic", diagnostic(surrogate))
-        }
-        Record::StartingFragment(_) => object.with("fragment", "starting"),
-        Record::IntermediateFragment(_) => object.with("fragment", "intermediate"),
-        Record::FinalFragment(_) => object.with("fragment", "final"),
+    )+)*};
+}
+
+to_json! {
+    Value: value => value.clone();
+    bool, i64: value => (*value).into();
+    InternationalString: text => text.to_string_lossy().into();
+    OctetString: octets => utf8_or_latin1(octets).into();
+    ReferenceId, ResultSetId, DatabaseName, ElementSetName: name => name.0.to_json();
+    // By its name, or in dotted form.
+    Oid: oid => oid.name().map_or_else(|| oid.to_string(), str::to_owned).into();
+    CaseSensitivity, CloseReason, DeleteFunction, DeleteSetStatus, DuplicateDetectionStatus,
+    ExtendedServicesFunction, OperationStatus, PresentStatus, RequestedAction, ResourceReportStatus, ResultSetStatus,
+    ScanStatus, SortRelation, SortStatus, WaitAction: value => value.to_string().into();
+    ProtocolVersion: versions => versions.0.positions().map(|position| position + 1).collect();
+    Options: options => options.names().collect();
+    IdAuthentication: authentication => match authentication {
+        IdAuthentication::Anonymous => "anonymous".into(),
+        _ => REDACTED.into(),
     };
-    object.into()
-}
-
-fn entry(entry: &Entry) -> Value {
-    match entry {
-        Entry::TermInfo(info) => {
-            let term = match &info.term {
-                Term::General(term) => octets(term),
-                Term::CharacterString(term) => term.to_string_lossy().into_owned(),
-                Term::Numeric(term) => term.to_string(),
-                other => operand(&AttributesPlusTerm {
-                    attributes: Vec::new(),
-                    term: other.clone(),
-                }),
-            };
-            let display = text(&info.display_term);
-            let object = Object::default()
-                .with("term", term)
-                .with_any("displayTerm", display);
-            object
-                .with_any("globalOccurrences", info.global_occurrences)
-                .into()
+    SecurityChallengeResponse: _response => REDACTED.into();
+    ElementSetNames: names => match names {
+        ElementSetNames::GenericElementSetName(name) => name.to_json(),
+        ElementSetNames::DatabaseSpecific(names) => {
+            by_database(names.iter().map(|name| (&name.db_name, name.esn.to_json())))
         }
-        Entry::SurrogateDiagnostic(surrogate) => {
-            json!({ "surrogateDiagnostic": diagnostic(surrogate) })
+    };
+    Range: range => json!([range.starting_position, range.number_of_records]);
+    RecordComposition: composition => match composition {
+        RecordComposition::Simple(names) => names.to_json(),
+        RecordComposition::Complex(complex) => {
+            object!(complex: select_alternative_syntax, generic, record_syntax).into()
         }
-    }
+    };
+    Specification: specification => object!(
+        specification: schema;
+        "elementSetName": match &specification.element_spec {
+            Some(ElementSpec::ElementSetName(name)) => Some(name),
+            _ => None,
+        }
+    ).into();
+    Schema: schema => match schema {
+        Schema::Oid(schema) => schema.to_json(),
+        Schema::Uri(uri) => uri.to_json(),
+    };
+    Records: records => match records {
+        Records::ResponseRecords(records) => records.to_json(),
+        Records::NonSurrogateDiagnostic(diagnostic) => json!({ "nonSurrogateDiagnostic": diagnostic.to_json() }),
+        Records::MultipleNonSurDiagnostics(several) => json!({ "multipleNonSurDiagnostics": several.to_json() }),
+    };
+    NamePlusRecord: entry => {
+        let mut object = object!(entry: name);
+        match &entry.record {
+            Record::RetrievalRecord(record) => {
+                put(&mut object, "syntax", &record.direct_reference);
+                let octets = match &record.encoding {
+                    ExternalEncoding::OctetAligned(octets) => Some(octets.len()),
+                    ExternalEncoding::SingleAsn1Type(value) => Some(value.as_bytes().len()),
+                    ExternalEncoding::Arbitrary(_) => None,
+                };
+                put(&mut object, "octets", &octets.map(Value::from));
+            }
+            Record::SurrogateDiagnostic(surrogate) => put(&mut object, "surrogateDiagnostic", surrogate),
+            Record::StartingFragment(_) => put(&mut object, "fragment", &json!("starting")),
+            Record::IntermediateFragment(_) => put(&mut object, "fragment", &json!("intermediate")),
+            Record::FinalFragment(_) => put(&mut object, "fragment", &json!("final")),
+        }
+        object.into()
+    };
+    ListStatus: status => json!([status.id.to_json(), status.status.to_json()]);
+    Entry: entry => match entry {
+        Entry::TermInfo(info) => object!(info: term, display_term, global_occurrences).into(),
+        Entry::SurrogateDiagnostic(surrogate) => json!({ "surrogateDiagnostic": surrogate.to_json() }),
+    };
+    Term: term => match term {
+        Term::General(term) => term.to_json(),
+        Term::CharacterString(term) => term.to_json(),
+        Term::Numeric(term) => term.to_string().into(),
+        other => AttributesPlusTerm { attributes: Vec::new(), term: other.clone() }.to_json(),
+    };
+    // As PQF writes it.
+    AttributesPlusTerm: operand => {
+        let rpn = RpnStructure::Op(Operand::AttributesPlusTerm(operand.clone()));
+        RpnQuery { attribute_set: BIB_1, rpn }.to_string().into()
+    };
+    DiagRec: diagnostic => match diagnostic {
+        DiagRec::DefaultFormat(diagnostic) => diagnostic.to_json(),
+        DiagRec::ExternallyDefined(external) => object!(; "format": external.direct_reference).into(),
+    };
+    DefaultDiagFormat: diagnostic => object!(
+        diagnostic: diagnostic_set_id, condition;
+        "addinfo": Value::from(diagnostic.addinfo.to_string_lossy());
+        "message": diagnostic.message().map(Value::from)
+    ).into();
+    // With its order and what becomes of records without it (Z39.50-2003 §3.2.7.1.4).
+    SortKeySpec: key => object!(key: sort_element, sort_relation, case_sensitivity, missing_value_action).into();
+    SortElement: element => match element {
+        SortElement::Generic(key) => key.to_json(),
+        SortElement::DatabaseSpecific(keys) => {
+            by_database(keys.iter().map(|key| (&key.database_name, key.db_sort.to_json())))
+        }
+    };
+    SortKey: key => match key {
+        SortKey::SortField(name) => json!({ "sortField": name.to_json() }),
+        SortKey::ElementSpec(_) => json!({ "elementSpec": {} }),
+        SortKey::SortAttributes(by) => json!({ "sortAttributes": object!(by: id, list) }),
+    };
+    MissingValueAction: action => match action {
+        MissingValueAction::Abort => json!("abort"),
+        MissingValueAction::Null => json!("null"),
+        MissingValueAction::MissingValueData(data) => json!({ "missingValueData": data.to_json() }),
+    };
+    AttributeList: list => list.0.to_json();
+    // As PQF writes it.
+    AttributeElement: attribute => {
+        let value = match &attribute.attribute_value {
+            AttributeValue::Numeric(value) => value.to_string(),
+            AttributeValue::Complex(complex) => {
+                let values = complex.list.iter().map(|value| match value {
+                    StringOrNumeric::Numeric(value) => value.to_string(),
+                    StringOrNumeric::String(value) => value.to_string_lossy().into_owned(),
+                });
+                values.collect::<Vec<_>>().join(",")
+            }
+        };
+        let pair = format!("{}={value}", attribute.attribute_type);
+        match attribute.attribute_set.to_json() {
+            Value::String(set) => format!("{set} {pair}").into(),
+            _ => pair.into(),
+        }
+    };
 }
 
-fn diagnostics(several: &[DiagRec]) -> Value {
-    several.iter().map(diagnostic).collect()
-}
-
-fn diagnostic(diagnostic: &DiagRec) -> Value {
-    match diagnostic {
-        DiagRec::DefaultFormat(diagnostic) => default_diagnostic(diagnostic).into(),
-        DiagRec::ExternallyDefined(external) => Object::default()
-            .with_any("format", external.direct_reference.map(oid))
-            .into(),
-    }
-}
-
-fn default_diagnostic(diagnostic: &DefaultDiagFormat) -> Object {
-    Object::default()
-        .with("diagnosticSetId", oid(diagnostic.diagnostic_set_id))
-        .with("condition", diagnostic.condition)
-        .with("addinfo", &*diagnostic.addinfo.to_string_lossy())
-        .with_any("message", diagnostic.message())
+/// Values by the names of their databases.
+fn by_database<'a>(values: impl Iterator<Item = (&'a DatabaseName, Value)>) -> Value {
+    let named = values.map(|(name, value)| (name.0.to_string_lossy().into_owned(), value));
+    Value::Object(named.collect())
 }
