@@ -68,7 +68,7 @@ pub struct Options {
     /// The set the octets are in, whatever they say themselves; `None` to find out.
     pub charset: Option<Charset>,
     /// The normal form of decoded text. `None` is NFC for text that was not in Unicode; UTF-8 stays as it is.
-    pub form: Option<Form>,
+    pub form: Option<NormalForm>,
     /// What becomes of the marks around characters that filing leaves out (U+0098, U+009C).
     pub non_sorting: NonSorting,
     /// Whether `&#xXXXX;` in MARC-8 becomes the character it names (MARC 21: lossless conversion).
@@ -79,7 +79,7 @@ pub struct Options {
 
 /// A normal form of Unicode (UAX 15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum NormalForm {
     /// Composed: é is one character.
     Nfc,
     /// Decomposed: é is e and a mark.
@@ -205,12 +205,12 @@ impl Charset {
         }
         let (octets, problems) = match self {
             Charset::Marc8 => {
-                let mut encoder = marc8::encode::Encoder::new(text.len());
+                let mut encoder = marc8::encode::Marc8Encoder::new(text.len());
                 let problems = cluster::write(text, &mut encoder, unencodable, self.name());
                 (encoder.finish(), problems)
             }
             Charset::Iso5426 => {
-                let mut encoder = iso5426::Encoder::new(text.len());
+                let mut encoder = iso5426::Iso5426Encoder::new(text.len());
                 let problems = cluster::write(text, &mut encoder, unencodable, self.name());
                 (encoder.finish(), problems)
             }
@@ -267,11 +267,11 @@ fn library(octets: &[u8], decoded: Option<(String, bool)>) -> (Cow<'_, str>, boo
     }
 }
 
-fn normalise(text: Cow<'_, str>, form: Option<Form>, unnormalised: bool) -> Cow<'_, str> {
+fn normalise(text: Cow<'_, str>, form: Option<NormalForm>, unnormalised: bool) -> Cow<'_, str> {
     match form {
         None if !unnormalised => text,
-        None | Some(Form::Nfc) if !is_nfc(&text) => Cow::Owned(text.nfc().collect()),
-        Some(Form::Nfd) if !is_nfd(&text) => Cow::Owned(text.nfd().collect()),
+        None | Some(NormalForm::Nfc) if !is_nfc(&text) => Cow::Owned(text.nfc().collect()),
+        Some(NormalForm::Nfd) if !is_nfd(&text) => Cow::Owned(text.nfd().collect()),
         _ => text,
     }
 }

@@ -10,15 +10,13 @@ use bytes::{BufMut, Bytes};
 use self::directory::Directory;
 pub use self::repair::{Repair, RepairKind};
 pub(super) use self::split::{BYTE_ORDER_MARK, LOOK_AHEAD, filler, record_length};
-pub use self::split::{Records, split};
+pub use self::split::{MAX_RECORD, Split, split};
 use super::record::{
     FIELD_TERMINATOR, Field, Leader, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag,
 };
 
 /// The most octets a field may have in ISO 2709, its terminator included: four digits.
 pub const MAX_FIELD: usize = 9_999;
-/// The most octets a record may have in ISO 2709, its terminator included: five digits.
-pub const MAX_RECORD: usize = 99_999;
 
 /// A record as it was found, and what had to be repaired to find it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -234,7 +232,7 @@ fn is_separator(octet: &u8) -> bool {
 /// The record without its terminator, and its fields, if it ends where the leader says and its directory is right.
 fn sound(octets: &Bytes, leader: &Leader) -> Option<(Bytes, Vec<Field>)> {
     let length = leader.record_length()?;
-    if !split::is_terminated(octets, length) {
+    if !directory::is_terminated(octets, length) {
         return None;
     }
     let content = octets.slice(..length - 1);
@@ -247,7 +245,7 @@ fn sound(octets: &Bytes, leader: &Leader) -> Option<(Bytes, Vec<Field>)> {
 fn content_end(octets: &[u8], leader: &Leader, repairs: &mut Vec<Repair>) -> usize {
     let stated = leader.record_length();
     let length = split::record_length(octets, true).unwrap_or(octets.len());
-    let is_terminated = split::is_terminated(octets, length);
+    let is_terminated = directory::is_terminated(octets, length);
     if !is_terminated {
         repairs.push(RepairKind::RecordTerminatorMissing.at(length));
     }

@@ -1,7 +1,6 @@
 //! Records from a file or a pipe, one at a time and in constant memory, in any form that can be read.
 //! A damaged record never costs its neighbours: each form has its own way to find where the next one begins.
 
-mod cut;
 mod guess;
 mod json;
 mod lines;
@@ -20,19 +19,20 @@ use std::io::{self, Read};
 
 use bytes::Bytes;
 
-use self::cut::{Cut, Piece};
 use self::guess::LONGEST_MAGIC;
-pub use self::guess::{GUESS_OCTETS, refuse_compressed};
-use self::window::Window;
+pub use self::guess::refuse_compressed;
+use self::json::JsonCutter;
+use self::lines::LineCutter;
+use self::marc::MarcCutter;
+pub use self::window::{GUESS_OCTETS, MAX_RECORD};
+use self::window::{RawRecord, Window};
+use self::xml::XmlCutter;
 use super::marcxml;
 use super::record::MarcRecord;
 pub use super::remarks::MAX_NOTES;
 use super::remarks::Remarks;
 use super::text::text_lossless;
 use super::{iso2709, marcjson, marcline, mrk};
-
-/// The most octets that are read in search of the end of one record; what is longer is reported and passed over.
-pub const MAX_RECORD: usize = 16 * 1024 * 1024;
 
 /// A form in which records are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,7 +53,7 @@ pub enum InputForm {
 /// A record of the input, or what stands in the place of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Found {
+pub struct InputRecord {
     /// Its number in the input, from 1; damaged ones count.
     pub number: u64,
     /// The octets of the input in front of it (of the text, where the input is XML in another encoding than UTF-8).
@@ -66,7 +66,7 @@ pub struct Found {
     pub incomplete: bool,
 }
 
-/// Reads records from any source of octets; iterates over what is [`Found`].
+/// Reads records from any source of octets; iterates over what is [`InputRecord`].
 ///
 /// Memory is bounded by [`MAX_RECORD`] and the size of one record. An input that is compressed is refused as
 /// [`refuse_compressed`] does. After an error of the source the iterator ends.
@@ -115,31 +115,31 @@ impl<R: Read> RecordReader<R> {
         self.window.offset()
     }
 
-    fn read(&mut self) -> io::Result<Option<Found>> {
+    fn read(&mut self) -> io::Result<Option<InputRecord>> {
         if self.number == 0 && self.window.offset() == 0 {
             self.window.fill(LONGEST_MAGIC)?;
             refuse_compressed(self.window.held())?;
         }
-        let Some(piece) = self.cut.next(&mut self.window)? else {
+        let Some(raw) = self.cut.next(&mut self.window)? else {
             return Ok(None);
         };
         self.number += 1;
         let mut remarks = Remarks::default();
-        if piece.cut_off {
+        if raw.cut_off {
             remarks.loss(|| "cut off: another record begins on its last line".to_owned());
         }
-        let mut record = match piece.damage {
+        let mut record = match raw.damage {
             Some(damage) => Err(damage),
-            None => parse(self.cut.form(), &piece, &mut remarks),
+            None => parse(self.cut.form(), &raw, &mut remarks),
         };
         if let Ok(record) = &mut record
             && record.mend_code_length()
         {
             remarks.note(|| "leader position 11 is not usable".to_owned());
         }
-        Ok(Some(Found {
+        Ok(Some(InputRecord {
             number: self.number,
-            offset: piece.offset,
+            offset: raw.offset,
             incomplete: remarks.is_loss || record.is_err(),
             record,
             notes: remarks.notes,
@@ -148,7 +148,7 @@ impl<R: Read> RecordReader<R> {
 }
 
 impl<R: Read> Iterator for RecordReader<R> {
-    type Item = io::Result<Found>;
+    type Item = io::Result<InputRecord>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.failed {
@@ -160,10 +160,50 @@ impl<R: Read> Iterator for RecordReader<R> {
     }
 }
 
-fn parse(form: InputForm, piece: &Piece, remarks: &mut Remarks) -> Result<MarcRecord, String> {
+/// An input cut into records, by the rules of its form.
+#[derive(Debug)]
+enum Cut {
+    Marc(MarcCutter),
+    Xml(XmlCutter),
+    Json(JsonCutter),
+    Lines(InputForm, LineCutter),
+}
+
+impl Cut {
+    fn new(form: InputForm) -> Self {
+        match form {
+            InputForm::Marc => Self::Marc(MarcCutter),
+            InputForm::MarcXml => Self::Xml(XmlCutter::default()),
+            InputForm::Json => Self::Json(JsonCutter::default()),
+            InputForm::Mrk => Self::Lines(form, LineCutter::mrk()),
+            InputForm::Line => Self::Lines(form, LineCutter::line()),
+        }
+    }
+
+    fn form(&self) -> InputForm {
+        match self {
+            Self::Marc(_) => InputForm::Marc,
+            Self::Xml(_) => InputForm::MarcXml,
+            Self::Json(_) => InputForm::Json,
+            Self::Lines(form, _) => *form,
+        }
+    }
+
+    /// The next record; `None` after the last.
+    fn next<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<Option<RawRecord>> {
+        match self {
+            Self::Marc(cutter) => cutter.next(window),
+            Self::Xml(cutter) => cutter.next(window),
+            Self::Json(cutter) => cutter.next(window),
+            Self::Lines(_, cutter) => cutter.next(window),
+        }
+    }
+}
+
+fn parse(form: InputForm, raw: &RawRecord, remarks: &mut Remarks) -> Result<MarcRecord, String> {
     match form {
         InputForm::Marc => {
-            let parsed = iso2709::parse(&piece.octets).map_err(|error| error.to_string())?;
+            let parsed = iso2709::parse(&raw.octets).map_err(|error| error.to_string())?;
             for repair in &parsed.repairs {
                 remarks.note(|| repair.to_string());
                 remarks.is_loss |= repair.kind.is_loss();
@@ -171,7 +211,7 @@ fn parse(form: InputForm, piece: &Piece, remarks: &mut Remarks) -> Result<MarcRe
             Ok(parsed.record)
         }
         InputForm::MarcXml => {
-            let text = text(&piece.octets, remarks);
+            let text = text(&raw.octets, remarks);
             let read = marcxml::from_xml(&text).map_err(|error| error.to_string())?;
             for note in read.remarks.notes {
                 remarks.note(|| note);
@@ -180,18 +220,19 @@ fn parse(form: InputForm, piece: &Piece, remarks: &mut Remarks) -> Result<MarcRe
             Ok(read.record)
         }
         InputForm::Json => {
-            let text = text(&piece.octets, remarks);
+            let text = text(&raw.octets, remarks);
             marcjson::from_json(&text).map_err(|error| match error {
                 marcjson::MarcJsonError::Json(error) => format!("not JSON: {error}"),
                 error => error.to_string(),
             })
         }
         InputForm::Mrk => {
-            let text = text(&piece.octets, remarks);
-            mrk::parse_lenient(&text, piece.line, remarks).map_err(|error| error.to_string())
+            let text = text(&raw.octets, remarks);
+            mrk::parse_lenient(&text, raw.line, remarks).map_err(|error| error.to_string())
         }
-        InputForm::Line => marcline::from_lines(&piece.octets, piece.line, remarks)
-            .map_err(|error| error.to_string()),
+        InputForm::Line => {
+            marcline::from_lines(&raw.octets, raw.line, remarks).map_err(|error| error.to_string())
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use z3950_marc::charset::{Charset, Form, Options};
+use z3950_marc::charset::{Charset, NormalForm, Options};
 use z3950_marc::iso2709;
 
 /// The files of real records, or none with a word on standard error.
@@ -35,7 +35,7 @@ fn files() -> Vec<PathBuf> {
 /// Text in NFC, as forms of text are written here.
 fn nfc(octets: &[u8]) -> Vec<u8> {
     let mut options = Options::default();
-    options.form = Some(Form::Nfc);
+    options.form = Some(NormalForm::Nfc);
     let decoded = Charset::Utf8.decode_with(octets, &options);
     decoded.text.into_owned().into_bytes()
 }

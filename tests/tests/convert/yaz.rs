@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use z3950_marc::MarcRecord;
-use z3950_marc::charset::{Charset, Form, Options, to_utf8};
+use z3950_marc::charset::{Charset, NormalForm, Options, to_utf8};
 use z3950_marc::crosswalk::is_unimarc;
 use z3950_marc::iso2709;
 use z3950_marc::marcline;
@@ -38,7 +38,7 @@ fn text_is_that_of_yaz_marcdump() {
         for (index, octets) in records(&file).iter().enumerate() {
             let record = iso2709::parse(octets).expect("a record").record;
             let mut options = Options::default();
-            options.form = Some(Form::Nfc);
+            options.form = Some(NormalForm::Nfc);
             let converted = to_utf8(&record, &options);
             let set = match converted.choice.charset {
                 Charset::Marc8 => "marc-8",

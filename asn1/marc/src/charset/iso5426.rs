@@ -72,7 +72,7 @@ fn character(octet: u8) -> Option<char> {
 
 /// Writes the clusters of one data element.
 #[derive(Debug)]
-pub(super) struct Encoder {
+pub(super) struct Iso5426Encoder {
     octets: Vec<u8>,
     /// The right half that belongs in front of the next character.
     right_half: Option<u8>,
@@ -83,9 +83,9 @@ const LEFT_HALF: u8 = 0xDD;
 const LIGATURE_RIGHT: u8 = 0xDE;
 const TILDE_RIGHT: u8 = 0xDF;
 
-impl Encoder {
+impl Iso5426Encoder {
     pub(super) fn new(capacity: usize) -> Self {
-        Encoder {
+        Iso5426Encoder {
             octets: Vec::with_capacity(capacity),
             right_half: None,
         }
@@ -111,7 +111,7 @@ impl Encoder {
     }
 }
 
-impl Repertoire for Encoder {
+impl Repertoire for Iso5426Encoder {
     fn has(&self, character: char) -> bool {
         character.is_ascii() || OCTETS.contains_key(&character)
     }

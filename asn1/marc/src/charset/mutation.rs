@@ -4,7 +4,7 @@
 use unicode_normalization::is_nfc;
 
 use super::{
-    Charset, Decoded, Form, NonSorting, Options, Unencodable, choose, to_charset, to_utf8,
+    Charset, Decoded, NonSorting, NormalForm, Options, Unencodable, choose, to_charset, to_utf8,
 };
 use crate::Field;
 use crate::Leader;
@@ -70,7 +70,7 @@ fn survives(charset: Charset, octets: &[u8]) {
         octets.escape_ascii()
     );
     let options = Options {
-        form: Some(Form::Nfd),
+        form: Some(NormalForm::Nfd),
         non_sorting: NonSorting::Strip,
         character_references: true,
         ..Options::default()

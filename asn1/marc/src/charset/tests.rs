@@ -102,7 +102,7 @@ fn options() {
         decode(
             Charset::Utf8,
             decomposed.as_bytes(),
-            Some(Form::Nfc),
+            Some(NormalForm::Nfc),
             NonSorting::Keep
         ),
         "é"
@@ -112,11 +112,21 @@ fn options() {
         "é"
     );
     assert_eq!(
-        decode(Charset::Marc8, b"\xE2e", Some(Form::Nfd), NonSorting::Keep),
+        decode(
+            Charset::Marc8,
+            b"\xE2e",
+            Some(NormalForm::Nfd),
+            NonSorting::Keep
+        ),
         decomposed
     );
     assert_eq!(
-        decode(Charset::Latin1, b"\xE9", Some(Form::Nfd), NonSorting::Keep),
+        decode(
+            Charset::Latin1,
+            b"\xE9",
+            Some(NormalForm::Nfd),
+            NonSorting::Keep
+        ),
         decomposed
     );
     assert_eq!(

@@ -1,7 +1,7 @@
 //! A MARC record in a few lines, with the areas and the punctuation of ISBD (ISBD consolidated edition, areas 1 to 8).
 //! MARC 21 brings its punctuation along; UNIMARC has none, so it is put in by subfield.
 
-use super::labels::{Joint, Line, clean, effective_tag, is_unimarc, line};
+use super::labels::{Joint, Label, clean, effective_tag, is_unimarc, label};
 use crate::record::{Field, MarcRecord};
 
 /// The record in up to four lines, each ended by a newline: heading; title and responsibility; edition, publication,
@@ -44,16 +44,16 @@ pub fn brief_text(record: &MarcRecord) -> String {
     text
 }
 
-const MARC21_HEADING: Line = line("", "100 110 111 130", "abcdfgklnpqt", Joint::Blank);
-const MARC21_TITLE: Line = line("", "245", "abcfgknps", Joint::Blank);
-const MARC21_SERIES: Line = line("", "440 490", "anpvx", Joint::Blank);
-const MARC21_AREAS: &[Line] = &[
-    line("", "250", "ab", Joint::Blank),
-    line("", "260 264", "abc", Joint::Blank),
-    line("", "300", "abce", Joint::Blank),
+const MARC21_HEADING: Label = label("", "100 110 111 130", "abcdfgklnpqt", Joint::Blank);
+const MARC21_TITLE: Label = label("", "245", "abcfgknps", Joint::Blank);
+const MARC21_SERIES: Label = label("", "440 490", "anpvx", Joint::Blank);
+const MARC21_AREAS: &[Label] = &[
+    label("", "250", "ab", Joint::Blank),
+    label("", "260 264", "abc", Joint::Blank),
+    label("", "300", "abce", Joint::Blank),
 ];
 
-const UNIMARC_HEADING: Line = line("", "700 710 720", "abcdf", Joint::Comma);
+const UNIMARC_HEADING: Label = label("", "700 710 720", "abcdf", Joint::Comma);
 /// The subfields of an area, each with the punctuation in front of it.
 type Punctuation = [(u8, &'static str)];
 const UNIMARC_TITLE: &Punctuation = &[

@@ -5,7 +5,7 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::Event;
 
-use super::labels::{Joint, Line, clean, has_controls, is_unimarc, line};
+use super::labels::{Joint, Label, clean, has_controls, is_unimarc, label};
 use crate::record::{Field, MarcRecord};
 use crate::xmltext::put_content;
 
@@ -62,7 +62,7 @@ pub fn elements(record: &MarcRecord) -> Vec<(&'static str, String)> {
     let unimarc = is_unimarc(record);
     let mut elements: Vec<(&'static str, String)> = Vec::new();
     for line in if unimarc { UNIMARC } else { MARC21 } {
-        let element = line.label;
+        let element = line.name;
         for value in line.values(record) {
             let value = match element {
                 "date" => value.trim_end_matches('.').to_owned(),
@@ -130,44 +130,44 @@ pub fn title_in_xml(document: &[u8]) -> Option<String> {
 
 /// MARC 21 (Bibliographic) to Dublin Core.
 #[rustfmt::skip]
-const MARC21: &[Line] = &[
-    line("title", "245", "abfgknps", Joint::Blank),
-    line("creator", "100 110 111", "abcdnq", Joint::Blank),
-    line("contributor", "700 710 711 720", "abcdnq", Joint::Blank),
-    line("subject", "600 610 611 630 647 648 650 653", "abcdnpqtvxyz", Joint::Subdivision),
-    line("description", "500 501 502 504 505 508 511 515 518 520 521 525 533 538 545 546 550 580 586", "abcdefgmnprt", Joint::Blank),
-    line("publisher", "260 264", "b", Joint::Blank),
-    line("date", "260 264", "c", Joint::Blank),
-    line("type", "655", "abvxyz", Joint::Subdivision),
-    line("format", "300", "abce", Joint::Blank),
-    line("format", "856", "q", Joint::Comma),
-    line("identifier", "856", "u", Joint::Comma),
-    line("source", "534 786", "tno", Joint::Blank),
-    line("language", "041", "a", Joint::Comma),
-    line("relation", "440 490 530 760 762 765 767 770 772 773 774 775 776 777 780 785 787", "anotvxz", Joint::Blank),
-    line("coverage", "651 752", "abcdvxyz", Joint::Subdivision),
-    line("rights", "506 540", "abcdu", Joint::Blank),
+const MARC21: &[Label] = &[
+    label("title", "245", "abfgknps", Joint::Blank),
+    label("creator", "100 110 111", "abcdnq", Joint::Blank),
+    label("contributor", "700 710 711 720", "abcdnq", Joint::Blank),
+    label("subject", "600 610 611 630 647 648 650 653", "abcdnpqtvxyz", Joint::Subdivision),
+    label("description", "500 501 502 504 505 508 511 515 518 520 521 525 533 538 545 546 550 580 586", "abcdefgmnprt", Joint::Blank),
+    label("publisher", "260 264", "b", Joint::Blank),
+    label("date", "260 264", "c", Joint::Blank),
+    label("type", "655", "abvxyz", Joint::Subdivision),
+    label("format", "300", "abce", Joint::Blank),
+    label("format", "856", "q", Joint::Comma),
+    label("identifier", "856", "u", Joint::Comma),
+    label("source", "534 786", "tno", Joint::Blank),
+    label("language", "041", "a", Joint::Comma),
+    label("relation", "440 490 530 760 762 765 767 770 772 773 774 775 776 777 780 785 787", "anotvxz", Joint::Blank),
+    label("coverage", "651 752", "abcdvxyz", Joint::Subdivision),
+    label("rights", "506 540", "abcdu", Joint::Blank),
 ];
 
 /// UNIMARC (Bibliographic) to Dublin Core.
 #[rustfmt::skip]
-const UNIMARC: &[Line] = &[
-    line("title", "200", "aehicd", Joint::Comma),
-    line("creator", "700 710 720", "abcdf", Joint::Comma),
-    line("contributor", "701 702 711 712 721 722", "abcdf", Joint::Comma),
-    line("subject", "600 601 602 604 605 606 608 610", "abcdftxyz", Joint::Subdivision),
-    line("description", "300 301 302 303 304 305 306 307 308 314 320 321 326 327 328 330 336 337", "a", Joint::Comma),
-    line("publisher", "210 214", "c", Joint::Comma),
-    line("date", "210 214", "d", Joint::Comma),
-    line("type", "", "", Joint::Comma),
-    line("format", "215", "acde", Joint::Comma),
-    line("format", "856", "q", Joint::Comma),
-    line("identifier", "856", "u", Joint::Comma),
-    line("source", "324", "a", Joint::Comma),
-    line("language", "101", "a", Joint::Comma),
-    line("relation", "225 410 411 421 422 423 430 440 451 452 453 454 461 463 464 488", "aehitvx", Joint::Comma),
-    line("coverage", "607", "axyz", Joint::Subdivision),
-    line("rights", "310 333 371", "a", Joint::Comma),
+const UNIMARC: &[Label] = &[
+    label("title", "200", "aehicd", Joint::Comma),
+    label("creator", "700 710 720", "abcdf", Joint::Comma),
+    label("contributor", "701 702 711 712 721 722", "abcdf", Joint::Comma),
+    label("subject", "600 601 602 604 605 606 608 610", "abcdftxyz", Joint::Subdivision),
+    label("description", "300 301 302 303 304 305 306 307 308 314 320 321 326 327 328 330 336 337", "a", Joint::Comma),
+    label("publisher", "210 214", "c", Joint::Comma),
+    label("date", "210 214", "d", Joint::Comma),
+    label("type", "", "", Joint::Comma),
+    label("format", "215", "acde", Joint::Comma),
+    label("format", "856", "q", Joint::Comma),
+    label("identifier", "856", "u", Joint::Comma),
+    label("source", "324", "a", Joint::Comma),
+    label("language", "101", "a", Joint::Comma),
+    label("relation", "225 410 411 421 422 423 430 440 451 452 453 454 461 463 464 488", "aehitvx", Joint::Comma),
+    label("coverage", "607", "axyz", Joint::Subdivision),
+    label("rights", "310 333 371", "a", Joint::Comma),
 ];
 
 fn add(elements: &mut Vec<(&'static str, String)>, element: &'static str, value: String) {

@@ -6,8 +6,8 @@ use crate::record::{Field, MarcRecord, Subfield};
 use crate::text::text_lossless;
 
 /// A label, the fields it stands for, and what of them is shown.
-pub(crate) struct Line {
-    pub(crate) label: &'static str,
+pub(crate) struct Label {
+    pub(crate) name: &'static str,
     /// Tags with blanks between.
     tags: &'static str,
     /// The subfield codes that are shown.
@@ -15,7 +15,7 @@ pub(crate) struct Line {
     joint: Joint,
 }
 
-impl Line {
+impl Label {
     /// Whether fields of this tag belong to the label.
     pub(crate) fn has(&self, tag: &[u8]) -> bool {
         self.tags.split(' ').any(|known| known.as_bytes() == tag)
@@ -84,14 +84,14 @@ pub(crate) enum Joint {
     Subdivision,
 }
 
-pub(crate) const fn line(
-    label: &'static str,
+pub(crate) const fn label(
+    name: &'static str,
     tags: &'static str,
     codes: &'static str,
     joint: Joint,
-) -> Line {
-    Line {
-        label,
+) -> Label {
+    Label {
+        name,
         tags,
         codes,
         joint,

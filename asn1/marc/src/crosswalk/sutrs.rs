@@ -1,7 +1,7 @@
 //! A MARC record as simple unstructured text: `Label: value` lines that a person can read (Z39.50-2003 §REC.2, SUTRS).
 //! MARC 21 and UNIMARC each have a table of labels; a record with 200 and without 245 is UNIMARC.
 
-use super::labels::{Joint, Line, is_unimarc, line};
+use super::labels::{Joint, Label, is_unimarc, label};
 use crate::record::MarcRecord;
 
 /// The record as lines of text, each ended by a newline: title, author, publication and so on, in a fixed order of
@@ -13,7 +13,7 @@ pub fn sutrs_text(record: &MarcRecord) -> String {
     let mut text = String::new();
     for line in labels(record) {
         for value in line.values(record) {
-            text.push_str(line.label);
+            text.push_str(line.name);
             text.push_str(": ");
             text.push_str(&value);
             text.push('\n');
@@ -27,58 +27,58 @@ pub fn sutrs_text(record: &MarcRecord) -> String {
 
 /// Labels of MARC 21 (Bibliographic, 2XX to 8XX), in the order of the lines.
 #[rustfmt::skip]
-const MARC21: &[Line] = &[
-    line("Title", "245", "abfgknps", Joint::Blank),
-    line("Uniform title", "130 240", "adfgklmnoprst", Joint::Blank),
-    line("Other title", "246 247", "abfgnp", Joint::Blank),
-    line("Author", "100 110 111", "abcdnq", Joint::Blank),
-    line("Contributor", "700 710 711", "abcdenpqt", Joint::Blank),
-    line("Responsibility", "245", "c", Joint::Blank),
-    line("Edition", "250", "ab", Joint::Blank),
-    line("Published", "260 264", "abc", Joint::Blank),
-    line("Physical description", "300", "abcefg", Joint::Blank),
-    line("Frequency", "310", "ab", Joint::Blank),
-    line("Issues", "362", "a", Joint::Blank),
-    line("Series", "440 490", "anpvx", Joint::Blank),
-    line("Language", "041", "a", Joint::Comma),
-    line("Contents", "505", "agrt", Joint::Blank),
-    line("Summary", "520", "ab", Joint::Blank),
-    line("Notes", "500 501 502 504 508 511 515 518 521 525 530 533 534 538 540 546 550 580 586 588", "abcdefgmnpt", Joint::Blank),
-    line("Subjects", "600 610 611 630 647 648 650 651 653", "abcdnpqtvxyz", Joint::Subdivision),
-    line("Genre", "655", "abvxyz", Joint::Subdivision),
-    line("ISBN", "020", "aq", Joint::Blank),
-    line("ISSN", "022", "a", Joint::Blank),
-    line("Link", "856", "u", Joint::Comma),
-    line("Identifier", "001", "", Joint::Blank),
+const MARC21: &[Label] = &[
+    label("Title", "245", "abfgknps", Joint::Blank),
+    label("Uniform title", "130 240", "adfgklmnoprst", Joint::Blank),
+    label("Other title", "246 247", "abfgnp", Joint::Blank),
+    label("Author", "100 110 111", "abcdnq", Joint::Blank),
+    label("Contributor", "700 710 711", "abcdenpqt", Joint::Blank),
+    label("Responsibility", "245", "c", Joint::Blank),
+    label("Edition", "250", "ab", Joint::Blank),
+    label("Published", "260 264", "abc", Joint::Blank),
+    label("Physical description", "300", "abcefg", Joint::Blank),
+    label("Frequency", "310", "ab", Joint::Blank),
+    label("Issues", "362", "a", Joint::Blank),
+    label("Series", "440 490", "anpvx", Joint::Blank),
+    label("Language", "041", "a", Joint::Comma),
+    label("Contents", "505", "agrt", Joint::Blank),
+    label("Summary", "520", "ab", Joint::Blank),
+    label("Notes", "500 501 502 504 508 511 515 518 521 525 530 533 534 538 540 546 550 580 586 588", "abcdefgmnpt", Joint::Blank),
+    label("Subjects", "600 610 611 630 647 648 650 651 653", "abcdnpqtvxyz", Joint::Subdivision),
+    label("Genre", "655", "abvxyz", Joint::Subdivision),
+    label("ISBN", "020", "aq", Joint::Blank),
+    label("ISSN", "022", "a", Joint::Blank),
+    label("Link", "856", "u", Joint::Comma),
+    label("Identifier", "001", "", Joint::Blank),
 ];
 
 /// Labels of UNIMARC (Bibliographic, blocks 0 to 8), in the same order.
 #[rustfmt::skip]
-const UNIMARC: &[Line] = &[
-    line("Title", "200", "aehicd", Joint::Comma),
-    line("Uniform title", "500", "ahi", Joint::Comma),
-    line("Other title", "510 512 517 530 531", "aehi", Joint::Comma),
-    line("Author", "700 710 720", "abcdf", Joint::Comma),
-    line("Contributor", "701 702 711 712", "abcdf", Joint::Comma),
-    line("Responsibility", "200", "fg", Joint::Comma),
-    line("Edition", "205", "abfg", Joint::Comma),
-    line("Published", "210 214", "acd", Joint::Comma),
-    line("Physical description", "215", "acde", Joint::Comma),
-    line("Frequency", "326", "ab", Joint::Comma),
-    line("Issues", "207", "a", Joint::Comma),
-    line("Series", "225", "aehivx", Joint::Comma),
-    line("Language", "101", "a", Joint::Comma),
-    line("Contents", "327", "a", Joint::Comma),
-    line("Summary", "330", "a", Joint::Comma),
-    line("Notes", "300 301 302 303 304 305 306 307 308 310 311 314 320 321 328 336 337", "a", Joint::Comma),
-    line("Subjects", "600 601 602 604 605 606 607 608 610", "abcdftxyz", Joint::Subdivision),
-    line("ISBN", "010", "ab", Joint::Comma),
-    line("ISSN", "011", "a", Joint::Comma),
-    line("Link", "856", "u", Joint::Comma),
-    line("Identifier", "001", "", Joint::Blank),
+const UNIMARC: &[Label] = &[
+    label("Title", "200", "aehicd", Joint::Comma),
+    label("Uniform title", "500", "ahi", Joint::Comma),
+    label("Other title", "510 512 517 530 531", "aehi", Joint::Comma),
+    label("Author", "700 710 720", "abcdf", Joint::Comma),
+    label("Contributor", "701 702 711 712", "abcdf", Joint::Comma),
+    label("Responsibility", "200", "fg", Joint::Comma),
+    label("Edition", "205", "abfg", Joint::Comma),
+    label("Published", "210 214", "acd", Joint::Comma),
+    label("Physical description", "215", "acde", Joint::Comma),
+    label("Frequency", "326", "ab", Joint::Comma),
+    label("Issues", "207", "a", Joint::Comma),
+    label("Series", "225", "aehivx", Joint::Comma),
+    label("Language", "101", "a", Joint::Comma),
+    label("Contents", "327", "a", Joint::Comma),
+    label("Summary", "330", "a", Joint::Comma),
+    label("Notes", "300 301 302 303 304 305 306 307 308 310 311 314 320 321 328 336 337", "a", Joint::Comma),
+    label("Subjects", "600 601 602 604 605 606 607 608 610", "abcdftxyz", Joint::Subdivision),
+    label("ISBN", "010", "ab", Joint::Comma),
+    label("ISSN", "011", "a", Joint::Comma),
+    label("Link", "856", "u", Joint::Comma),
+    label("Identifier", "001", "", Joint::Blank),
 ];
 
-fn labels(record: &MarcRecord) -> &'static [Line] {
+fn labels(record: &MarcRecord) -> &'static [Label] {
     if is_unimarc(record) { UNIMARC } else { MARC21 }
 }
 

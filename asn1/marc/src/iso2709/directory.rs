@@ -6,8 +6,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::repair::{Repair, RepairKind};
-use super::split::is_terminated;
-use crate::record::{FIELD_TERMINATOR, Field, Leader, Tag, number, position};
+use crate::record::{FIELD_TERMINATOR, Field, Leader, RECORD_TERMINATOR, Tag, number, position};
 
 /// The fields of `content`, the record without its terminator, if leader and directory are right: the entries, in order,
 /// cover all octets from the stated base address on, and each names one terminated field.
@@ -85,6 +84,12 @@ pub(super) fn is_believable(octets: &[u8], leader: &Leader) -> bool {
         || (!region.is_empty() && map.is_gapless(region))
 }
 
+/// Whether a record terminator is the last of that many octets.
+pub(super) fn is_terminated(octets: &[u8], length: usize) -> bool {
+    let last = length.checked_sub(1).and_then(|last| octets.get(last));
+    last == Some(&RECORD_TERMINATOR)
+}
+
 /// How many field terminators there are.
 fn terminators(octets: &[u8]) -> usize {
     // So many at once that an octet holds their number: many are compared in one step then.
@@ -99,7 +104,7 @@ fn terminators(octets: &[u8]) -> usize {
 
 /// The entries of a record that is not sound, and where its fields begin.
 pub(super) struct Directory {
-    entries: Vec<Entry>,
+    entries: Vec<DirectoryEntry>,
     base: usize,
 }
 
@@ -139,7 +144,7 @@ impl Directory {
     /// The fields in directory order, sharing the octets of `content`.
     pub(super) fn fields(mut self, content: &Bytes, repairs: &mut Vec<Repair>) -> Vec<Field> {
         self.recover(content, repairs);
-        let field = |entry: &Entry| Field {
+        let field = |entry: &DirectoryEntry| Field {
             tag: entry.tag,
             body: content.slice(entry.place.clone()),
         };
@@ -207,7 +212,7 @@ impl Directory {
             .filter(|entry| !entry.found)
             .collect();
         if waiting.len() > free.len() {
-            let empty = |entry: &Entry| entry.stated.as_ref().is_some_and(Range::is_empty);
+            let empty = |entry: &DirectoryEntry| entry.stated.as_ref().is_some_and(Range::is_empty);
             let dropped = waiting.extract_if(.., |entry| empty(entry));
             repairs.extend(dropped.map(|entry| entry.missing()));
         } else if free.len() > waiting.len() {
@@ -318,7 +323,7 @@ impl EntryMap {
     }
 
     /// One entry at `offset` from the start of the record; its numbers are left out if they are none.
-    fn read(self, octets: &[u8], base: usize, offset: usize) -> Option<Entry> {
+    fn read(self, octets: &[u8], base: usize, offset: usize) -> Option<DirectoryEntry> {
         let (tag, numbers) = octets.split_first_chunk()?;
         let (length, numbers) = numbers.split_at_checked(self.length_digits)?;
         let start = numbers.get(..self.start_digits)?;
@@ -326,7 +331,7 @@ impl EntryMap {
             let start = base.saturating_add(start);
             start..start.saturating_add(length)
         });
-        Some(Entry {
+        Some(DirectoryEntry {
             tag: Tag(*tag),
             offset,
             stated,
@@ -386,7 +391,7 @@ fn extent<'a>(
 }
 
 /// A directory entry.
-struct Entry {
+struct DirectoryEntry {
     tag: Tag,
     /// Where the entry itself is.
     offset: usize,
@@ -397,7 +402,7 @@ struct Entry {
     place: Range<usize>,
 }
 
-impl Entry {
+impl DirectoryEntry {
     /// The stated octets are right; their last is the terminator.
     fn settle(&mut self, stated: Range<usize>) {
         self.found = true;
@@ -450,7 +455,7 @@ impl Segment {
 }
 
 /// How many entries, each beginning where the one before ends, it takes to name exactly this segment.
-fn run_through(entries: &[Entry], segment: &Segment) -> Option<usize> {
+fn run_through(entries: &[DirectoryEntry], segment: &Segment) -> Option<usize> {
     let mut next = segment.place.start;
     for (index, entry) in entries.iter().enumerate() {
         let stated = entry.stated.as_ref().filter(|_| !entry.found)?;

@@ -5,13 +5,16 @@ use std::iter::FusedIterator;
 
 use bytes::{Buf, Bytes};
 
-use super::{MAX_RECORD, directory};
+use super::directory;
 use crate::record::{FIELD_TERMINATOR, Leader, RECORD_TERMINATOR};
+
+/// The most octets a record may have in ISO 2709, its terminator included: five digits.
+pub const MAX_RECORD: usize = 99_999;
 
 /// Cuts octets into records, terminators included, without copying. Line ends, blanks, NULs and byte order marks between
 /// records are skipped; octets after the last terminator make a last piece, which [`super::parse`] then judges.
-pub fn split(octets: Bytes) -> Records {
-    Records {
+pub fn split(octets: Bytes) -> Split {
+    Split {
         offset: 0,
         rest: octets,
     }
@@ -19,19 +22,19 @@ pub fn split(octets: Bytes) -> Records {
 
 /// The iterator of [`split`].
 #[derive(Clone, Debug)]
-pub struct Records {
+pub struct Split {
     offset: usize,
     rest: Bytes,
 }
 
-impl Records {
+impl Split {
     /// How many octets have been passed: after a record, the offset of its end in the file.
     pub fn offset(&self) -> usize {
         self.offset
     }
 }
 
-impl Iterator for Records {
+impl Iterator for Split {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {
@@ -47,7 +50,7 @@ impl Iterator for Records {
     }
 }
 
-impl FusedIterator for Records {}
+impl FusedIterator for Split {}
 
 /// What may stand between records without being one.
 pub(crate) fn is_filler(octet: &u8) -> bool {
@@ -81,7 +84,7 @@ pub(crate) const LOOK_AHEAD: usize = MAX_RECORD + 64;
 pub(crate) fn record_length(octets: &[u8], complete: bool) -> Option<usize> {
     let leader = leader_at(octets);
     let stated = leader.as_ref().and_then(Leader::record_length);
-    let ends_there = stated.filter(|length| is_terminated(octets, *length));
+    let ends_there = stated.filter(|length| directory::is_terminated(octets, *length));
     if let Some((leader, length)) = leader.as_ref().zip(ends_there)
         && let Some(content) = octets.get(..length - 1)
         && directory::is_sound(content, leader)
@@ -122,12 +125,6 @@ pub(crate) fn record_length(octets: &[u8], complete: bool) -> Option<usize> {
 
 /// Digits of the record length, which a leader begins with.
 const LENGTH_DIGITS: usize = 5;
-
-/// Whether a record terminator is the last of that many octets.
-pub(super) fn is_terminated(octets: &[u8], length: usize) -> bool {
-    let last = length.checked_sub(1).and_then(|last| octets.get(last));
-    last == Some(&RECORD_TERMINATOR)
-}
 
 /// Whether a record length stands after the terminator at that place.
 fn is_followed_by_a_record(octets: &[u8], place: usize) -> bool {

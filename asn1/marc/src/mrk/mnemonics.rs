@@ -54,7 +54,7 @@ pub(super) enum Blanks {
 
 /// Puts the octets of a text with mnemonics behind others.
 pub(super) fn read(text: &str, blanks: Blanks, octets: &mut Vec<u8>) {
-    let mut run = Run {
+    let mut run = Marc8Run {
         octets,
         start: None,
     };
@@ -120,12 +120,12 @@ fn mnemonic(text: &str) -> Option<(Mnemonic, &str)> {
 }
 
 /// Octets to which text is added; from `start` on, they are in MARC-8 until the run ends.
-struct Run<'a> {
+struct Marc8Run<'a> {
     octets: &'a mut Vec<u8>,
     start: Option<usize>,
 }
 
-impl Run<'_> {
+impl Marc8Run<'_> {
     fn characters(&mut self, marc8: &[u8]) {
         self.start.get_or_insert(self.octets.len());
         self.octets

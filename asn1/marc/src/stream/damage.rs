@@ -59,7 +59,7 @@ fn come_through(input: InputForm, output: Form, random: &mut Random) {
     document.extend(output.end().as_bytes());
     assert_eq!(healthy.len(), 1080);
 
-    let found: Vec<Found> = RecordReader::new(&document[..], input)
+    let found: Vec<InputRecord> = RecordReader::new(&document[..], input)
         .map(|found| found.expect("in memory"))
         .collect();
     let mut expected = healthy.iter().peekable();

@@ -5,9 +5,6 @@ use std::io;
 use super::InputForm;
 use crate::record::number;
 
-/// How many octets of an input are looked at.
-pub const GUESS_OCTETS: usize = 1024;
-
 impl InputForm {
     /// Every form.
     pub const ALL: [Self; 5] = [Self::Marc, Self::MarcXml, Self::Json, Self::Mrk, Self::Line];

@@ -2,12 +2,10 @@
 
 use std::io::{self, Read};
 
-use super::MAX_RECORD;
-use super::cut::Piece;
-use super::window::Window;
+use super::window::{MAX_RECORD, RawRecord, Window};
 
 #[derive(Debug, Default)]
-pub(super) struct Cutter {
+pub(super) struct JsonCutter {
     /// Whether what stands between records has been reported since the last one.
     reported: bool,
     /// Whether an array is open.
@@ -18,8 +16,11 @@ pub(super) struct Cutter {
     stray: Option<(u64, u8)>,
 }
 
-impl Cutter {
-    pub(super) fn next<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<Option<Piece>> {
+impl JsonCutter {
+    pub(super) fn next<R: Read>(
+        &mut self,
+        window: &mut Window<R>,
+    ) -> io::Result<Option<RawRecord>> {
         loop {
             // Between records: blanks, commas and the brackets of an array.
             let held = window.held();
@@ -34,7 +35,7 @@ impl Cutter {
                 if window.held().first() == Some(&b'{') {
                     match self.out_of_place() {
                         None => break,
-                        piece => return Ok(piece),
+                        report => return Ok(report),
                     }
                 }
                 (self.after_value, self.stray) = (true, None);
@@ -42,52 +43,41 @@ impl Cutter {
                 pass_junk(window)?;
                 // What follows a damaged record on its line belongs to it.
                 if !std::mem::replace(&mut self.reported, true) {
-                    return Ok(Some(Piece {
-                        offset,
-                        damage: Some("no JSON object".to_owned()),
-                        ..Piece::default()
-                    }));
+                    return Ok(Some(RawRecord::damage(offset, "no JSON object")));
                 }
             } else if !window.more()? {
-                if let piece @ Some(_) = self.out_of_place() {
-                    return Ok(piece);
+                if let report @ Some(_) = self.out_of_place() {
+                    return Ok(report);
                 }
                 let is_open = std::mem::take(&mut self.in_array) && !self.reported;
-                return Ok(is_open.then(|| Piece {
-                    offset: window.offset(),
-                    damage: Some(
-                        "the input ends within the array: records may be missing".to_owned(),
-                    ),
-                    ..Piece::default()
-                }));
+                let damage = "the input ends within the array: records may be missing";
+                return Ok(is_open.then(|| RawRecord::damage(window.offset(), damage)));
             }
         }
-        let mut scan = Scan::default();
+        let mut scan = ObjectScan::default();
         let end = loop {
             if let Some(end) = scan.run(window.held()) {
                 break end;
             }
             if window.held().len() >= MAX_RECORD || !window.more()? {
-                break End::Damage(window.held().len(), "the record does not end");
+                break ObjectEnd::Damage(window.held().len(), "the record does not end");
             }
         };
         let offset = window.offset();
         let (length, damage) = match end {
-            End::Object(length) => (length, None),
-            End::Damage(length, damage) => (length, Some(damage.to_owned())),
+            ObjectEnd::Object(length) => (length, None),
+            ObjectEnd::Damage(length, damage) => (length, Some(damage.to_owned())),
         };
         self.reported = damage.is_some();
         self.after_value = true;
-        Ok(Some(Piece {
+        Ok(Some(RawRecord {
             offset,
             octets: window.take(length),
             damage,
-            ..Piece::default()
+            ..RawRecord::default()
         }))
     }
-}
 
-impl Cutter {
     /// Takes note of an octet between records at an offset of the input.
     fn punctuation(&mut self, octet: u8, offset: u64) {
         let is_in_place = match octet {
@@ -108,17 +98,14 @@ impl Cutter {
     }
 
     /// The report on brackets and commas that records may be missing between.
-    fn out_of_place(&mut self) -> Option<Piece> {
+    fn out_of_place(&mut self) -> Option<RawRecord> {
         let (offset, octet) = self.stray.take()?;
         let kind = match octet {
             b',' => "comma",
             _ => "bracket",
         };
-        (!std::mem::replace(&mut self.reported, true)).then(|| Piece {
-            offset,
-            damage: Some(format!("a {kind} out of place")),
-            ..Piece::default()
-        })
+        (!std::mem::replace(&mut self.reported, true))
+            .then(|| RawRecord::damage(offset, format!("a {kind} out of place")))
     }
 }
 
@@ -144,7 +131,7 @@ fn pass_junk<R: Read>(window: &mut Window<R>) -> io::Result<()> {
 }
 
 /// Where an object ends.
-enum End {
+enum ObjectEnd {
     /// With its brace.
     Object(usize),
     /// Here, without it.
@@ -153,15 +140,15 @@ enum End {
 
 /// A look for the end of an object that goes on where it stopped.
 #[derive(Default)]
-struct Scan {
+struct ObjectScan {
     index: usize,
     depth: usize,
     in_string: bool,
     escaped: bool,
 }
 
-impl Scan {
-    fn run(&mut self, octets: &[u8]) -> Option<End> {
+impl ObjectScan {
+    fn run(&mut self, octets: &[u8]) -> Option<ObjectEnd> {
         while let Some(&octet) = octets.get(self.index) {
             // Another record, wherever this one was cut off: a string that holds these characters has them escaped.
             if octet == b'{' && self.index > 0 {
@@ -170,7 +157,7 @@ impl Scan {
                     false => "a brace is missing",
                 };
                 match begins_record(octets.get(self.index..).unwrap_or_default()) {
-                    Some(true) => return Some(End::Damage(self.index, reason)),
+                    Some(true) => return Some(ObjectEnd::Damage(self.index, reason)),
                     Some(false) => {}
                     // Wait until enough of it is there.
                     None => return None,
@@ -179,7 +166,7 @@ impl Scan {
             match octet {
                 // JSON has no line end in a string: one was cut off.
                 b'\n' if self.in_string => {
-                    return Some(End::Damage(self.index, "a string without its end"));
+                    return Some(ObjectEnd::Damage(self.index, "a string without its end"));
                 }
                 _ if self.escaped => self.escaped = false,
                 b'\\' if self.in_string => self.escaped = true,
@@ -189,7 +176,7 @@ impl Scan {
                 b'}' | b']' => {
                     self.depth = self.depth.saturating_sub(1);
                     if self.depth == 0 {
-                        return Some(End::Object(self.index + 1));
+                        return Some(ObjectEnd::Object(self.index + 1));
                     }
                 }
                 _ => {}

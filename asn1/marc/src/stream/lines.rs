@@ -2,16 +2,14 @@
 
 use std::io::{self, Read};
 
-use super::MAX_RECORD;
-use super::cut::Piece;
-use super::window::Window;
+use super::window::{MAX_RECORD, RawRecord, Window};
 use crate::Tag;
 use crate::iso2709::BYTE_ORDER_MARK;
 use crate::marcline;
 use crate::mrk;
 
 #[derive(Debug)]
-pub(super) struct Cutter {
+pub(super) struct LineCutter {
     /// Lines passed so far.
     lines: usize,
     /// Whether a line can only be the first of a record.
@@ -24,7 +22,7 @@ pub(super) struct Cutter {
     tag: fn(&[u8]) -> Option<Tag>,
 }
 
-impl Cutter {
+impl LineCutter {
     pub(super) fn mrk() -> Self {
         Self {
             lines: 0,
@@ -45,7 +43,10 @@ impl Cutter {
         }
     }
 
-    pub(super) fn next<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<Option<Piece>> {
+    pub(super) fn next<R: Read>(
+        &mut self,
+        window: &mut Window<R>,
+    ) -> io::Result<Option<RawRecord>> {
         self.pass_comments(window)?;
         let (mut end, mut lines, mut long, mut cut_off) = (0, 0, false, false);
         while let Some(next) = window.line(end, MAX_RECORD)? {
@@ -72,7 +73,7 @@ impl Cutter {
         let line = self.lines + 1;
         self.lines += lines;
         let damage = long.then(|| format!("no end of the record within {MAX_RECORD} octets"));
-        Ok(Some(Piece {
+        Ok(Some(RawRecord {
             offset: window.offset(),
             line,
             octets: window.take(end),

@@ -2,16 +2,17 @@
 
 use std::io::{self, Read};
 
-use super::MAX_RECORD;
-use super::cut::Piece;
-use super::window::Window;
+use super::window::{MAX_RECORD, RawRecord, Window};
 use crate::iso2709;
 
 #[derive(Debug)]
-pub(super) struct Cutter;
+pub(super) struct MarcCutter;
 
-impl Cutter {
-    pub(super) fn next<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<Option<Piece>> {
+impl MarcCutter {
+    pub(super) fn next<R: Read>(
+        &mut self,
+        window: &mut Window<R>,
+    ) -> io::Result<Option<RawRecord>> {
         loop {
             window.fill(iso2709::BYTE_ORDER_MARK.len())?;
             match iso2709::filler(window.held()) {
@@ -38,11 +39,11 @@ impl Cutter {
             }
             wanted = wanted.saturating_mul(2).min(MAX_RECORD);
         };
-        Ok(Some(Piece {
+        Ok(Some(RawRecord {
             offset,
             octets: window.take(length),
             damage,
-            ..Piece::default()
+            ..RawRecord::default()
         }))
     }
 }

@@ -49,7 +49,7 @@ fn survives(input: InputForm, output: Form, samples: &[Vec<u8>], random: &mut u6
     document.extend(b"\n\n");
     document.extend(&guard);
     document.extend(output.end().as_bytes());
-    let found: Vec<Found> = RecordReader::new(&document[..], input)
+    let found: Vec<InputRecord> = RecordReader::new(&document[..], input)
         .map(|found| found.expect("in memory"))
         .collect();
     for found in &found {
@@ -81,7 +81,7 @@ fn survives(input: InputForm, output: Form, samples: &[Vec<u8>], random: &mut u6
     }
 }
 
-fn is_guard(found: &Found) -> bool {
+fn is_guard(found: &InputRecord) -> bool {
     found.record.as_ref().is_ok_and(|record| *record == guard())
 }
 

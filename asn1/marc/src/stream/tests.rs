@@ -40,15 +40,15 @@ impl Read for Slow<'_> {
 
 /// What was found: the 001, or `!` and why there is no record.
 fn found(form: InputForm, input: &[u8]) -> Vec<String> {
-    let shown = |found: Found| match found.record {
+    let shown = |found: InputRecord| match found.record {
         Ok(record) => String::from_utf8_lossy(record.control_number().unwrap_or(b"?")).into_owned(),
         Err(damage) => format!("!{damage}"),
     };
-    let quick: Vec<Found> = RecordReader::new(input, form)
+    let quick: Vec<InputRecord> = RecordReader::new(input, form)
         .map(|found| found.expect("in memory"))
         .collect();
     if input.len() < 4096 {
-        let slow: Vec<Found> = RecordReader::new(Slow(input), form)
+        let slow: Vec<InputRecord> = RecordReader::new(Slow(input), form)
             .map(|found| found.expect("in memory"))
             .collect();
         assert_eq!(slow, quick, "{}", input.escape_ascii());

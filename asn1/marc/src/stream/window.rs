@@ -1,9 +1,15 @@
-//! The part of an input that is held in memory: it grows at its end until a record is complete, and is taken from its front.
+//! The part of an input that is held in memory: it grows at its end until a record is complete, which is taken from its front.
 
 use std::io::{self, Read};
 
 use bytes::{Buf, Bytes, BytesMut};
 use encoding_rs::{Decoder, Encoding};
+
+/// The most octets that are read in search of the end of one record; what is longer is reported and passed over.
+pub const MAX_RECORD: usize = 16 * 1024 * 1024;
+
+/// How many octets of an input show its form and its encoding.
+pub const GUESS_OCTETS: usize = 1024;
 
 /// How many octets are asked for at once.
 const CHUNK: usize = 64 * 1024;
@@ -136,6 +142,32 @@ impl<R: Read> Window<R> {
                 self.decoder = None;
             }
             self.held.extend_from_slice(text.as_bytes());
+        }
+    }
+}
+
+/// The octets of one record, taken from the window.
+#[derive(Debug, Default)]
+pub(super) struct RawRecord {
+    /// Where they begin in the input.
+    pub(super) offset: u64,
+    /// The number of their first line, from 1, in the forms that have lines.
+    pub(super) line: usize,
+    /// The octets.
+    pub(super) octets: Bytes,
+    /// Why they are no record, if cutting shows that.
+    pub(super) damage: Option<String>,
+    /// Whether the next record begins before this one ends, in forms in which it can be read all the same.
+    pub(super) cut_off: bool,
+}
+
+impl RawRecord {
+    /// A report at an offset where records may be missing.
+    pub(super) fn damage(offset: u64, damage: impl Into<String>) -> Self {
+        Self {
+            offset,
+            damage: Some(damage.into()),
+            ..Self::default()
         }
     }
 }

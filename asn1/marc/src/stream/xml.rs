@@ -6,12 +6,10 @@ use std::ops::Range;
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
-use super::cut::Piece;
-use super::window::{Window, find};
-use super::{GUESS_OCTETS, MAX_RECORD};
+use super::window::{GUESS_OCTETS, MAX_RECORD, RawRecord, Window, find};
 
 #[derive(Debug, Default)]
-pub(super) struct Cutter {
+pub(super) struct XmlCutter {
     begun: bool,
     /// Whether the input has nothing, or something that is a record or holds records; any other input is none in MARCXML.
     known: bool,
@@ -19,8 +17,11 @@ pub(super) struct Cutter {
     outside: Outside,
 }
 
-impl Cutter {
-    pub(super) fn next<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<Option<Piece>> {
+impl XmlCutter {
+    pub(super) fn next<R: Read>(
+        &mut self,
+        window: &mut Window<R>,
+    ) -> io::Result<Option<RawRecord>> {
         if !std::mem::replace(&mut self.begun, true) {
             window.fill(GUESS_OCTETS)?;
             if let Some(encoding) = encoding(window.held()) {
@@ -55,10 +56,8 @@ impl Cutter {
                             .or_else(|| self.outside.unclosed(window.offset())));
                     }
                     self.outside.remains = None;
-                    return Ok(Some(Piece {
-                        damage: Some("no MARCXML: neither a record nor a collection".to_owned()),
-                        ..Piece::default()
-                    }));
+                    let damage = "no MARCXML: neither a record nor a collection";
+                    return Ok(Some(RawRecord::damage(0, damage)));
                 }
                 self.outside.reported = true;
                 let damage = match end >= MAX_RECORD {
@@ -124,11 +123,11 @@ impl Cutter {
                 break (from, Some(damage));
             }
         };
-        Ok(Some(Piece {
+        Ok(Some(RawRecord {
             offset: window.offset(),
             octets: window.take(end),
             damage,
-            ..Piece::default()
+            ..RawRecord::default()
         }))
     }
 }
@@ -248,7 +247,7 @@ impl Outside {
     }
 
     /// The report on a document that has no end, which stands there once the input ends: records may be missing.
-    fn unclosed(&mut self, offset: u64) -> Option<Piece> {
+    fn unclosed(&mut self, offset: u64) -> Option<RawRecord> {
         let is_open = std::mem::take(&mut self.documents) > 0;
         let is_wrapped = std::mem::take(&mut self.wrappers) > 0;
         if self.reported {
@@ -262,29 +261,18 @@ impl Outside {
             (false, true) => (self.wrapper, UNCLOSED),
             (false, false) => return None,
         };
-        Some(Piece {
-            offset,
-            damage: Some(damage.to_owned()),
-            ..Piece::default()
-        })
+        Some(RawRecord::damage(offset, damage))
     }
 
     /// The report on the remains since the last record.
-    fn gap(&mut self) -> Option<Piece> {
+    fn gap(&mut self) -> Option<RawRecord> {
         if let Some(offset) = self.unclosed.take() {
-            return Some(Piece {
-                offset,
-                damage: Some(UNCLOSED.to_owned()),
-                ..Piece::default()
-            });
+            return Some(RawRecord::damage(offset, UNCLOSED));
         }
         let remains = self.remains.take().filter(|_| !self.reported)?;
         let last = remains.end.saturating_sub(1);
-        Some(Piece {
-            offset: remains.start,
-            damage: Some(format!("octets {}-{last} are in no record", remains.start)),
-            ..Piece::default()
-        })
+        let damage = format!("octets {}-{last} are in no record", remains.start);
+        Some(RawRecord::damage(remains.start, damage))
     }
 }
 

@@ -15,7 +15,7 @@ use z3950_marc::Form;
 use z3950_marc::MarcRecord;
 use z3950_marc::charset::{Charset, Options, ProblemKind, Unencodable, to_charset, to_utf8};
 use z3950_marc::crosswalk::is_unimarc;
-use z3950_marc::stream::{Found, InputForm, RecordReader};
+use z3950_marc::stream::{InputForm, InputRecord, RecordReader};
 
 pub(crate) use self::arguments::Convert;
 use self::progress::Progress;
@@ -209,7 +209,7 @@ impl Run<'_> {
         self.is_watching().then(|| Interrupt.arrived()).flatten()
     }
 
-    fn record(&mut self, name: &str, found: Found) -> Result<(), Failure> {
+    fn record(&mut self, name: &str, found: InputRecord) -> Result<(), Failure> {
         let (number, offset) = (found.number, found.offset);
         let place = Place {
             name,

@@ -11,7 +11,7 @@ use crate::charset::combine::{BLANK_BASE, DOUBLE_TILDE, LIGATURE, LIGATURE_LEFT}
 
 /// Writes the clusters of one data element.
 #[derive(Debug)]
-pub(in crate::charset) struct Encoder {
+pub(in crate::charset) struct Marc8Encoder {
     octets: Vec<u8>,
     /// The final octets of the working sets.
     g0: u8,
@@ -24,9 +24,9 @@ pub(in crate::charset) struct Encoder {
 const LIGATURE_HALVES: (u8, u8) = (0xEB, 0xEC);
 const TILDE_HALVES: (u8, u8) = (0xFA, 0xFB);
 
-impl Encoder {
+impl Marc8Encoder {
     pub(in crate::charset) fn new(capacity: usize) -> Self {
-        Encoder {
+        Marc8Encoder {
             octets: Vec::with_capacity(capacity),
             g0: ASCII,
             g1: ANSEL,
@@ -113,7 +113,7 @@ impl Encoder {
     }
 }
 
-impl Repertoire for Encoder {
+impl Repertoire for Marc8Encoder {
     fn has(&self, character: char) -> bool {
         character == ' '
             || character.is_ascii_control() && character != char::from(ESCAPE)
@@ -152,7 +152,7 @@ impl Repertoire for Encoder {
 
 /// Where a set has a character.
 #[derive(Debug)]
-struct Place {
+struct CodePosition {
     set: u8,
     /// Without the high bit.
     octet: u8,
@@ -160,8 +160,8 @@ struct Place {
 }
 
 /// Every character of the sets of one octet, in the order of preference.
-static PLACES: LazyLock<HashMap<char, Vec<Place>>> = LazyLock::new(|| {
-    let mut places: HashMap<char, Vec<Place>> = HashMap::new();
+static PLACES: LazyLock<HashMap<char, Vec<CodePosition>>> = LazyLock::new(|| {
+    let mut places: HashMap<char, Vec<CodePosition>> = HashMap::new();
     for set in SETS {
         for octet in 0x21..=0x7E {
             if let Some((character, mark)) = set.character(octet) {
@@ -169,7 +169,7 @@ static PLACES: LazyLock<HashMap<char, Vec<Place>>> = LazyLock::new(|| {
                 places
                     .entry(character)
                     .or_default()
-                    .push(Place { set, octet, mark });
+                    .push(CodePosition { set, octet, mark });
             }
         }
     }

@@ -276,7 +276,7 @@ const COMPATIBILITY: [char; 0] = [];
 
 fn nfc() -> Options {
     Options {
-        form: Some(crate::charset::Form::Nfc),
+        form: Some(crate::charset::NormalForm::Nfc),
         ..Options::default()
     }
 }

@@ -14,7 +14,7 @@ use z3950_marc::Form;
 use z3950_marc::MarcRecord;
 use z3950_marc::charset::{Options, to_utf8};
 use z3950_marc::marcxml;
-use z3950_marc::stream::{Found, InputForm, MAX_RECORD, RecordReader};
+use z3950_marc::stream::{InputForm, InputRecord, MAX_RECORD, RecordReader};
 
 use super::arguments::{Arguments, Change, IdType, Variant};
 use crate::console::input::{readable, watched};
@@ -143,7 +143,12 @@ impl<'a> Supply<'a> {
         self.piece("--id".to_owned(), Some(id), None, record)
     }
 
-    fn found(&mut self, origin: String, form: InputForm, found: Found) -> Result<Piece, Failure> {
+    fn found(
+        &mut self,
+        origin: String,
+        form: InputForm,
+        found: InputRecord,
+    ) -> Result<Piece, Failure> {
         let record = match found.record {
             // What is left of a record must not replace the whole one.
             Ok(_) if found.incomplete => Err(found.notes.join("; ")),
