@@ -11,7 +11,7 @@ mod delete;
 mod diagnostic;
 mod duplicate;
 mod extended;
-mod external;
+pub(crate) mod external;
 mod init;
 mod other_information;
 mod present;

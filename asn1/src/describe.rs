@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use z3950_marc::text::text_lossless;
 
-use crate::apdu::External;
+use crate::apdu::external::External;
 use crate::oid::Oid;
 use crate::optional::OptionalChoice;
 use crate::spelling::standard_name;

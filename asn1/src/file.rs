@@ -10,11 +10,11 @@
 //! written directly: they have no draft and no lock. A path that is a symbolic link means the file it leads to; drafts
 //! and lock files are created new and never follow links.
 
+mod destination;
 mod draft;
 mod growing;
 mod limit;
 mod lock;
-mod place;
 mod stamp;
 mod whole;
 
@@ -22,11 +22,11 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use destination::same;
 pub use draft::Draft;
 pub use growing::Growing;
 pub use limit::survive_size_limit;
 pub use lock::Lock;
-pub use place::same;
 pub use stamp::Stamp;
 pub use whole::Whole;
 

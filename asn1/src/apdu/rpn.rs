@@ -67,7 +67,7 @@ impl Decode for RpnStructure {
 }
 
 /// An `rpnRpnOp` whose end has not been reached.
-struct Open {
+struct OpenOperator {
     end: Option<usize>,
     rpn1: Option<RpnStructure>,
 }
@@ -79,7 +79,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn tree(mut self) -> Result<RpnStructure, DecodeError> {
-        let mut open: Vec<Open> = Vec::new();
+        let mut open: Vec<OpenOperator> = Vec::new();
         loop {
             let mut tree = match self.input.get(self.at) {
                 Some(0xa0) => RpnStructure::Op(self.explicit(0)?),
@@ -88,7 +88,7 @@ impl Reader<'_> {
                         return self.refuse("query nested deeper than 1000 operators");
                     }
                     let end = self.enter()?;
-                    open.push(Open { end, rpn1: None });
+                    open.push(OpenOperator { end, rpn1: None });
                     continue;
                 }
                 _ => return self.refuse("operand or operator expected in the query"),
@@ -99,7 +99,7 @@ impl Reader<'_> {
                     return Ok(tree);
                 };
                 let Some(rpn1) = node.rpn1.take() else {
-                    open.push(Open {
+                    open.push(OpenOperator {
                         rpn1: Some(tree),
                         ..node
                     });

@@ -108,9 +108,9 @@ pub fn use_name(value: i64) -> Option<&'static str> {
 }
 
 /// A sorted table of numbers and names.
-type Names = &'static [(i64, &'static str)];
+type NameTable = &'static [(i64, &'static str)];
 
-const TYPES: &[(i64, (&str, Names))] = &[
+const TYPES: &[(i64, (&str, NameTable))] = &[
     (USE, ("Use", USES)),
     (RELATION, ("Relation", RELATIONS)),
     (POSITION, ("Position", POSITIONS)),
@@ -119,7 +119,7 @@ const TYPES: &[(i64, (&str, Names))] = &[
     (COMPLETENESS, ("Completeness", COMPLETENESSES)),
 ];
 
-const RELATIONS: Names = &[
+const RELATIONS: NameTable = &[
     (1, "Less than"),
     (2, "Less than or equal"),
     (3, "Equal"),
@@ -132,13 +132,13 @@ const RELATIONS: Names = &[
     (103, "AlwaysMatches"),
 ];
 
-const POSITIONS: Names = &[
+const POSITIONS: NameTable = &[
     (1, "First in field"),
     (2, "First in subfield"),
     (3, "Any position in field"),
 ];
 
-const STRUCTURES: Names = &[
+const STRUCTURES: NameTable = &[
     (1, "Phrase"),
     (2, "Word"),
     (3, "Key"),
@@ -157,7 +157,7 @@ const STRUCTURES: Names = &[
     (109, "Numeric string"),
 ];
 
-const TRUNCATIONS: Names = &[
+const TRUNCATIONS: NameTable = &[
     (1, "Right truncation"),
     (2, "Left truncation"),
     (3, "Left and right truncation"),
@@ -168,13 +168,13 @@ const TRUNCATIONS: Names = &[
     (104, "Z39.58"),
 ];
 
-const COMPLETENESSES: Names = &[
+const COMPLETENESSES: NameTable = &[
     (1, "Incomplete subfield"),
     (2, "Complete subfield"),
     (3, "Complete field"),
 ];
 
-const USES: Names = &[
+const USES: NameTable = &[
     (1, "Personal name"),
     (2, "Corporate name"),
     (3, "Conference name"),

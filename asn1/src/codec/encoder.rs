@@ -38,7 +38,7 @@ enum Insertion<'a> {
 }
 
 /// A constructed value whose contents are being written.
-struct Open {
+struct OpenValue {
     /// The index of the mark for its length.
     mark: usize,
     contents: usize,
@@ -133,7 +133,7 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    fn begin(&mut self, tag: Tag) -> Open {
+    fn begin(&mut self, tag: Tag) -> OpenValue {
         self.identifier(tag, CONSTRUCTED);
         self.octets.push(0);
         let contents = self.octets.len();
@@ -142,14 +142,14 @@ impl<'a> Encoder<'a> {
             at: contents,
             insertion: Insertion::Length(SHORT_FORM),
         });
-        Open {
+        OpenValue {
             mark,
             contents,
             inserted: self.inserted,
         }
     }
 
-    fn end(&mut self, open: Open) {
+    fn end(&mut self, open: OpenValue) {
         let length = self.octets.len() - open.contents + self.inserted - open.inserted;
         let Some(first) = self.octets.get_mut(open.contents - 1) else {
             return;

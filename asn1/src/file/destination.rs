@@ -11,14 +11,14 @@ const MAX_LINKS: usize = 40;
 
 /// Where a path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Destination {
     /// To a file, which need not exist: its path without links.
     File(PathBuf),
     /// To something that is written directly: a device, a pipe, a stream of this process.
     Stream(PathBuf),
 }
 
-impl Place {
+impl Destination {
     /// Resolves a path.
     ///
     /// # Errors
@@ -101,8 +101,8 @@ pub fn same(one: &Path, other: &Path) -> bool {
     {
         return same;
     }
-    let place = |path| match Place::of(path) {
-        Ok(Place::File(path)) => Some(path),
+    let place = |path| match Destination::of(path) {
+        Ok(Destination::File(path)) => Some(path),
         _ => None,
     };
     place(one).is_some_and(|one| place(other) == Some(one))

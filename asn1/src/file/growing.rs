@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::place::Place;
+use super::destination::Destination;
 use super::whole::{cut, stream};
 use super::{Draft, Error, Existing, Lock, sync_folder};
 
@@ -43,9 +43,9 @@ impl Growing {
     /// [`Error::Busy`]; a path that cannot be written.
     pub fn resume(path: &Path) -> Result<Self, Error> {
         let unwritable = Error::unwritable(path);
-        let target = match Place::of(path)? {
-            Place::File(target) => target,
-            Place::Stream(path) => {
+        let target = match Destination::of(path)? {
+            Destination::File(target) => target,
+            Destination::Stream(path) => {
                 return Ok(Self {
                     file: Some(stream(&path)?),
                     path,

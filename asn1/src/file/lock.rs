@@ -9,7 +9,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::place::{Place, is_same};
+use super::destination::{Destination, is_same};
 use super::{Error, folder};
 
 /// How often to try again where the lock file goes away at the moment when it is locked.
@@ -33,9 +33,9 @@ impl Lock {
     /// # Errors
     /// [`Error::Busy`] where somebody else has locked it; a path that leads to no file.
     pub fn take(path: &Path) -> Result<Self, Error> {
-        match Place::of(path)? {
-            Place::File(target) => Self::at(target, path),
-            Place::Stream(_) => {
+        match Destination::of(path)? {
+            Destination::File(target) => Self::at(target, path),
+            Destination::Stream(_) => {
                 let error = io::Error::other("it is not a regular file");
                 Err(Error::unwritable(path)(error))
             }

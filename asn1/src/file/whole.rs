@@ -4,15 +4,15 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::place::Place;
+use super::destination::Destination;
 use super::{Draft, Error, Existing, Lock};
 
 /// A file in the making: finished, kept as `NAME.part`, or dropped, which leaves nothing of it.
 #[derive(Debug)]
-pub struct Whole(Way);
+pub struct Whole(Backing);
 
 #[derive(Debug)]
-enum Way {
+enum Backing {
     Draft {
         draft: Draft,
         existing: Existing,
@@ -28,9 +28,9 @@ impl Whole {
     /// # Errors
     /// [`Error::Exists`], [`Error::Busy`]; a path that cannot be written.
     pub fn create(path: &Path, existing: Existing) -> Result<Self, Error> {
-        let target = match Place::of(path)? {
-            Place::Stream(path) => return Ok(Self(Way::Stream(stream(&path)?))),
-            Place::File(target) => target,
+        let target = match Destination::of(path)? {
+            Destination::Stream(path) => return Ok(Self(Backing::Stream(stream(&path)?))),
+            Destination::File(target) => target,
         };
         let lock = Lock::at(target, path)?;
         let target = lock.target();
@@ -44,7 +44,7 @@ impl Whole {
             Error::Unwritable { source, .. } => Error::unwritable(path)(source),
             other => other,
         })?;
-        Ok(Self(Way::Draft {
+        Ok(Self(Backing::Draft {
             draft,
             existing,
             _lock: lock,
@@ -57,8 +57,8 @@ impl Whole {
     /// What the system has against it.
     pub fn cut(&mut self, length: u64) -> io::Result<()> {
         match &mut self.0 {
-            Way::Draft { draft, .. } => cut(draft.file(), length),
-            Way::Stream(_) => Ok(()),
+            Backing::Draft { draft, .. } => cut(draft.file(), length),
+            Backing::Stream(_) => Ok(()),
         }
     }
 
@@ -68,12 +68,12 @@ impl Whole {
     /// What the system has against it; then the draft is kept, and the error says where.
     pub fn finish(self) -> Result<(), Error> {
         match self.0 {
-            Way::Draft {
+            Backing::Draft {
                 draft,
                 existing,
                 _lock,
             } => draft.persist(existing, true).map(drop),
-            Way::Stream(_) => Ok(()),
+            Backing::Stream(_) => Ok(()),
         }
     }
 
@@ -83,15 +83,15 @@ impl Whole {
     /// What the system has against it.
     pub fn keep(self) -> Result<Option<PathBuf>, Error> {
         match self.0 {
-            Way::Draft { draft, .. } => draft.keep().map(Some),
-            Way::Stream(_) => Ok(None),
+            Backing::Draft { draft, .. } => draft.keep().map(Some),
+            Backing::Stream(_) => Ok(None),
         }
     }
 
     fn file(&mut self) -> &mut File {
         match &mut self.0 {
-            Way::Draft { draft, .. } => draft.file(),
-            Way::Stream(file) => file,
+            Backing::Draft { draft, .. } => draft.file(),
+            Backing::Stream(file) => file,
         }
     }
 }

@@ -49,48 +49,48 @@ pub fn tree(query: &RpnQuery) -> String {
 /// The query as a sentence: `Records where title has "war" and author has "tolstoy".`
 pub fn explain(query: &RpnQuery) -> String {
     let mut sentence = String::from("Records where ");
-    let mut rest = vec![Piece::Tree(&query.rpn)];
+    let mut rest = vec![Unprinted::Tree(&query.rpn)];
     while let Some(piece) = rest.pop() {
         let node = match piece {
-            Piece::Words(words) => {
+            Unprinted::Words(words) => {
                 sentence.push_str(&words);
                 continue;
             }
-            Piece::Tree(RpnStructure::Op(operand)) => {
+            Unprinted::Tree(RpnStructure::Op(operand)) => {
                 sentence.push_str(&operand_in_sentence(operand, query.attribute_set));
                 continue;
             }
-            Piece::Tree(RpnStructure::RpnRpnOp(node)) => node,
+            Unprinted::Tree(RpnStructure::RpnRpnOp(node)) => node,
         };
         // The second operand is said first to be left for last.
         grouped(&mut rest, &node.rpn2, |op| {
             *op == node.op && matches!(op, Operator::And | Operator::Or)
         });
-        rest.push(Piece::Words(operator_in_sentence(&node.op)));
+        rest.push(Unprinted::Words(operator_in_sentence(&node.op)));
         grouped(&mut rest, &node.rpn1, |op| *op == node.op);
     }
     sentence.push('.');
     sentence
 }
 
-enum Piece<'a> {
+enum Unprinted<'a> {
     Tree(&'a RpnStructure),
     Words(String),
 }
 
 /// An operand, in parentheses unless it needs none below its operator.
 fn grouped<'a>(
-    rest: &mut Vec<Piece<'a>>,
+    rest: &mut Vec<Unprinted<'a>>,
     tree: &'a RpnStructure,
     needs_none: impl Fn(&Operator) -> bool,
 ) {
     match tree {
         RpnStructure::RpnRpnOp(node) if !needs_none(&node.op) => rest.extend([
-            Piece::Words(")".into()),
-            Piece::Tree(tree),
-            Piece::Words("(".into()),
+            Unprinted::Words(")".into()),
+            Unprinted::Tree(tree),
+            Unprinted::Words("(".into()),
         ]),
-        tree => rest.push(Piece::Tree(tree)),
+        tree => rest.push(Unprinted::Tree(tree)),
     }
 }
 

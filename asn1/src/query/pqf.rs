@@ -63,7 +63,7 @@ pub fn parse(text: &str) -> Result<RpnQuery, QueryError> {
 }
 
 /// An operator whose operands are not all read.
-struct Open {
+struct OpenOperator {
     op: Operator,
     rpn1: Option<RpnStructure>,
     /// How many attributes apply to both operands.
@@ -81,7 +81,7 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn tree(&mut self, first: Token<'a>) -> Result<RpnStructure, QueryError> {
-        let mut open: Vec<Open> = Vec::new();
+        let mut open: Vec<OpenOperator> = Vec::new();
         let mut token = first;
         loop {
             let operator = match word(&token) {
@@ -117,7 +117,7 @@ impl<'a> Parser<'a> {
                         };
                         let Some(rpn1) = node.rpn1.take() else {
                             self.attributes.truncate(node.attributes);
-                            open.push(Open {
+                            open.push(OpenOperator {
                                 rpn1: Some(tree),
                                 ..node
                             });
@@ -139,7 +139,7 @@ impl<'a> Parser<'a> {
                     offset: token.offset,
                 });
             }
-            open.push(Open {
+            open.push(OpenOperator {
                 op: operator,
                 rpn1: None,
                 attributes: self.attributes.len(),

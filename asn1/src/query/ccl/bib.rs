@@ -171,7 +171,7 @@ impl Bib {
         if name.contains(['(', ')', ',', '%', '!', '>', '<', '=', '"']) {
             return Err(BibErrorKind::Name(name.to_owned()));
         }
-        let mut words = Words { rest };
+        let mut words = BibLine { rest };
         let mut attributes = Vec::new();
         let mut names = Vec::new();
         while let Some(word) = words.next()? {
@@ -296,7 +296,7 @@ pub(super) enum Meaning {
 pub(super) struct Attribute {
     pub(super) set: Option<AttributeSet>,
     pub(super) attribute_type: i64,
-    pub(super) value: Value,
+    pub(super) value: BibValue,
 }
 
 /// A set by its name, which may mean nothing.
@@ -307,7 +307,7 @@ pub(super) struct AttributeSet {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Value {
+pub(super) enum BibValue {
     /// One that is sent, unless it is 0.
     Number(i64),
     Name(String),
@@ -357,11 +357,11 @@ impl Special {
 }
 
 /// What stands behind the name on a line.
-struct Words<'a> {
+struct BibLine<'a> {
     rest: &'a str,
 }
 
-impl<'a> Words<'a> {
+impl<'a> BibLine<'a> {
     /// The next word; `None` at the end.
     fn next(&mut self) -> Result<Option<&'a str>, BibErrorKind> {
         let rest = self.rest.trim_start_matches(is_blank);
@@ -422,12 +422,12 @@ impl<'a> Words<'a> {
                 return Err(BibErrorKind::Attribute(format!("{letter}=")));
             };
             let value = match Special::named(&letter, value) {
-                Some(special) => Value::Special(special),
+                Some(special) => BibValue::Special(special),
                 None if value.starts_with(|first: char| first.is_ascii_digit()) => {
                     let fault = || BibErrorKind::AttributeValue(value.to_owned());
-                    Value::Number(number(value).ok_or_else(fault)?)
+                    BibValue::Number(number(value).ok_or_else(fault)?)
                 }
-                None => Value::Name(value.to_owned()),
+                None => BibValue::Name(value.to_owned()),
             };
             attributes.push(Attribute {
                 set: set.clone(),

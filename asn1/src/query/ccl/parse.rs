@@ -70,7 +70,7 @@ pub(super) struct Parser<'q, 'b> {
 }
 
 /// What is to be read next.
-enum Step<'b> {
+enum Expected<'b> {
     /// What stands between two of `and`, `or`, `not`.
     Element(Qualifiers<'b>),
     /// What stands between two of `%`, `!`.
@@ -80,7 +80,7 @@ enum Step<'b> {
 }
 
 /// What is read in part.
-enum Open<'b> {
+enum OpenPart<'b> {
     /// Elements and the operators between them.
     Elements {
         qualifiers: Qualifiers<'b>,
@@ -107,30 +107,30 @@ enum Open<'b> {
 impl<'b> Parser<'_, 'b> {
     fn query(&mut self) -> Result<Tree, QueryError> {
         let none: Qualifiers<'b> = Rc::from([]);
-        let mut open = vec![Open::Elements {
+        let mut open = vec![OpenPart::Elements {
             qualifiers: none.clone(),
             left: None,
             in_parentheses: false,
         }];
-        let mut step = Step::Element(none);
+        let mut step = Expected::Element(none);
         loop {
             step = match step {
-                Step::Element(qualifiers) => self.element(qualifiers, &mut open)?,
-                Step::Near(qualifiers) if self.token().kind == Kind::Open => {
+                Expected::Element(qualifiers) => self.element(qualifiers, &mut open)?,
+                Expected::Near(qualifiers) if self.token().kind == Kind::Open => {
                     if self.parentheses == MAX_RPN_DEPTH {
                         return Err(self.refused(QueryErrorKind::TooDeep(MAX_RPN_DEPTH)));
                     }
                     self.parentheses += 1;
                     self.advance();
-                    open.push(Open::Elements {
+                    open.push(OpenPart::Elements {
                         qualifiers: qualifiers.clone(),
                         left: None,
                         in_parentheses: true,
                     });
-                    Step::Element(qualifiers)
+                    Expected::Element(qualifiers)
                 }
-                Step::Near(qualifiers) => Step::Read(self.words(&qualifiers)?),
-                Step::Read(tree) => match open.pop() {
+                Expected::Near(qualifiers) => Expected::Read(self.words(&qualifiers)?),
+                Expected::Read(tree) => match open.pop() {
                     None => return Ok(tree),
                     Some(part) => self.go_on(part, tree, &mut open)?,
                 },
@@ -141,10 +141,10 @@ impl<'b> Parser<'_, 'b> {
     fn element(
         &mut self,
         qualifiers: Qualifiers<'b>,
-        open: &mut Vec<Open<'b>>,
-    ) -> Result<Step<'b>, QueryError> {
+        open: &mut Vec<OpenPart<'b>>,
+    ) -> Result<Expected<'b>, QueryError> {
         if self.token().kind == Kind::Set {
-            return self.result_set().map(Step::Read);
+            return self.result_set().map(Expected::Read);
         }
         let mut ahead = self.at;
         while self.token_at(ahead).kind == Kind::Word {
@@ -168,11 +168,11 @@ impl<'b> Parser<'_, 'b> {
                 return self.alternative(self.at, false, alternatives.into_iter(), None, open);
             }
         }
-        open.push(Open::Nearness {
+        open.push(OpenPart::Nearness {
             qualifiers: qualifiers.clone(),
             left: None,
         });
-        Ok(Step::Near(qualifiers))
+        Ok(Expected::Near(qualifiers))
     }
 
     /// `set = NAME`
@@ -247,11 +247,11 @@ impl<'b> Parser<'_, 'b> {
         after_relation: bool,
         mut rest: std::vec::IntoIter<Qualifiers<'b>>,
         left: Option<Tree>,
-        open: &mut Vec<Open<'b>>,
-    ) -> Result<Step<'b>, QueryError> {
+        open: &mut Vec<OpenPart<'b>>,
+    ) -> Result<Expected<'b>, QueryError> {
         let Some(qualifiers) = rest.next() else {
             return left
-                .map(Step::Read)
+                .map(Expected::Read)
                 .ok_or_else(|| self.missing("a qualifier"));
         };
         self.at = at;
@@ -290,7 +290,7 @@ impl<'b> Parser<'_, 'b> {
                 return Err(self.refused(QueryErrorKind::QualifierRelation(text)));
             }
         }
-        open.push(Open::Alternatives {
+        open.push(OpenPart::Alternatives {
             at,
             after_relation,
             rest,
@@ -298,24 +298,24 @@ impl<'b> Parser<'_, 'b> {
             relation,
         });
         if let Some(range) = range {
-            return Ok(Step::Read(range));
+            return Ok(Expected::Read(range));
         }
-        open.push(Open::Nearness {
+        open.push(OpenPart::Nearness {
             qualifiers: qualifiers.clone(),
             left: None,
         });
-        Ok(Step::Near(qualifiers))
+        Ok(Expected::Near(qualifiers))
     }
 
     /// Goes on behind a tree that belongs to the part.
     fn go_on(
         &mut self,
-        part: Open<'b>,
+        part: OpenPart<'b>,
         tree: Tree,
-        open: &mut Vec<Open<'b>>,
-    ) -> Result<Step<'b>, QueryError> {
+        open: &mut Vec<OpenPart<'b>>,
+    ) -> Result<Expected<'b>, QueryError> {
         match part {
-            Open::Alternatives {
+            OpenPart::Alternatives {
                 at,
                 after_relation,
                 rest,
@@ -331,11 +331,11 @@ impl<'b> Parser<'_, 'b> {
                 }
                 let tree = self.joined(left, tree, Operator::Or)?;
                 match rest.len() {
-                    0 => Ok(Step::Read(tree)),
+                    0 => Ok(Expected::Read(tree)),
                     _ => self.alternative(at, after_relation, rest, Some(tree), open),
                 }
             }
-            Open::Nearness { qualifiers, left } => {
+            OpenPart::Nearness { qualifiers, left } => {
                 let tree = self.combined(left, tree)?;
                 let operator = match self.token() {
                     token if token.kind == Kind::Proximity => {
@@ -345,15 +345,15 @@ impl<'b> Parser<'_, 'b> {
                     }
                     // Terms behind parentheses.
                     token if token.in_term() => near(2, false, RelationType::LESS_THAN),
-                    _ => return Ok(Step::Read(tree)),
+                    _ => return Ok(Expected::Read(tree)),
                 };
-                open.push(Open::Nearness {
+                open.push(OpenPart::Nearness {
                     qualifiers: qualifiers.clone(),
                     left: Some((tree, operator)),
                 });
-                Ok(Step::Near(qualifiers))
+                Ok(Expected::Near(qualifiers))
             }
-            Open::Elements {
+            OpenPart::Elements {
                 qualifiers,
                 left,
                 in_parentheses,
@@ -366,24 +366,24 @@ impl<'b> Parser<'_, 'b> {
                     Kind::Close if in_parentheses => {
                         self.parentheses -= 1;
                         self.advance();
-                        return Ok(Step::Read(tree));
+                        return Ok(Expected::Read(tree));
                     }
                     Kind::End if in_parentheses => {
                         return Err(self.missing("a closing parenthesis"));
                     }
-                    Kind::End => return Ok(Step::Read(tree)),
+                    Kind::End => return Ok(Expected::Read(tree)),
                     _ => {
                         let text = self.token().text(self.query).to_owned();
                         return Err(self.refused(QueryErrorKind::Unexpected(text)));
                     }
                 };
                 self.advance();
-                open.push(Open::Elements {
+                open.push(OpenPart::Elements {
                     qualifiers: qualifiers.clone(),
                     left: Some((tree, operator)),
                     in_parentheses,
                 });
-                Ok(Step::Element(qualifiers))
+                Ok(Expected::Element(qualifiers))
             }
         }
     }

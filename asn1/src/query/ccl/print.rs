@@ -2,7 +2,7 @@
 //! printed has been read back, so that the text means the query.
 
 use super::super::{QueryErrorKind, attribute_set_name};
-use super::bib::{Bib, Meaning, Qualifier, Value};
+use super::bib::{Bib, BibValue, Meaning, Qualifier};
 use super::parse::parse;
 use super::token::ends_word;
 use crate::apdu::{
@@ -56,40 +56,42 @@ pub fn print(query: &RpnQuery, bib: &Bib) -> Result<String, CannotSay> {
         return Err(CannotSay::AttributeSet(name));
     }
     let mut text = String::new();
-    let mut rest = vec![Piece::Tree(&query.rpn, Place::First)];
+    let mut rest = vec![Unprinted::Tree(&query.rpn, Nesting::First)];
     while let Some(piece) = rest.pop() {
         let (tree, place) = match piece {
-            Piece::Text(piece) => {
+            Unprinted::Text(piece) => {
                 text.push_str(&piece);
                 continue;
             }
-            Piece::Tree(tree, place) => (tree, place),
+            Unprinted::Tree(tree, place) => (tree, place),
         };
         match tree {
             RpnStructure::Op(operand) => {
                 let said = said(operand, bib)?;
                 match place {
-                    Place::Near => text.push_str(&format!("({said})")),
-                    Place::First | Place::Behind => text.push_str(&said),
+                    Nesting::Near => text.push_str(&format!("({said})")),
+                    Nesting::First | Nesting::Behind => text.push_str(&said),
                 }
             }
             RpnStructure::RpnRpnOp(node) => {
                 let (sign, left, right) = match &node.op {
-                    Operator::Prox(proximity) => (distance(proximity)?, Place::Near, Place::Near),
-                    operator => (word(operator, bib)?, Place::First, Place::Behind),
+                    Operator::Prox(proximity) => {
+                        (distance(proximity)?, Nesting::Near, Nesting::Near)
+                    }
+                    operator => (word(operator, bib)?, Nesting::First, Nesting::Behind),
                 };
                 let bare = match place {
-                    Place::First => true,
-                    Place::Behind => left == Place::Near,
-                    Place::Near => false,
+                    Nesting::First => true,
+                    Nesting::Behind => left == Nesting::Near,
+                    Nesting::Near => false,
                 };
                 let (open, close) = if bare { ("", "") } else { ("(", ")") };
                 text.push_str(open);
                 rest.extend([
-                    Piece::Text(close.to_owned()),
-                    Piece::Tree(&node.rpn2, right),
-                    Piece::Text(sign),
-                    Piece::Tree(&node.rpn1, left),
+                    Unprinted::Text(close.to_owned()),
+                    Unprinted::Tree(&node.rpn2, right),
+                    Unprinted::Text(sign),
+                    Unprinted::Tree(&node.rpn1, left),
                 ]);
             }
         }
@@ -100,14 +102,14 @@ pub fn print(query: &RpnQuery, bib: &Bib) -> Result<String, CannotSay> {
     }
 }
 
-enum Piece<'a> {
+enum Unprinted<'a> {
     Text(String),
-    Tree(&'a RpnStructure, Place),
+    Tree(&'a RpnStructure, Nesting),
 }
 
 /// Where a tree stands, which decides whether it needs parentheses.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum Nesting {
     /// At the start, or before an operator of equal rank.
     First,
     /// Behind `and`, `or` or `not`.
@@ -316,9 +318,9 @@ fn given(qualifier: &Qualifier) -> Option<Vec<AttributeElement>> {
     let mut given = Vec::new();
     for attribute in qualifier.attributes() {
         let attribute_value = match &attribute.value {
-            Value::Special(_) | Value::Number(0) => continue,
-            Value::Number(number) => AttributeValue::Numeric(*number),
-            Value::Name(name) => AttributeValue::Complex(Box::new(ComplexAttribute {
+            BibValue::Special(_) | BibValue::Number(0) => continue,
+            BibValue::Number(number) => AttributeValue::Numeric(*number),
+            BibValue::Name(name) => AttributeValue::Complex(Box::new(ComplexAttribute {
                 list: vec![StringOrNumeric::String(name.as_str().into())],
                 semantic_action: None,
             })),

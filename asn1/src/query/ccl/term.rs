@@ -2,7 +2,7 @@
 //! and the attributes that go with them.
 
 use super::super::{QueryError, QueryErrorKind};
-use super::bib::{Attribute, Special, Value};
+use super::bib::{Attribute, BibValue, Special};
 use super::parse::{Parser, Qualifiers, Tree};
 use super::token::{Kind, Token};
 use crate::apdu::{
@@ -60,13 +60,14 @@ pub(super) fn allowed<'b>(
 ) -> Option<&'b Attribute> {
     for qualifier in qualifiers.iter() {
         let mut of_type = qualifier.attributes().iter().filter(|attribute| {
-            attribute.attribute_type == attribute_type && !matches!(attribute.value, Value::Name(_))
+            attribute.attribute_type == attribute_type
+                && !matches!(attribute.value, BibValue::Name(_))
         });
         let first = of_type.next();
         if let Some(first) = first {
             return std::iter::once(first)
                 .chain(of_type)
-                .find(|attribute| attribute.value == Value::Special(special));
+                .find(|attribute| attribute.value == BibValue::Special(special));
         }
     }
     None
@@ -223,8 +224,8 @@ impl<'b> Parser<'_, 'b> {
                 continue;
             }
             let value = match &attribute.value {
-                Value::Special(_) | Value::Number(0) => continue,
-                Value::Number(number) => {
+                BibValue::Special(_) | BibValue::Number(0) => continue,
+                BibValue::Number(number) => {
                     let structure = attribute.attribute_type == STRUCTURE;
                     if structure && structured {
                         continue;
@@ -232,7 +233,7 @@ impl<'b> Parser<'_, 'b> {
                     structured |= structure;
                     AttributeValue::Numeric(*number)
                 }
-                Value::Name(name) => AttributeValue::Complex(Box::new(ComplexAttribute {
+                BibValue::Name(name) => AttributeValue::Complex(Box::new(ComplexAttribute {
                     list: vec![StringOrNumeric::String(InternationalString::from(
                         name.as_str(),
                     ))],
@@ -328,7 +329,7 @@ impl<'b> Parser<'_, 'b> {
 
     fn write(
         &self,
-        piece: Piece,
+        piece: TermPart,
         term: &mut Vec<u8>,
         truncation: &mut Truncation,
         first: bool,
@@ -339,7 +340,7 @@ impl<'b> Parser<'_, 'b> {
             offset: piece.start,
         };
         match (piece.sign, truncation.style) {
-            (Sign::Octet(octet, escaped), style) => {
+            (TermSign::Octet(octet, escaped), style) => {
                 let a_sign = match style {
                     Style::Ends => false,
                     Style::Regex => REGEX_SIGNS.contains(&octet) || (escaped && octet == b'\\'),
@@ -350,39 +351,39 @@ impl<'b> Parser<'_, 'b> {
                 }
                 term.push(octet);
             }
-            (Sign::Truncation, Style::Regex) => term.extend_from_slice(b".*"),
-            (Sign::Truncation, Style::Mask) => term.push(b'?'),
-            (Sign::Truncation, Style::Ends) if first => truncation.left = Some(piece.start),
-            (Sign::Truncation, Style::Ends) if last => truncation.right = Some(piece.start),
-            (Sign::Truncation, Style::Ends) => return Err(refused("truncation inside a term")),
-            (Sign::Mask, Style::Regex) => term.push(b'.'),
-            (Sign::Mask, Style::Mask) => term.push(b'#'),
-            (Sign::Mask, Style::Ends) => return Err(refused("a mask")),
+            (TermSign::Truncation, Style::Regex) => term.extend_from_slice(b".*"),
+            (TermSign::Truncation, Style::Mask) => term.push(b'?'),
+            (TermSign::Truncation, Style::Ends) if first => truncation.left = Some(piece.start),
+            (TermSign::Truncation, Style::Ends) if last => truncation.right = Some(piece.start),
+            (TermSign::Truncation, Style::Ends) => return Err(refused("truncation inside a term")),
+            (TermSign::Mask, Style::Regex) => term.push(b'.'),
+            (TermSign::Mask, Style::Mask) => term.push(b'#'),
+            (TermSign::Mask, Style::Ends) => return Err(refused("a mask")),
         }
         Ok(())
     }
 
     fn is_masked(&self, word: &Token) -> bool {
         self.pieces(word)
-            .any(|piece| !matches!(piece.sign, Sign::Octet(..)))
+            .any(|piece| !matches!(piece.sign, TermSign::Octet(..)))
     }
 
     /// The octets of a word that is no term: signs of truncation mean nothing.
     pub(super) fn octets(&self, word: &Token) -> impl Iterator<Item = u8> {
-        let signs = Pieces {
+        let signs = TermParts {
             truncation: &[],
             mask: &[],
             ..self.pieces(word)
         };
         signs.filter_map(|piece| match piece.sign {
-            Sign::Octet(octet, _) => Some(octet),
-            Sign::Truncation | Sign::Mask => None,
+            TermSign::Octet(octet, _) => Some(octet),
+            TermSign::Truncation | TermSign::Mask => None,
         })
     }
 
     /// The octets and signs of a word, without its quotes and backslashes.
-    fn pieces(&self, word: &Token) -> Pieces<'_> {
-        Pieces {
+    fn pieces(&self, word: &Token) -> TermParts<'_> {
+        TermParts {
             word: word.text(self.query).as_bytes(),
             offset: word.start,
             quoted: false,
@@ -417,7 +418,7 @@ fn set(attribute: &Attribute, offset: usize) -> Result<Option<Oid>, QueryError> 
 }
 
 #[derive(Clone, Copy)]
-enum Sign {
+enum TermSign {
     /// An octet of the term, and whether a backslash stood before it.
     Octet(u8, bool),
     Truncation,
@@ -425,13 +426,13 @@ enum Sign {
 }
 
 #[derive(Clone, Copy)]
-struct Piece {
-    sign: Sign,
+struct TermPart {
+    sign: TermSign,
     start: usize,
     end: usize,
 }
 
-struct Pieces<'a> {
+struct TermParts<'a> {
     word: &'a [u8],
     offset: usize,
     quoted: bool,
@@ -439,14 +440,14 @@ struct Pieces<'a> {
     mask: &'a [String],
 }
 
-impl Iterator for Pieces<'_> {
-    type Item = Piece;
+impl Iterator for TermParts<'_> {
+    type Item = TermPart;
 
-    fn next(&mut self) -> Option<Piece> {
+    fn next(&mut self) -> Option<TermPart> {
         loop {
             let (sign, length) = match self.word {
                 [] => return None,
-                [b'\\', octet, ..] => (Sign::Octet(*octet, true), 2),
+                [b'\\', octet, ..] => (TermSign::Octet(*octet, true), 2),
                 [b'"', rest @ ..] => {
                     self.quoted = !self.quoted;
                     self.word = rest;
@@ -455,13 +456,13 @@ impl Iterator for Pieces<'_> {
                 }
                 [octet, ..] => match self.sign() {
                     Some(sign) => sign,
-                    None => (Sign::Octet(*octet, false), 1),
+                    None => (TermSign::Octet(*octet, false), 1),
                 },
             };
             let start = self.offset;
             self.offset += length;
             self.word = self.word.get(length..).unwrap_or_default();
-            return Some(Piece {
+            return Some(TermPart {
                 sign,
                 start,
                 end: self.offset,
@@ -470,9 +471,9 @@ impl Iterator for Pieces<'_> {
     }
 }
 
-impl Pieces<'_> {
+impl TermParts<'_> {
     /// A sign of truncation or a mask, and its length.
-    fn sign(&self) -> Option<(Sign, usize)> {
+    fn sign(&self) -> Option<(TermSign, usize)> {
         let stands = |signs: &[String]| {
             signs
                 .iter()
@@ -482,7 +483,7 @@ impl Pieces<'_> {
         if self.quoted {
             return None;
         }
-        let truncation = stands(self.truncation).map(|length| (Sign::Truncation, length));
-        truncation.or_else(|| stands(self.mask).map(|length| (Sign::Mask, length)))
+        let truncation = stands(self.truncation).map(|length| (TermSign::Truncation, length));
+        truncation.or_else(|| stands(self.mask).map(|length| (TermSign::Mask, length)))
     }
 }

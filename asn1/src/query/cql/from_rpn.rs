@@ -56,19 +56,19 @@ pub fn from_rpn(query: &RpnQuery, properties: &Properties) -> Result<Cql, Cannot
     if query.rpn.depth() > MAX_DEPTH {
         return Err(CannotSay::TooDeep(MAX_DEPTH));
     }
-    let mut steps = vec![Step::Say(&query.rpn)];
+    let mut steps = vec![RpnStep::Say(&query.rpn)];
     let mut said: Vec<Node> = Vec::new();
     while let Some(step) = steps.pop() {
         match step {
-            Step::Say(RpnStructure::RpnRpnOp(node)) => steps.extend([
-                Step::Combine(node),
-                Step::Say(&node.rpn2),
-                Step::Say(&node.rpn1),
+            RpnStep::Say(RpnStructure::RpnRpnOp(node)) => steps.extend([
+                RpnStep::Combine(node),
+                RpnStep::Say(&node.rpn2),
+                RpnStep::Say(&node.rpn1),
             ]),
-            Step::Say(RpnStructure::Op(operand)) => {
+            RpnStep::Say(RpnStructure::Op(operand)) => {
                 said.push(clause(operand, query.attribute_set, properties)?);
             }
-            Step::Combine(node) => {
+            RpnStep::Combine(node) => {
                 if let (Some(right), Some(left)) = (said.pop(), said.pop()) {
                     said.push(boolean(&node.op, left, right)?);
                 }
@@ -82,7 +82,7 @@ pub fn from_rpn(query: &RpnQuery, properties: &Properties) -> Result<Cql, Cannot
     })
 }
 
-enum Step<'a> {
+enum RpnStep<'a> {
     Say(&'a RpnStructure),
     Combine(&'a RpnRpnOp),
 }

@@ -6,7 +6,7 @@ use crate::query::{QueryError, QueryErrorKind};
 
 /// A word or sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Token {
+pub(super) enum CqlToken {
     /// A word; one without quotes may mean more than itself.
     Word { word: Word, quoted: bool },
     /// A sign that compares.
@@ -19,7 +19,7 @@ pub(super) enum Token {
     Slash,
 }
 
-impl Token {
+impl CqlToken {
     /// The operator that the word can be.
     pub(super) fn operator(&self) -> Option<BooleanOperator> {
         [
@@ -81,7 +81,7 @@ pub(super) fn is_space(character: char) -> bool {
 pub(super) struct Lexer<'a> {
     text: &'a str,
     at: usize,
-    ahead: [Option<(Token, usize)>; 3],
+    ahead: [Option<(CqlToken, usize)>; 3],
 }
 
 impl<'a> Lexer<'a> {
@@ -96,12 +96,12 @@ impl<'a> Lexer<'a> {
     }
 
     /// The token that comes, if one does.
-    pub(super) fn peek(&self) -> Option<&Token> {
+    pub(super) fn peek(&self) -> Option<&CqlToken> {
         self.ahead[0].as_ref().map(|(token, _)| token)
     }
 
     /// The tokens behind the one that comes.
-    pub(super) fn peek_behind(&self) -> [Option<&Token>; 2] {
+    pub(super) fn peek_behind(&self) -> [Option<&CqlToken>; 2] {
         let [_, second, third] = &self.ahead;
         [second, third].map(|token| token.as_ref().map(|(token, _)| token))
     }
@@ -114,7 +114,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Takes the token that comes.
-    pub(super) fn next(&mut self) -> Result<Option<Token>, QueryError> {
+    pub(super) fn next(&mut self) -> Result<Option<CqlToken>, QueryError> {
         let fourth = self.read()?;
         let [first, second, third] = std::mem::take(&mut self.ahead);
         self.ahead = [second, third, fourth];
@@ -124,7 +124,7 @@ impl<'a> Lexer<'a> {
     /// Takes a word, quoted or not, or says what is missing or stands in its place.
     pub(super) fn word(&mut self, what: &'static str) -> Result<Word, QueryError> {
         match self.peek() {
-            Some(Token::Word { word, .. }) => {
+            Some(CqlToken::Word { word, .. }) => {
                 let word = word.clone();
                 self.next()?;
                 Ok(word)
@@ -137,11 +137,11 @@ impl<'a> Lexer<'a> {
     pub(super) fn unexpected(&self, what: &'static str) -> QueryError {
         let kind = match self.peek() {
             None => QueryErrorKind::Missing(what),
-            Some(Token::Word { word, .. }) => QueryErrorKind::Unexpected(word.text.clone()),
-            Some(Token::Sign(sign)) => QueryErrorKind::Unexpected(sign.as_str().to_owned()),
-            Some(Token::Open) => QueryErrorKind::Unexpected("(".to_owned()),
-            Some(Token::Close) => QueryErrorKind::Unexpected(")".to_owned()),
-            Some(Token::Slash) => QueryErrorKind::Unexpected("/".to_owned()),
+            Some(CqlToken::Word { word, .. }) => QueryErrorKind::Unexpected(word.text.clone()),
+            Some(CqlToken::Sign(sign)) => QueryErrorKind::Unexpected(sign.as_str().to_owned()),
+            Some(CqlToken::Open) => QueryErrorKind::Unexpected("(".to_owned()),
+            Some(CqlToken::Close) => QueryErrorKind::Unexpected(")".to_owned()),
+            Some(CqlToken::Slash) => QueryErrorKind::Unexpected("/".to_owned()),
         };
         QueryError {
             kind,
@@ -149,21 +149,21 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn read(&mut self) -> Result<Option<(Token, usize)>, QueryError> {
+    fn read(&mut self) -> Result<Option<(CqlToken, usize)>, QueryError> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let rest = rest.trim_start_matches(is_space);
         let offset = self.text.len() - rest.len();
-        const SIGNS: [(&str, Token); 10] = [
-            ("==", Token::Sign(Sign::Exact)),
-            ("=", Token::Sign(Sign::Equal)),
-            (">=", Token::Sign(Sign::GreaterOrEqual)),
-            (">", Token::Sign(Sign::Greater)),
-            ("<=", Token::Sign(Sign::LessOrEqual)),
-            ("<>", Token::Sign(Sign::NotEqual)),
-            ("<", Token::Sign(Sign::Less)),
-            ("(", Token::Open),
-            (")", Token::Close),
-            ("/", Token::Slash),
+        const SIGNS: [(&str, CqlToken); 10] = [
+            ("==", CqlToken::Sign(Sign::Exact)),
+            ("=", CqlToken::Sign(Sign::Equal)),
+            (">=", CqlToken::Sign(Sign::GreaterOrEqual)),
+            (">", CqlToken::Sign(Sign::Greater)),
+            ("<=", CqlToken::Sign(Sign::LessOrEqual)),
+            ("<>", CqlToken::Sign(Sign::NotEqual)),
+            ("<", CqlToken::Sign(Sign::Less)),
+            ("(", CqlToken::Open),
+            (")", CqlToken::Close),
+            ("/", CqlToken::Slash),
         ];
         if rest.is_empty() {
             self.at = offset;
@@ -185,7 +185,7 @@ impl<'a> Lexer<'a> {
 }
 
 /// The word up to the closing quote, and the octets it takes with both quotes.
-fn quoted(body: &str, offset: usize) -> Result<(Token, usize), QueryError> {
+fn quoted(body: &str, offset: usize) -> Result<(CqlToken, usize), QueryError> {
     let mut characters = body.char_indices();
     while let Some((position, character)) = characters.next() {
         match character {
@@ -194,7 +194,7 @@ fn quoted(body: &str, offset: usize) -> Result<(Token, usize), QueryError> {
                 let text = body.get(..position).unwrap_or_default().to_owned();
                 let word = Word { text, offset };
                 let quoted = true;
-                return Ok((Token::Word { word, quoted }, position + 2));
+                return Ok((CqlToken::Word { word, quoted }, position + 2));
             }
             _ => {}
         }
@@ -206,7 +206,7 @@ fn quoted(body: &str, offset: usize) -> Result<(Token, usize), QueryError> {
 }
 
 /// The word up to white space or a sign, a quote in it marked as meaning itself, and the octets it takes.
-fn plain(rest: &str, offset: usize) -> Result<(Token, usize), QueryError> {
+fn plain(rest: &str, offset: usize) -> Result<(CqlToken, usize), QueryError> {
     let mut text = String::new();
     let mut length = rest.len();
     let mut characters = rest.char_indices();
@@ -231,7 +231,7 @@ fn plain(rest: &str, offset: usize) -> Result<(Token, usize), QueryError> {
     }
     let word = Word { text, offset };
     let quoted = false;
-    Ok((Token::Word { word, quoted }, length))
+    Ok((CqlToken::Word { word, quoted }, length))
 }
 
 #[cfg(test)]
@@ -258,12 +258,12 @@ mod tests {
                     break;
                 };
                 found.push(match token {
-                    Token::Word { word, quoted: true } => format!("'{}'@{at}", word.text),
-                    Token::Word { word, .. } => format!("{}@{at}", word.text),
-                    Token::Sign(sign) => format!("{}@{at}", sign.as_str()),
-                    Token::Open => format!("(@{at}"),
-                    Token::Close => format!(")@{at}"),
-                    Token::Slash => format!("/@{at}"),
+                    CqlToken::Word { word, quoted: true } => format!("'{}'@{at}", word.text),
+                    CqlToken::Word { word, .. } => format!("{}@{at}", word.text),
+                    CqlToken::Sign(sign) => format!("{}@{at}", sign.as_str()),
+                    CqlToken::Open => format!("(@{at}"),
+                    CqlToken::Close => format!(")@{at}"),
+                    CqlToken::Slash => format!("/@{at}"),
                 });
             }
             assert_eq!(found.join(" "), expected, "{text}");

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::lexer::{Lexer, Token};
+use super::lexer::{CqlToken, Lexer};
 use super::{
     Boolean, BooleanOperator, Clause, Cql, Modifier, Node, Prefixed, Relation, SERVER_CHOICE,
     SortKey, Word,
@@ -52,7 +52,7 @@ pub fn parse(text: &str) -> Result<Cql, QueryError> {
 }
 
 /// The text as a whole or a parenthesis, as far as it is read.
-struct Scope {
+struct OpenGroup {
     /// What holds for clauses without an index.
     inherited: Option<Arc<Relation>>,
     prefixes: Vec<(Option<Word>, Word)>,
@@ -62,7 +62,7 @@ struct Scope {
     operator: Option<(BooleanOperator, Vec<Modifier>, usize)>,
 }
 
-impl Scope {
+impl OpenGroup {
     fn new(inherited: Option<Arc<Relation>>) -> Self {
         Self {
             inherited,
@@ -115,25 +115,25 @@ fn deeper(depth: usize, offset: usize) -> Result<usize, QueryError> {
 
 /// Reads up to the end or to `sortby`.
 fn query(lexer: &mut Lexer<'_>) -> Result<Node, QueryError> {
-    let mut outer: Vec<Scope> = Vec::new();
-    let mut scope = Scope::new(None);
+    let mut outer: Vec<OpenGroup> = Vec::new();
+    let mut scope = OpenGroup::new(None);
     loop {
         if scope.left.is_none() {
             prefixes(lexer, &mut scope)?;
         }
         let mut relation = scope.inherited.clone();
-        while !matches!(lexer.peek(), Some(Token::Open)) && relation_follows(lexer) {
+        while !matches!(lexer.peek(), Some(CqlToken::Open)) && relation_follows(lexer) {
             relation = Some(Arc::new(self::relation(lexer)?));
         }
-        if matches!(lexer.peek(), Some(Token::Open)) {
+        if matches!(lexer.peek(), Some(CqlToken::Open)) {
             deeper(outer.len(), lexer.offset())?;
             lexer.next()?;
-            outer.push(std::mem::replace(&mut scope, Scope::new(relation)));
+            outer.push(std::mem::replace(&mut scope, OpenGroup::new(relation)));
             continue;
         }
         let clause = clause(lexer, relation)?;
         scope.operand(Node::Clause(clause), 0)?;
-        while matches!(lexer.peek(), Some(Token::Close)) {
+        while matches!(lexer.peek(), Some(CqlToken::Close)) {
             let Some(parent) = outer.pop() else {
                 return Err(lexer.unexpected("the end"));
             };
@@ -143,7 +143,7 @@ fn query(lexer: &mut Lexer<'_>) -> Result<Node, QueryError> {
             }
         }
         let offset = lexer.offset();
-        if let Some(operator) = lexer.peek().and_then(Token::operator) {
+        if let Some(operator) = lexer.peek().and_then(CqlToken::operator) {
             lexer.next()?;
             scope.operator = Some((operator, modifiers(lexer)?, offset));
             continue;
@@ -158,11 +158,11 @@ fn query(lexer: &mut Lexer<'_>) -> Result<Node, QueryError> {
 }
 
 /// `> prefix = uri` or `> uri`, as many as there are.
-fn prefixes(lexer: &mut Lexer<'_>, scope: &mut Scope) -> Result<(), QueryError> {
-    while matches!(lexer.peek(), Some(Token::Sign(super::Sign::Greater))) {
+fn prefixes(lexer: &mut Lexer<'_>, scope: &mut OpenGroup) -> Result<(), QueryError> {
+    while matches!(lexer.peek(), Some(CqlToken::Sign(super::Sign::Greater))) {
         lexer.next()?;
         let first = lexer.word("a prefix or the URI of a context set")?;
-        let map = if matches!(lexer.peek(), Some(Token::Sign(super::Sign::Equal))) {
+        let map = if matches!(lexer.peek(), Some(CqlToken::Sign(super::Sign::Equal))) {
             lexer.next()?;
             (Some(first), lexer.word("the URI of a context set")?)
         } else {
@@ -175,17 +175,17 @@ fn prefixes(lexer: &mut Lexer<'_>, scope: &mut Scope) -> Result<(), QueryError> 
 
 /// Whether a word and a relation come.
 fn relation_follows(lexer: &Lexer<'_>) -> bool {
-    if !matches!(lexer.peek(), Some(Token::Word { .. })) {
+    if !matches!(lexer.peek(), Some(CqlToken::Word { .. })) {
         return false;
     }
     match lexer.peek_behind() {
-        [Some(Token::Sign(_)), _] => true,
+        [Some(CqlToken::Sign(_)), _] => true,
         [Some(second), third] if second.is_rare_relation() => match third {
-            Some(word @ Token::Word { .. }) => !word.ends_clause(),
-            Some(Token::Open | Token::Slash) => true,
+            Some(word @ CqlToken::Word { .. }) => !word.ends_clause(),
+            Some(CqlToken::Open | CqlToken::Slash) => true,
             _ => false,
         },
-        [second, _] => second.is_some_and(Token::is_relation),
+        [second, _] => second.is_some_and(CqlToken::is_relation),
     }
 }
 
@@ -194,7 +194,7 @@ fn relation(lexer: &mut Lexer<'_>) -> Result<Relation, QueryError> {
     let index = lexer.word("an index")?;
     let offset = lexer.offset();
     let name = match lexer.peek() {
-        Some(Token::Sign(sign)) => {
+        Some(CqlToken::Sign(sign)) => {
             let text = sign.as_str().to_owned();
             lexer.next()?;
             Word { text, offset }
@@ -213,7 +213,7 @@ fn relation(lexer: &mut Lexer<'_>) -> Result<Relation, QueryError> {
 fn clause(lexer: &mut Lexer<'_>, relation: Option<Arc<Relation>>) -> Result<Clause, QueryError> {
     let term = lexer.word("a term")?;
     let mut extra_terms = Vec::new();
-    while let Some(token @ Token::Word { .. }) = lexer.peek()
+    while let Some(token @ CqlToken::Word { .. }) = lexer.peek()
         && !token.ends_clause()
         && !token.is_relation()
     {
@@ -242,7 +242,7 @@ fn unwritten_relation(offset: usize) -> Relation {
 
 fn modifiers(lexer: &mut Lexer<'_>) -> Result<Vec<Modifier>, QueryError> {
     let mut modifiers = Vec::new();
-    while matches!(lexer.peek(), Some(Token::Slash)) {
+    while matches!(lexer.peek(), Some(CqlToken::Slash)) {
         if modifiers.len() == MAX_MODIFIERS {
             return Err(QueryError {
                 kind: QueryErrorKind::TooMany(MAX_MODIFIERS, "modifiers in a row"),
@@ -252,7 +252,7 @@ fn modifiers(lexer: &mut Lexer<'_>) -> Result<Vec<Modifier>, QueryError> {
         lexer.next()?;
         let name = lexer.word("a modifier")?;
         let value = match lexer.peek() {
-            Some(&Token::Sign(sign)) => {
+            Some(&CqlToken::Sign(sign)) => {
                 lexer.next()?;
                 Some((sign, lexer.word("the value of a modifier")?))
             }

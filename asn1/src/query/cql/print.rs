@@ -24,7 +24,7 @@ impl Display for Node {
 }
 
 /// What is still to be printed.
-enum Piece<'a> {
+enum UnprintedPart<'a> {
     Node(&'a Node),
     /// An operator with its modifiers, between blanks.
     Operator(&'static str, &'a [Modifier]),
@@ -32,31 +32,31 @@ enum Piece<'a> {
 }
 
 fn print_node(f: &mut Formatter<'_>, node: &Node) -> fmt::Result {
-    let mut rest = vec![Piece::Node(node)];
+    let mut rest = vec![UnprintedPart::Node(node)];
     while let Some(piece) = rest.pop() {
         match piece {
-            Piece::Text(text) => f.write_str(text)?,
-            Piece::Operator(name, modifiers) => {
+            UnprintedPart::Text(text) => f.write_str(text)?,
+            UnprintedPart::Operator(name, modifiers) => {
                 write!(f, " {name}")?;
                 print_modifiers(f, modifiers)?;
                 f.write_str(" ")?;
             }
-            Piece::Node(Node::Clause(clause)) => print_clause(f, clause)?,
-            Piece::Node(Node::Prefixed(map)) => {
+            UnprintedPart::Node(Node::Clause(clause)) => print_clause(f, clause)?,
+            UnprintedPart::Node(Node::Prefixed(map)) => {
                 f.write_str("> ")?;
                 if let Some(prefix) = &map.prefix {
                     write!(f, "{} = ", Quoted(prefix))?;
                 }
                 write!(f, "{} ", Quoted(&map.uri))?;
-                rest.push(Piece::Node(&map.query));
+                rest.push(UnprintedPart::Node(&map.query));
             }
-            Piece::Node(Node::Boolean(boolean)) => {
+            UnprintedPart::Node(Node::Boolean(boolean)) => {
                 // A prefix map reaches as far to the right as it can.
                 let left = matches!(boolean.left, Node::Prefixed(_));
                 let right = !matches!(boolean.right, Node::Clause(_));
                 operand(&mut rest, &boolean.right, right);
                 let name = boolean.operator.as_str();
-                rest.push(Piece::Operator(name, &boolean.modifiers));
+                rest.push(UnprintedPart::Operator(name, &boolean.modifiers));
                 operand(&mut rest, &boolean.left, left);
             }
         }
@@ -65,11 +65,15 @@ fn print_node(f: &mut Formatter<'_>, node: &Node) -> fmt::Result {
 }
 
 /// Puts an operand on top of what is to be printed.
-fn operand<'a>(rest: &mut Vec<Piece<'a>>, node: &'a Node, parentheses: bool) {
+fn operand<'a>(rest: &mut Vec<UnprintedPart<'a>>, node: &'a Node, parentheses: bool) {
     if parentheses {
-        rest.extend([Piece::Text(")"), Piece::Node(node), Piece::Text("(")]);
+        rest.extend([
+            UnprintedPart::Text(")"),
+            UnprintedPart::Node(node),
+            UnprintedPart::Text("("),
+        ]);
     } else {
-        rest.push(Piece::Node(node));
+        rest.push(UnprintedPart::Node(node));
     }
 }
 

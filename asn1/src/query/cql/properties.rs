@@ -18,13 +18,13 @@ const DEFAULT: &str = include_str!("default.properties");
 /// value for that name. Names are the same in any case, and the first of a name counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Properties {
-    entries: Vec<Entry>,
+    entries: Vec<Property>,
     /// Names in lower case.
     by_name: HashMap<String, usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Entry {
+struct Property {
     name: String,
     attributes: Vec<PropertyAttribute>,
     /// The value of `set`: a single word.
@@ -130,7 +130,7 @@ impl Properties {
         let mut more = self.clone();
         let at = more.entries.len();
         more.by_name.entry(name.to_ascii_lowercase()).or_insert(at);
-        more.entries.push(Entry {
+        more.entries.push(Property {
             name: name.to_owned(),
             attributes: vec![attribute],
             text: String::new(),
@@ -171,7 +171,10 @@ impl Properties {
         self.in_category(category).map(|(name, _)| name)
     }
 
-    fn in_category<'a>(&'a self, category: &'a str) -> impl Iterator<Item = (&'a str, &'a Entry)> {
+    fn in_category<'a>(
+        &'a self,
+        category: &'a str,
+    ) -> impl Iterator<Item = (&'a str, &'a Property)> {
         self.entries.iter().filter_map(move |entry| {
             let (first, rest) = entry.name.split_once('.')?;
             first
@@ -193,52 +196,52 @@ impl Default for Properties {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Token<'a> {
+enum PropertyToken<'a> {
     Word(&'a str),
     Equals,
     Quote,
 }
 
 /// The words and equals signs of a line, up to its comment.
-fn tokens(line: &str) -> impl Iterator<Item = Token<'_>> {
+fn tokens(line: &str) -> impl Iterator<Item = PropertyToken<'_>> {
     let mut rest = line.split('#').next().unwrap_or_default();
     std::iter::from_fn(move || {
         rest = rest.trim_start_matches([' ', '\t', '\r', '\n']);
         if let Some(after) = rest.strip_prefix('=') {
             rest = after;
-            return Some(Token::Equals);
+            return Some(PropertyToken::Equals);
         }
         if rest.starts_with('"') {
-            return Some(Token::Quote);
+            return Some(PropertyToken::Quote);
         }
         let end = rest
             .find([' ', '\t', '\r', '\n', '='])
             .unwrap_or(rest.len());
         let (word, after) = rest.split_at_checked(end)?;
         rest = after;
-        (!word.is_empty()).then_some(Token::Word(word))
+        (!word.is_empty()).then_some(PropertyToken::Word(word))
     })
 }
 
 /// The property of a line, if there is one.
-fn entry(line: &str) -> Result<Option<Entry>, PropertiesErrorKind> {
+fn entry(line: &str) -> Result<Option<Property>, PropertiesErrorKind> {
     let mut tokens = tokens(line);
     let name = match tokens.next() {
         None => return Ok(None),
-        Some(Token::Word(name)) => name.to_owned(),
-        Some(Token::Equals) => return Err(PropertiesErrorKind::Name),
-        Some(Token::Quote) => return Err(PropertiesErrorKind::Quote),
+        Some(PropertyToken::Word(name)) => name.to_owned(),
+        Some(PropertyToken::Equals) => return Err(PropertiesErrorKind::Name),
+        Some(PropertyToken::Quote) => return Err(PropertiesErrorKind::Quote),
     };
-    if tokens.next() != Some(Token::Equals) {
+    if tokens.next() != Some(PropertyToken::Equals) {
         return Err(PropertiesErrorKind::Equals(name));
     }
     let mut attributes = Vec::new();
     let mut text = String::new();
     while let Some(token) = tokens.next() {
         let first = match token {
-            Token::Word(first) => first,
-            Token::Equals => return Err(PropertiesErrorKind::Name),
-            Token::Quote => return Err(PropertiesErrorKind::Quote),
+            PropertyToken::Word(first) => first,
+            PropertyToken::Equals => return Err(PropertiesErrorKind::Name),
+            PropertyToken::Quote => return Err(PropertiesErrorKind::Quote),
         };
         let (set, type_text) = match tokens.next() {
             None if attributes.is_empty() => {
@@ -246,10 +249,10 @@ fn entry(line: &str) -> Result<Option<Entry>, PropertiesErrorKind> {
                 break;
             }
             None => break,
-            Some(Token::Equals) => (None, first),
-            Some(Token::Quote) => return Err(PropertiesErrorKind::Quote),
-            Some(Token::Word(second)) => match tokens.next() {
-                Some(Token::Equals) => (Some(first), second),
+            Some(PropertyToken::Equals) => (None, first),
+            Some(PropertyToken::Quote) => return Err(PropertiesErrorKind::Quote),
+            Some(PropertyToken::Word(second)) => match tokens.next() {
+                Some(PropertyToken::Equals) => (Some(first), second),
                 _ => return Err(PropertiesErrorKind::Equals(second.to_owned())),
             },
         };
@@ -264,8 +267,8 @@ fn entry(line: &str) -> Result<Option<Entry>, PropertiesErrorKind> {
             })
             .transpose()?;
         let value = match tokens.next() {
-            Some(Token::Word(value)) => value.to_owned(),
-            Some(Token::Quote) => return Err(PropertiesErrorKind::Quote),
+            Some(PropertyToken::Word(value)) => value.to_owned(),
+            Some(PropertyToken::Quote) => return Err(PropertiesErrorKind::Quote),
             _ => return Err(PropertiesErrorKind::Value(attribute_type)),
         };
         attributes.push(PropertyAttribute {
@@ -274,7 +277,7 @@ fn entry(line: &str) -> Result<Option<Entry>, PropertiesErrorKind> {
             value,
         });
     }
-    Ok(Some(Entry {
+    Ok(Some(Property {
         name,
         attributes,
         text,

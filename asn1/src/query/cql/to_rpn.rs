@@ -53,7 +53,7 @@ pub fn to_rpn(query: &Cql, properties: &Properties) -> Result<RpnQuery, QueryErr
 }
 
 /// What is still to be done.
-enum Step<'a> {
+enum CqlStep<'a> {
     Translate(&'a Node),
     Combine(&'a Boolean),
     LeaveMap,
@@ -71,22 +71,22 @@ type Resolved<'a> = (&'a str, &'a str);
 
 impl<'a> Translator<'a> {
     fn tree(&mut self, query: &'a Node) -> Result<RpnStructure, QueryError> {
-        let mut steps = vec![Step::Translate(query)];
+        let mut steps = vec![CqlStep::Translate(query)];
         let mut done: Vec<RpnStructure> = Vec::new();
         while let Some(step) = steps.pop() {
             match step {
-                Step::Translate(Node::Clause(clause)) => done.push(self.clause(clause)?),
-                Step::Translate(Node::Prefixed(map)) => {
+                CqlStep::Translate(Node::Clause(clause)) => done.push(self.clause(clause)?),
+                CqlStep::Translate(Node::Prefixed(map)) => {
                     self.maps.push(map);
-                    steps.extend([Step::LeaveMap, Step::Translate(&map.query)]);
+                    steps.extend([CqlStep::LeaveMap, CqlStep::Translate(&map.query)]);
                 }
-                Step::Translate(Node::Boolean(boolean)) => steps.extend([
-                    Step::Combine(boolean),
-                    Step::Translate(&boolean.right),
-                    Step::Translate(&boolean.left),
+                CqlStep::Translate(Node::Boolean(boolean)) => steps.extend([
+                    CqlStep::Combine(boolean),
+                    CqlStep::Translate(&boolean.right),
+                    CqlStep::Translate(&boolean.left),
                 ]),
-                Step::LeaveMap => drop(self.maps.pop()),
-                Step::Combine(boolean) => {
+                CqlStep::LeaveMap => drop(self.maps.pop()),
+                CqlStep::Combine(boolean) => {
                     let op = operator(boolean)?;
                     if let (Some(rpn2), Some(rpn1)) = (done.pop(), done.pop()) {
                         done.push(combined(rpn1, rpn2, op));
