@@ -100,6 +100,23 @@ impl Oid {
         names.filter(move |(_, oid)| oid.as_bytes().starts_with(arc.as_bytes()))
     }
 
+    /// The names of record syntaxes: the registered ones, and further names in use.
+    pub fn record_syntax_names() -> impl Iterator<Item = (&'static str, Self)> {
+        Self::record_syntaxes().chain(RECORD_SYNTAX_ALIASES)
+    }
+
+    /// The record syntax with a name, in any case, or with a dotted object identifier.
+    pub fn record_syntax_by_name(name: &[u8]) -> Option<Self> {
+        let dotted = std::str::from_utf8(name)
+            .ok()
+            .and_then(|text| text.parse().ok());
+        dotted.or_else(|| {
+            let mut names = Self::record_syntax_names();
+            let found = names.find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name));
+            found.map(|(_, syntax)| syntax)
+        })
+    }
+
     #[expect(
         clippy::indexing_slicing,
         reason = "the length was compared with the array's"
@@ -233,6 +250,14 @@ impl Encode for Oid {
             .map(drop)
     }
 }
+
+/// Names of record syntaxes in use beside the registered ones.
+const RECORD_SYNTAX_ALIASES: [(&str, Oid); 4] = [
+    ("marc", USMARC),
+    ("marc21", USMARC),
+    ("danmarc2", DANMARC),
+    ("grs1", GRS_1),
+];
 
 /// The APDUs of ISO 10161, 1.0.10161.2.1: an ILL-Request in an order.
 pub const ILL: Oid = Oid::of(&[0x28, 0xcf, 0x31, 2, 1]);

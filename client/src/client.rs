@@ -1,37 +1,34 @@
-//! The client: URLs in, records and sessions out (RFC 2056 §3, §4). Holds what outlives a URL: options, the way
-//! to connect, and sessions kept open.
+//! The client: URLs in, records and sessions out (RFC 2056 §3, §4). Holds what outlives a request: options, profiles, and the
+//! pool of sessions.
 
-mod lease;
-
-use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::join_all;
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use z3950_asn1::apdu::IdAuthentication;
 
-pub use self::lease::Lease;
 use crate::connection::Connection;
-use crate::error::{Cause, Error, Phase};
+use crate::error::Error;
 use crate::open::{self, OpenError, Opened};
 use crate::pace::Pace;
 use crate::plan::{self, Plan, PlanError, PlanOptions};
-use crate::pool::{Key, Pool, TargetLimits};
-use crate::profile::{Credentials, CredentialsError, Profile, ProfileError, Profiles, Resolved};
+use crate::pool::{Key, Lease, Pool};
+use crate::protocol::service::init::InitOptions;
+use crate::protocol::session::{Repeat, Session, SessionOptions};
 use crate::record::Record;
 use crate::retrieve::{self, Outcome, Retrieval};
-use crate::service::init::InitOptions;
-use crate::session::{Repeat, Session, SessionOptions};
 use crate::target::Endpoint;
+use crate::target::profile::{
+    Credentials, CredentialsError, ProfileError, Profiles, Resolved, TargetLimits,
+};
 #[cfg(feature = "proxy")]
 use crate::transport::Proxy;
-use crate::transport::{Connect, Resolve, RouteError, Routes, Timeouts};
+use crate::transport::{Connect, Resolve, Routes, Timeouts};
 use crate::url::{Mode, Z3950Url};
 
-/// How a client works.
+/// The options of a client.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct ClientOptions {
@@ -44,21 +41,21 @@ pub struct ClientOptions {
 }
 
 impl ClientOptions {
-    /// The same, but this is sent for a URL.
+    /// Sets what is sent for a URL.
     #[must_use]
     pub fn with_plan(mut self, plan: PlanOptions) -> Self {
         self.plan = plan;
         self
     }
 
-    /// The same with other limits to waiting.
+    /// Sets the timeouts.
     #[must_use]
     pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
         self
     }
 
-    /// The same, but sessions of retrievals stay open for the next one, or do not.
+    /// Sets whether sessions of retrievals stay open.
     #[must_use]
     pub fn with_keep_open(mut self, keep_open: bool) -> Self {
         self.keep_open = keep_open;
@@ -66,41 +63,32 @@ impl ClientOptions {
     }
 }
 
-/// Follows URLs. Cloning it gives another handle on the same sessions.
+/// Follows URLs and connects to targets. Cloning it gives another handle on the same sessions.
 ///
-/// All a URL can make it send are Init, Search, Present and Close, beside answers to requests of the server
-/// (RFC 2056 §6).
+/// All a URL can make it send are Init, Search, Present and Close, and answers to requests of the server (RFC 2056 §6).
 #[derive(Clone)]
 pub struct Client {
     options: Arc<ClientOptions>,
     profiles: Arc<Profiles>,
-    shared: Arc<Shared>,
-}
-
-/// What all handles of a client share.
-struct Shared {
-    routes: Routes,
-    pool: Pool,
-    secrets: Mutex<HashMap<Credentials, IdAuthentication>>,
+    pool: Arc<Pool>,
 }
 
 impl Client {
-    /// A client that connects by TCP and knows nothing but what it is told: it reads no file and no variable of the
-    /// environment, and runs no command.
+    /// A hermetic client: it connects by TCP, reads no file and no environment variable, and runs no command.
     pub fn new() -> Self {
         Self::with(ClientOptions::default())
     }
 
-    /// A client as its user has set it up: with the targets that come with this library and those of the user's
-    /// `targets.toml`, by name; with the proxy that the environment names, where this is built with `proxy`. Passwords come
-    /// from where `targets.toml` says, when a target needs them.
+    /// A client with the user's configuration: the built-in targets and those of the user's `targets.toml`, by name, and with
+    /// the feature `proxy` the proxy that the environment names. Passwords are obtained as `targets.toml` says when a target
+    /// needs them.
     ///
     /// # Errors
-    /// [`Error::Target`] for a file that is not a list of targets, [`Error::Route`] for a proxy that is none.
+    /// [`Error::Target`] for an invalid `targets.toml`, [`Error::Route`] for an invalid proxy.
     pub fn from_user_config() -> Result<Self, Error> {
         let built_in = Profiles::built_in();
         let profiles = match Profiles::user_file().filter(|path| path.exists()) {
-            Some(path) => built_in.with_file(&path).map_err(of_target)?,
+            Some(path) => built_in.with_file(&path).map_err(target_error)?,
             None => built_in,
         };
         let routes = Routes::default();
@@ -113,7 +101,7 @@ impl Client {
         Ok(Self::with_routes(ClientOptions::default(), routes).with_profiles(profiles))
     }
 
-    /// The same as [`new`](Self::new) with options.
+    /// Like [`new`](Self::new), with options.
     pub fn with(options: ClientOptions) -> Self {
         Self::with_routes(options, Routes::default())
     }
@@ -123,21 +111,17 @@ impl Client {
         Self::with_routes(options, Routes::with_resolver(resolver))
     }
 
-    /// A client that connects in whatever way `connector` does.
+    /// A client that connects through `connector`.
     pub fn with_connector(options: ClientOptions, connector: impl Connect + 'static) -> Self {
         Self::with_routes(options, Routes::fixed(connector))
     }
 
-    /// A client that goes these ways: through a proxy, with TLS options of one's own.
+    /// A client with other routes: a proxy, or TLS options.
     pub fn with_routes(options: ClientOptions, routes: Routes) -> Self {
         Self {
             options: Arc::new(options),
             profiles: Arc::default(),
-            shared: Arc::new(Shared {
-                routes,
-                pool: Pool::default(),
-                secrets: Mutex::default(),
-            }),
+            pool: Arc::new(Pool::new(routes)),
         }
     }
 
@@ -154,7 +138,7 @@ impl Client {
         }
     }
 
-    /// A client that knows these servers, with the same options and sessions.
+    /// A client with other profiles and the same options and sessions.
     pub fn with_profiles(&self, profiles: impl Into<Arc<Profiles>>) -> Self {
         Self {
             profiles: profiles.into(),
@@ -162,14 +146,13 @@ impl Client {
         }
     }
 
-    /// The servers that the client knows by name or address.
+    /// The profiles of the client.
     pub fn profiles(&self) -> &Profiles {
         &self.profiles
     }
 
-    /// What to send at Init for these credentials. The environment is read, or the command run and waited for, once for
-    /// all handles of the client, and again after a server has refused a session; at the deadline of the client's options
-    /// the command is killed.
+    /// What to send at Init for these credentials. The environment is read or the command run once for all handles of the
+    /// client, and again after a server has rejected Init. At the deadline of the client's options the command is killed.
     ///
     /// # Errors
     /// See [`CredentialsError`].
@@ -177,12 +160,12 @@ impl Client {
         &self,
         credentials: &Credentials,
     ) -> Result<IdAuthentication, CredentialsError> {
-        if let Some(known) = self.shared.secrets().get(credentials) {
-            return Ok(known.clone());
+        if let Some(known) = self.pool.secret(credentials) {
+            return Ok(known);
         }
         let found = match credentials.password_command {
             None => credentials.authentication()?,
-            // A command may take as long as a person takes to type.
+            // A command may ask the user.
             Some(_) => {
                 let asked = credentials.clone();
                 let deadline = self.options.timeouts.deadline.map(Instant::into_std);
@@ -190,34 +173,40 @@ impl Client {
                 found.map_err(|error| CredentialsError::Command(io::Error::other(error)))??
             }
         };
-        let mut secrets = self.shared.secrets();
-        secrets.insert(credentials.clone(), found.clone());
+        self.pool.keep_secret(credentials, &found);
         Ok(found)
     }
 
-    /// What would be sent for `url`, what the profile of its server knows included: see [`Plan::with_profile`]. The
-    /// credentials of the profile are used where neither the options nor the URL say who to be; a command that gives the
-    /// password is run, once.
+    /// What would be sent for `url`, with the profile of its server applied: see [`Plan::with_profile`]. The credentials of the
+    /// profile are used if neither the options nor the URL have any; a password command is run once.
     ///
     /// # Errors
     /// See [`PlanError`].
     pub async fn plan(&self, url: &Z3950Url) -> Result<Plan, PlanError> {
         let plan = plan::plan(url, &self.options.plan)?;
-        if let Some((_, entry)) = self.profiles.of_url(url) {
-            return self.known(plan, url, &entry.profile).await;
+        let Some((_, entry)) = self.profiles.of_url(url) else {
+            return Ok(plan);
+        };
+        let plan = plan.with_profile(&entry.profile);
+        let is_anonymous = plan.init_options().authentication.is_none() && url.userinfo().is_none();
+        match &entry.profile.credentials {
+            Some(credentials) if is_anonymous => match self.authentication(credentials).await {
+                Ok(authentication) => Ok(plan.with_authentication(authentication)),
+                Err(error) => Err(PlanError::Credentials(error.to_string())),
+            },
+            _ => Ok(plan),
         }
-        Ok(plan)
     }
 
     /// Fetches the one record that `url` names, and closes the session or keeps it for the next retrieval.
     ///
     /// # Errors
-    /// Only where there is nothing to send; all else is an [`Outcome`].
+    /// Only if nothing can be sent; everything else is an [`Outcome`].
     pub async fn retrieve(&self, url: &Z3950Url) -> Result<Retrieval, PlanError> {
         self.retrieve_plan(&self.plan(url).await?).await
     }
 
-    /// The same for a URL already planned.
+    /// Fetches the record of a plan.
     ///
     /// # Errors
     /// [`PlanError::NoDocid`].
@@ -229,35 +218,31 @@ impl Client {
             return Ok(Outcome::PortRefused { port }.into());
         }
         let options = self.session_options(plan);
-        let lease = self
-            .lease(&plan.endpoint(), None, &options, &plan.limits())
-            .await;
+        let (endpoint, limits) = (plan.endpoint(), plan.limits());
+        let lease = self.pool.lease(&endpoint, None, &options, &limits).await;
         let mut lease = match lease {
             Ok(lease) => lease,
             Err(error) => return Ok(Outcome::from(error).into()),
         };
         let attempt = lease.read(|session| async move { retrieve::attempt(&session, plan).await });
-        let retrieval = match attempt.await {
-            Ok(retrieval) => retrieval,
-            Err(error) => Outcome::from(error).into(),
-        };
+        let retrieval = attempt.await;
         if !(self.options.keep_open && lease.is_fit()) {
             lease.close().await;
         }
-        Ok(retrieval)
+        Ok(retrieval.unwrap_or_else(|error| Outcome::from(error).into()))
     }
 
     /// Opens the session that `url` names, or finds it open, and searches if there is a docid.
     ///
-    /// Only sessions that this client opened for session URLs are found, never those kept for retrievals.
+    /// Only sessions that this client opened for session URLs are reused, not those kept for retrievals.
     ///
     /// # Errors
-    /// See [`OpenError`]. A search that fails is none: see [`Opened::found`].
+    /// See [`OpenError`]. A failed search is no error: see [`Opened::found`].
     pub async fn open(&self, url: &Z3950Url) -> Result<Opened, OpenError> {
         self.open_plan(&self.plan(url).await?).await
     }
 
-    /// The same for a URL already planned, a retrieval URL too.
+    /// Opens the session of a plan, which may be that of a retrieval URL.
     ///
     /// # Errors
     /// Those of [`open`](Self::open).
@@ -268,7 +253,7 @@ impl Client {
         let endpoint = plan.endpoint();
         let options = self.session_options(plan);
         let key = Key::new(&endpoint, None, &options);
-        let server = self.shared.pool.server(&endpoint);
+        let server = self.pool.server(&endpoint);
         let pace = Pace::new(&server.clock, plan.limits().pause);
         let opened = |session, reused, found| Opened {
             session,
@@ -276,7 +261,7 @@ impl Client {
             defaults: plan.defaults().clone(),
             found,
         };
-        if let Some(session) = self.shared.pool.opened(&key) {
+        if let Some(session) = self.pool.opened(&key) {
             let session = session
                 .with_timeouts(self.options.timeouts)
                 .with_pace(pace.clone());
@@ -290,7 +275,7 @@ impl Client {
         }
         let session = self.session(&endpoint, None, &options).await?;
         let session = session.with_pace(pace);
-        self.shared.pool.remember(key, &session);
+        self.pool.remember(key, &session);
         let found = match open::process(&session, plan).await {
             Ok(found) => found,
             Err(error @ Error::Ended { .. }) => return Err(error.into()),
@@ -299,27 +284,27 @@ impl Client {
         Ok(opened(session, false, found))
     }
 
-    /// Opens a session with a target: `host:port/database+database`, `ssl:…`, `unix:…`, `connect:proxy,…`, a `z39.50s:` URL,
-    /// or the name of a profile. What the profile of the server says holds for all that is asked there.
+    /// Connects to a target: `host:port/database+database`, `ssl:…`, `unix:…`, `connect:proxy,…`, a `z39.50s:` URL, or the name
+    /// of a profile. The profile of the server applies to all requests.
     ///
-    /// Where as many sessions are open as the profile allows, it waits for one to come back.
+    /// If as many sessions are in use as the profile allows, waits until one is returned.
     ///
     /// # Errors
     /// [`Error::Target`], [`Error::Credentials`]; that the server cannot be reached, or refuses the session.
     pub async fn connect(&self, target: impl AsRef<str>) -> Result<Connection, Error> {
-        let target = self.profiles.resolve(target.as_ref()).map_err(of_target)?;
-        let lease = self
-            .lease_at(&target, self.options.plan.init.clone())
-            .await?;
-        Ok(Connection::new(self.clone(), target, lease))
+        let target = self.profiles.resolve(target.as_ref());
+        let target = target.map_err(target_error)?;
+        let plan = self.options.plan.clone();
+        let lease = self.lease_at(&target, plan.init.clone()).await?;
+        Ok(Connection::new(plan, target, lease))
     }
 
     /// The record that a retrieval URL names, `z39.50r://host/database?docid` (RFC 2056 §4).
-    /// [`retrieve`](Self::retrieve) tells more of how it went.
+    /// [`retrieve`](Self::retrieve) also returns the steps.
     ///
     /// # Errors
     /// [`Error::Url`] and [`Error::Plan`] for a URL that cannot be followed; [`Error::NoMatch`], [`Error::Ambiguous`],
-    /// [`Error::Refused`], or what came in the way of an answer.
+    /// [`Error::Refused`], or the failure of the connection.
     pub async fn get(&self, url: impl AsRef<str>) -> Result<Record, Error> {
         let url = Z3950Url::parse(url.as_ref(), Mode::Lenient)?;
         let charset = self.profiles.of_url(&url);
@@ -328,7 +313,8 @@ impl Client {
         Ok(record.with_charset(charset))
     }
 
-    /// Lends a session with a target, within what its profile allows. `init` says who to be, else the profile does.
+    /// Lends a session with a target, within the limits of its profile. The credentials are those of `init`, or else of the
+    /// profile.
     ///
     /// # Errors
     /// [`Error::Credentials`]; those of [`lease`](Self::lease).
@@ -339,7 +325,26 @@ impl Client {
         self.lease(&target.endpoint, proxy, &options, &limits).await
     }
 
-    /// How to open a session with a target. `init` says who to be, else the profile does.
+    /// Lends a session with a server to the caller alone: an idle one of the pool that was opened with the same options, or a
+    /// new one, through `proxy` if there is one.
+    ///
+    /// If `limits.sessions` are in use, waits until one is returned, first come, first served, up to the deadline of
+    /// `options`. Holding one lease while waiting for another may deadlock. Requests keep `limits.pause` between them, over
+    /// all sessions with the server.
+    ///
+    /// # Errors
+    /// Those of [`Client::connect`]; in phase Connect also the deadline.
+    pub async fn lease(
+        &self,
+        endpoint: &Endpoint,
+        proxy: Option<&str>,
+        options: &SessionOptions,
+        limits: &TargetLimits,
+    ) -> Result<Lease, Error> {
+        self.pool.lease(endpoint, proxy, options, limits).await
+    }
+
+    /// The options of a session with a target. The credentials are those of `init`, or else of the profile.
     ///
     /// # Errors
     /// [`Error::Credentials`].
@@ -350,7 +355,8 @@ impl Client {
     ) -> Result<SessionOptions, Error> {
         if let (None, Some(credentials)) = (&init.authentication, &target.profile.credentials) {
             let authentication = self.authentication(credentials).await;
-            init.authentication = Some(authentication.map_err(of_credentials)?);
+            init.authentication =
+                Some(authentication.map_err(|error| Error::Credentials(Arc::new(error)))?);
         }
         Ok(SessionOptions {
             init,
@@ -359,47 +365,28 @@ impl Client {
         })
     }
 
-    /// Opens a session at an endpoint, without a URL, which the caller alone uses; through `proxy` if one is named for
-    /// this target alone. `options` are what the caller wants of it: neither those of [`ClientOptions`] nor the pool count.
+    /// Opens a session outside the pool, through `proxy` if there is one. Only `options` apply, not those of
+    /// [`ClientOptions`].
     ///
     /// # Errors
-    /// Those of [`Session::connect`]; in phase Connect also a way that cannot be gone, such as TLS without a certificate
-    /// that is there.
+    /// Those of [`Session::connect`]; in phase Connect also a route that cannot be used, such as TLS with a missing
+    /// certificate file.
     pub async fn session(
         &self,
         endpoint: &Endpoint,
         proxy: Option<&str>,
         options: &SessionOptions,
     ) -> Result<Session, Error> {
-        self.shared.connect(endpoint, proxy, options).await
+        self.pool.connect(endpoint, proxy, options).await
     }
 
-    /// Closes all sessions of the pool that nobody uses and those opened for session URLs; takes [`Timeouts::close`] at most.
+    /// Closes all idle sessions and those opened for session URLs, within [`Timeouts::close`].
     pub async fn close_all(&self) {
-        let sessions = self.shared.pool.drain();
-        // What ended otherwise need not be closed.
+        let sessions = self.pool.drain();
+        // Errors: a session that has ended need not be closed.
         let _ = join_all(sessions.iter().map(Session::close)).await;
     }
 
-    /// The plan with what the profile of the server knows.
-    async fn known(
-        &self,
-        plan: Plan,
-        url: &Z3950Url,
-        profile: &Profile,
-    ) -> Result<Plan, PlanError> {
-        let plan = plan.with_profile(profile);
-        let is_open = plan.init_options().authentication.is_none() && url.userinfo().is_none();
-        match profile.credentials.as_ref().filter(|_| is_open) {
-            None => Ok(plan),
-            Some(credentials) => match self.authentication(credentials).await {
-                Ok(authentication) => Ok(plan.with_authentication(authentication)),
-                Err(error) => Err(PlanError::Credentials(error.to_string())),
-            },
-        }
-    }
-
-    /// How to open the session of a plan.
     fn session_options(&self, plan: &Plan) -> SessionOptions {
         SessionOptions {
             init: plan.init_options().clone(),
@@ -409,50 +396,13 @@ impl Client {
     }
 }
 
-impl Shared {
-    /// See [`Client::connect`].
-    async fn connect(
-        &self,
-        endpoint: &Endpoint,
-        proxy: Option<&str>,
-        options: &SessionOptions,
-    ) -> Result<Session, Error> {
-        let connector = self.routes.to(endpoint, proxy).map_err(no_way)?;
-        let (host, port) = (endpoint.host(), endpoint.port());
-        let session = Session::connect(&host, port, &*connector, options).await;
-        if let (Err(Error::InitRejected(_)), Some(refused)) =
-            (&session, &options.init.authentication)
-        {
-            // A password that was mistyped can be given again.
-            self.secrets().retain(|_, known| known != refused);
-        }
-        session
-    }
-
-    fn secrets(&self) -> MutexGuard<'_, HashMap<Credentials, IdAuthentication>> {
-        self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn of_target(error: ProfileError) -> Error {
+fn target_error(error: ProfileError) -> Error {
     Error::Target(Arc::new(error))
 }
 
-fn of_credentials(error: CredentialsError) -> Error {
-    Error::Credentials(Arc::new(error))
-}
-
-/// Whether a session found open was none any more.
+/// Whether a reused session turned out to have ended.
 fn is_over(error: &Error) -> bool {
     matches!(error, Error::Ended { .. }) || Repeat::IfLost.allows(error)
-}
-
-/// A way that cannot be gone is no connection.
-fn no_way(error: RouteError) -> Error {
-    Error::Unavailable {
-        phase: Phase::Connect,
-        cause: Cause::Other(Arc::new(io::Error::other(error))),
-    }
 }
 
 impl Default for Client {
@@ -465,7 +415,7 @@ impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Client")
             .field("options", &self.options)
-            .field("pool", &self.shared.pool)
+            .field("pool", &self.pool)
             .finish_non_exhaustive()
     }
 }

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use z3950_asn1::apdu::{Apdu, CloseReason, DefaultDiagFormat, DiagRec};
+use z3950_asn1::query::QueryError;
 use z3950_marc::charset::Unwritable;
 
-use crate::lookup::IdentifierError;
-use crate::plan::PlanError;
-use crate::query::QueryError;
+use crate::lookup::identifier::IdentifierError;
+use crate::plan::notice::PlanError;
 use crate::target::profile::{CredentialsError, ProfileError};
 use crate::url::{BuildError, UrlError};
 pub use fault::ProtocolFault;

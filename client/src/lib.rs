@@ -83,12 +83,12 @@ pub mod url;
 #[cfg(test)]
 mod testing;
 
-pub use client::{Client, ClientOptions, Lease};
+pub use client::{Client, ClientOptions};
 pub use connection::{Connection, LookupResult};
 pub use error::{Diagnostics, Error, Phase};
 pub use open::{OpenError, Opened};
 pub use plan::{Plan, PlanError, PlanOptions, plan};
-pub use pool::TargetLimits;
+pub use pool::Lease;
 pub use protocol::{pager, service, session};
 pub use query::{Query, QueryError, QueryErrorKind};
 pub use record::{Holding, Item, Record};
@@ -97,5 +97,5 @@ pub use retrieve::{Outcome, Retrieval};
 pub use scan_set::{ScanSet, ScanTerm};
 pub use session::{Session, SessionOptions};
 pub use target::adapt::RecordForm;
-pub use target::profile;
+pub use target::profile::{self, TargetLimits};
 pub use transport::Timeouts;

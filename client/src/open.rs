@@ -3,8 +3,8 @@
 
 use crate::error::Error;
 use crate::plan::{Plan, PlanError, SessionDefaults};
+use crate::protocol::session::Session;
 use crate::retrieve::{Outcome, Quest, Step};
-use crate::session::Session;
 
 /// A session that a URL opened, or found open.
 #[derive(Debug, Clone)]

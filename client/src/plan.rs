@@ -1,49 +1,47 @@
-//! From a URL to what will be sent for it, octet for octet, without a connection (RFC 2056 §3, §4).
-//! What speaks against sending it is said here too: refusals as [`PlanError`], doubts as [`Caution`].
+//! From a URL to the requests that it causes, octet for octet, without a connection (RFC 2056 §3, §4). Reasons against sending
+//! them are reported as [`PlanError`] or [`Caution`].
 
 mod course;
 mod fallback;
 mod known;
-mod notice;
-mod syntax;
+pub(crate) mod notice;
 
 use z3950_asn1::apdu::{
     IdAuthentication, IdPass, InitializeRequest, PresentRequest, SearchRequest,
 };
 use z3950_asn1::oid::{self, Oid};
 
-use crate::service::init::InitOptions;
+use crate::protocol::service::init::InitOptions;
 use crate::url::{DEFAULT_PORT, Host, Kind, Octets, Userinfo, Z3950Url};
-pub(crate) use course::{Course, DOCID_ATTRIBUTES};
+pub(crate) use course::Course;
 pub use fallback::Fallback;
 use known::Known;
 pub use notice::{Caution, PlanError, Warning};
-pub use syntax::{record_syntax_by_name, record_syntaxes};
 
-/// Ports below this one are the business of other protocols, 210 excepted (RFC 1738 §6).
+/// Lower ports belong to other protocols, except 210 (RFC 1738 §6).
 const FIRST_FREE_PORT: u16 = 1024;
 
-/// What the planner may and shall do.
+/// The options of a plan.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PlanOptions {
-    /// Where element set name and record syntax go.
+    /// Which request asks for the record.
     pub strategy: Strategy,
-    /// What becomes of element set name and record syntaxes of the URL.
+    /// How to treat the element set name and the record syntaxes of the URL.
     pub hints: Hints,
-    /// Whether a docid URL none of whose record syntaxes is supported is refused.
+    /// Whether to refuse a URL with a docid if none of its record syntaxes is supported.
     pub strict: bool,
-    /// The record syntaxes supported; by default all that have a name. A dotted one in the URL always counts.
+    /// The supported record syntaxes; by default all that have a name. A dotted one in the URL is always accepted.
     pub record_syntaxes: Vec<Oid>,
-    /// The preferred syntax where the URL names none.
+    /// The preferred syntax if the URL names none.
     pub default_record_syntax: Option<Oid>,
-    /// Whether a session URL with exactly one hit also fetches the record.
+    /// Whether to fetch the record of a session URL with exactly one hit.
     pub auto_present: bool,
-    /// Whether ports of other protocols may be connected to.
+    /// Whether to connect to ports of other protocols.
     pub allow_reserved_port: bool,
-    /// Whether user name and password of the URL are sent to the server.
+    /// Whether to send user name and password of the URL to the server.
     pub allow_url_credentials: bool,
-    /// What may be tried again in another way.
+    /// What to try after a refusal.
     pub fallback: Fallback,
     /// What Init offers.
     pub init: InitOptions,
@@ -55,7 +53,7 @@ impl Default for PlanOptions {
             strategy: Strategy::default(),
             hints: Hints::default(),
             strict: false,
-            record_syntaxes: record_syntaxes(),
+            record_syntaxes: Oid::record_syntaxes().map(|(_, syntax)| syntax).collect(),
             default_record_syntax: Some(oid::USMARC),
             auto_present: true,
             allow_reserved_port: false,
@@ -66,19 +64,18 @@ impl Default for PlanOptions {
     }
 }
 
-/// Where the record is asked for. RFC 2056 §4 allows both.
+/// Which request asks for the record. RFC 2056 §4 allows both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strategy {
-    /// With the search if there is exactly one hit; with Present if it did not come.
+    /// The search, if there is exactly one hit; Present if the response has no record.
     #[default]
     Piggyback,
-    /// Always with a separate Present.
+    /// Always a separate Present.
     PresentOnly,
 }
 
-/// How seriously element set name and record syntaxes of a URL are taken.
-///
-/// Without a docid the databases of a session URL are a hint too (RFC 2056 §3).
+/// How to treat the element set name and the record syntaxes of a URL, which are hints. Without a docid, so are the databases
+/// of a session URL (RFC 2056 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Hints {
     /// Follow them where possible.
@@ -90,11 +87,11 @@ pub enum Hints {
     Ignore,
 }
 
-/// What a session starts with: for searches and presents that do not say otherwise.
+/// The defaults of a session for searches and presents.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SessionDefaults {
-    /// The databases to search; possibly none.
+    /// The databases to search; may be empty.
     pub databases: Vec<Octets>,
     /// The element set name.
     pub element_set: Option<Octets>,
@@ -102,7 +99,7 @@ pub struct SessionDefaults {
     pub record_syntax: Option<Oid>,
 }
 
-/// What will be sent for a URL. Neither `Debug` nor anything else shows credentials.
+/// What will be sent for a URL. `Debug` shows no credentials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     kind: Kind,
@@ -122,7 +119,7 @@ pub struct Plan {
     warnings: Vec<Warning>,
 }
 
-/// Where the identity comes from that Init tells the server (RFC 1736 §5: what a locator gives away).
+/// The source of the identity in Init (RFC 1736 §5: what a locator gives away).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdentitySource {
     /// User and password of the URL.
@@ -133,7 +130,7 @@ pub enum IdentitySource {
     Profile,
 }
 
-/// Decides what to send for `url`.
+/// Plans the requests for `url`.
 ///
 /// # Errors
 /// See [`PlanError`]. A reserved port is no error here: see [`Plan::refused_port`].
@@ -189,7 +186,7 @@ pub fn plan(url: &Z3950Url, options: &PlanOptions) -> Result<Plan, PlanError> {
     })
 }
 
-/// The record syntaxes to ask for, most wanted first.
+/// The record syntaxes to request, most preferred first.
 fn choose_syntaxes(
     url: &Z3950Url,
     options: &PlanOptions,
@@ -201,7 +198,10 @@ fn choose_syntaxes(
     };
     let mut supported: Vec<Oid> = Vec::new();
     for name in named {
-        if let Some(syntax) = syntax::supported(name.as_bytes(), &options.record_syntaxes)
+        let is_dotted =
+            std::str::from_utf8(name.as_bytes()).is_ok_and(|name| name.parse::<Oid>().is_ok());
+        if let Some(syntax) = Oid::record_syntax_by_name(name.as_bytes())
+            && (is_dotted || options.record_syntaxes.contains(&syntax))
             && !supported.contains(&syntax)
         {
             supported.push(syntax);
@@ -258,37 +258,37 @@ impl Plan {
         self.port
     }
 
-    /// The databases to search, or the hint which.
+    /// The databases to search, or to suggest.
     pub fn databases(&self) -> &[Octets] {
         &self.defaults.databases
     }
 
-    /// The record to look for: the octets of the query's only term.
+    /// The docid: the only term of the query.
     pub fn docid(&self) -> Option<&Octets> {
         self.docid.as_ref()
     }
 
-    /// The element set name to ask for.
+    /// The element set name to request.
     pub fn element_set(&self) -> Option<&Octets> {
         self.defaults.element_set.as_ref()
     }
 
-    /// The record syntax to ask for.
+    /// The record syntax to request.
     pub fn record_syntax(&self) -> Option<Oid> {
         self.defaults.record_syntax
     }
 
-    /// The record syntax to ask for and those of the URL that [`Fallback::syntax`] may try after it.
+    /// The record syntax to request, then those of the URL that [`Fallback::syntax`] may try.
     pub fn record_syntaxes(&self) -> &[Oid] {
         &self.record_syntaxes
     }
 
-    /// What a session opened by this plan starts with.
+    /// The defaults of a session opened by this plan.
     pub fn defaults(&self) -> &SessionDefaults {
         &self.defaults
     }
 
-    /// Where the record is asked for.
+    /// Which request asks for the record.
     pub fn strategy(&self) -> Strategy {
         self.strategy
     }
@@ -303,7 +303,7 @@ impl Plan {
         self.fallback
     }
 
-    /// The port, if it is reserved and connecting to it was not allowed: then nothing may be sent.
+    /// The port, if it is reserved and not allowed, so that nothing is sent.
     pub fn refused_port(&self) -> Option<u16> {
         let reserved = self
             .cautions
@@ -312,22 +312,22 @@ impl Plan {
         (reserved && !self.allow_reserved_port).then_some(self.port)
     }
 
-    /// What a person should agree to.
+    /// What a person should confirm.
     pub fn cautions(&self) -> &[Caution] {
         &self.cautions
     }
 
-    /// What was not done as the URL says.
+    /// Deviations from the URL.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// What Init offers, credentials of the URL included if they are to be sent.
+    /// What Init offers, with the credentials of the URL if they are to be sent.
     pub fn init_options(&self) -> &InitOptions {
         &self.init
     }
 
-    /// Where the identity comes from that Init tells the server; `None` if it tells none.
+    /// The source of the identity in Init; `None` if there is none.
     pub fn identity_source(&self) -> Option<IdentitySource> {
         self.identity_source
     }
@@ -342,8 +342,8 @@ impl Plan {
         Course::new(self).map(|course| course.search())
     }
 
-    /// All searches that may be made for the docid, the first one first, each by its attributes: `1=1032,4=104`. What
-    /// [`Fallback`] says decides how many there are.
+    /// The attributes of all searches that may be made for the docid, in order, such as `1=1032,4=104`. Their number depends on
+    /// [`Fallback`].
     pub fn searches(&self) -> Vec<String> {
         Course::new(self).map_or_else(Vec::new, |course| course.names())
     }

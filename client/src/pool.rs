@@ -1,114 +1,109 @@
-//! Sessions kept open between uses, for RFC 2056 §3 and §4 allow to use one again for the same host and port, and how
-//! many of them a server is asked to bear at once. A session of the pool belongs to one user at a time.
+//! Sessions that outlive a request: kept open, lent to one user at a time, and counted per server.
+//! RFC 2056 §3 and §4 allow the reuse of a session for the same host and port.
 
 use std::collections::HashMap;
 use std::fmt;
+use std::io;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::sync::watch;
+use z3950_asn1::apdu::IdAuthentication;
 use z3950_asn1::codec;
 
-use crate::pace::Clock;
-use crate::profile::Profile;
-use crate::session::{Session, SessionOptions, WeakSession};
+use crate::error::{Cause, Error, Phase};
+use crate::pace::{Clock, Pace};
+use crate::protocol::session::{Reconnect, Repeat, Session, SessionOptions, WeakSession};
 use crate::target::Endpoint;
+use crate::target::profile::{Credentials, TargetLimits};
+use crate::transport::Routes;
+use crate::transport::connect::BoxFuture;
 
-/// How many sessions with one server are open at once where nothing else is known.
-const MAX_SESSIONS: usize = 16;
-
-/// How much a server is asked to bear by the sessions that are lent: see [`Client::lease`](crate::Client::lease). Those
-/// opened for session URLs keep the pause, but do not count; those of [`Client::connect`](crate::Client::connect) do neither.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TargetLimits {
-    /// Sessions open at once; 16. There is always one.
-    pub sessions: usize,
-    /// The least time between two requests, whatever session they are made in; none.
-    pub pause: Duration,
-}
-
-impl Default for TargetLimits {
-    fn default() -> Self {
-        Self {
-            sessions: MAX_SESSIONS,
-            pause: Duration::ZERO,
-        }
-    }
-}
-
-impl From<&Profile> for TargetLimits {
-    fn from(profile: &Profile) -> Self {
-        let default = Self::default();
-        Self {
-            sessions: profile.sessions.unwrap_or(default.sessions),
-            pause: profile.pause.unwrap_or(default.pause),
-        }
-    }
-}
-
-/// What two sessions must agree in to stand for each other: canonical endpoint, the way there, all that Init says,
-/// credentials above all, and how this side works in them.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
-    endpoint: Endpoint,
-    proxy: Option<String>,
-    /// The encoded InitializeRequest.
-    init: Vec<u8>,
-    max_operations: usize,
-    max_pipelined: usize,
-    cancels_dropped: bool,
-    /// Who answers the server's questions, by address: whoever keeps a session keeps them too.
-    access_control: Option<usize>,
-    resource_control: Option<usize>,
-}
-
-impl Key {
-    pub(crate) fn new(endpoint: &Endpoint, proxy: Option<&str>, options: &SessionOptions) -> Self {
-        let init = codec::encode(&options.init.request().into());
-        let access_control = options.access_control.as_ref();
-        let resource_control = options.resource_control.as_ref();
-        Self {
-            endpoint: endpoint.clone(),
-            proxy: proxy.map(str::to_owned),
-            // An Init that does not encode opens no session, so nothing is ever kept under its key.
-            init: init.unwrap_or_default(),
-            max_operations: options.max_operations,
-            max_pipelined: options.max_pipelined,
-            cancels_dropped: options.cancels_dropped,
-            access_control: access_control.map(|answers| Arc::as_ptr(answers).addr()),
-            resource_control: resource_control.map(|answers| Arc::as_ptr(answers).addr()),
-        }
-    }
-}
-
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.endpoint, f)
-    }
-}
-
-/// Sessions kept open, and who uses how many.
-#[derive(Debug, Default)]
+/// The sessions of a client, the routes that lead to servers, and the passwords used at Init.
+#[derive(Default)]
 pub(crate) struct Pool {
+    routes: Routes,
     servers: Mutex<HashMap<Endpoint, Arc<Server>>>,
-    /// Opened for a session URL, and in the hands of whoever did so.
+    /// Opened for a session URL; the caller holds the session.
     opened: Mutex<HashMap<Key, WeakSession>>,
+    secrets: Mutex<HashMap<Credentials, IdAuthentication>>,
 }
 
 impl Pool {
-    /// What there is of sessions with a server.
+    pub(crate) fn new(routes: Routes) -> Self {
+        Self {
+            routes,
+            ..Self::default()
+        }
+    }
+
+    /// Opens a session. A rejected Init forgets the password, so that a mistyped one is asked for again.
+    pub(crate) async fn connect(
+        &self,
+        endpoint: &Endpoint,
+        proxy: Option<&str>,
+        options: &SessionOptions,
+    ) -> Result<Session, Error> {
+        let connector = self.routes.to(endpoint, proxy);
+        let connector = connector.map_err(|error| Error::Unavailable {
+            phase: Phase::Connect,
+            cause: Cause::Other(Arc::new(io::Error::other(error))),
+        })?;
+        let (host, port) = (endpoint.host(), endpoint.port());
+        let session = Session::connect(&host, port, &*connector, options).await;
+        if let (Err(Error::InitRejected(_)), Some(refused)) =
+            (&session, &options.init.authentication)
+        {
+            lock(&self.secrets).retain(|_, known| known != refused);
+        }
+        session
+    }
+
+    /// See [`Client::lease`](crate::Client::lease).
+    pub(crate) async fn lease(
+        self: &Arc<Self>,
+        endpoint: &Endpoint,
+        proxy: Option<&str>,
+        options: &SessionOptions,
+        limits: &TargetLimits,
+    ) -> Result<Lease, Error> {
+        let server = self.server(endpoint);
+        let limit = options.timeouts.to_deadline();
+        let permit = server.enter(limits.sessions);
+        let permit = limit.hold(Phase::Connect, permit).await?;
+        let opener = Arc::new(Opener {
+            pool: Arc::clone(self),
+            server: Arc::clone(&server),
+            options: options.clone(),
+            max_sessions: limits.sessions,
+            pace: Pace::new(&server.clock, limits.pause),
+            key: Key::new(endpoint, proxy, options),
+        });
+        let idle = server.take(&opener.key);
+        Ok(Lease {
+            is_reused: idle.is_some(),
+            session: match idle {
+                Some(session) => session
+                    .with_timeouts(options.timeouts)
+                    .with_pace(opener.pace.clone()),
+                None => opener.open().await?,
+            },
+            opener,
+            _permit: permit,
+        })
+    }
+
+    /// The sessions with one server. Servers without any are forgotten.
     pub(crate) fn server(&self, endpoint: &Endpoint) -> Arc<Server> {
         let mut servers = lock(&self.servers);
         if let Some(server) = servers.get(endpoint) {
             return Arc::clone(server);
         }
-        // Nobody would miss these.
         servers.retain(|_, server| Arc::strong_count(server) > 1 || !server.is_forgettable());
         Arc::clone(servers.entry(endpoint.clone()).or_default())
     }
 
-    /// How many servers are remembered.
     #[cfg(test)]
     pub(crate) fn servers(&self) -> usize {
         lock(&self.servers).len()
@@ -126,26 +121,231 @@ impl Pool {
         opened.insert(key, session.downgrade());
     }
 
-    /// Takes out all sessions that nobody uses, and those opened for session URLs.
+    /// The password that was obtained before for these credentials.
+    pub(crate) fn secret(&self, credentials: &Credentials) -> Option<IdAuthentication> {
+        lock(&self.secrets).get(credentials).cloned()
+    }
+
+    /// Remembers a password.
+    pub(crate) fn keep_secret(&self, credentials: &Credentials, secret: &IdAuthentication) {
+        lock(&self.secrets).insert(credentials.clone(), secret.clone());
+    }
+
+    /// Takes out all idle sessions and those opened for session URLs.
     pub(crate) fn drain(&self) -> Vec<Session> {
         let servers: Vec<_> = lock(&self.servers).values().cloned().collect();
-        let idle = servers.iter().flat_map(|server| server.take_idle());
+        let idle = servers.iter().flat_map(|server| server.drain_idle());
         let opened = std::mem::take(&mut *lock(&self.opened));
         let opened = opened.into_values().filter_map(|session| session.upgrade());
         idle.chain(opened).collect()
     }
 }
 
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool")
+            .field("servers", &self.servers)
+            .field("opened", &self.opened)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A session for one user alone. When dropped, it goes back to the pool, unless the session has ended, another handle on it
+/// exists, or one of its requests has no answer; then it is closed.
+pub struct Lease {
+    session: Session,
+    is_reused: bool,
+    opener: Arc<Opener>,
+    _permit: Permit,
+}
+
+/// Opens sessions like the one lent.
+struct Opener {
+    pool: Arc<Pool>,
+    server: Arc<Server>,
+    options: SessionOptions,
+    max_sessions: usize,
+    pace: Option<Pace>,
+    key: Key,
+}
+
+impl Opener {
+    async fn open(&self) -> Result<Session, Error> {
+        let surplus = self.server.make_room(self.max_sessions);
+        // Errors: a session that has ended need not be closed.
+        let _ = join_all(surplus.iter().map(Session::close)).await;
+        if let Some(pace) = &self.pace {
+            let limit = self.options.timeouts.to_deadline();
+            limit.hold(Phase::Connect, pace.wait()).await?;
+        }
+        let Key {
+            endpoint, proxy, ..
+        } = &self.key;
+        let session = self.pool.connect(endpoint, proxy.as_deref(), &self.options);
+        Ok(session.await?.with_pace(self.pace.clone()))
+    }
+}
+
+impl Reconnect for Opener {
+    fn reconnect(&self) -> BoxFuture<'_, Result<Session, Error>> {
+        Box::pin(self.open())
+    }
+}
+
+impl Lease {
+    /// Makes a request. If the session was lost, for instance dropped by the server while idle, and `repeat` allows it,
+    /// the request is made once more in a new session. The handle passed to `request` must not outlive the lease.
+    ///
+    /// # Errors
+    /// Those of the last request, or of opening the session for it.
+    pub async fn run<T, F>(
+        &mut self,
+        repeat: Repeat,
+        request: impl Fn(Session) -> F,
+    ) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        match request(self.session.clone()).await {
+            Err(error) if repeat.allows(&error) => {
+                tracing::info!(%error, "session lost, opening another");
+                self.renew().await?;
+                request(self.session.clone()).await
+            }
+            result => result,
+        }
+    }
+
+    /// Like [`run`](Self::run), for requests that change nothing: repeated after any loss of a reused session, whose
+    /// connection may have died while idle, but in a new session only if nothing was sent.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run).
+    pub async fn read<T, F>(&mut self, request: impl Fn(Session) -> F) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let repeat = match self.is_reused {
+            true => Repeat::IfLost,
+            false => Repeat::IfUnsent,
+        };
+        self.run(repeat, request).await
+    }
+
+    /// Replaces the session by a new one; the old one is closed if it has not ended.
+    ///
+    /// # Errors
+    /// Those of [`Client::connect`](crate::Client::connect).
+    pub async fn renew(&mut self) -> Result<(), Error> {
+        self.session = self.opener.open().await?;
+        self.is_reused = false;
+        Ok(())
+    }
+
+    /// Opens sessions like this one when it is lost, under the same permit: see
+    /// [`PagerOptions::reconnect`](crate::pager::PagerOptions::reconnect).
+    pub fn reconnect(&self) -> Arc<dyn Reconnect> {
+        Arc::clone(&self.opener) as Arc<dyn Reconnect>
+    }
+
+    /// Whether the session was used before, so that the server may have dropped it meanwhile.
+    pub fn is_reused(&self) -> bool {
+        self.is_reused
+    }
+
+    /// Closes the session instead of keeping it.
+    pub async fn close(self) {
+        // Errors: a session that has ended need not be closed.
+        let _ = self.session.close().await;
+    }
+
+    /// Whether the session can be lent to another user afterwards.
+    pub(crate) fn is_fit(&self) -> bool {
+        self.session.is_at_rest()
+    }
+}
+
+impl Deref for Lease {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        &self.session
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if self.is_fit() {
+            let Opener {
+                server,
+                key,
+                max_sessions,
+                ..
+            } = &*self.opener;
+            server.put(key.clone(), self.session.clone(), *max_sessions);
+        }
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lease")
+            .field("endpoint", &self.opener.key.endpoint)
+            .field("is_reused", &self.is_reused)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What two sessions must have in common to be interchangeable: canonical endpoint, proxy, the whole Init including
+/// credentials, and the options of this side.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    endpoint: Endpoint,
+    proxy: Option<String>,
+    /// The encoded InitializeRequest.
+    init: Vec<u8>,
+    max_operations: usize,
+    max_pipelined: usize,
+    cancels_dropped: bool,
+    /// The address of the handler, which a session keeps alive.
+    access_control: Option<usize>,
+    resource_control: Option<usize>,
+}
+
+impl Key {
+    pub(crate) fn new(endpoint: &Endpoint, proxy: Option<&str>, options: &SessionOptions) -> Self {
+        let init = codec::encode(&options.init.request().into());
+        let access_control = options.access_control.as_ref();
+        let resource_control = options.resource_control.as_ref();
+        Self {
+            endpoint: endpoint.clone(),
+            proxy: proxy.map(str::to_owned),
+            // An Init that does not encode opens no session, so no session has this key.
+            init: init.unwrap_or_default(),
+            max_operations: options.max_operations,
+            max_pipelined: options.max_pipelined,
+            cancels_dropped: options.cancels_dropped,
+            access_control: access_control.map(|answers| Arc::as_ptr(answers).addr()),
+            resource_control: resource_control.map(|answers| Arc::as_ptr(answers).addr()),
+        }
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.endpoint, f)
+    }
+}
+
 /// The sessions with one server.
 #[derive(Debug)]
 pub(crate) struct Server {
-    /// When it may be asked again.
     pub(crate) clock: Arc<Clock>,
-    /// Nobody uses these now; the one used last comes last.
+    /// The one used last comes last.
     idle: Mutex<Vec<(Key, Session)>>,
-    /// Whoever holds it is the next to get a place.
+    /// Held while waiting for a permit: first come, first served.
     turn: tokio::sync::Mutex<()>,
-    /// How many places are taken.
+    /// The number of permits given out.
     taken: watch::Sender<usize>,
 }
 
@@ -160,22 +360,22 @@ impl Default for Server {
     }
 }
 
-/// The right to use one session with a server, given back when it is dropped.
+/// The right to one session with a server.
 #[derive(Debug)]
-pub(crate) struct Place(Arc<Server>);
+pub(crate) struct Permit(Arc<Server>);
 
 impl Server {
-    /// Waits until fewer than `limit` places are taken, first come, first served, and takes one.
-    pub(crate) async fn enter(self: &Arc<Self>, limit: usize) -> Place {
+    /// Waits until fewer than `limit` sessions are in use.
+    pub(crate) async fn enter(self: &Arc<Self>, limit: usize) -> Permit {
         let _turn = self.turn.lock().await;
         let mut taken = self.taken.subscribe();
-        // The sender is our own and does not go away.
+        // Errors: the sender was dropped, but `self` owns it.
         let _ = taken.wait_for(|taken| *taken < limit.max(1)).await;
         self.taken.send_modify(|taken| *taken += 1);
-        Place(Arc::clone(self))
+        Permit(Arc::clone(self))
     }
 
-    /// An idle session that is still open, to be used by the caller alone.
+    /// Takes out an idle session that is still open.
     pub(crate) fn take(&self, key: &Key) -> Option<Session> {
         let mut idle = lock(&self.idle);
         idle.retain(|(_, session)| session.is_open());
@@ -183,7 +383,7 @@ impl Server {
         Some(idle.remove(index).1)
     }
 
-    /// Keeps a session for later, unless `limit` are kept already.
+    /// Keeps a session, unless `limit` are kept already.
     pub(crate) fn put(&self, key: Key, session: Session, limit: usize) {
         let mut idle = lock(&self.idle);
         idle.retain(|(_, session)| session.is_open());
@@ -192,7 +392,7 @@ impl Server {
         }
     }
 
-    /// Takes out the idle sessions, longest unused first, that are too many for another one to be opened.
+    /// Takes out as many idle sessions, longest unused first, as must go before another one is opened.
     pub(crate) fn make_room(&self, limit: usize) -> Vec<Session> {
         let mut idle = lock(&self.idle);
         let open = self.taken.borrow().saturating_add(idle.len());
@@ -200,7 +400,7 @@ impl Server {
         idle.drain(..excess).map(|(_, session)| session).collect()
     }
 
-    fn take_idle(&self) -> Vec<Session> {
+    fn drain_idle(&self) -> Vec<Session> {
         let idle = std::mem::take(&mut *lock(&self.idle));
         idle.into_iter().map(|(_, session)| session).collect()
     }
@@ -208,12 +408,12 @@ impl Server {
     fn is_forgettable(&self) -> bool {
         let mut idle = lock(&self.idle);
         idle.retain(|(_, session)| session.is_open());
-        // Sessions out of the pool keep the pause too.
+        // Sessions outside the pool share the clock.
         idle.is_empty() && Arc::strong_count(&self.clock) == 1 && self.clock.is_due()
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         self.0
             .taken

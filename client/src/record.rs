@@ -16,7 +16,7 @@ use z3950_marc::stream::{InputForm, RecordReader};
 use z3950_marc::{MarcRecord, iso2709, marcjson, marcline, marcxml, text_lossless};
 
 use crate::error::{Error, Phase};
-use crate::service::records::ResultRecord;
+use crate::protocol::service::ResultRecord;
 
 /// A record as a server sent it.
 ///

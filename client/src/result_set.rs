@@ -1,9 +1,9 @@
-//! What a search found: records that stay at the server and page by themselves, as ZOOM's ResultSet has it
-//! (Z39.50-2003 §3.1.6, §3.2.3).
+//! ZOOM's ResultSet: the records that a search found, fetched from the server as they are read (Z39.50-2003 §3.1.6, §3.2.3).
 
 use std::fmt;
 use std::ops::{Bound, RangeBounds};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use futures_util::Stream;
 use tokio::sync::Mutex;
@@ -11,24 +11,25 @@ use z3950_asn1::apdu::{SortKeySpec, SortRelation};
 use z3950_asn1::query::names::Names;
 use z3950_asn1::types::InternationalString;
 
-use crate::connection::{Connection, Name};
+use crate::connection::inner::Inner;
+use crate::connection::names::Name;
 use crate::error::Error;
-use crate::pager::{Cursor, Pager};
+use crate::protocol::pager::{Cursor, Pager};
+use crate::protocol::service::search::SearchResult;
+use crate::protocol::service::sort::key_by_attributes;
 use crate::record::Record;
-use crate::service::search::SearchResult;
-use crate::service::sort::key_by_attributes;
 use crate::target::profile::Attributes;
 
-/// What a search found. Several of one connection can be read at the same time, also from servers that keep one result
-/// set only: its search is then made again.
+/// The result of a search. Several result sets of one connection can be read at the same time; at servers that keep only one,
+/// searches are repeated as necessary.
 pub struct ResultSet {
-    connection: Connection,
+    connection: Arc<Inner>,
     name: Name,
     found: SearchResult,
     pager: Mutex<Pager>,
 }
 
-/// A key to sort by: an index and a direction.
+/// A sort key: an index and a direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SortKey(SortKeySpec);
 
@@ -44,10 +45,10 @@ pub enum SortKeyError {
     Index {
         /// The name.
         name: String,
-        /// The known name most like it.
+        /// The most similar known name.
         nearest: Option<String>,
     },
-    /// Something that is not an attribute.
+    /// A malformed attribute.
     #[error("{0}")]
     Attributes(String),
 }
@@ -58,14 +59,14 @@ fn hint(nearest: &Option<String>) -> String {
         .map_or_else(String::new, |nearest| format!("; did you mean {nearest}?"))
 }
 
-/// Records of a result set, one after the other; they are fetched in chunks, each when it is needed.
+/// Records of a result set in order, fetched in chunks as needed.
 pub struct Records<'a> {
     set: &'a ResultSet,
     cursor: Cursor,
 }
 
 impl ResultSet {
-    pub(crate) fn new(connection: Connection, name: Name, pager: Pager) -> Self {
+    pub(crate) fn new(connection: Arc<Inner>, name: Name, pager: Pager) -> Self {
         Self {
             connection,
             name,
@@ -74,18 +75,18 @@ impl ResultSet {
         }
     }
 
-    /// How many records match, as far as the server says: it may estimate ([`is_estimate`](Self::is_estimate)), and 0 is also
-    /// what this gives where it does not know.
+    /// The number of matching records according to the server, which may be an estimate ([`is_estimate`](Self::is_estimate));
+    /// 0 if the server does not know it.
     pub fn count(&self) -> u64 {
         self.found.hits
     }
 
-    /// Whether the server estimated the number, or does not know it: reading the records shows how many there are.
+    /// Whether the number is an estimate or unknown; reading all records gives the true number.
     pub fn is_estimate(&self) -> bool {
         self.found.is_estimate() || self.found.count().is_none()
     }
 
-    /// What the server said of the search: facets, hits of each term, diagnostics beside the result.
+    /// The server's result: facets, hits of each term, and diagnostics.
     pub fn found(&self) -> &SearchResult {
         &self.found
     }
@@ -93,13 +94,13 @@ impl ResultSet {
     /// The record at a position, 1-based.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a position that is not in the set, and for a diagnostic in the place of the record; that the
-    /// server went away.
+    /// [`Error::Refused`] for a position outside the set, and for a diagnostic in the place of the record; others if the
+    /// connection failed.
     pub async fn record(&self, position: u64) -> Result<Record, Error> {
         let mut pager = self.pager.lock().await;
         let _turn = self.turn(&mut pager).await?;
         let record = pager.record(position).await?;
-        self.connection.record(record, Some(position))
+        self.connection.record(record, position)
     }
 
     /// All records.
@@ -107,7 +108,7 @@ impl ResultSet {
         self.range(..)
     }
 
-    /// The records at these positions, 1-based, as far as there are so many.
+    /// The records at these positions, 1-based, or up to the end of the set.
     ///
     /// ```no_run
     /// # async fn example(hits: z3950::ResultSet) -> Result<(), z3950::Error> {
@@ -136,10 +137,10 @@ impl ResultSet {
         }
     }
 
-    /// Sorts the records at the server, by keys of which the first is the most important.
+    /// Sorts the records at the server by keys, most important first.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the server does not sort, or not by these keys; that it went away.
+    /// [`Error::Refused`] if the server does not support these keys; others if the connection failed.
     pub async fn sort(&mut self, keys: &[SortKey]) -> Result<(), Error> {
         let mut pager = self.pager.lock().await;
         let _turn = self.turn(&mut pager).await?;
@@ -153,13 +154,13 @@ impl ResultSet {
         self.name.name()
     }
 
-    /// Waits until the server has this set under its name, and keeps it so while the answer lives.
+    /// Makes sure that the server has this set under its name, as long as the result is held.
     pub(crate) async fn held(&self) -> Result<impl Sized + use<>, Error> {
         let mut pager = self.pager.lock().await;
         self.turn(&mut pager).await
     }
 
-    /// Waits for the right to present, with the result set at the server.
+    /// Waits for the right to use the set, and repeats its search if another set has replaced it.
     async fn turn(&self, pager: &mut Pager) -> Result<impl Sized + use<>, Error> {
         let mut turn = self.name.turn().await;
         if turn.is_taken() {
@@ -171,7 +172,7 @@ impl ResultSet {
 }
 
 impl Records<'_> {
-    /// The next record; `None` after the last. A diagnostic in the place of a record is an error that the next record
+    /// The next record; `None` after the last. After a diagnostic in the place of a record, which is an error, the next record
     /// follows; any other error is the last item.
     pub async fn next(&mut self) -> Option<Result<Record, Error>> {
         let position = self.cursor.position();
@@ -188,11 +189,10 @@ impl Records<'_> {
                 }
             }
         };
-        let record = record.and_then(|record| self.set.connection.record(record, Some(position)));
-        Some(record)
+        Some(record.and_then(|record| self.set.connection.record(record, position)))
     }
 
-    /// The rest of the records, until the first error.
+    /// The remaining records.
     ///
     /// # Errors
     /// Those of [`next`](Self::next).
@@ -206,7 +206,7 @@ impl Records<'_> {
 }
 
 impl<'a> Records<'a> {
-    /// The records as a [`Stream`], for the combinators of the crate `futures`.
+    /// The records as a [`Stream`].
     pub fn into_stream(self) -> impl Stream<Item = Result<Record, Error>> + Send + use<'a> {
         futures_util::stream::unfold(self, |mut records| async move {
             records.next().await.map(|record| (record, records))
@@ -215,18 +215,18 @@ impl<'a> Records<'a> {
 }
 
 impl SortKey {
-    /// By an index that people call by a name: `title`, `author`, `date`; A to Z, oldest first.
+    /// By a named index, such as `title`, `author` or `date`, in ascending order.
     ///
     /// # Errors
-    /// A name that no index has.
+    /// An unknown index.
     pub fn ascending(index: &str) -> Result<Self, SortKeyError> {
         Self::of(index, SortRelation::ASCENDING)
     }
 
-    /// The same, Z to A, newest first.
+    /// By a named index, in descending order.
     ///
     /// # Errors
-    /// A name that no index has.
+    /// An unknown index.
     pub fn descending(index: &str) -> Result<Self, SortKeyError> {
         Self::of(index, SortRelation::DESCENDING)
     }
@@ -260,7 +260,7 @@ impl SortKey {
 impl FromStr for SortKey {
     type Err = SortKeyError;
 
-    /// Reads `title`, `date:desc` or attributes such as `1=31:desc`.
+    /// Parses `title`, `date:desc`, or attributes such as `1=31:desc`.
     fn from_str(text: &str) -> Result<Self, SortKeyError> {
         match text.rsplit_once(':') {
             Some((key, "asc")) => Self::ascending(key),
@@ -274,7 +274,7 @@ impl FromStr for SortKey {
 impl fmt::Debug for ResultSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ResultSet")
-            .field("connection", &self.connection)
+            .field("endpoint", &self.connection.target.endpoint)
             .field("count", &self.count())
             .finish_non_exhaustive()
     }

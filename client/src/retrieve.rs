@@ -9,10 +9,10 @@ use z3950_asn1::oid::Oid;
 
 use crate::error::{Diagnostics, Error};
 use crate::plan::{Course, Plan};
+use crate::protocol::service::ResultRecord;
+use crate::protocol::service::search::SearchResult;
+use crate::protocol::session::Session;
 use crate::record::Record;
-use crate::service::records::ResultRecord;
-use crate::service::search::{self, SearchResult};
-use crate::session::Session;
 pub use name::{OutcomeName, UnknownOutcome};
 pub use outcome::{Delivered, Outcome};
 
@@ -139,7 +139,10 @@ impl<'a> Quest<'a> {
         let mut empty = None;
         loop {
             let request = self.course.search();
-            let result = search::search(self.session, request, self.takes_unknown_count).await;
+            let result = self
+                .session
+                .send_search(request, self.takes_unknown_count)
+                .await;
             match result {
                 Ok(found) => {
                     self.note(Asked::Search, found.count(), found.diagnostics.clone());
@@ -159,7 +162,7 @@ impl<'a> Quest<'a> {
                     return Err(error);
                 }
             }
-            tracing::info!(step = self.course.word(), "searching in another way");
+            tracing::info!(step = self.course.form(), "searching in another way");
         }
     }
 
@@ -176,7 +179,7 @@ impl<'a> Quest<'a> {
     /// The step that found something.
     pub(crate) fn step(&self) -> Option<String> {
         let mut hits = self.steps.iter().filter_map(|step| step.hits);
-        hits.any(|hits| hits > 0).then(|| self.course.word())
+        hits.any(|hits| hits > 0).then(|| self.course.form())
     }
 
     /// The record of a result set that has exactly one: from the response to the search, else by Present.
@@ -188,7 +191,7 @@ impl<'a> Quest<'a> {
             None => self.present().await,
         };
         while self.course.after_no_record(outcome.diagnostics()) {
-            tracing::info!(step = self.course.word(), "asking in another form");
+            tracing::info!(step = self.course.form(), "asking in another form");
             outcome = self.present().await;
         }
         outcome
@@ -222,7 +225,7 @@ impl<'a> Quest<'a> {
     fn note(&mut self, request: Asked, hits: Option<u64>, diagnostics: Diagnostics) {
         self.steps.push(Step {
             request,
-            form: self.course.word(),
+            form: self.course.form(),
             hits,
             diagnostics,
         });

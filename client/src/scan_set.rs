@@ -1,12 +1,12 @@
-//! A stretch of an index, as ZOOM's ScanSet has it (Z39.50-2003 §3.2.8).
+//! ZOOM's ScanSet: part of an index (Z39.50-2003 §3.2.8).
 
 use z3950_asn1::apdu::{Entry, Term};
 use z3950_marc::charset::utf8_or_latin1;
 
 use crate::error::{Error, Phase};
-use crate::service::scan::ScanResult;
+use crate::protocol::service::scan::ScanResult;
 
-/// Terms of an index, in its order.
+/// Terms of an index, in order.
 #[derive(Clone, Debug)]
 pub struct ScanSet {
     terms: Vec<ScanTerm>,
@@ -17,16 +17,16 @@ pub struct ScanSet {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScanTerm {
-    /// The term, as it can be searched for.
+    /// The term to search for.
     pub term: String,
-    /// As the server would show it, where that is something else.
+    /// The term to display, if it differs.
     pub display: Option<String>,
-    /// In how many records it occurs, if the server says so.
+    /// The number of records with the term, if the server says.
     pub count: Option<u64>,
 }
 
 impl ScanSet {
-    /// Entries that are diagnostics are left to [`result`](Self::result).
+    /// Leaves out diagnostics in the place of entries.
     pub(crate) fn new(result: ScanResult) -> Self {
         let terms = result.entries.iter();
         Self {
@@ -40,7 +40,7 @@ impl ScanSet {
         &self.terms
     }
 
-    /// Where the term asked for, or the one after its place, stands among them: 1-based, if the server says so.
+    /// The position of the requested term, or of the term after it, among the terms: 1-based, if the server says.
     pub fn position(&self) -> Option<usize> {
         let position = usize::try_from(self.result.position_of_term?).ok()?;
         (1..=self.terms.len())
@@ -48,12 +48,12 @@ impl ScanSet {
             .then_some(position)
     }
 
-    /// All that the server said.
+    /// The complete response.
     pub fn result(&self) -> &ScanResult {
         &self.result
     }
 
-    /// The diagnostics that came in the place of terms, as errors.
+    /// The diagnostics in the place of terms, as errors.
     pub fn errors(&self) -> impl Iterator<Item = Error> {
         self.result.entries.iter().filter_map(|entry| match entry {
             Entry::SurrogateDiagnostic(diagnostic) => Some(Error::Refused {

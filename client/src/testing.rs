@@ -14,7 +14,7 @@ use z3950_asn1::codec::frame::ApduCodec;
 use z3950_asn1::oid::{self, Oid};
 
 use crate::error::{Cause, Error, Phase};
-use crate::session::{Session, SessionOptions};
+use crate::protocol::session::{Session, SessionOptions};
 use crate::transport::{BoxFuture, BoxStream, Connect, Timeouts};
 use crate::url::Host;
 

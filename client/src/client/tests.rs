@@ -12,6 +12,7 @@ use z3950_asn1::apdu::*;
 use z3950_asn1::oid;
 
 use super::*;
+use crate::error::{Cause, Phase};
 use crate::open::Found;
 use crate::plan::{Fallback, Strategy};
 use crate::testing::*;

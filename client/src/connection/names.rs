@@ -1,48 +1,47 @@
-//! Names for the result sets of a connection: one each where the server keeps several by name; else all have the name `default`
-//! in turn (Z39.50-2003 §3.2.2.1.4).
+//! Names for the result sets of a connection (Z39.50-2003 §3.2.2.1.4): one each at servers with named result sets; otherwise all
+//! share the name `default` and take turns.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use z3950_asn1::apdu::Options;
 use z3950_asn1::types::InternationalString;
 
-use crate::service::init::ServerInfo;
-use crate::service::search::DEFAULT_RESULT_SET;
+use crate::protocol::service::DEFAULT_RESULT_SET;
+use crate::protocol::service::init::ServerInfo;
 
 /// The names of a connection.
 #[derive(Debug)]
 pub(crate) struct Names {
-    /// Whether the server keeps result sets by name.
+    /// Whether the server supports named result sets.
     is_named: bool,
     numbers: Mutex<Numbers>,
-    /// The search that made the set `default`, where that is the only one.
+    /// The number of the set that is now `default`, if that is the only name.
     holder: Arc<tokio::sync::Mutex<Option<u64>>>,
 }
 
 #[derive(Debug, Default)]
 struct Numbers {
-    /// Given back, to be used again: a set of the same name takes the place of the old one.
+    /// Returned for reuse: a new set replaces the old one of the same name.
     free: Vec<u64>,
     next: u64,
 }
 
-/// The name of one result set, free for another when it is dropped.
+/// The name of one result set, returned for reuse when dropped.
 #[derive(Debug)]
 pub(crate) struct Name {
     names: Arc<Names>,
     number: u64,
 }
 
-/// The right to work with a result set, of which the server may have one alone.
+/// The right to use a result set, while no other uses a shared name.
 #[derive(Debug)]
 pub(crate) struct Turn {
     number: u64,
-    /// Held where all sets share a name.
+    /// The lock of a shared name.
     holder: Option<tokio::sync::OwnedMutexGuard<Option<u64>>>,
 }
 
 impl Names {
-    /// Names for a session with this server.
     pub(crate) fn new(server: &ServerInfo) -> Self {
         Self {
             is_named: server.options.contains(Options::NAMED_RESULT_SETS),
@@ -54,7 +53,7 @@ impl Names {
     /// A name that no other result set has.
     pub(crate) fn take(self: &Arc<Self>) -> Name {
         let mut numbers = self.numbers();
-        // Where all share a name, the number tells whose turn it was last.
+        // The number of a set with a shared name is unique, since it identifies the set.
         let free = match self.is_named {
             true => numbers.free.pop(),
             false => None,
@@ -75,7 +74,7 @@ impl Names {
 }
 
 impl Name {
-    /// As it is sent.
+    /// The name to send.
     pub(crate) fn name(&self) -> InternationalString {
         match self.names.is_named {
             true => self.number.to_string().as_str().into(),
@@ -83,7 +82,7 @@ impl Name {
         }
     }
 
-    /// Waits until no other result set is worked with that has the same name.
+    /// Waits until no other result set with the same name is in use.
     pub(crate) async fn turn(&self) -> Turn {
         Turn {
             number: self.number,
@@ -104,13 +103,13 @@ impl Drop for Name {
 }
 
 impl Turn {
-    /// Whether another search has taken the place of this set since, so that it must be searched for again.
+    /// Whether another set has replaced this one, so that its search must be repeated.
     pub(crate) fn is_taken(&self) -> bool {
         let holder = self.holder.as_deref();
         holder.is_some_and(|holder| *holder != Some(self.number))
     }
 
-    /// This set is the one that the server has now.
+    /// Marks this set as the one that the server has now.
     pub(crate) fn take(&mut self) {
         if let Some(holder) = self.holder.as_deref_mut() {
             *holder = Some(self.number);

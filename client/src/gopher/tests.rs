@@ -1,6 +1,8 @@
 //! Retrieval against scripted servers: every reading, every way to end, and servers that mean no good.
 //! Streams are `tokio::io::duplex` and the clock stands still, so that waits cost nothing.
 
+mod mutation;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

@@ -5,14 +5,13 @@ use z3950_asn1::apdu::{
     AttributeElement, AttributesPlusTerm, Operand, Operator, RpnQuery, RpnRpnOp, RpnStructure, Term,
 };
 use z3950_asn1::bib1::attributes::{
-    TRUNCATION, TRUNCATION_RIGHT, USE, USE_ISBN, USE_ISSN, USE_LOCAL_NUMBER,
-    USE_STANDARD_IDENTIFIER,
+    STRUCTURE, STRUCTURE_URX, TRUNCATION, TRUNCATION_RIGHT, USE, USE_DOC_ID, USE_ISBN, USE_ISSN,
+    USE_LOCAL_NUMBER, USE_STANDARD_IDENTIFIER,
 };
 use z3950_asn1::oid::BIB_1;
 use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 
 use super::identifier::{Identifier, Kind};
-use crate::plan::DOCID_ATTRIBUTES;
 
 /// One search, and when it is made.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +26,14 @@ pub struct Attempt {
     /// Whether it is made only where a search for several forms at once was refused: it looks for one of them.
     pub is_single: bool,
 }
+
+/// The searches for a docid, most likely first, as pairs of type and value. The first is the one of RFC 2056 §4.
+pub(crate) const DOCID_ATTRIBUTES: [&[(i64, i64)]; 4] = [
+    &[(USE, USE_DOC_ID), (STRUCTURE, STRUCTURE_URX)],
+    &[(USE, USE_DOC_ID)],
+    &[(USE, USE_LOCAL_NUMBER)],
+    &[(USE, USE_STANDARD_IDENTIFIER)],
+];
 
 /// Values of Bib-1 (Z39.50-2003 Appendix ATR.3) that nothing else here has a name for.
 pub(crate) const LCCN: i64 = 9;

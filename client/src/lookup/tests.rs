@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use z3950_asn1::apdu::*;
 
 use super::*;
-use crate::session::SessionOptions;
+use crate::protocol::session::SessionOptions;
 use crate::testing::*;
 
 /// Looks for an identifier at a server that gives each query in PQF the hits of `answer`, or a diagnostic. Says what was

@@ -1,5 +1,5 @@
-//! The search for a docid, and the requests that may follow it where the server refuses it or finds nothing: a bounded
-//! list of steps, taken in order (RFC 2056 §4 prescribes the first; the others are [`Fallback`]s).
+//! The requests for a docid, in order and bounded: the search that RFC 2056 §4 prescribes, then the [`Fallback`]s after a refusal
+//! or an empty result.
 //!
 //! ```text
 //!              23, 111: the databases one by one
@@ -20,40 +20,30 @@ use z3950_asn1::apdu::{
     AttributeElement, AttributesPlusTerm, DatabaseName, DiagRec, Operand, PresentRequest, Query,
     RpnQuery, RpnStructure, SearchRequest, Term,
 };
-use z3950_asn1::bib1::attributes::{
-    STRUCTURE, STRUCTURE_URX, USE, USE_DOC_ID, USE_ISBN, USE_ISSN, USE_LOCAL_NUMBER,
-    USE_STANDARD_IDENTIFIER,
-};
+use z3950_asn1::bib1::attributes::{STRUCTURE, STRUCTURE_URX, USE, USE_DOC_ID, USE_ISBN, USE_ISSN};
 use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::types::InternationalString;
 
 use super::fallback::Objection;
 use super::{Plan, Strategy};
-use crate::lookup::{Identifier, Kind, LCCN, OCLC_NUMBER};
-use crate::service::present::PresentOptions;
-use crate::service::search::SearchOptions;
+use crate::lookup::attempts::{DOCID_ATTRIBUTES, LCCN, OCLC_NUMBER};
+use crate::lookup::identifier::{Identifier, Kind};
+use crate::protocol::service::present::PresentOptions;
+use crate::protocol::service::search::SearchOptions;
 use crate::url::Octets;
-
-/// The searches for a docid, most likely first, as pairs of type and value. The first is the one of RFC 2056 §4.
-pub(crate) const DOCID_ATTRIBUTES: [&[(i64, i64)]; 4] = [
-    &[(USE, USE_DOC_ID), (STRUCTURE, STRUCTURE_URX)],
-    &[(USE, USE_DOC_ID)],
-    &[(USE, USE_LOCAL_NUMBER)],
-    &[(USE, USE_STANDARD_IDENTIFIER)],
-];
 
 /// The most requests made for one URL.
 const MAX_REQUESTS: usize = 100;
 
-/// One way to search for a docid.
+/// The attributes of a search for a docid: an access point (Z39.50-2003 §3.2.2.1.1.1).
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Way {
-    /// Its attributes, as PQF writes them: `1=1032,4=104`.
+pub(super) struct AccessPoint {
+    /// The attributes as in PQF: `1=1032,4=104`.
     pub(super) name: String,
     pub(super) attributes: Vec<AttributeElement>,
 }
 
-impl Way {
+impl AccessPoint {
     fn of(pairs: &[(i64, i64)]) -> Self {
         let names: Vec<String> = pairs
             .iter()
@@ -68,12 +58,12 @@ impl Way {
         }
     }
 
-    /// The search that RFC 2056 §4 prescribes: Bib-1, Use Doc-id, Structure URx.
+    /// The access point that RFC 2056 §4 prescribes: Bib-1, Use Doc-id, Structure URx.
     fn prescribed() -> Self {
         Self::of(&[(USE, USE_DOC_ID), (STRUCTURE, STRUCTURE_URX)])
     }
 
-    /// With attributes that the server wants in every operand, where it has none of their type.
+    /// Adds the attributes of the profile whose types are missing.
     fn with_habits(mut self, habits: &[AttributeElement]) -> Self {
         for habit in habits {
             let mut own = self.attributes.iter();
@@ -85,17 +75,17 @@ impl Way {
     }
 }
 
-/// How far the search for a docid has come.
+/// The state of a search for a docid.
 #[derive(Debug, Clone)]
 pub(crate) struct Course<'a> {
     plan: &'a Plan,
     docid: &'a Octets,
-    /// The ways allowed, in their order; there is always one.
-    ways: Vec<Way>,
-    way: usize,
-    /// Which database is searched, if they are searched one by one.
+    /// In order; never empty.
+    points: Vec<AccessPoint>,
+    point: usize,
+    /// The database to search, if they are searched one by one.
     database: Option<usize>,
-    /// The record syntaxes that may still be asked for, the present one first; `None` leaves it to the server.
+    /// The record syntaxes to request in order; `None` leaves the choice to the server.
     syntaxes: Vec<Option<Oid>>,
     syntax: usize,
     has_element_set: bool,
@@ -109,8 +99,8 @@ impl<'a> Course<'a> {
         Some(Self {
             plan,
             docid,
-            ways: ways(plan, docid),
-            way: 0,
+            points: access_points(plan, docid),
+            point: 0,
             database: None,
             syntaxes: syntaxes(plan),
             syntax: 0,
@@ -119,7 +109,7 @@ impl<'a> Course<'a> {
         })
     }
 
-    /// The search to make now.
+    /// The current search.
     pub(crate) fn search(&self) -> SearchRequest {
         let names = self.plan.databases().iter().enumerate();
         let searched = names.filter(|(index, _)| self.database.is_none_or(|one| one == *index));
@@ -131,7 +121,7 @@ impl<'a> Course<'a> {
         };
         let options = match self.plan.strategy {
             Strategy::PresentOnly => bounds,
-            // Exactly one hit is a small set, and two are a large one already.
+            // One hit is a small set, two are a large one.
             Strategy::Piggyback => SearchOptions {
                 small_set_upper_bound: 1,
                 large_set_lower_bound: 2,
@@ -143,29 +133,27 @@ impl<'a> Course<'a> {
         options.request(self.query())
     }
 
-    /// The Present to make now, for the record at `position`, 1-based.
+    /// The current Present, for the record at `position`, 1-based.
     pub(crate) fn present(&self, position: u64) -> PresentRequest {
         present(position, self.element_set(), self.record_syntax())
     }
 
-    /// The record syntax asked for now.
+    /// The current record syntax.
     pub(crate) fn record_syntax(&self) -> Option<Oid> {
         self.syntaxes.get(self.syntax).copied().flatten()
     }
 
-    /// Whether the search is the one prescribed.
+    /// Whether the current search is the prescribed one.
     pub(crate) fn is_prescribed(&self) -> bool {
-        let way = self.ways.get(self.way);
-        self.database.is_none() && way.is_none_or(|way| *way == Way::prescribed())
+        let point = self.points.get(self.point);
+        self.database.is_none() && point.is_none_or(|point| *point == AccessPoint::prescribed())
     }
 
-    /// The step in a short word that stays the same from version to version: the attributes, then what else is not as the
-    /// URL says. `1=1032,4=104`, `1=12;database=books;rs=1.2.840.10003.5.1`, `1=7;rs=none;esn=none`.
-    pub(crate) fn word(&self) -> String {
-        let mut word = self
-            .ways
-            .get(self.way)
-            .map_or_else(String::new, |way| way.name.clone());
+    /// A stable description of the current step: the attributes, then the deviations from the URL, such as `1=1032,4=104`,
+    /// `1=12;database=books;rs=1.2.840.10003.5.1`, `1=7;rs=none;esn=none`.
+    pub(crate) fn form(&self) -> String {
+        let point = self.points.get(self.point);
+        let mut word = point.map_or_else(String::new, |point| point.name.clone());
         if let Some(name) = self.database.and_then(|one| self.plan.databases().get(one)) {
             let _ = write!(word, ";database={name}");
         }
@@ -181,12 +169,12 @@ impl<'a> Course<'a> {
         word
     }
 
-    /// The attributes of all searches, in their order.
+    /// The attributes of all searches, in order.
     pub(super) fn names(&self) -> Vec<String> {
-        self.ways.iter().map(|way| way.name.clone()).collect()
+        self.points.iter().map(|point| point.name.clone()).collect()
     }
 
-    /// Goes on after a search that was refused; false if nothing is left to try.
+    /// Advances after a refused search; false if nothing is left to try.
     pub(crate) fn after_refusal(&mut self, diagnostics: &[DiagRec]) -> bool {
         let fallback = self.plan.fallback;
         let objection = Objection::of(diagnostics);
@@ -203,12 +191,12 @@ impl<'a> Course<'a> {
         has_changed && self.spend()
     }
 
-    /// Goes on after a search that found nothing; false if nothing is left to try.
+    /// Advances after an empty result; false if nothing is left to try.
     pub(crate) fn after_nothing(&mut self) -> bool {
         self.next_search(Objection::Attributes) && self.spend()
     }
 
-    /// Goes on after a record that was refused; false if nothing is left to try.
+    /// Advances after a refused record; false if nothing is left to try.
     pub(crate) fn after_no_record(&mut self, diagnostics: &[DiagRec]) -> bool {
         self.change_form(Objection::of(diagnostics)) && self.spend()
     }
@@ -219,7 +207,7 @@ impl<'a> Course<'a> {
         left.is_some()
     }
 
-    /// The next form of the record, if it was its form that was refused.
+    /// Changes the record syntax or the element set, if that was refused.
     fn change_form(&mut self, objection: Objection) -> bool {
         let fallback = self.plan.fallback;
         match objection {
@@ -235,7 +223,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// The next database, else the next attributes.
+    /// Advances to the next database, or to the next attributes.
     fn next_search(&mut self, objection: Objection) -> bool {
         let last = self.plan.databases().len().saturating_sub(1);
         if let Some(one) = self.database.filter(|one| *one < last) {
@@ -246,11 +234,11 @@ impl<'a> Course<'a> {
         let may_go_on = match objection {
             Objection::Structure => fallback.structure || fallback.attributes,
             Objection::Attributes => fallback.attributes,
-            // One database has its own reasons; in the others the next attributes may do.
+            // The refusal may concern a single database; in others the next attributes may work.
             _ => fallback.attributes && self.database.is_some(),
         };
-        if may_go_on && self.way + 1 < self.ways.len() {
-            self.way += 1;
+        if may_go_on && self.point + 1 < self.points.len() {
+            self.point += 1;
             self.database = self.database.map(|_| 0);
             return true;
         }
@@ -262,9 +250,10 @@ impl<'a> Course<'a> {
         name.map(|name| name.as_bytes().into())
     }
 
-    /// The docid as the only term of a query.
+    /// The query, whose only term is the docid.
     fn query(&self) -> Query {
-        let attributes = self.ways.get(self.way).map(|way| way.attributes.clone());
+        let point = self.points.get(self.point);
+        let attributes = point.map(|point| point.attributes.clone());
         let operand = AttributesPlusTerm {
             attributes: attributes.unwrap_or_default(),
             term: Term::General(self.docid.as_bytes().into()),
@@ -290,37 +279,37 @@ pub(super) fn present(
     options.request(position, 1)
 }
 
-/// The ways to search for a docid that are allowed, each once.
-fn ways(plan: &Plan, docid: &Octets) -> Vec<Way> {
+/// The access points to try, each once.
+fn access_points(plan: &Plan, docid: &Octets) -> Vec<AccessPoint> {
     if !plan.fallback.attributes {
         let count = if plan.fallback.structure { 2 } else { 1 };
         return DOCID_ATTRIBUTES
             .into_iter()
             .take(count)
-            .map(Way::of)
+            .map(AccessPoint::of)
             .collect();
     }
-    let mut ways: Vec<Way> = plan.known.docid.clone();
-    let usual = DOCID_ATTRIBUTES.into_iter().map(Way::of);
-    for way in usual.chain(by_shape(docid)) {
-        if ways.iter().all(|other| other.name != way.name) {
-            ways.push(way);
+    let mut points: Vec<AccessPoint> = plan.known.docid.clone();
+    let usual = DOCID_ATTRIBUTES.into_iter().map(AccessPoint::of);
+    for point in usual.chain(by_shape(docid)) {
+        if points.iter().all(|other| other.name != point.name) {
+            points.push(point);
         }
     }
-    let prescribed = Way::prescribed();
-    let complete = |way: Way| match way == prescribed {
-        true => way,
-        false => way.with_habits(&plan.known.habits),
+    let prescribed = AccessPoint::prescribed();
+    let complete = |point: AccessPoint| match point == prescribed {
+        true => point,
+        false => point.with_habits(&plan.known.habits),
     };
-    ways.into_iter().map(complete).collect()
+    points.into_iter().map(complete).collect()
 }
 
-/// The index of the number that a docid has the shape of.
-fn by_shape(docid: &Octets) -> Option<Way> {
+/// The index for the kind of number that a docid looks like.
+fn by_shape(docid: &Octets) -> Option<AccessPoint> {
     let text = std::str::from_utf8(docid.as_bytes()).ok()?;
     let identifier: Identifier = text.parse().ok()?;
     let index = match identifier.kind {
-        // The prefix would be searched for too.
+        // A docid with a prefix is no such number.
         _ if identifier.is_certain => return None,
         Kind::Isbn => USE_ISBN,
         Kind::Issn => USE_ISSN,
@@ -328,10 +317,10 @@ fn by_shape(docid: &Octets) -> Option<Way> {
         Kind::Oclc => OCLC_NUMBER,
         Kind::Local | Kind::Docid => return None,
     };
-    Some(Way::of(&[(USE, index)]))
+    Some(AccessPoint::of(&[(USE, index)]))
 }
 
-/// The record syntaxes to ask for, each once: that of the plan, if it is only none in particular, then the others.
+/// The record syntaxes to request, each once: that of the plan, which may be `None`, then the others.
 fn syntaxes(plan: &Plan) -> Vec<Option<Oid>> {
     let mut syntaxes = vec![plan.record_syntax()];
     let others = plan.record_syntaxes.iter().copied();

@@ -1,32 +1,32 @@
-//! What may be tried again in another way after a refusal, and which diagnostics of Bib-1 are a reason to
-//! (Z39.50-2003 Appendix ERR). RFC 2056 §4 prescribes one search and one record syntax, so nothing of it is done unasked.
+//! What to try after a refusal, and the Bib-1 diagnostics that trigger it (Z39.50-2003 Appendix ERR). RFC 2056 §4 prescribes one
+//! search and one record syntax, so all of it is off by default.
 
 use z3950_asn1::apdu::DiagRec;
 use z3950_asn1::bib1::diagnostics::Condition;
 
-/// What to try after a refusal; by default nothing. What is tried is told: see [`Retrieval::steps`].
+/// What to try after a refusal; by default nothing. [`Retrieval::steps`] lists what was tried.
 ///
 /// [`Retrieval::steps`]: crate::retrieve::Retrieval::steps
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Fallback {
-    /// After diagnostic 118, the search without the Structure attribute.
+    /// After diagnostic 118, search without the Structure attribute.
     pub structure: bool,
-    /// After a refusal of the attributes (3, 113 to 126, 247, 1024, 1056), or when nothing is found, the other searches for
-    /// a docid: those of the server's profile come first, then RFC 2056's, then it without the Structure attribute, local
-    /// number, standard identifier, and the number that the docid has the shape of.
+    /// After a refusal of the attributes (3, 113 to 126, 247, 1024, 1056), or when nothing is found, try other searches for the
+    /// docid: those of the server's profile, that of RFC 2056, the same without the Structure attribute, local number,
+    /// standard identifier, and the kind of number that the docid looks like.
     pub attributes: bool,
-    /// After diagnostic 23 or 111, the databases one by one, until a record is found.
+    /// After diagnostic 23 or 111, search the databases one by one until a record is found.
     pub databases: bool,
-    /// After diagnostic 227, 238 or 239, the next supported record syntax of the URL, then that of the server's profile,
-    /// then whichever the server chooses.
+    /// After diagnostic 227, 238 or 239, request the next supported record syntax of the URL, then that of the server's
+    /// profile, then leave the choice to the server.
     pub syntax: bool,
-    /// After diagnostic 25 or 26, the record without an element set name.
+    /// After diagnostic 25 or 26, request the record without an element set name.
     pub element_set: bool,
 }
 
 impl Fallback {
-    /// Everything that there is.
+    /// All of them.
     pub const ALL: Self = Self {
         structure: true,
         attributes: true,
@@ -36,7 +36,7 @@ impl Fallback {
     };
 }
 
-/// What a server had against a request, as far as another request could do without it.
+/// The part of a request that a server refused, and that another request may avoid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Objection {
     Structure,
@@ -48,7 +48,7 @@ pub(super) enum Objection {
 }
 
 impl Objection {
-    /// The first one that is worth another request.
+    /// The first objection that another request may avoid.
     pub(super) fn of(diagnostics: &[DiagRec]) -> Self {
         let objections = diagnostics
             .iter()

@@ -1,35 +1,33 @@
-//! What is known of the server of a URL from elsewhere, where it does not contradict the URL: its way there, its
-//! credentials, what it bears. What RFC 2056 §4 says to send for a retrieval stays the same.
+//! What the server's profile adds to a plan: TLS, credentials, limits, and searches for fallbacks. The requests that RFC 2056 §4
+//! prescribes stay the same.
 
 use std::fmt;
 
-use z3950_asn1::apdu::AttributeElement;
-use z3950_asn1::apdu::IdAuthentication;
+use z3950_asn1::apdu::{AttributeElement, IdAuthentication};
 use z3950_asn1::oid::Oid;
 use z3950_marc::charset::Charset;
 
-use super::IdentitySource;
-use super::Plan;
-use super::course::Way;
-use crate::pool::TargetLimits;
+use super::course::AccessPoint;
+use super::{IdentitySource, Plan};
 use crate::target::Endpoint;
+use crate::target::profile::{Attributes, Profile, TargetLimits};
 
-/// What a profile says of a server, as far as a URL leaves it open.
+/// The part of a profile that does not contradict a URL.
 #[derive(Clone, PartialEq, Default)]
 pub(super) struct Known {
     pub(super) tls: bool,
     pub(super) limits: TargetLimits,
     pub(super) record_charset: Option<Charset>,
-    /// Its ways to search for a docid, most wanted first.
-    pub(super) docid: Vec<Way>,
-    /// Attributes it wants in every operand.
+    /// The access points of docids, most preferred first.
+    pub(super) docid: Vec<AccessPoint>,
+    /// Attributes for operands that have none of their type.
     pub(super) habits: Vec<AttributeElement>,
-    /// The record syntax it has.
+    /// A record syntax that the server supports.
     pub(super) record_syntax: Option<Oid>,
 }
 
 impl Plan {
-    /// Where to connect to: the host and port of the URL, with TLS where the server's profile says so.
+    /// The endpoint: host and port of the URL, with TLS if the profile says so.
     pub fn endpoint(&self) -> Endpoint {
         let endpoint = match self.known.tls {
             true => Endpoint::Tls,
@@ -38,37 +36,35 @@ impl Plan {
         endpoint(self.host.clone(), self.port)
     }
 
-    /// What the server is asked to bear.
+    /// The limits that the server asks for.
     pub fn limits(&self) -> TargetLimits {
         self.known.limits
     }
 
-    /// The same plan with the identity of the server's profile.
+    /// Sets the identity from the server's profile.
     pub(crate) fn with_authentication(mut self, authentication: IdAuthentication) -> Self {
         self.init.authentication = Some(authentication);
         self.identity_source = Some(IdentitySource::Profile);
         self
     }
 
-    /// The character set that its records are in whatever they say themselves, if its profile knows one.
+    /// The character set of records that overrides what they declare, if the profile has one.
     pub fn record_charset(&self) -> Option<Charset> {
         self.known.record_charset
     }
-}
 
-impl Plan {
-    /// The same plan with what the profile of the server knows: TLS, limits, the character set of records; and for
-    /// [`Fallback`](super::Fallback)s its searches for a docid, its habits and its record syntax. A profile of another host
-    /// or port changes nothing. Credentials are another matter: see [`Client::plan`](crate::Client::plan).
-    pub fn with_profile(mut self, profile: &crate::profile::Profile) -> Self {
+    /// Applies the profile of the server: TLS, limits, the character set of records, and for [`Fallback`](super::Fallback)s the
+    /// searches for a docid, the attributes and the record syntax. The profile of another host or port changes nothing.
+    /// Credentials are left to [`Client::plan`](crate::Client::plan).
+    pub fn with_profile(mut self, profile: &Profile) -> Self {
         if (&profile.host, profile.port) != (&self.host, self.port) {
             return self;
         }
-        let elements = |attributes: &crate::profile::Attributes| {
+        let elements = |attributes: &Attributes| {
             let attributes = attributes.0.iter();
             attributes.map(|attribute| attribute.0.clone()).collect()
         };
-        let ways = profile.docid.iter().map(|attributes| Way {
+        let points = profile.docid.iter().map(|attributes| AccessPoint {
             name: attributes.to_string(),
             attributes: elements(attributes),
         });
@@ -76,7 +72,7 @@ impl Plan {
             tls: profile.tls,
             limits: TargetLimits::from(profile),
             record_charset: profile.record_charset,
-            docid: ways.collect(),
+            docid: points.collect(),
             habits: elements(&profile.attributes),
             record_syntax: profile.record_syntax,
         };

@@ -1,9 +1,11 @@
-//! What a plan has to say beside what is sent: refusals, cautions for a person to agree to, and warnings of what
-//! is done otherwise than the URL says (RFC 2056 §4, §6; RFC 1738 §6).
+//! The notices of a plan: refusals, cautions that a person should confirm, and warnings about deviations from the URL
+//! (RFC 2056 §4, §6; RFC 1738 §6).
 
 use std::fmt;
 
-use super::syntax;
+use z3950_asn1::oid::Oid;
+use z3950_asn1::query::nearest;
+
 use crate::url::{self, Octets};
 
 /// Why nothing is sent for a URL.
@@ -13,10 +15,10 @@ pub enum PlanError {
     /// A retrieval without a docid has no meaning (RFC 2056 §4).
     #[error("the URL names no record to retrieve")]
     NoDocid,
-    /// None of these is supported.
+    /// None of these record syntaxes is supported.
     #[error("no record syntax can be asked for: {}", Unsupported(.0))]
     NoSupportedRecordSyntax(Vec<Octets>),
-    /// A hint cannot be followed, and was to be.
+    /// A required hint cannot be followed.
     #[error("the hint {hint} cannot be followed: {}", Unsupported(.values))]
     HintUnsatisfiable {
         /// The keyword of the hint.
@@ -24,13 +26,13 @@ pub enum PlanError {
         /// Its values.
         values: Vec<Octets>,
     },
-    /// The server's profile names credentials that cannot be had; says why.
+    /// The credentials of the server's profile are not available, for this reason.
     #[error("cannot get the credentials for the server: {0}")]
     Credentials(String),
 }
 
 impl PlanError {
-    /// The name by which programs know the refusal, such as `NoDocid`.
+    /// A stable name for programs, such as `NoDocid`.
     pub fn code(&self) -> &'static str {
         match self {
             Self::NoDocid => "NoDocid",
@@ -41,21 +43,21 @@ impl PlanError {
     }
 }
 
-/// What a person should agree to before the URL is followed.
+/// What a person should confirm before the URL is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Caution {
-    /// The port is that of another protocol, which a URL might abuse (RFC 1738 §6, RFC 2056 §6).
+    /// The port belongs to another protocol, which a URL might abuse (RFC 1738 §6, RFC 2056 §6).
     ReservedPort(u16),
-    /// The URL holds user name or password.
+    /// The URL contains a user name or password.
     Credentials {
-        /// Whether they would be sent.
+        /// Whether they are sent.
         sent: bool,
     },
 }
 
 impl Caution {
-    /// The name by which programs know the caution, such as `ReservedPort:25`.
+    /// A stable name for programs, such as `ReservedPort:25`.
     pub fn code(&self) -> String {
         match self {
             Self::ReservedPort(port) => format!("ReservedPort:{port}"),
@@ -77,25 +79,25 @@ impl fmt::Display for Caution {
     }
 }
 
-/// What was not done as the URL says. `Display` is for people, [`code`](Self::code) for programs.
+/// A deviation from the URL. `Display` is for people, [`code`](Self::code) for programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Warning {
-    /// The parser's own.
+    /// A warning of the parser.
     Url(url::Warning),
-    /// The hint with this keyword cannot be followed.
+    /// A hint that cannot be followed.
     HintIgnored {
         /// The keyword of the hint.
         hint: &'static str,
         /// Its values.
         values: Vec<Octets>,
     },
-    /// No record syntax is asked for, since none of these is supported.
+    /// No record syntax is requested, because none of these is supported.
     RecordSyntaxOmitted(Vec<Octets>),
 }
 
 impl Warning {
-    /// The name by which programs know the warning: `Name` or `Name:detail`, such as `HintIgnored:rs`.
+    /// A stable name for programs: `Name` or `Name:detail`, such as `HintIgnored:rs`.
     pub fn code(&self) -> String {
         match self {
             Self::Url(warning) => warning.code(),
@@ -122,7 +124,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Record syntaxes that are not supported, in words, with what may have been meant.
+/// Describes unsupported record syntaxes, with suggestions.
 struct Unsupported<'a>(&'a [Octets]);
 
 impl fmt::Display for Unsupported<'_> {
@@ -132,11 +134,21 @@ impl fmt::Display for Unsupported<'_> {
             names => write!(f, "none of {} is supported", list(names))?,
         }
         for name in self.0 {
-            if let Some(similar) = syntax::similar(name.as_bytes()) {
+            if let Some(similar) = similar(name.as_bytes()) {
                 write!(f, "; did you mean {similar} instead of {name}?")?;
             }
         }
         Ok(())
+    }
+}
+
+/// The known name nearest to an unknown one.
+fn similar(name: &[u8]) -> Option<&'static str> {
+    let known = Oid::record_syntax_names().map(|(known, _)| known);
+    let name = std::str::from_utf8(name).ok()?;
+    match Oid::record_syntax_by_name(name.as_bytes()) {
+        Some(_) => None,
+        None => nearest(name, known),
     }
 }
 

@@ -1,27 +1,26 @@
-//! The way from a session's handles to its task, and what becomes of requests when the session ends.
-//! The conversation itself is in `task`, the operations under way in `operations`, the stream in `wire`.
+//! What a session's task works on: the requests of the handles, and the operations in progress. An answer is matched to its
+//! request, checked, and handed to the caller (Z39.50-2003 §3.1.2, §3.4, §3.5).
 
-mod operations;
 mod segments;
 mod server_requests;
-mod task;
+pub(super) mod task;
 mod wire;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{mpsc, oneshot, watch};
-use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, Span};
-use z3950_asn1::apdu::{Apdu, Close, TriggerResourceControlRequest};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+use z3950_asn1::apdu::{
+    Apdu, PresentRequest, PresentResponse, Record, Records, ReferenceId, ScanRequest, ScanResponse,
+    SearchResponse, TriggerResourceControlRequest,
+};
+use z3950_asn1::concurrency::ResultSetUse;
 
-use crate::error::Error;
-use crate::session::SessionOptions;
-use crate::transport::Timeouts;
-use task::Connection;
-
-/// How many requests may wait for those in progress before callers wait to hand theirs over.
-const QUEUE: usize = 16;
+use self::segments::Segments;
+use crate::error::{Error, Phase, ProtocolFault};
+use crate::protocol::service::init;
+use crate::transport::timeouts::{Limit, Timeouts};
 
 /// How a session ended.
 #[derive(Debug, Clone)]
@@ -34,8 +33,8 @@ pub enum End {
 }
 
 impl End {
-    /// What a request learns that comes too late.
-    fn error(&self) -> Error {
+    /// The error of a request made after the end.
+    pub(super) fn error(&self) -> Error {
         match self {
             Self::Closed => Error::Ended { cause: None },
             Self::Failed(error) => Error::Ended {
@@ -45,18 +44,18 @@ impl End {
     }
 }
 
-/// How far a session has come.
+/// The state of a session.
 #[derive(Debug, Clone)]
-enum State {
+pub(super) enum State {
     Open,
-    /// No request is taken any more; farewells may still be on their way.
+    /// No more requests are taken; Close may still be in transit.
     Ended(End),
     /// The stream is closed.
     Gone(End),
 }
 
 impl State {
-    fn end(&self) -> Option<&End> {
+    pub(super) fn end(&self) -> Option<&End> {
         match self {
             Self::Open => None,
             Self::Ended(end) | Self::Gone(end) => Some(end),
@@ -64,141 +63,398 @@ impl State {
     }
 }
 
-/// A request on its way to the task.
-struct Command {
+/// A request for the task.
+pub(super) struct Command {
+    pub(super) request: Apdu,
+    pub(super) timeouts: Timeouts,
+    pub(super) reply: oneshot::Sender<Result<Apdu, Error>>,
+}
+
+/// A TriggerResourceControl for every operation in progress; the reply is their number.
+pub(super) struct Trigger {
+    pub(super) request: TriggerResourceControlRequest,
+    pub(super) reply: oneshot::Sender<usize>,
+}
+
+/// A request without its answer.
+struct Operation {
+    /// Identifies it on this side, whatever its referenceId.
+    number: u64,
+    /// The request, with its referenceId.
     request: Apdu,
     timeouts: Timeouts,
-    reply: oneshot::Sender<Result<Apdu, Error>>,
+    /// When the wait for the answer ends.
+    limit: Option<Limit>,
+    /// The server's own requests within this operation.
+    interruptions: usize,
+    /// Those of them that await a decision here; the answer timeout is suspended meanwhile.
+    questions: usize,
+    /// The part of the answer received so far.
+    segments: Segments,
+    /// Whether the server was asked to cancel it.
+    is_cancelled: bool,
+    /// The number of APDUs received before the request was sent.
+    heard: u64,
+    reply: Option<oneshot::Sender<Result<Apdu, Error>>>,
 }
 
-/// A TriggerResourceControl on its way to the task, for every operation in progress; the reply is their number.
-struct Trigger {
-    request: TriggerResourceControlRequest,
-    reply: oneshot::Sender<usize>,
-}
+impl Operation {
+    fn phase(&self) -> Phase {
+        Phase::of(&self.request)
+    }
 
-/// The other end of the task. Dropping it closes the session.
-#[derive(Debug)]
-pub(crate) struct Handle {
-    commands: mpsc::Sender<Command>,
-    triggers: mpsc::Sender<Trigger>,
-    closing: CancellationToken,
-    /// The Close to send, where it is not the usual one.
-    farewell: Arc<OnceLock<Close>>,
-    state: watch::Receiver<State>,
-}
+    /// Gives the caller its result, unless it has one.
+    fn answer(&mut self, result: Result<Apdu, Error>) {
+        if let Some(reply) = self.reply.take() {
+            let _ = reply.send(result);
+        }
+    }
 
-/// Starts the task that owns `stream`, on the current tokio runtime.
-pub(crate) fn spawn<S>(stream: S, options: &SessionOptions, span: Span) -> Handle
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
-    let (command_sender, commands) = mpsc::channel(QUEUE);
-    let (trigger_sender, triggers) = mpsc::channel(1);
-    let (state, watched) = watch::channel(State::Open);
-    let closing = CancellationToken::new();
-    let farewell = Arc::default();
-    let connection = Connection::new(
-        stream,
-        options,
-        task::Orders {
-            commands,
-            triggers,
-            closing: closing.clone(),
-            farewell: Arc::clone(&farewell),
-        },
-        state,
-    );
-    // In a box: what is moved into the runtime is then small.
-    tokio::spawn(Box::pin(connection.run()).instrument(span));
-    Handle {
-        commands: command_sender,
-        triggers: trigger_sender,
-        closing,
-        farewell,
-        state: watched,
+    /// Restarts the timeout; while the server waits for a decision, only the deadline counts.
+    fn wait(&mut self) {
+        self.limit = Some(match self.questions {
+            0 => self.timeouts.to_answer(),
+            _ => self.timeouts.to_deadline(),
+        });
     }
 }
 
-impl Handle {
-    /// Sends a request and waits for its answer, which [`service::examine`](crate::service::examine) has let through.
+/// Whether `answer` answers `request` and is consistent.
+///
+/// # Errors
+/// What ends the session: a [`ProtocolFault`], or the rejection of Init. A diagnostic is no error here.
+fn examine(request: &Apdu, answer: &Apdu) -> Result<(), Error> {
+    let checked = match (request, answer) {
+        (Apdu::InitializeRequest(_), Apdu::InitializeResponse(response)) => {
+            return init::examine(response);
+        }
+        (Apdu::SearchRequest(_), Apdu::SearchResponse(response)) => examine_search(response),
+        (Apdu::PresentRequest(request), Apdu::PresentResponse(response)) => {
+            examine_present(request, response)
+        }
+        (Apdu::ScanRequest(request), Apdu::ScanResponse(response)) => {
+            examine_scan(request, response)
+        }
+        (Apdu::DeleteResultSetRequest(_), Apdu::DeleteResultSetResponse(_))
+        | (Apdu::ResourceReportRequest(_), Apdu::ResourceReportResponse(_))
+        | (Apdu::SortRequest(_), Apdu::SortResponse(_))
+        | (Apdu::ExtendedServicesRequest(_), Apdu::ExtendedServicesResponse(_))
+        | (Apdu::DuplicateDetectionRequest(_), Apdu::DuplicateDetectionResponse(_)) => Ok(()),
+        _ => Err(ProtocolFault::Unexpected(answer.name())),
+    };
+    checked.map_err(|fault| Error::fault(Phase::of(request), fault))
+}
+
+/// A negative `resultCount` is left to the caller.
+fn examine_search(response: &SearchResponse) -> Result<(), ProtocolFault> {
+    let hits = response.result_count;
+    let came = count(
+        response.records.as_ref(),
+        response.number_of_records_returned,
+    )?;
+    // A failed search may return records of an unfinished result set without counting them.
+    let is_counted = response.search_status && hits >= 0;
+    if is_counted && i64::try_from(came).is_ok_and(|came| came > hits) {
+        return Err(ProtocolFault::MoreRecordsThanHits { hits, came });
+    }
+    Ok(())
+}
+
+fn examine_present(
+    request: &PresentRequest,
+    response: &PresentResponse,
+) -> Result<(), ProtocolFault> {
+    let came = count(
+        response.records.as_ref(),
+        response.number_of_records_returned,
+    )?;
+    let further = request.additional_ranges.iter().flatten();
+    let asked = further
+        .map(|range| range.number_of_records)
+        .fold(request.number_of_records_requested, i64::saturating_add);
+    if i64::try_from(came).is_ok_and(|came| came > asked.max(0)) {
+        return Err(ProtocolFault::MoreRecordsThanAsked { asked, came });
+    }
+    Ok(())
+}
+
+/// Non-surrogate diagnostics do not count as entries, whatever `numberOfEntriesReturned` says.
+fn examine_scan(request: &ScanRequest, response: &ScanResponse) -> Result<(), ProtocolFault> {
+    let announced = response.number_of_entries_returned;
+    if announced < 0 {
+        return Err(ProtocolFault::NegativeCount {
+            name: "numberOfEntriesReturned",
+            value: announced,
+        });
+    }
+    let entries = response.entries.as_ref();
+    let came = entries
+        .and_then(|entries| entries.entries.as_ref())
+        .map_or(0, Vec::len);
+    let is_refusal = entries.is_some_and(|entries| entries.nonsurrogate_diagnostics.is_some());
+    if usize::try_from(announced) != Ok(came) && !(is_refusal && came == 0) {
+        return Err(ProtocolFault::MiscountedEntries { announced, came });
+    }
+    let asked = request.number_of_terms_requested;
+    if i64::try_from(came).is_ok_and(|came| came > asked.max(0)) {
+        return Err(ProtocolFault::MoreEntriesThanAsked { asked, came });
+    }
+    Ok(())
+}
+
+/// The number of records, checked against `numberOfRecordsReturned`. Non-surrogate diagnostics do not count as records, but
+/// some servers announce them.
+fn count(records: Option<&Records>, announced: i64) -> Result<usize, ProtocolFault> {
+    if announced < 0 {
+        return Err(ProtocolFault::NegativeCount {
+            name: "numberOfRecordsReturned",
+            value: announced,
+        });
+    }
+    let came = match records {
+        Some(Records::ResponseRecords(records)) => {
+            let is_whole = |record: &Record| {
+                matches!(
+                    record,
+                    Record::RetrievalRecord(_) | Record::SurrogateDiagnostic(_)
+                )
+            };
+            if !records.iter().all(|named| is_whole(&named.record)) {
+                return Err(ProtocolFault::Fragment);
+            }
+            records.len()
+        }
+        Some(Records::NonSurrogateDiagnostic(_) | Records::MultipleNonSurDiagnostics(_)) => {
+            return Ok(0);
+        }
+        None => 0,
+    };
+    match usize::try_from(announced) {
+        Ok(announced) if announced == came => Ok(came),
+        _ => Err(ProtocolFault::Miscounted { announced, came }),
+    }
+}
+
+/// The operations in progress, oldest first.
+#[derive(Default)]
+struct Operations {
+    list: Vec<Operation>,
+    /// The last number given to an operation.
+    count: u64,
+    /// The last referenceId given to a request.
+    reference: u32,
+}
+
+impl Operations {
+    fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Gives a request a referenceId if other operations are in progress and it has none of its own, or one that is in use.
+    fn label(&mut self, request: &mut Apdu) {
+        let own = request.reference_id();
+        if !self.is_empty() && own.is_none_or(|own| self.bears(own)) {
+            let reference = self.next_reference();
+            request.set_reference_id(Some(reference));
+        }
+    }
+
+    /// Begins an operation; `heard` APDUs have been received.
+    fn begin(&mut self, command: Command, heard: u64) {
+        self.count += 1;
+        self.list.push(Operation {
+            number: self.count,
+            limit: Some(command.timeouts.to_answer()),
+            request: command.request,
+            timeouts: command.timeouts,
+            interruptions: 0,
+            questions: 0,
+            segments: Segments::default(),
+            is_cancelled: false,
+            heard,
+            reply: Some(command.reply),
+        });
+    }
+
+    fn next_reference(&mut self) -> ReferenceId {
+        loop {
+            self.reference = self.reference.wrapping_add(1);
+            let reference = ReferenceId(self.reference.to_be_bytes().as_slice().into());
+            if !self.bears(&reference) {
+                return reference;
+            }
+        }
+    }
+
+    fn bears(&self, reference: &ReferenceId) -> bool {
+        self.list
+            .iter()
+            .any(|operation| operation.request.reference_id() == Some(reference))
+    }
+
+    /// The operation that an APDU with this referenceId belongs to; `None` if none is in progress.
     ///
-    /// Dropping the future leaves the session in step: a request not yet sent is not sent, and the answer to
-    /// one that was is taken and dropped.
-    pub(crate) async fn ask(&self, request: Apdu, timeouts: Timeouts) -> Result<Apdu, Error> {
-        let (reply, answer) = oneshot::channel();
-        let command = Command {
-            request,
-            timeouts,
-            reply,
+    /// An APDU without a referenceId belongs to the only operation, or to the one whose request had none.
+    ///
+    /// # Errors
+    /// A referenceId that was not sent, or a missing one where several operations are possible.
+    fn find(
+        &mut self,
+        reference: Option<&ReferenceId>,
+    ) -> Result<Option<&mut Operation>, ProtocolFault> {
+        let is_only = self.list.len() == 1;
+        let mut list = self.list.iter_mut();
+        let found = match reference {
+            Some(_) => list.find(|operation| operation.request.reference_id() == reference),
+            None if list.len() == 0 => return Ok(None),
+            None => list.find(|operation| is_only || operation.request.reference_id().is_none()),
         };
-        if self.commands.send(command).await.is_err() {
-            return Err(self.too_late());
+        found.map(Some).ok_or(match reference {
+            Some(_) => ProtocolFault::ReferenceId,
+            None => ProtocolFault::NoReferenceId,
+        })
+    }
+
+    fn numbered(&mut self, number: u64) -> Option<&mut Operation> {
+        self.list
+            .iter_mut()
+            .find(|operation| operation.number == number)
+    }
+
+    fn finish(&mut self, number: u64) -> Option<Operation> {
+        let index = self
+            .list
+            .iter()
+            .position(|operation| operation.number == number)?;
+        Some(self.list.remove(index))
+    }
+
+    fn drain(&mut self) -> impl Iterator<Item = Operation> {
+        self.list.drain(..)
+    }
+
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Operation> {
+        self.list.iter_mut()
+    }
+
+    /// The phase of the oldest operation, or [`Phase::Idle`].
+    fn phase(&self) -> Phase {
+        self.list.first().map_or(Phase::Idle, Operation::phase)
+    }
+
+    /// When the next wait ends.
+    fn next_limit(&self) -> Option<Instant> {
+        self.limits().map(|(at, _)| at).min()
+    }
+
+    /// An operation whose wait has ended.
+    fn overdue(&self, now: Instant) -> Option<u64> {
+        self.limits()
+            .find(|(at, _)| *at <= now)
+            .map(|(_, number)| number)
+    }
+
+    fn limits(&self) -> impl Iterator<Item = (Instant, u64)> {
+        self.list.iter().filter_map(|operation| {
+            let at = operation.limit.as_ref()?.at()?;
+            Some((at, operation.number))
+        })
+    }
+
+    /// Waits for the caller of an operation that is not cancelled to go away.
+    fn poll_dropped(&mut self, context: &mut Context<'_>) -> Poll<u64> {
+        for operation in &mut self.list {
+            if let Some(reply) = &mut operation.reply
+                && !operation.is_cancelled
+                && reply.poll_closed(context).is_ready()
+            {
+                return Poll::Ready(operation.number);
+            }
         }
-        answer.await.unwrap_or_else(|_| Err(self.too_late()))
+        Poll::Pending
     }
 
-    /// Sends a TriggerResourceControl for each operation in progress, ahead of requests that wait; answers for how many.
-    pub(crate) async fn trigger(
-        &self,
-        request: TriggerResourceControlRequest,
-    ) -> Result<usize, Error> {
-        let (reply, count) = oneshot::channel();
-        if self
-            .triggers
-            .send(Trigger { request, reply })
-            .await
-            .is_err()
-        {
-            return Err(self.too_late());
-        }
-        count.await.map_err(|_| self.too_late())
-    }
-
-    /// Closes the session, operations in progress or not; returns when the stream is closed.
-    ///
-    /// `farewell` is what is said instead of the usual word; only the first one counts.
-    pub(crate) async fn close(&self, farewell: Option<Close>) -> Result<(), Error> {
-        if let Some(close) = farewell {
-            // Who closes first has the last word.
-            let _ = self.farewell.set(close);
-        }
-        self.closing.cancel();
-        let mut state = self.state.clone();
-        let gone = state
-            .wait_for(|state| matches!(state, State::Gone(_)))
-            .await;
-        match gone.as_deref() {
-            Ok(State::Gone(end @ End::Failed(_))) => Err(end.error()),
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether requests are taken.
-    pub(crate) fn is_open(&self) -> bool {
-        self.state.borrow().end().is_none() && !self.closing.is_cancelled()
-    }
-
-    /// Waits until no request is taken any more.
-    pub(crate) async fn ended(&self) -> End {
-        let mut state = self.state.clone();
-        let ended = state.wait_for(|state| state.end().is_some()).await;
-        ended
-            .ok()
-            .and_then(|state| state.end().cloned())
-            .unwrap_or(End::Closed)
-    }
-
-    fn too_late(&self) -> Error {
-        self.state
-            .borrow()
-            .end()
-            .map_or(Error::Ended { cause: None }, End::error)
+    /// Whether a request must wait, because it changes a result set that an operation uses, or vice versa.
+    fn is_in_conflict(&self, request: &Apdu) -> bool {
+        let wanted = ResultSetUse::of(request);
+        self.list
+            .iter()
+            .any(|operation| wanted.conflicts_with(&ResultSetUse::of(&operation.request)))
     }
 }
 
-impl Drop for Handle {
-    fn drop(&mut self) {
-        self.closing.cancel();
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use z3950_asn1::apdu::{DefaultDiagFormat, DiagRec, External, FragmentSyntax, NamePlusRecord};
+    use z3950_asn1::oid;
+
+    fn named(record: Record) -> NamePlusRecord {
+        NamePlusRecord { name: None, record }
+    }
+
+    fn record() -> NamePlusRecord {
+        named(Record::RetrievalRecord(External::octet_aligned(
+            oid::USMARC,
+            "x",
+        )))
+    }
+
+    #[test]
+    fn announced_and_present_must_agree() {
+        let diagnostic = DefaultDiagFormat::bib1(14, "");
+        let surrogate = named(Record::SurrogateDiagnostic(DiagRec::DefaultFormat(
+            diagnostic.clone(),
+        )));
+        let fragment = named(Record::StartingFragment(
+            FragmentSyntax::NotExternallyTagged("x".into()),
+        ));
+        let miscounted = |announced, came| Err(ProtocolFault::Miscounted { announced, came });
+        for (records, announced, expected) in [
+            (None, 0, Ok(0)),
+            (None, 1, miscounted(1, 0)),
+            (
+                None,
+                -1,
+                Err(ProtocolFault::NegativeCount {
+                    name: "numberOfRecordsReturned",
+                    value: -1,
+                }),
+            ),
+            (Some(Records::ResponseRecords(vec![])), 0, Ok(0)),
+            (
+                Some(Records::ResponseRecords(vec![record(), surrogate])),
+                2,
+                Ok(2),
+            ),
+            (
+                Some(Records::ResponseRecords(vec![record()])),
+                0,
+                miscounted(0, 1),
+            ),
+            (
+                Some(Records::ResponseRecords(vec![record()])),
+                i64::MAX,
+                miscounted(i64::MAX, 1),
+            ),
+            (
+                Some(Records::ResponseRecords(vec![fragment])),
+                1,
+                Err(ProtocolFault::Fragment),
+            ),
+            (
+                Some(Records::NonSurrogateDiagnostic(diagnostic.clone())),
+                0,
+                Ok(0),
+            ),
+            (Some(Records::NonSurrogateDiagnostic(diagnostic)), 1, Ok(0)),
+            (Some(Records::MultipleNonSurDiagnostics(vec![])), 0, Ok(0)),
+        ] {
+            assert_eq!(count(records.as_ref(), announced), expected);
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! A result set as records that page by themselves (Z39.50-2003 §3.1.6, §3.2.3): each position once and in order, in
-//! chunks as large as the server can bear.
+//! A result set as a stream of records (Z39.50-2003 §3.1.6, §3.2.3): each position once and in order, in chunks whose size
+//! adapts to the server.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,26 +13,25 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 
 use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
-use crate::service::delete::{Delete, DeleteResult};
-use crate::service::present::{PresentOptions, PresentResult};
-use crate::service::records::ResultRecord;
-use crate::service::search::{SearchOptions, SearchResult};
-use crate::service::sort::SortOptions;
-use crate::session::{Reconnect, Session};
+use crate::protocol::service::ResultRecord;
+use crate::protocol::service::delete::{Delete, DeleteResult};
+use crate::protocol::service::present::{PresentOptions, PresentResult};
+use crate::protocol::service::search::{SearchOptions, SearchResult};
+use crate::protocol::service::sort::SortOptions;
+use crate::protocol::session::{Reconnect, Session};
 
-/// How records are fetched. By default twenty at a time, in the server's choice of form.
+/// How to fetch records. By default twenty at a time, in a form that the server chooses.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct PagerOptions {
-    /// Their form; the result set is that of the search.
+    /// Their form; the result set is overridden by that of the search.
     pub present: PresentOptions,
-    /// Record syntaxes to ask for in turn where the server does not have the records in the one of `present`; `None` leaves the
-    /// choice to the server.
+    /// Record syntaxes to try in turn if the server does not support the one of `present`; `None` leaves the choice to the
+    /// server.
     pub alternatives: Vec<Option<Oid>>,
-    /// How many are asked for at once, at most. Fewer are from where a server shows that they are too many.
+    /// The most records per Present. The size adapts to servers that refuse so many.
     pub chunk_size: u64,
-    /// Opens a session again that was lost, where that is wanted: the search is repeated on it, and must find as many
-    /// records as before.
+    /// Opens a new session if the first is lost. The search is repeated on it, and must find the same number of records.
     pub reconnect: Option<Arc<dyn Reconnect>>,
 }
 
@@ -58,12 +57,10 @@ impl fmt::Debug for PagerOptions {
     }
 }
 
-/// After so many whole chunks a larger one is tried again.
+/// The number of whole chunks after which the size grows again.
 const CHUNKS_TO_GROWTH: u32 = 4;
 
-/// What a search found, at a server.
-///
-/// What stands at a position is a record or the diagnostic in its place; there is always one of them.
+/// A result set at a server. At each position is a record or a diagnostic in its place.
 #[derive(Debug)]
 pub struct Pager {
     session: Session,
@@ -71,15 +68,30 @@ pub struct Pager {
     search: SearchOptions,
     options: PagerOptions,
     found: SearchResult,
-    /// The keys it was sorted by, if it was.
+    /// The keys of the last sort.
     sorted_by: Option<Vec<SortKeySpec>>,
     chunks: Chunks,
-    /// The first records, which came with the search.
+    /// The first records, sent with the response to the search.
     pushed: Vec<ResultRecord>,
 }
 
+impl Session {
+    /// Searches, and returns a pager for the result set.
+    ///
+    /// # Errors
+    /// Those of [`search`](Self::search).
+    pub async fn pager(
+        &self,
+        query: Query,
+        search: &SearchOptions,
+        options: PagerOptions,
+    ) -> Result<Pager, Error> {
+        Pager::search(self, query, search, options).await
+    }
+}
+
 impl Pager {
-    /// Searches. Records that come with the response are not asked for again.
+    /// Searches. Records in the response are not requested again.
     ///
     /// # Errors
     /// Those of [`Session::search`].
@@ -96,7 +108,7 @@ impl Pager {
                 session.search(query.clone(), &search).await,
                 syntaxes.next(),
             ) {
-                // Some servers refuse the search because of the form that its records would have.
+                // Some servers refuse the search because of the record syntax.
                 (Err(Error::Refused { diagnostics, .. }), Some(next))
                     if has_any(&diagnostics, &OF_SYNTAX) =>
                 {
@@ -106,7 +118,7 @@ impl Pager {
             }
         };
         let mut pushed = std::mem::take(&mut found.records);
-        // What is too large beside others may still come alone.
+        // A record that is too large for a response with others may come alone.
         let may_change = !options.alternatives.is_empty();
         let usable = pushed.iter().position(|record| {
             is_oversized(record) || (may_change && is_in_no_such_syntax(record))
@@ -125,39 +137,40 @@ impl Pager {
         })
     }
 
-    /// How many records there are, as far as the server says; 0 where it does not know.
+    /// The number of records according to the server; 0 if it does not know.
     pub fn count(&self) -> u64 {
         self.found.hits
     }
 
-    /// The record syntax asked for now: that of the options, or the one of the alternatives that the server has.
+    /// The record syntax in use: that of the options, or the alternative that the server supports.
     pub fn record_syntax(&self) -> Option<Oid> {
         self.options.present.record_syntax
     }
 
-    /// What the server said of the search; its records have become those of this set.
+    /// The result of the search, without its records, which the pager delivers.
     pub fn found(&self) -> &SearchResult {
         &self.found
     }
 
-    /// The session in use; another one after the first was lost and opened again.
+    /// The session in use; a new one after a reconnection.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// What stands at a position, 1-based.
+    /// The record or diagnostic at a position, 1-based.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a position that is not in the set; those of [`Session::present`].
+    /// [`Error::Refused`] for a position outside the set; those of [`Session::present`].
     pub async fn record(&mut self, position: u64) -> Result<ResultRecord, Error> {
         let fetched = self.fetch(position, 1).await?;
-        fetched.into_iter().next().ok_or_else(nothing_came)
+        let record = fetched.into_iter().next();
+        record.ok_or_else(|| refused(Diagnostics::default()))
     }
 
-    /// What stands at `count` positions from `start` on, 1-based; less where the set ends.
+    /// The records at `count` positions from `start`, 1-based, or up to the end of the set.
     ///
     /// # Errors
-    /// Those of [`Session::present`]; [`stream_range`](Self::stream_range) also gives the records before one.
+    /// Those of [`Session::present`]. [`stream_range`](Self::stream_range) also delivers the records before an error.
     pub async fn range(&mut self, start: u64, count: u64) -> Result<Vec<ResultRecord>, Error> {
         let mut records = Vec::new();
         let mut stream = self.stream_range(start, count);
@@ -167,8 +180,7 @@ impl Pager {
         Ok(records)
     }
 
-    /// What stands at `count` positions from `start` on, 1-based, in order; less where the set ends. An error is the last
-    /// item.
+    /// Streams the records at `count` positions from `start`, 1-based, or up to the end of the set. An error is the last item.
     pub fn stream_range(
         &mut self,
         start: u64,
@@ -177,17 +189,17 @@ impl Pager {
         pages(self, start, count)
     }
 
-    /// What stands at each position from `start` on, 1-based, in order; an error is the last item.
+    /// Streams all records from `start`, 1-based. An error is the last item.
     pub fn stream(&mut self, start: u64) -> BoxStream<'_, Result<ResultRecord, Error>> {
         self.stream_range(start, u64::MAX)
     }
 
-    /// All of it, as [`stream`](Self::stream) gives it.
+    /// Streams all records. An error is the last item.
     pub fn into_stream(self) -> BoxStream<'static, Result<ResultRecord, Error>> {
         pages(Box::new(self), 1, u64::MAX)
     }
 
-    /// Sorts it in place, by keys of which the first is the most important.
+    /// Sorts the set in place by keys, most important first.
     ///
     /// # Errors
     /// Those of [`Session::sort`].
@@ -199,7 +211,7 @@ impl Pager {
         Ok(())
     }
 
-    /// Deletes it at the server.
+    /// Deletes the set at the server.
     ///
     /// # Errors
     /// Those of [`Session::delete`].
@@ -208,7 +220,7 @@ impl Pager {
         self.session.delete(Delete::Sets(names)).await
     }
 
-    /// At least one and at most `count` records from `start` on; or why there is none.
+    /// At least one and at most `count` records from `start`.
     async fn fetch(&mut self, start: u64, count: u64) -> Result<Vec<ResultRecord>, Error> {
         if let Some(records) = self.pushed(start, count) {
             return Ok(records);
@@ -228,7 +240,7 @@ impl Pager {
             }
             match result.map(|presented| (presented.records, presented.diagnostics)) {
                 Ok((mut records, _)) if !records.is_empty() => {
-                    // What follows in another syntax is asked for by itself.
+                    // Records from the first in another syntax on are requested separately.
                     let others = records.iter().skip(1).position(is_in_no_such_syntax);
                     if let Some(before) = others.filter(|_| !self.options.alternatives.is_empty()) {
                         records.truncate(before + 1);
@@ -237,7 +249,7 @@ impl Pager {
                     self.chunks.came(records.len());
                     return Ok(records);
                 }
-                // Success without a record: servers must not, but some do when they are asked for many.
+                // Success without records violates the standard, but some servers do that for large requests.
                 Ok(_) if asked > 1 => self.chunks.shrink(asked),
                 Ok((_, diagnostics)) => return Err(refused(diagnostics)),
                 Err(Error::Refused { diagnostics, .. })
@@ -251,7 +263,13 @@ impl Pager {
                 Err(Error::Refused { diagnostics, .. })
                     if asked == 1 && has_any(&diagnostics, &OF_ONE_RECORD) =>
                 {
-                    return in_place(diagnostics).map(|record| vec![record]);
+                    // The diagnostic takes the place of the record.
+                    let diagnostic = diagnostics.0.into_iter().next();
+                    let diagnostic = diagnostic.ok_or_else(|| refused(Diagnostics::default()))?;
+                    return Ok(vec![ResultRecord::Diagnostic {
+                        database: None,
+                        diagnostic,
+                    }]);
                 }
                 Err(error)
                     if !has_reconnected
@@ -269,7 +287,7 @@ impl Pager {
         }
     }
 
-    /// Asks for the next of the record syntaxes from now on. After the last of them, it is the first again.
+    /// Switches to the next record syntax, cyclically.
     fn change_syntax(&mut self) {
         let options = &mut self.options;
         if !options.alternatives.is_empty() {
@@ -287,8 +305,8 @@ impl Pager {
         Some(rest.iter().take(count).cloned().collect())
     }
 
-    /// A record that is too large for a message of several may come alone (Z39.50-2003 §3.3.1): the records before it, or
-    /// if it is the first, it alone.
+    /// Handles a record that is too large for a response with others, but may come alone (Z39.50-2003 §3.3.1): returns the
+    /// records before it, or fetches it if it is the first.
     async fn without_oversized(
         &mut self,
         start: u64,
@@ -303,7 +321,7 @@ impl Pager {
                 let alone = self.session.present(start, 1, &self.options.present).await;
                 match alone {
                     Ok(alone) if !alone.records.is_empty() => Ok(alone.records),
-                    // What was said of it among others holds.
+                    // The diagnostic from before stands.
                     Ok(_) | Err(Error::Refused { .. }) => Ok(records),
                     Err(error) => Err(error),
                 }
@@ -315,7 +333,7 @@ impl Pager {
         }
     }
 
-    /// Makes the same result set on another session.
+    /// Repeats the search in a new session.
     async fn reopen(&mut self, error: &Error) -> Result<(), Error> {
         let Some(reconnect) = &self.options.reconnect else {
             return Ok(());
@@ -327,10 +345,10 @@ impl Pager {
         Ok(())
     }
 
-    /// Makes the same result set again, after another has taken its name.
+    /// Repeats the search after another one has replaced the result set.
     ///
     /// # Errors
-    /// Those of [`Session::search`]; [`ProtocolFault::ResultSetChanged`] where it has another number of records now.
+    /// Those of [`Session::search`]; [`ProtocolFault::ResultSetChanged`] if the number of records has changed.
     pub(crate) async fn search_again(&mut self) -> Result<(), Error> {
         self.search_on(&self.session).await
     }
@@ -365,13 +383,12 @@ impl Pager {
     }
 }
 
-/// How many records are asked for at once.
+/// The number of records per Present.
 #[derive(Debug)]
 struct Chunks {
     size: u64,
-    /// Never more than this.
     ceiling: u64,
-    /// Whole chunks since the size changed.
+    /// The number of whole chunks since the size changed.
     whole: u32,
 }
 
@@ -389,19 +406,19 @@ impl Chunks {
         self.size.min(count).max(1)
     }
 
-    /// So many were too many.
+    /// The server refused a chunk of this size.
     fn shrink(&mut self, asked: u64) {
         self.size = (asked / 2).max(1);
         self.whole = 0;
     }
 
-    /// So many were more than the connection outlived: no more of that.
+    /// The connection was lost on a chunk of this size, so it is not tried again.
     fn lost(&mut self, asked: u64) {
         self.shrink(asked);
         self.ceiling = self.size;
     }
 
-    /// So many came at once.
+    /// A chunk of this size was received.
     fn came(&mut self, count: usize) {
         if u64::try_from(count).unwrap_or(u64::MAX) < self.size || self.size == self.ceiling {
             return;
@@ -414,7 +431,7 @@ impl Chunks {
     }
 }
 
-/// Positions of a result set that are read one after the other, each once.
+/// A position in a result set that is read sequentially.
 #[derive(Debug)]
 pub(crate) struct Cursor {
     /// The position after the last one fetched.
@@ -424,7 +441,7 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    /// `count` positions from `start` on, 1-based, as far as there are so many.
+    /// `count` positions from `start`, 1-based, or up to the end of the set.
     pub(crate) fn new(found: &SearchResult, start: u64, count: u64) -> Self {
         let start = start.max(1);
         let there_are = match found.count() {
@@ -438,23 +455,23 @@ impl Cursor {
         }
     }
 
-    /// The position of the record that comes next.
+    /// The position of the next record.
     pub(crate) fn position(&self) -> u64 {
         let fetched = u64::try_from(self.come.len()).unwrap_or(u64::MAX);
         self.next.saturating_sub(fetched)
     }
 
-    /// The next record, if it has been fetched already.
+    /// The next record, if it is already fetched.
     pub(crate) fn buffered(&mut self) -> Option<ResultRecord> {
         self.come.pop_front()
     }
 
-    /// Nothing comes after this.
+    /// Ends the stream.
     pub(crate) fn end(&mut self) {
         self.left = 0;
     }
 
-    /// The next record; an error is the last item.
+    /// The next record. An error is the last item.
     pub(crate) async fn next(&mut self, pager: &mut Pager) -> Option<Result<ResultRecord, Error>> {
         if let Some(record) = self.buffered() {
             return Some(Ok(record));
@@ -470,18 +487,7 @@ impl Cursor {
                 self.left = self.left.saturating_sub(came);
                 self.buffered().map(Ok)
             }
-            // The server had only guessed how many there are, or did not know.
-            Err(Error::Refused { diagnostics, .. })
-                if pager.found.is_estimate() && diagnostics.has(Condition::OUT_OF_RANGE.0) =>
-            {
-                None
-            }
-            Err(Error::Refused { diagnostics, .. })
-                if pager.found.count().is_none()
-                    && (diagnostics.is_empty() || diagnostics.has(Condition::OUT_OF_RANGE.0)) =>
-            {
-                None
-            }
+            Err(Error::Refused { diagnostics, .. }) if is_end(&pager.found, &diagnostics) => None,
             Err(error) => {
                 self.end();
                 Some(Err(error))
@@ -490,7 +496,14 @@ impl Cursor {
     }
 }
 
-/// Each position once, from `start` on.
+/// Whether a refusal marks the end of a set whose size the server estimated, or did not know.
+fn is_end(found: &SearchResult, diagnostics: &Diagnostics) -> bool {
+    let is_unknown = found.count().is_none();
+    let is_out_of_range = diagnostics.has(Condition::OUT_OF_RANGE.0);
+    (is_out_of_range && (is_unknown || found.is_estimate()))
+        || (is_unknown && diagnostics.is_empty())
+}
+
 fn pages<'a, S>(set: S, start: u64, count: u64) -> BoxStream<'a, Result<ResultRecord, Error>>
 where
     S: DerefMut<Target = Pager> + Send + 'a,
@@ -503,10 +516,10 @@ where
     records.boxed()
 }
 
-/// Reasons for a refusal that fewer records may not meet.
+/// Conditions that a smaller chunk may avoid.
 const TOO_MANY: [i64; 6] = [14, 16, 17, 31, 32, 33];
 
-/// Reasons for a refusal that concern the one record asked for, and not the next.
+/// Conditions that concern a single record.
 const OF_ONE_RECORD: [i64; 5] = [14, 15, 16, 17, 238];
 
 fn has_any(diagnostics: &Diagnostics, conditions: &[i64]) -> bool {
@@ -515,10 +528,10 @@ fn has_any(diagnostics: &Diagnostics, conditions: &[i64]) -> bool {
         .any(|condition| diagnostics.has(*condition))
 }
 
-/// Reasons for a refusal that another record syntax may meet.
+/// Conditions that another record syntax may avoid.
 const OF_SYNTAX: [i64; 3] = [227, 238, 239];
 
-/// Whether records did not come, or the first of them did not, because of the syntax asked for.
+/// Whether the first record was refused because of the record syntax.
 fn is_syntax_refused(result: &Result<PresentResult, Error>) -> bool {
     match result {
         Ok(presented) => match presented.records.first() {
@@ -530,41 +543,24 @@ fn is_syntax_refused(result: &Result<PresentResult, Error>) -> bool {
     }
 }
 
-/// Whether a record is not to be had in the syntax asked for.
+/// Whether a record is not available in the requested syntax.
 fn is_in_no_such_syntax(record: &ResultRecord) -> bool {
-    match record {
-        ResultRecord::Diagnostic {
-            diagnostic: DiagRec::DefaultFormat(diagnostic),
-            ..
-        } => OF_SYNTAX.contains(&diagnostic.condition),
-        _ => false,
-    }
+    is_diagnostic(record, &OF_SYNTAX)
 }
 
-/// Whether a record would come alone.
+/// Whether a record may be available alone.
 fn is_oversized(record: &ResultRecord) -> bool {
+    is_diagnostic(record, &[16, 17])
+}
+
+fn is_diagnostic(record: &ResultRecord, conditions: &[i64]) -> bool {
     match record {
         ResultRecord::Diagnostic {
             diagnostic: DiagRec::DefaultFormat(diagnostic),
             ..
-        } => matches!(diagnostic.condition, 16 | 17),
+        } => conditions.contains(&diagnostic.condition),
         _ => false,
     }
-}
-
-/// The refusal of one record in the place of the record.
-fn in_place(diagnostics: Diagnostics) -> Result<ResultRecord, Error> {
-    match diagnostics.0.into_iter().next() {
-        Some(diagnostic) => Ok(ResultRecord::Diagnostic {
-            database: None,
-            diagnostic,
-        }),
-        None => Err(nothing_came()),
-    }
-}
-
-fn nothing_came() -> Error {
-    refused(Diagnostics::default())
 }
 
 fn refused(diagnostics: Diagnostics) -> Error {

@@ -1,114 +1,40 @@
-//! A session with a server: a cheap handle, a method for each service, one line into `service` each.
-//! Opening it is Init (Z39.50-2003 §3.2.1); dropping the last handle closes it.
+//! A session with a server: a cheap handle on the task that owns the stream. Opening it is Init (Z39.50-2003 §3.2.1);
+//! dropping the last handle closes it. Each file of `service` adds the methods of its service.
 
+pub(crate) mod options;
 mod reconnect;
 
-use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tracing::{Span, field, info_span};
-use z3950_asn1::apdu::{
-    Apdu, AttributesPlusTerm, DeleteResultSetRequest, ExtendedServicesRequest, Options,
-    PresentRequest, Query, ReferenceId, ScanRequest, SearchRequest, SortKeySpec, SortRequest,
-    TriggerResourceControlRequest,
-};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, Span, field, info_span};
+use z3950_asn1::apdu::{Apdu, Close, Options, ReferenceId};
 
+pub use self::options::SessionOptions;
 pub use self::reconnect::{Reconnect, Repeat};
 use crate::error::{Error, Phase, ProtocolFault};
 use crate::pace::Pace;
-use crate::pager::{Pager, PagerOptions};
 pub use crate::protocol::driver::End;
-use crate::protocol::driver::{self, Handle};
-use crate::service::access::AccessControl;
-use crate::service::close::CloseOptions;
-use crate::service::delete::{self, Delete, DeleteResult};
-use crate::service::duplicate::{self, DuplicateDetectionOptions, DuplicateDetectionResult};
-use crate::service::explain::{self, ExplainOptions, ExplainResult};
-use crate::service::extended::{self, Task, TaskOptions, TaskResult};
-use crate::service::init::{self, InitOptions, ServerInfo};
-use crate::service::present::{self, PresentOptions, PresentResult};
-use crate::service::resource::{
-    self, ResourceControl, ResourceReport, ResourceReportOptions, TriggerOptions,
-};
-use crate::service::scan::{self, ScanOptions, ScanResult};
-use crate::service::search::{self, SearchOptions, SearchResult};
-use crate::service::sort::{self, SortOptions, SortResult};
-use crate::transport::{Connect, Timeouts};
+use crate::protocol::driver::task::{Driver, Inbox};
+use crate::protocol::driver::{Command, State, Trigger};
+use crate::protocol::service::close::CloseOptions;
+use crate::protocol::service::init::{InitOptions, ServerInfo};
+use crate::protocol::service::resource::{ResourceReport, ResourceReportOptions, TriggerOptions};
+use crate::protocol::service::unexpected;
+use crate::transport::connect::Connect;
+use crate::transport::timeouts::Timeouts;
 use crate::url::Host;
 
-/// How to open a session, how to work in it, and how long to wait.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct SessionOptions {
-    /// What to offer.
-    pub init: InitOptions,
-    /// How long to wait.
-    pub timeouts: Timeouts,
-    /// How many operations may be under way at once where the server grants concurrentOperations; 8. Those that change
-    /// a result set are kept apart from others on it.
-    pub max_operations: usize,
-    /// How many requests may be sent ahead of their answers where it does not; 1, which is all the standard allows.
-    /// Most servers read on and answer in turn.
-    pub max_pipelined: usize,
-    /// Whether the server is told when the caller of an operation goes away, if it grants triggerResourceCtrl.
-    /// Otherwise, and until it answers, the operation goes on and its answer is dropped.
-    pub cancels_dropped: bool,
-    /// Who answers when the server wants a proof of identity; the option accessCtrl is offered with one only.
-    pub access_control: Option<Arc<dyn AccessControl>>,
-    /// Who decides when an operation costs something; the option resourceCtrl is offered with one only.
-    pub resource_control: Option<Arc<dyn ResourceControl>>,
-}
-
-impl Default for SessionOptions {
-    fn default() -> Self {
-        Self {
-            init: InitOptions::default(),
-            timeouts: Timeouts::default(),
-            max_operations: 8,
-            max_pipelined: 1,
-            cancels_dropped: false,
-            access_control: None,
-            resource_control: None,
-        }
-    }
-}
-
-impl SessionOptions {
-    /// The same with another offer to the server.
-    #[must_use]
-    pub fn with_init(mut self, init: InitOptions) -> Self {
-        self.init = init;
-        self
-    }
-
-    /// The same with other limits to waiting.
-    #[must_use]
-    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.timeouts = timeouts;
-        self
-    }
-}
-
-impl fmt::Debug for SessionOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SessionOptions")
-            .field("init", &self.init)
-            .field("timeouts", &self.timeouts)
-            .field("max_operations", &self.max_operations)
-            .field("max_pipelined", &self.max_pipelined)
-            .field("cancels_dropped", &self.cancels_dropped)
-            .field("access_control", &self.access_control.is_some())
-            .field("resource_control", &self.resource_control.is_some())
-            .finish()
-    }
-}
+/// How many requests may wait for those in progress before callers have to wait.
+const QUEUE: usize = 16;
 
 /// An open session. Cloning it gives another handle on the same one.
 ///
-/// Requests made at the same time are sent in the order in which they were made, one after the other unless the server
-/// grants concurrentOperations. Any future of this type may be dropped: the session stays in step.
+/// Concurrent requests are sent in the order in which they were made, one at a time unless the server grants
+/// concurrentOperations. Any future of this type may be dropped: the session stays in step.
 #[derive(Debug, Clone)]
 pub struct Session {
     shared: Arc<Shared>,
@@ -121,10 +47,21 @@ pub struct Session {
 struct Shared {
     handle: Arc<Handle>,
     server: ServerInfo,
-    /// What is offered because there is somebody to answer the server.
+    /// The options offered because `SessionOptions` has a handler for them.
     answered: Options,
-    /// Requests without an answer: made now, given up, or failed.
+    /// Requests that are in progress, were given up, or failed.
     unanswered: AtomicUsize,
+}
+
+/// The task's channels. Dropping it closes the session.
+#[derive(Debug)]
+struct Handle {
+    commands: mpsc::Sender<Command>,
+    triggers: mpsc::Sender<Trigger>,
+    closing: CancellationToken,
+    /// The Close to send, if not the usual one.
+    farewell: Arc<OnceLock<Close>>,
+    state: watch::Receiver<State>,
 }
 
 impl Session {
@@ -146,17 +83,13 @@ impl Session {
     ///
     /// # Errors
     /// In phase Init: [`Error::InitRejected`], [`Error::Unavailable`], [`Error::ProtocolError`],
-    /// [`Error::ProtocolClosed`], [`Error::AccessRefused`]. The stream is closed then.
+    /// [`Error::ProtocolClosed`], [`Error::AccessRefused`]. The stream is then closed.
     pub async fn over<S>(stream: S, options: &SessionOptions) -> Result<Self, Error>
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        Self::open(
-            stream,
-            options,
-            info_span!("connection", host = field::Empty),
-        )
-        .await
+        let span = info_span!("connection", host = field::Empty);
+        Self::open(stream, options, span).await
     }
 
     async fn open<S>(stream: S, options: &SessionOptions, span: Span) -> Result<Self, Error>
@@ -164,242 +97,49 @@ impl Session {
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
         let mut answered = Options::default();
-        for (is_there, option) in [
-            (options.access_control.is_some(), Options::ACCESS_CONTROL),
-            (
-                options.resource_control.is_some(),
-                Options::RESOURCE_CONTROL,
-            ),
-        ] {
-            if is_there {
-                answered = answered | option;
-            }
+        if options.access_control.is_some() {
+            answered = answered | Options::ACCESS_CONTROL;
         }
+        if options.resource_control.is_some() {
+            answered = answered | Options::RESOURCE_CONTROL;
+        }
+        let handle = Arc::new(Handle::spawn(stream, options, span));
         let timeouts = options.timeouts;
-        let handle = Arc::new(driver::spawn(stream, options, span));
-        let server = init::init(&handle, &options.init, answered, timeouts).await?;
         Ok(Self {
-            shared: Arc::new(Shared {
-                handle,
-                server,
-                answered,
-                unanswered: AtomicUsize::new(0),
-            }),
+            shared: Shared::init(handle, &options.init, answered, timeouts).await?,
             timeouts,
             reference_id: None,
             pace: None,
         })
     }
 
-    /// Says Init once more on the same connection, once all requests made before have their answers: to be somebody else,
-    /// or to agree on other options. Servers begin anew then, without result sets; what the standard leaves open
-    /// (Z39.50-2003 §3.2.1), so that some close the connection instead.
+    /// Sends Init again on the same connection, after the answers to all earlier requests: to authenticate as another user,
+    /// or to negotiate other options. The standard leaves the effect open (Z39.50-2003 §3.2.1): servers discard the result
+    /// sets, and some close the connection.
     ///
-    /// The handle returned knows what was agreed on now. Others keep what they knew of the server, and are closed with it.
-    /// No longer APDUs are taken than the first Init allowed.
+    /// The returned handle has the new options. Older handles keep theirs, and are closed with it. The size limit of APDUs
+    /// stays that of the first Init.
     ///
     /// # Errors
     /// Those of [`Session::over`]; all of them end the session.
     pub async fn init(&self, options: &InitOptions) -> Result<Self, Error> {
-        let Shared {
-            handle,
-            answered,
-            unanswered,
-            ..
-        } = &*self.shared;
-        // What this handle knows of the session holds no longer, so nobody else may take it over.
-        unanswered.fetch_add(1, Ordering::AcqRel);
-        let server = init::init(handle, options, *answered, self.timeouts).await?;
+        // What this handle knows of the session is outdated from now on, so it cannot go back to a pool.
+        self.shared.unanswered.fetch_add(1, Ordering::AcqRel);
+        let handle = Arc::clone(&self.shared.handle);
+        let shared = Shared::init(handle, options, self.shared.answered, self.timeouts);
         Ok(Self {
-            shared: Arc::new(Shared {
-                handle: Arc::clone(handle),
-                server,
-                answered: *answered,
-                unanswered: AtomicUsize::new(0),
-            }),
-            timeouts: self.timeouts,
-            reference_id: self.reference_id.clone(),
-            pace: self.pace.clone(),
+            shared: shared.await?,
+            ..self.clone()
         })
     }
 
-    /// What the server is, and what was agreed on.
+    /// What the server is, and the options in force.
     pub fn server_info(&self) -> &ServerInfo {
         &self.shared.server
     }
 
-    /// Searches; see [`search_request`](Self::search_request).
-    ///
-    /// # Errors
-    /// Those of [`search_request`](Self::search_request).
-    pub async fn search(
-        &self,
-        query: Query,
-        options: &SearchOptions,
-    ) -> Result<SearchResult, Error> {
-        search::search(self, options.request(query), options.takes_unknown_count).await
-    }
-
-    /// Sends a search of one's own making.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] when the search failed, after which the session goes on. [`Error::ProtocolError`]
-    /// with [`ProtocolFault::NotGranted`] for a named result set that the server does not offer. All other
-    /// errors end the session.
-    pub async fn search_request(&self, request: SearchRequest) -> Result<SearchResult, Error> {
-        search::search(self, request, false).await
-    }
-
-    /// Fetches `count` records of a result set from position `start` (1-based) on.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] when no record could be had, after which the session goes on; others end it.
-    pub async fn present(
-        &self,
-        start: u64,
-        count: u64,
-        options: &PresentOptions,
-    ) -> Result<PresentResult, Error> {
-        present::present(self, options.request(start, count)).await
-    }
-
-    /// Sends a Present of one's own making.
-    ///
-    /// # Errors
-    /// Those of [`present`](Self::present).
-    pub async fn present_request(&self, request: PresentRequest) -> Result<PresentResult, Error> {
-        present::present(self, request).await
-    }
-
-    /// Searches and gives the result set as records that page by themselves.
-    ///
-    /// # Errors
-    /// Those of [`search`](Self::search).
-    pub async fn pager(
-        &self,
-        query: Query,
-        search: &SearchOptions,
-        options: PagerOptions,
-    ) -> Result<Pager, Error> {
-        Pager::search(self, query, search, options).await
-    }
-
-    /// Browses an index around a term.
-    ///
-    /// # Errors
-    /// Those of [`scan_request`](Self::scan_request).
-    pub async fn scan(
-        &self,
-        start: AttributesPlusTerm,
-        options: &ScanOptions,
-    ) -> Result<ScanResult, Error> {
-        scan::scan(self, options.request(start)).await
-    }
-
-    /// Sends a Scan of one's own making.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] when no term could be had, [`ProtocolFault::NotGranted`] if the server does not offer it, after
-    /// both of which the session goes on; others end it.
-    pub async fn scan_request(&self, request: ScanRequest) -> Result<ScanResult, Error> {
-        scan::scan(self, request).await
-    }
-
-    /// Sorts result sets by keys, most important first.
-    ///
-    /// # Errors
-    /// Those of [`sort_request`](Self::sort_request).
-    pub async fn sort(
-        &self,
-        keys: Vec<SortKeySpec>,
-        options: &SortOptions,
-    ) -> Result<SortResult, Error> {
-        sort::sort(self, options.request(keys)).await
-    }
-
-    /// Sends a Sort of one's own making.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] when nothing was sorted, [`ProtocolFault::NotGranted`] if the server does not offer it, after
-    /// both of which the session goes on; others end it.
-    pub async fn sort_request(&self, request: SortRequest) -> Result<SortResult, Error> {
-        sort::sort(self, request).await
-    }
-
-    /// Deletes result sets.
-    ///
-    /// # Errors
-    /// [`ProtocolFault::NotGranted`] if the server does not offer it; others end the session.
-    pub async fn delete(&self, sets: Delete) -> Result<DeleteResult, Error> {
-        delete::delete(self, sets.request()).await
-    }
-
-    /// Sends a DeleteResultSet of one's own making.
-    ///
-    /// # Errors
-    /// Those of [`delete`](Self::delete).
-    pub async fn delete_request(
-        &self,
-        request: DeleteResultSetRequest,
-    ) -> Result<DeleteResult, Error> {
-        delete::delete(self, request).await
-    }
-
-    /// Takes duplicates out of result sets.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] when it was not done, [`ProtocolFault::NotGranted`] if the server does not offer it, after both
-    /// of which the session goes on; others end it.
-    pub async fn detect_duplicates(
-        &self,
-        options: &DuplicateDetectionOptions,
-    ) -> Result<DuplicateDetectionResult, Error> {
-        duplicate::detect(self, options).await
-    }
-
-    /// Has a task done: an update, an order, whatever [`extended`] has the parameters of.
-    ///
-    /// # Errors
-    /// Those of [`extended_services_request`](Self::extended_services_request).
-    pub async fn task(&self, task: Task, options: &TaskOptions) -> Result<TaskResult, Error> {
-        extended::task(self, options.request(task)).await
-    }
-
-    /// The same, where a task that failed has a result too, because its package may tell why of each record.
-    ///
-    /// # Errors
-    /// Those of [`task`](Self::task) but for [`Error::Refused`].
-    pub async fn task_outcome(
-        &self,
-        task: Task,
-        options: &TaskOptions,
-    ) -> Result<TaskResult, Error> {
-        extended::outcome(self, options.request(task)).await
-    }
-
-    /// Sends an ExtendedServicesRequest of one's own making.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] when the task was not taken on, [`ProtocolFault::NotGranted`] if the server does not offer
-    /// extended services, after both of which the session goes on; others end it. A request whose answer did not come
-    /// may have been carried out.
-    pub async fn extended_services_request(
-        &self,
-        request: ExtendedServicesRequest,
-    ) -> Result<TaskResult, Error> {
-        extended::task(self, request).await
-    }
-
-    /// Asks what the server tells of itself in its database IR-Explain-1.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] by a server without such a database; others as for [`search`](Self::search) and
-    /// [`present`](Self::present).
-    pub async fn explain(&self, options: &ExplainOptions) -> Result<ExplainResult, Error> {
-        explain::explain(self, options).await
-    }
-
-    /// Asks what an operation or the session has cost.
+    /// Asks what an operation or the session has cost (Z39.50-2003 §3.2.6.3). A failure status is data: it says which kind of
+    /// report is not available.
     ///
     /// # Errors
     /// [`ProtocolFault::NotGranted`] if the server does not offer it; others end the session.
@@ -407,46 +147,66 @@ impl Session {
         &self,
         options: &ResourceReportOptions,
     ) -> Result<ResourceReport, Error> {
-        resource::report(self, options).await
+        let phase = Phase::ResourceReport;
+        self.require(phase, Options::RESOURCE_REPORT, "resourceReport")?;
+        match self.ask(options.request().into()).await? {
+            Apdu::ResourceReportResponse(response) => Ok((*response).into()),
+            other => Err(unexpected(phase, &other)),
+        }
     }
 
-    /// Tells the server to report on, to ask about, or to cancel every operation in progress on this session, and answers
-    /// for how many. What comes of it shows in their own answers, a report in [`SessionOptions::resource_control`].
+    /// Tells the server to report on, to ask about, or to cancel every operation in progress on this session, and returns
+    /// their number. The effect shows in their own answers; a report goes to [`SessionOptions::resource_control`].
     ///
     /// # Errors
     /// [`ProtocolFault::NotGranted`] if the server does not offer it; others end the session.
     pub async fn trigger_resource_control(&self, options: &TriggerOptions) -> Result<usize, Error> {
-        resource::trigger(self, options).await
+        let option = Options::TRIGGER_RESOURCE_CONTROL;
+        self.require_granted(Phase::ResourceReport, option, "triggerResourceCtrl")?;
+        let handle = &self.shared.handle;
+        let (reply, count) = oneshot::channel();
+        let request = options.request();
+        match handle.triggers.send(Trigger { request, reply }).await {
+            Ok(()) => count.await.map_err(|_| handle.too_late()),
+            Err(_) => Err(handle.too_late()),
+        }
     }
 
-    /// Closes the session, an operation in progress included; returns when the connection is closed, which
-    /// takes [`Timeouts::close`] at most. All handles see its end. Closing twice is no error.
+    /// Closes the session, including operations in progress; returns when the connection is closed, after at most
+    /// [`Timeouts::close`]. All handles see the end of the session. Closing twice is no error.
     ///
     /// # Errors
     /// [`Error::Ended`] with its cause, if the session had ended otherwise before.
     pub async fn close(&self) -> Result<(), Error> {
-        self.shared.handle.close(None).await
+        self.shared.handle.close().await
     }
 
-    /// The same with words of one's own; in version 2 there are none.
+    /// Closes the session with another Close than the usual one; version 2 has none.
     ///
     /// # Errors
     /// Those of [`close`](Self::close).
     pub async fn close_with(&self, options: &CloseOptions) -> Result<(), Error> {
-        self.shared.handle.close(Some(options.request())).await
+        // Errors: another Close was set first, and is sent.
+        let _ = self.shared.handle.farewell.set(options.request());
+        self.close().await
     }
 
-    /// Whether requests are still taken. The server may end the session at any moment.
+    /// Whether the session takes requests. The server may end it at any moment.
     pub fn is_open(&self) -> bool {
         self.shared.handle.is_open()
     }
 
     /// Waits for the end of the session, and says how it ended.
     pub async fn ended(&self) -> End {
-        self.shared.handle.ended().await
+        let mut state = self.shared.handle.state.clone();
+        let ended = state.wait_for(|state| state.end().is_some()).await;
+        ended
+            .ok()
+            .and_then(|state| state.end().cloned())
+            .unwrap_or(End::Closed)
     }
 
-    /// The same session, waited for differently by this handle.
+    /// A handle on the same session with other timeouts.
     pub fn with_timeouts(&self, timeouts: Timeouts) -> Self {
         Self {
             timeouts,
@@ -454,8 +214,7 @@ impl Session {
         }
     }
 
-    /// The same session, whose requests bear this referenceId when they are made by this handle. While another operation
-    /// bears it, one is made up.
+    /// A handle on the same session whose requests bear this referenceId, or one made up while another operation bears it.
     pub fn with_reference_id(&self, reference_id: Option<ReferenceId>) -> Self {
         Self {
             reference_id,
@@ -468,13 +227,13 @@ impl Session {
         Arc::ptr_eq(&self.shared.handle, &other.shared.handle)
     }
 
-    /// The same session, whose requests made by this handle keep their distance.
+    /// A handle on the same session whose requests keep a pause between them.
     pub fn with_pace(self, pace: Option<Pace>) -> Self {
         Self { pace, ..self }
     }
 
-    /// Whether the session is open, this is the only handle on it, and every request in it has had its answer: only
-    /// then may somebody else take it over.
+    /// Whether another user may take the session over: it is open, this is the only handle, and every request has been
+    /// answered.
     pub(crate) fn is_at_rest(&self) -> bool {
         let Shared {
             handle, unanswered, ..
@@ -504,29 +263,20 @@ impl Session {
         Ok(answer)
     }
 
-    /// Sends a TriggerResourceControl for each operation in progress.
-    pub(crate) async fn trigger(
-        &self,
-        request: TriggerResourceControlRequest,
-    ) -> Result<usize, Error> {
-        self.shared.handle.trigger(request).await
-    }
-
-    /// Whether the server granted an option, which version 2 does not know to say of every feature.
+    /// Refuses a service that the server did not grant. Version 2 has no options for most features, so it passes.
     pub(crate) fn require(
         &self,
         phase: Phase,
         option: Options,
         name: &'static str,
     ) -> Result<(), Error> {
-        let server = self.server_info();
-        match server.version < 3 || server.options.contains(option) {
+        match self.server_info().version < 3 {
             true => Ok(()),
-            false => Err(Error::fault(phase, ProtocolFault::NotGranted(name))),
+            false => self.require_granted(phase, option, name),
         }
     }
 
-    /// The same for what there must be a yes to in any version, because a server that does not know it hangs up.
+    /// Refuses a service that the server did not grant, in any version: servers that do not know it hang up.
     pub(crate) fn require_granted(
         &self,
         phase: Phase,
@@ -540,12 +290,112 @@ impl Session {
     }
 }
 
+impl Shared {
+    /// Sends Init.
+    async fn init(
+        handle: Arc<Handle>,
+        options: &InitOptions,
+        answered: Options,
+        timeouts: Timeouts,
+    ) -> Result<Arc<Self>, Error> {
+        let offered = InitOptions {
+            options: options.options | answered,
+            ..options.clone()
+        };
+        let server = match handle.ask(offered.request().into(), timeouts).await? {
+            Apdu::InitializeResponse(response) => ServerInfo::new(&offered, &response),
+            other => return Err(unexpected(Phase::Init, &other)),
+        };
+        Ok(Arc::new(Self {
+            handle,
+            server,
+            answered,
+            unanswered: AtomicUsize::new(0),
+        }))
+    }
+}
+
+impl Handle {
+    /// Starts the task that owns `stream`, on the current tokio runtime.
+    fn spawn<S>(stream: S, options: &SessionOptions, span: Span) -> Self
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        let (commands, command_receiver) = mpsc::channel(QUEUE);
+        let (triggers, trigger_receiver) = mpsc::channel(1);
+        let (state, watched) = watch::channel(State::Open);
+        let closing = CancellationToken::new();
+        let farewell = Arc::default();
+        let inbox = Inbox {
+            commands: command_receiver,
+            triggers: trigger_receiver,
+            closing: closing.clone(),
+            farewell: Arc::clone(&farewell),
+        };
+        let driver = Driver::new(stream, options, inbox, state);
+        // Boxed so that only a pointer is moved into the runtime.
+        tokio::spawn(Box::pin(driver.run()).instrument(span));
+        Self {
+            commands,
+            triggers,
+            closing,
+            farewell,
+            state: watched,
+        }
+    }
+
+    /// Sends a request and waits for its answer, which the task has checked.
+    ///
+    /// Dropping the future leaves the session in step: an unsent request is not sent, and the answer to a sent one is
+    /// received and dropped.
+    async fn ask(&self, request: Apdu, timeouts: Timeouts) -> Result<Apdu, Error> {
+        let (reply, answer) = oneshot::channel();
+        let command = Command {
+            request,
+            timeouts,
+            reply,
+        };
+        if self.commands.send(command).await.is_err() {
+            return Err(self.too_late());
+        }
+        answer.await.unwrap_or_else(|_| Err(self.too_late()))
+    }
+
+    /// Closes the session; returns when the stream is closed.
+    async fn close(&self) -> Result<(), Error> {
+        self.closing.cancel();
+        let mut state = self.state.clone();
+        let gone = state
+            .wait_for(|state| matches!(state, State::Gone(_)))
+            .await;
+        match gone.as_deref() {
+            Ok(State::Gone(end @ End::Failed(_))) => Err(end.error()),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.state.borrow().end().is_none() && !self.closing.is_cancelled()
+    }
+
+    fn too_late(&self) -> Error {
+        let state = self.state.borrow();
+        state.end().unwrap_or(&End::Closed).error()
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.closing.cancel();
+    }
+}
+
 /// See [`Session::downgrade`].
 #[derive(Debug, Clone)]
 pub(crate) struct WeakSession(Weak<Shared>, Timeouts);
 
 impl WeakSession {
-    /// The session, if it is open and somebody still has a handle on it.
+    /// The session, if it is open and a handle on it exists.
     pub(crate) fn upgrade(&self) -> Option<Session> {
         let session = Session {
             shared: self.0.upgrade()?,
@@ -557,7 +407,5 @@ impl WeakSession {
     }
 }
 
-#[cfg(test)]
-mod mutation;
 #[cfg(test)]
 mod tests;

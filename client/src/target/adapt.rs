@@ -7,9 +7,9 @@ use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::{Charset, Unwritable};
 
 use super::profile::Resolved;
-use crate::pager::PagerOptions;
-use crate::service::present::PresentOptions;
-use crate::service::search::SearchOptions;
+use crate::protocol::pager::PagerOptions;
+use crate::protocol::service::present::PresentOptions;
+use crate::protocol::service::search::SearchOptions;
 
 /// What is searched where neither target nor profile names a database.
 pub const DEFAULT_DATABASE: &str = "Default";

@@ -17,7 +17,8 @@ use hyper::header::{HOST, HeaderValue, PROXY_AUTHORIZATION};
 use hyper_util::rt::TokioIo;
 use tokio_socks::tcp::Socks5Stream;
 
-use super::{BoxFuture, BoxStream, Connect, Timeouts};
+use super::connect::{BoxFuture, BoxStream, Connect};
+use super::timeouts::Timeouts;
 use crate::error::{Cause, Error, Phase};
 use crate::url::{Host, Mode, Octets, Userinfo, host_and_port, userinfo};
 

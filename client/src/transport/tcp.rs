@@ -1,5 +1,5 @@
-//! TCP to the first address of a host that answers, IPv6 and IPv4 in turn and each with a head start on the next
-//! (RFC 8305, "happy eyeballs"): a silent address delays the connection by a quarter of a second, not by its timeout.
+//! Names to addresses, and TCP to the first address that answers: IPv6 and IPv4 in turn, each with a head start on the next
+//! (RFC 8305, "happy eyeballs"), so that a silent address costs a quarter of a second, not its timeout.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,12 +11,55 @@ use futures_util::stream::FuturesUnordered;
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
-use super::{BoxFuture, BoxStream, Connect, Limit, Resolve, SystemResolver, Timeouts};
+use super::connect::{BoxFuture, BoxStream, Connect, not_connected};
+use super::timeouts::{Limit, Timeouts};
 use crate::error::{Cause, Error, Phase};
 use crate::url::Host;
 
 /// How long an address is tried before the next one is tried beside it (RFC 8305 §5).
 const HEAD_START: Duration = Duration::from_millis(250);
+
+/// Finds the addresses of a host.
+pub trait Resolve: Send + Sync {
+    /// The socket addresses to try, in this order.
+    ///
+    /// # Errors
+    /// When the host has none, or the lookup failed.
+    fn resolve<'a>(
+        &'a self,
+        host: &'a Host,
+        port: u16,
+    ) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>>;
+}
+
+/// The resolver of the operating system.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemResolver;
+
+impl Resolve for SystemResolver {
+    fn resolve<'a>(
+        &'a self,
+        host: &'a Host,
+        port: u16,
+    ) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
+        Box::pin(async move {
+            match host {
+                Host::Ipv4(address) => Ok(vec![(*address, port).into()]),
+                Host::Ipv6(address) => Ok(vec![(*address, port).into()]),
+                Host::Name(name) => Ok(tokio::net::lookup_host((name.as_str(), port))
+                    .await?
+                    .collect()),
+            }
+        })
+    }
+}
+
+/// A fixed address, whatever the host and port.
+impl Resolve for SocketAddr {
+    fn resolve<'a>(&'a self, _: &'a Host, _: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
+        Box::pin(async move { Ok(vec![*self]) })
+    }
+}
 
 /// TCP over IPv4 and IPv6.
 #[derive(Clone)]
@@ -58,7 +101,7 @@ impl Connect for Tcp {
     }
 }
 
-/// The families alternate, the one that the resolver put first before the other; each keeps its order.
+/// Alternates the address families, beginning with that of the first address; each keeps its order.
 fn in_turn(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let first_is_ipv6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
     let (preferred, other): (Vec<_>, Vec<_>) = addresses
@@ -74,14 +117,14 @@ fn in_turn(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     order
 }
 
-/// The first connection that comes about; else why the last attempt came to nothing.
+/// The first connection that succeeds, or the error of the last attempt.
 async fn first_reachable(addresses: Vec<SocketAddr>, limit: &Limit) -> Result<TcpStream, Error> {
     let mut failure = no_address(io::ErrorKind::NotFound.into());
     let mut waiting = addresses.into_iter();
     let mut attempts = FuturesUnordered::new();
     while let Some(address) = waiting.next() {
         attempts.push(attempt(address, limit));
-        // On to the next address when this one has failed, or has had its head start.
+        // The next address is tried when an attempt has failed, or after the head start.
         let ended = tokio::select! {
             Some(ended) = attempts.next() => ended,
             () = sleep(HEAD_START), if waiting.len() > 0 => continue,
@@ -107,7 +150,7 @@ async fn attempt(address: SocketAddr, limit: &Limit) -> Result<TcpStream, Error>
         .and_then(|connected| connected.map_err(not_connected));
     match connected {
         Ok(stream) => {
-            // Requests are small and answered one by one; an error here costs speed only.
+            // Requests are small and answered one by one. An error only costs speed.
             let _ = stream.set_nodelay(true);
             Ok(stream)
         }
@@ -122,18 +165,6 @@ fn no_address(error: io::Error) -> Error {
     Error::Unavailable {
         phase: Phase::Resolve,
         cause: Cause::Dns(Arc::new(error)),
-    }
-}
-
-/// Why there is no connection.
-pub(super) fn not_connected(error: io::Error) -> Error {
-    let cause = match error.kind() {
-        io::ErrorKind::ConnectionRefused => Cause::Refused,
-        _ => Cause::Other,
-    };
-    Error::Unavailable {
-        phase: Phase::Connect,
-        cause: cause(Arc::new(error)),
     }
 }
 
@@ -179,7 +210,7 @@ mod tests {
             .await
     }
 
-    /// A port of this machine that nobody listens at, as far as that can be known.
+    /// A local port that was free a moment ago.
     async fn unused() -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         listener.local_addr().expect("its address")

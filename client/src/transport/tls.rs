@@ -19,7 +19,8 @@ use z3950_asn1::{input, pem as pem_file};
 pub(crate) use self::verify::Distrust;
 pub use self::verify::Remedy;
 use self::verify::{AnyCertificate, Named};
-use super::{BoxFuture, BoxStream, Connect, Timeouts};
+use super::connect::{BoxFuture, BoxStream, Connect};
+use super::timeouts::Timeouts;
 use crate::error::{Cause, Error, Phase};
 use crate::url::Host;
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use tokio::net::UnixStream;
 
-use super::tcp::not_connected;
-use super::{BoxFuture, BoxStream, Connect, Timeouts};
+use super::connect::{BoxFuture, BoxStream, Connect, not_connected};
+use super::timeouts::Timeouts;
 use crate::error::{Error, Phase};
 use crate::url::Host;
 

@@ -21,6 +21,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use z3950::error::ProtocolFault;
 use z3950::pager::PagerOptions;
+use z3950::service::ResultRecord;
 use z3950::service::delete::Delete;
 use z3950::service::duplicate::DuplicateDetectionOptions;
 use z3950::service::explain::ExplainOptions;
@@ -29,7 +30,6 @@ use z3950::service::extended::{
 };
 use z3950::service::init::{InitOptions, authenticate};
 use z3950::service::present::PresentOptions;
-use z3950::service::records::ResultRecord;
 use z3950::service::resource::TriggerOptions;
 use z3950::service::scan::ScanOptions;
 use z3950::service::search::SearchOptions;

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use z3950::RecordForm;
-use z3950::plan::record_syntax_by_name;
 use z3950_asn1::oid::Oid;
 
 use super::{Connection, Identity, Known, Lang, Records, Tables, Wait, seconds};
@@ -317,7 +316,7 @@ pub(crate) struct Shell {
 
 /// A record syntax by name or object identifier.
 pub(crate) fn syntax(text: &str) -> Result<Oid, String> {
-    record_syntax_by_name(text).ok_or_else(|| {
+    Oid::record_syntax_by_name(text.as_bytes()).ok_or_else(|| {
         "unknown record syntax; known are usmarc, unimarc, xml, sutrs, opac, grs-1 and others"
             .to_owned()
     })

@@ -6,7 +6,7 @@ use z3950::lookup::{
     Attempt, Found, Identifier, Kind, LookupOptions, Match, attempts, lookup, matched,
 };
 use z3950::retrieve::OutcomeName;
-use z3950::service::records::ResultRecord;
+use z3950::service::ResultRecord;
 
 use crate::answer::{Answer, Ask, Job, Piece, Recipient, Words, Work, refuse};
 use crate::args::{Lookup, Matches};

@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use z3950::error::{Error, Phase};
 use z3950::pager::{Pager, PagerOptions};
 use z3950::retrieve::OutcomeName;
-use z3950::service::records::ResultRecord;
+use z3950::service::ResultRecord;
 use z3950::service::search::SearchOptions;
 use z3950::target::redacted;
 use z3950::{SortKey, SortKeyError};

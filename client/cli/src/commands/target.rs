@@ -5,7 +5,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
-use z3950::client::{Client, ClientOptions, Lease};
+use z3950::Lease;
+use z3950::client::{Client, ClientOptions};
 use z3950::error::{Cause, Error, Phase, ProtocolFault};
 use z3950::pager::PagerOptions;
 use z3950::profile::{Profiles, Resolved};

@@ -9,9 +9,9 @@ pub(crate) mod wrap;
 use std::ffi::{OsStr, OsString};
 
 use serde_json::{Value, json};
-use z3950::plan::record_syntax_by_name;
 use z3950::target;
 use z3950::url::{self, Caution, Host, Locator, Mode, Octets, UrlError, Warning, Z3950Url};
+use z3950_asn1::oid::Oid;
 
 use crate::args::{Build, Canon, Showing, Texts, Url};
 use crate::console::envelope::answer;
@@ -245,7 +245,7 @@ pub(crate) fn parts(url: &Z3950Url) -> Value {
 /// A syntax that a URL names; one that is not known has no identifier.
 fn named_syntax(name: &Octets) -> Value {
     let name = name.to_string();
-    match record_syntax_by_name(&name) {
+    match Oid::record_syntax_by_name(name.as_bytes()) {
         Some(oid) => syntax(Some(oid)),
         None => json!({ "name": name, "oid": null }),
     }

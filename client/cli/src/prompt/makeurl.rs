@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use z3950::error::Diagnostics;
-use z3950::service::records::ResultRecord;
+use z3950::service::ResultRecord;
 use z3950::target::Endpoint;
 use z3950::url::{Kind, Octets, Z3950Url};
 use z3950_asn1::apdu::DatabaseName;

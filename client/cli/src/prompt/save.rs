@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use z3950::error::Diagnostics;
-use z3950::service::records::ResultRecord;
+use z3950::service::ResultRecord;
 use z3950_asn1::file::{Existing, Whole};
 
 use super::command::{Answer, Stop};

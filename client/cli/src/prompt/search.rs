@@ -2,8 +2,9 @@
 //! (Z39.50-2003 §3.2.2, §3.2.4, §3.2.7).
 
 use z3950::error::Diagnostics;
+use z3950::service::DEFAULT_RESULT_SET;
 use z3950::service::delete::{Delete, DeleteResult};
-use z3950::service::search::{DEFAULT_RESULT_SET, SearchOptions, SearchResult};
+use z3950::service::search::{SearchOptions, SearchResult};
 use z3950::service::sort::{SortOptions, SortResult, key_by_attributes, key_by_field};
 use z3950::session::Session;
 use z3950_asn1::apdu::{

@@ -1,6 +1,5 @@
 //! The commands that change settings. A setting that is named without a value is shown.
 
-use z3950::plan::record_syntax_by_name;
 use z3950::service::init::authenticate;
 use z3950_asn1::apdu::{DatabaseName, Options, ReferenceId, Schema};
 use z3950_asn1::oid::Oid;
@@ -44,7 +43,7 @@ impl State {
             "none" => self.settings.record_syntaxes.clear(),
             names => {
                 let syntaxes = names.split_whitespace().map(|name| {
-                    let known = record_syntax_by_name(name);
+                    let known = Oid::record_syntax_by_name(name.as_bytes());
                     known.or_else(|| self.registered(name)).ok_or_else(|| {
                         let hint = match Format::by_name(name) {
                             Some(format) => format!(

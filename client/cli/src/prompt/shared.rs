@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Command};
-use z3950::service::search::DEFAULT_RESULT_SET;
+use z3950::service::DEFAULT_RESULT_SET;
 use z3950_asn1::apdu::{DatabaseName, Options};
 use z3950_asn1::query::{Language, nearest};
 

@@ -2,8 +2,8 @@
 
 use z3950::error::{Diagnostics, Error};
 use z3950::profile::Profile;
+use z3950::service::ResultRecord;
 use z3950::service::present::PresentOptions;
-use z3950::service::records::ResultRecord;
 use z3950::session::Session;
 use z3950_asn1::apdu::{CompSpec, External, Specification};
 use z3950_asn1::bib1::diagnostics::Condition;

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use z3950_asn1::apdu::*;
 
 use super::*;
-use crate::session::{Session, SessionOptions};
+use crate::protocol::session::{Session, SessionOptions};
 
 /// What the server has to say to a search or a Present.
 #[derive(Clone, Copy)]

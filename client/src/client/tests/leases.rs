@@ -7,9 +7,9 @@ use tokio::time::Instant;
 use z3950_asn1::apdu::*;
 
 use super::*;
-use crate::pager::PagerOptions;
-use crate::service::search::SearchOptions;
-use crate::session::{Repeat, SessionOptions};
+use crate::protocol::pager::PagerOptions;
+use crate::protocol::service::search::SearchOptions;
+use crate::protocol::session::{Repeat, SessionOptions};
 use crate::target::Endpoint;
 use crate::{Lease, TargetLimits};
 
@@ -401,7 +401,7 @@ async fn servers_that_nobody_uses_are_forgotten() {
         let lease = client.lease(&place(port), None, &options, &limits).await;
         lease.expect("a session")
     };
-    let known = || client.shared.pool.servers();
+    let known = || client.pool.servers();
     lease(1, 0).await.close().await;
     lease(2, 60).await.close().await;
     assert_eq!(known(), 1, "the first is forgotten");

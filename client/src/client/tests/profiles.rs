@@ -7,8 +7,8 @@ use z3950_asn1::apdu::*;
 
 use super::*;
 use crate::TargetLimits;
-use crate::profile::Profiles;
 use crate::target::Endpoint;
+use crate::target::profile::Profiles;
 
 const TARGETS: &str = "
 [targets.safe]

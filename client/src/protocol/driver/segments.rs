@@ -1,5 +1,5 @@
-//! The answer to a Present in several pieces: Segments and the fragments of records in them put together again
-//! (Z39.50-2003 §3.3.2, §3.3.3).
+//! Segmentation: reassembles the Segments of a Present response, and the fragments of records in them (Z39.50-2003 §3.3.2,
+//! §3.3.3).
 
 use z3950_asn1::apdu::{
     External, ExternalEncoding, FragmentSyntax, NamePlusRecord, PresentResponse, Record, Records,
@@ -11,10 +11,10 @@ use z3950_asn1::types::Any;
 
 use crate::error::ProtocolFault;
 
-/// The most octets that the Segments of one answer may have together.
+/// The most octets in the Segments of one answer.
 pub(super) const MAX_OCTETS: usize = 67_108_864;
 
-/// Record syntaxes whose records are BER values, however they were cut up.
+/// Record syntaxes whose records are BER values.
 const ASN1_SYNTAXES: [Oid; 5] = [
     oid::OPAC,
     oid::GRS_1,
@@ -23,7 +23,7 @@ const ASN1_SYNTAXES: [Oid; 5] = [
     oid::TASK_PACKAGE,
 ];
 
-/// What has come of the answer to a Present ahead of its end.
+/// The Segments received before the Present response.
 #[derive(Default)]
 pub(super) struct Segments {
     records: Vec<NamePlusRecord>,
@@ -31,7 +31,7 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// Takes in one Segment, which came in so many octets.
+    /// Adds a Segment, encoded in this many octets.
     pub(super) fn add(&mut self, segment: Segment, octets: usize) -> Result<(), ProtocolFault> {
         let announced = segment.number_of_records_returned;
         let came = segment.segment_records.len();
@@ -46,11 +46,11 @@ impl Segments {
         Ok(())
     }
 
-    /// The whole answer, of which `last` is the end. `syntax` is what was asked for, `are_fragments_allowed` whether
-    /// level 2 is in force; without it fragments stay what they are.
+    /// The whole answer, with `last` as its end. `syntax` is the requested one; `are_fragments_allowed` says whether level 2
+    /// is in force, without which fragments stay as they are.
     ///
-    /// Servers count the records of the end alone, or those of all segments: either number will do, and the number of
-    /// whole records takes its place. A diagnostic at the end that gives no record gives way to those that came.
+    /// Servers count the records of `last` alone or those of all segments; either number is accepted and replaced by the
+    /// number of whole records. If records came in segments, a non-surrogate diagnostic in `last` is dropped.
     pub(super) fn complete(
         &mut self,
         mut last: PresentResponse,
@@ -97,7 +97,7 @@ fn is_fragment(record: &Record) -> bool {
     )
 }
 
-/// Makes records of fragments; what is whole stays as it is.
+/// Joins fragments; whole records stay as they are.
 fn join(
     records: Vec<NamePlusRecord>,
     syntax: Option<Oid>,
@@ -108,18 +108,18 @@ fn join(
         match (record, open.take()) {
             (Record::StartingFragment(fragment), None) => {
                 let parts = Parts::begin(fragment)?;
-                // The fragment's place is kept for the record.
+                // A placeholder, replaced when the last fragment has come.
                 let record = Record::RetrievalRecord(External::octet_aligned(oid::SUTRS, ""));
                 open = Some((NamePlusRecord { name, record }, parts));
             }
-            (Record::IntermediateFragment(fragment), Some((place, mut parts))) => {
+            (Record::IntermediateFragment(fragment), Some((slot, mut parts))) => {
                 parts.add(fragment)?;
-                open = Some((place, parts));
+                open = Some((slot, parts));
             }
-            (Record::FinalFragment(fragment), Some((mut place, mut parts))) => {
+            (Record::FinalFragment(fragment), Some((mut slot, mut parts))) => {
                 parts.add(fragment)?;
-                place.record = Record::RetrievalRecord(parts.record(syntax)?);
-                whole.push(place);
+                slot.record = Record::RetrievalRecord(parts.record(syntax)?);
+                whole.push(slot);
             }
             (record @ (Record::RetrievalRecord(_) | Record::SurrogateDiagnostic(_)), None) => {
                 whole.push(NamePlusRecord { name, record });
@@ -133,10 +133,10 @@ fn join(
     }
 }
 
-/// The octets of a record so far, and the syntax its first fragment names.
+/// The octets of a record so far, and the syntax that its first fragment names.
 struct Parts {
     octets: Vec<u8>,
-    /// `None` for a fragment that bears no EXTERNAL around it.
+    /// `None` for fragments without an EXTERNAL around them.
     tag: Option<Option<Oid>>,
 }
 
@@ -168,8 +168,8 @@ impl Parts {
         Ok(())
     }
 
-    /// The record. The standard leaves open what fragments without a tag are pieces of: of an EXTERNAL if they read as
-    /// one, otherwise of a record in the syntax asked for.
+    /// The record. The standard leaves open what untagged fragments make: an EXTERNAL if they decode as one, otherwise a
+    /// record in the requested syntax.
     fn record(self, asked: Option<Oid>) -> Result<External, ProtocolFault> {
         let direct_reference = match self.tag {
             Some(syntax) => syntax,

@@ -1,5 +1,5 @@
-//! What a server asks in the middle of an operation, or of the session as a whole: proofs of identity and permission to
-//! go on (Z39.50-2003 §3.2.5, §3.2.6). Whoever answers has all the time it takes; the conversation goes on meanwhile.
+//! Requests of the server within an operation or a session: access control and resource control (Z39.50-2003 §3.2.5,
+//! §3.2.6). Handlers may take their time; the session continues meanwhile.
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use z3950_asn1::apdu::{
@@ -8,17 +8,17 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 
-use super::task::{Connection, Stop};
+use super::task::Driver;
 use crate::error::{Error, Phase, ProtocolFault};
-use crate::service::access::Challenge;
-use crate::service::resource::{Decision, ResourceQuestion};
+use crate::protocol::service::access::Challenge;
+use crate::protocol::service::resource::{Decision, ResourceQuestion};
 
-/// How many requests of its own a server may send during one of ours, or between two.
+/// The most requests that a server may send during one of ours, or between two.
 pub(super) const MAX_INTERRUPTIONS: usize = 64;
 
-/// What somebody here has made of a request of the server.
+/// A handler's response to a request of the server.
 pub(super) struct Verdict {
-    /// The operation it is part of; `None` for the session.
+    /// `None` for the session as a whole.
     operation: Option<u64>,
     reference_id: Option<ReferenceId>,
     answer: Ruling,
@@ -26,17 +26,15 @@ pub(super) struct Verdict {
 
 enum Ruling {
     Access(Option<SecurityChallengeResponse>),
-    /// `None` where the server wants no answer.
+    /// `None` if the server wants no answer.
     Resource(Option<Decision>),
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    /// The server wants a proof of identity.
-    pub(super) fn challenged(&mut self, request: AccessControlRequest) -> Result<(), Stop> {
+impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
+    pub(super) fn challenged(&mut self, request: AccessControlRequest) -> Result<(), Error> {
         let (operation, phase) = self.interrupted(request.reference_id.as_ref())?;
         let Some(handler) = self.access_control.clone() else {
-            self.put_access(operation, phase, request.reference_id, None)?;
-            return Ok(());
+            return self.put_access(operation, phase, request.reference_id, None);
         };
         self.pause(operation);
         let challenge = Challenge::new(phase, request.security_challenge);
@@ -51,14 +49,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Ok(())
     }
 
-    /// The server tells what an operation costs, and may want to know whether to go on.
-    pub(super) fn questioned(&mut self, request: ResourceControlRequest) -> Result<(), Stop> {
+    /// Without a handler, operations continue whatever they cost.
+    pub(super) fn questioned(&mut self, request: ResourceControlRequest) -> Result<(), Error> {
         let (operation, phase) = self.interrupted(request.reference_id.as_ref())?;
         let reference_id = request.reference_id.clone();
         let is_answered = request.response_required;
         let Some(handler) = self.resource_control.clone() else {
             if is_answered {
-                // Nobody here minds the cost.
                 self.put_resource(phase, reference_id, Decision::GO_ON)?;
             }
             return Ok(());
@@ -78,15 +75,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Ok(())
     }
 
-    /// Sends what somebody here has decided, if the operation is still under way.
-    pub(super) fn decided(&mut self, verdict: Verdict) -> Result<(), Stop> {
+    /// Sends a handler's response, if the operation is still in progress.
+    pub(super) fn decided(&mut self, verdict: Verdict) -> Result<(), Error> {
         let Verdict {
             operation: number,
             reference_id,
             answer,
         } = verdict;
         let phase = match number.map(|number| self.operations.numbered(number)) {
-            // The server has not waited for an answer.
+            // The server did not wait for the response.
             Some(None) => return Ok(()),
             None => Phase::Idle,
             Some(Some(operation)) => operation.phase(),
@@ -104,11 +101,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// The operation that a request of the server belongs to, and its phase.
+    /// The operation that a request of the server belongs to, and its phase; counts the requests.
     fn interrupted(
         &mut self,
         reference: Option<&ReferenceId>,
-    ) -> Result<(Option<u64>, Phase), Stop> {
+    ) -> Result<(Option<u64>, Phase), Error> {
         let phase = self.operations.phase();
         let found = self
             .operations
@@ -125,12 +122,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         match *interruptions > MAX_INTERRUPTIONS {
             false => Ok((number, phase)),
             true => {
-                Err(Error::fault(phase, ProtocolFault::Interruptions(MAX_INTERRUPTIONS)).into())
+                let fault = ProtocolFault::Interruptions(MAX_INTERRUPTIONS);
+                Err(Error::fault(phase, fault))
             }
         }
     }
 
-    /// While somebody here thinks, the server is not waited for.
+    /// Suspends the answer timeout until the handler has responded.
     fn pause(&mut self, operation: Option<u64>) {
         if let Some(operation) = operation.and_then(|number| self.operations.numbered(number)) {
             operation.questions += 1;
@@ -138,19 +136,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Proves an identity, or refuses to: version 3 has words for that, others only the end of the connection.
+    /// Responds to a challenge, or refuses it: with a diagnostic in version 3, before that by closing the connection.
     ///
-    /// After a refusal the operation goes on without a caller, to whatever answer the server has for it.
+    /// After a refusal the caller has its error, and the operation waits for the server's answer without it.
     fn put_access(
         &mut self,
         operation: Option<u64>,
         phase: Phase,
         reference_id: Option<ReferenceId>,
         response: Option<SecurityChallengeResponse>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Error> {
         let is_refused = response.is_none();
         if is_refused && self.version() < Some(3) {
-            return Err(Error::AccessRefused { phase }.into());
+            return Err(Error::AccessRefused { phase });
         }
         let diagnostic = DefaultDiagFormat::bib1(Condition::DATABASE_ACCESS_DENIED.0, "");
         let response = AccessControlResponse {
@@ -173,7 +171,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         phase: Phase,
         reference_id: Option<ReferenceId>,
         decision: Decision,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Error> {
         let response = ResourceControlResponse {
             reference_id,
             continue_flag: decision.is_to_go_on,

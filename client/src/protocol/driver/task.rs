@@ -1,16 +1,16 @@
-//! The task that owns the stream of a session: sends requests, tells whose answer has come, ends the session properly.
+//! The task that owns the stream of a session: sends requests, receives answers, and ends the session properly.
 //!
 //! ```text
 //!            request                    answer
 //!   idle ---------------> operations ---------------> idle       Z39.50-2003 §3.1.2, §3.4, §3.5: one operation at a
-//!     |                       |                                  time, or several where both sides have agreed to it
-//!     | closed, Close, end    | the same, a fault, no answer in time
+//!     |                       |                                  time, or several if both sides agreed
+//!     | closed, Close, EOF    | the same, a fault, a timeout
 //!     v                       v
-//!   ended: callers are told -> Close is sent and awaited where version 3 is spoken -> gone
+//!   ended: callers get their error -> in version 3, Close is sent and answered -> gone
 //! ```
 //!
-//! What a server may send in between is answered in `server_requests`. Everything else is a fault. The answer to a
-//! request that nobody waits for any longer is still taken, so that the next one gets its own.
+//! Requests of the server in between are handled in `server_requests`; any other APDU is a fault. The answer to a request
+//! whose caller is gone is received and dropped, so that later answers go to the right callers.
 
 use std::future::{pending, poll_fn};
 use std::sync::{Arc, OnceLock};
@@ -28,31 +28,30 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::codec::frame::StreamError;
 
-use super::operations::Operations;
 use super::server_requests::Verdict;
 use super::wire::{Wire, received, stream_error};
-use super::{Command, End, State, Trigger};
+use super::{Command, End, Operations, State, Trigger, examine};
 use crate::error::{Cause, Error, Phase, ProtocolFault};
-use crate::service;
-use crate::service::access::AccessControl;
-use crate::service::close::{closed_by_server, farewell};
-use crate::service::init::Agreed;
-use crate::service::resource::ResourceControl;
-use crate::session::SessionOptions;
-use crate::transport::{BoxFuture, Limit, Timeouts};
+use crate::protocol::service::access::AccessControl;
+use crate::protocol::service::close::{closed_by_server, farewell};
+use crate::protocol::service::init::{self, Agreed};
+use crate::protocol::service::resource::ResourceControl;
+use crate::protocol::session::options::SessionOptions;
+use crate::transport::connect::BoxFuture;
+use crate::transport::timeouts::{Limit, Timeouts};
 
-/// What the handles want.
-pub(super) struct Orders {
-    pub(super) commands: mpsc::Receiver<Command>,
-    pub(super) triggers: mpsc::Receiver<Trigger>,
-    pub(super) closing: CancellationToken,
-    pub(super) farewell: Arc<OnceLock<Close>>,
+/// The receiving ends of a session handle.
+pub(in crate::protocol) struct Inbox {
+    pub(in crate::protocol) commands: mpsc::Receiver<Command>,
+    pub(in crate::protocol) triggers: mpsc::Receiver<Trigger>,
+    pub(in crate::protocol) closing: CancellationToken,
+    pub(in crate::protocol) farewell: Arc<OnceLock<Close>>,
 }
 
-/// The task's own view of a session.
-pub(super) struct Connection<S> {
+/// The task's view of a session.
+pub(in crate::protocol) struct Driver<S> {
     wire: Wire<S>,
-    /// What is in force, once Init was accepted.
+    /// Set once Init was accepted.
     agreed: Option<Agreed>,
     timeouts: Timeouts,
     max_operations: usize,
@@ -60,37 +59,25 @@ pub(super) struct Connection<S> {
     cancels_dropped: bool,
     pub(super) access_control: Option<Arc<dyn AccessControl>>,
     pub(super) resource_control: Option<Arc<dyn ResourceControl>>,
-    orders: Orders,
-    /// A request that must wait for an operation in progress, and how long.
+    inbox: Inbox,
+    /// A request that waits for a conflicting operation, and how long.
     held: Option<(Command, Limit)>,
     pub(super) operations: Operations,
-    /// What somebody here is thinking about.
+    /// Decisions of handlers that are pending.
     pub(super) verdicts: FuturesUnordered<BoxFuture<'static, Verdict>>,
-    /// Requests of the server since the last operation.
+    /// The server's own requests since the last operation.
     pub(super) interruptions: usize,
-    /// How many APDUs have come.
+    /// The number of APDUs received.
     heard: u64,
     state: watch::Sender<State>,
 }
 
-/// Why the task stops serving.
-pub(super) enum Stop {
-    Closing,
-    Failed(Error),
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     /// A session before Init.
-    pub(super) fn new(
+    pub(in crate::protocol) fn new(
         stream: S,
         options: &SessionOptions,
-        orders: Orders,
+        inbox: Inbox,
         state: watch::Sender<State>,
     ) -> Self {
         Self {
@@ -102,7 +89,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             cancels_dropped: options.cancels_dropped,
             access_control: options.access_control.clone(),
             resource_control: options.resource_control.clone(),
-            orders,
+            inbox,
             held: None,
             operations: Operations::default(),
             verdicts: FuturesUnordered::new(),
@@ -112,24 +99,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Serves requests until the session ends, and says farewell.
-    pub(super) async fn run(mut self) {
-        let stop = self.serve().await;
+    /// Serves requests until the session ends, and closes it.
+    pub(in crate::protocol) async fn run(mut self) {
+        let error = self.serve().await.err();
         let limit = Limit::within(self.timeouts.close);
-        let error = match &stop {
-            Stop::Closing => None,
-            Stop::Failed(error) => Some(error),
-        };
-        let words = farewell(error, self.orders.farewell.get());
-        let farewell = words.filter(|_| self.version() >= Some(3));
+        let farewell = farewell(error.as_ref(), self.inbox.farewell.get());
+        let farewell = farewell.filter(|_| self.version() >= Some(3));
         let mut is_answered = false;
         if let Some(farewell) = farewell {
             let put = self.wire.put(&farewell.close.into());
             let sent = limit.hold(Phase::Close, self.wire.flush()).await;
             is_answered = farewell.is_answered && put.is_ok() && matches!(sent, Ok(Ok(())));
         }
-        let end = self.tell(stop).await;
-        // The server may be gone or silent: what follows is courtesy, and ends at the limit.
+        let end = self.end(error).await;
+        // Errors: the server is gone or silent.
         let _ = limit
             .hold(Phase::Close, async {
                 if is_answered {
@@ -141,11 +124,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.state.send_replace(State::Gone(end));
     }
 
-    /// Tells everyone that the session is over.
-    async fn tell(&mut self, stop: Stop) -> End {
-        let (end, error) = match stop {
-            Stop::Closing => (End::Closed, End::Closed.error()),
-            Stop::Failed(error) => (End::Failed(Arc::new(error.clone())), error),
+    /// Gives every caller an error: this one, or that this side closed the session.
+    async fn end(&mut self, error: Option<Error>) -> End {
+        let (end, error) = match error {
+            None => (End::Closed, End::Closed.error()),
+            Some(error) => (End::Failed(Arc::new(error.clone())), error),
         };
         trace!(?end, "session ended");
         self.state.send_replace(State::Ended(end.clone()));
@@ -153,18 +136,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let error = error.clone().in_phase(operation.phase());
             operation.answer(Err(error));
         }
-        self.orders.triggers.close();
-        self.orders.commands.close();
+        self.inbox.triggers.close();
+        self.inbox.commands.close();
         if let Some((command, _)) = self.held.take() {
             let _ = command.reply.send(Err(end.error()));
         }
-        while let Some(command) = self.orders.commands.recv().await {
+        while let Some(command) = self.inbox.commands.recv().await {
             let _ = command.reply.send(Err(end.error()));
         }
         end
     }
 
-    async fn serve(&mut self) -> Stop {
+    /// Serves requests until this side closes the session.
+    async fn serve(&mut self) -> Result<(), Error> {
         loop {
             if let Some((command, limit)) = self.held.take() {
                 self.begin(command, Some(limit));
@@ -173,38 +157,29 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let watches_callers =
                 self.cancels_dropped && self.offers(Options::TRIGGER_RESOURCE_CONTROL);
             let next_limit = self.next_limit();
-            // What the server sent first is seen first: no request goes out on a session already closed.
-            let done = tokio::select! {
+            // Reading comes first: no request is sent on a session that the server has closed.
+            tokio::select! {
                 biased;
-                frame = self.wire.next() => self.receive(frame),
-                () = self.orders.closing.cancelled() => return Stop::Closing,
+                frame = self.wire.next() => self.receive(frame)?,
+                () = self.inbox.closing.cancelled() => return Ok(()),
                 Some(verdict) = self.verdicts.next(), if !self.verdicts.is_empty() => {
-                    self.decided(verdict)
+                    self.decided(verdict)?;
                 }
                 number = poll_fn(|context| self.operations.poll_dropped(context)), if watches_callers => {
-                    self.cancel(number)
+                    self.cancel(number)?;
                 }
-                () = gone(&mut self.held) => {
-                    self.held = None;
-                    Ok(())
-                }
-                Some(trigger) = self.orders.triggers.recv() => self.trigger(trigger),
-                command = self.orders.commands.recv(), if has_room => match command {
-                    Some(command) => {
-                        self.begin(command, None);
-                        Ok(())
-                    }
-                    None => return Stop::Closing,
+                () = gone(&mut self.held) => self.held = None,
+                Some(trigger) = self.inbox.triggers.recv() => self.trigger(trigger)?,
+                command = self.inbox.commands.recv(), if has_room => match command {
+                    Some(command) => self.begin(command, None),
+                    None => return Ok(()),
                 },
-                () = until(next_limit) => self.expire(),
-            };
-            if let Err(stop) = done {
-                return stop;
+                () = until(next_limit) => self.expire()?,
             }
         }
     }
 
-    /// How many operations may be under way now.
+    /// How many operations may be in progress now.
     fn room(&self) -> usize {
         match &self.agreed {
             None => 1,
@@ -213,23 +188,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Whether an option is in force.
     fn offers(&self, option: Options) -> bool {
         self.agreed
             .is_some_and(|agreed| agreed.options.contains(option))
     }
 
-    /// The version in force, once Init was accepted.
     pub(super) fn version(&self) -> Option<u8> {
         self.agreed.map(|agreed| agreed.version)
     }
 
-    /// Sends a request, or holds it back until it may go; `held_until` is how long, if it was held back already.
+    /// Sends a request, or holds it back while it conflicts with an operation; `held_until` is the limit of one held before.
     fn begin(&mut self, mut command: Command, held_until: Option<Limit>) {
         if command.reply.is_closed() {
             return;
         }
-        // Operations that go on side by side must not get in each other's way; in a queue they cannot.
+        // Only concurrent operations can conflict; pipelined ones are carried out in order.
         if self.offers(Options::CONCURRENT_OPERATIONS)
             && self.operations.is_in_conflict(&command.request)
         {
@@ -250,25 +223,25 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Sends what is no request for an operation.
-    pub(super) fn put(&mut self, apdu: Apdu, phase: Phase) -> Result<(), Stop> {
+    /// Sends an APDU that begins no operation.
+    pub(super) fn put(&mut self, apdu: Apdu, phase: Phase) -> Result<(), Error> {
         let put = self.wire.put(&apdu);
-        put.map_err(|error| Error::fault(phase, error).into())
+        put.map_err(|error| Error::fault(phase, error))
     }
 
-    fn receive(&mut self, frame: Option<Result<Bytes, StreamError>>) -> Result<(), Stop> {
+    fn receive(&mut self, frame: Option<Result<Bytes, StreamError>>) -> Result<(), Error> {
         let phase = self.operations.phase();
         let octets = match frame {
             Some(Ok(octets)) => octets,
-            Some(Err(error)) => return Err(stream_error(error, phase).into()),
+            Some(Err(error)) => return Err(stream_error(error, phase)),
             None => {
                 let cause = Cause::Disconnected;
-                return Err(Error::Unavailable { phase, cause }.into());
+                return Err(Error::Unavailable { phase, cause });
             }
         };
         self.heard += 1;
         match received(&octets).map_err(|error| Error::fault(phase, error))? {
-            Apdu::Close(close) => Err(closed_by_server(phase, *close).into()),
+            Apdu::Close(close) => Err(closed_by_server(phase, *close)),
             Apdu::AccessControlRequest(challenge) => self.challenged(*challenge),
             Apdu::ResourceControlRequest(question) => self.questioned(*question),
             Apdu::Segment(segment) => self.segment(*segment, octets.len()),
@@ -276,8 +249,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// A piece of the answer to a Present, where that was agreed on.
-    fn segment(&mut self, segment: Segment, octets: usize) -> Result<(), Stop> {
+    /// Receives a part of the answer to a Present.
+    fn segment(&mut self, segment: Segment, octets: usize) -> Result<(), Error> {
         let is_agreed =
             self.offers(Options::SEGMENTATION_1) || self.offers(Options::SEGMENTATION_2);
         let phase = self.operations.phase();
@@ -290,20 +263,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             Ok(_) => Err(ProtocolFault::Unexpected("segmentRequest")),
             Err(fault) => Err(fault),
         };
-        added.map_err(|fault| Error::fault(phase, fault).into())
+        added.map_err(|fault| Error::fault(phase, fault))
     }
 
-    /// The end of an operation.
-    fn answered(&mut self, answer: Apdu) -> Result<(), Stop> {
+    /// Ends an operation.
+    fn answered(&mut self, answer: Apdu) -> Result<(), Error> {
         let are_fragments_allowed = self.offers(Options::SEGMENTATION_2);
         let phase = self.operations.phase();
         let operation = match self.operations.find(answer.reference_id()) {
             Ok(Some(operation)) => operation,
             Ok(None) => {
                 let fault = ProtocolFault::Unexpected(answer.name());
-                return Err(Error::fault(Phase::Idle, fault).into());
+                return Err(Error::fault(Phase::Idle, fault));
             }
-            Err(fault) => return Err(Error::fault(phase, fault).into()),
+            Err(fault) => return Err(Error::fault(phase, fault)),
         };
         let phase = operation.phase();
         let answer = match (answer, &operation.request) {
@@ -316,8 +289,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
             (answer, _) => answer,
         };
-        service::examine(&operation.request, &answer)?;
-        if let Some(agreed) = service::init::agreed(&operation.request, &answer) {
+        examine(&operation.request, &answer)?;
+        if let Some(agreed) = init::agreed(&operation.request, &answer) {
             self.agreed = Some(agreed);
         }
         let number = operation.number;
@@ -327,8 +300,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Ok(())
     }
 
-    /// A caller has gone away: the server may as well stop.
-    fn cancel(&mut self, number: u64) -> Result<(), Stop> {
+    /// Asks the server to cancel an operation whose caller is gone.
+    fn cancel(&mut self, number: u64) -> Result<(), Error> {
         let Some(operation) = self.operations.numbered(number) else {
             return Ok(());
         };
@@ -344,8 +317,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.put(cancel.into(), phase)
     }
 
-    /// Passes a TriggerResourceControl on, once for each operation in progress.
-    fn trigger(&mut self, trigger: Trigger) -> Result<(), Stop> {
+    /// Sends a TriggerResourceControl for each operation in progress.
+    fn trigger(&mut self, trigger: Trigger) -> Result<(), Error> {
         let phase = self.operations.phase();
         for operation in self.operations.iter_mut() {
             let mut request = trigger.request.clone();
@@ -353,21 +326,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let put = self.wire.put(&request.into());
             put.map_err(|error| Error::fault(phase, error))?;
         }
-        // Whoever asked may have gone away.
+        // Errors: the caller is gone.
         let _ = trigger.reply.send(self.operations.len());
         Ok(())
     }
 
-    /// When the next wait is over, if ever.
+    /// When the next wait ends.
     fn next_limit(&self) -> Option<Instant> {
         let held = self.held.as_ref().and_then(|(_, limit)| limit.at());
         let operations = self.operations.next_limit();
         [held, operations].into_iter().flatten().min()
     }
 
-    /// An answer has not come in time. The session goes on without it where the server has answered others meanwhile;
-    /// a server that said nothing at all is taken for gone, and so is one whose answers come in turn.
-    fn expire(&mut self) -> Result<(), Stop> {
+    /// Ends waits that have reached their limit. With concurrent operations the session survives if the server has sent
+    /// anything since the request; otherwise the server is taken to be gone.
+    fn expire(&mut self) -> Result<(), Error> {
         let now = Instant::now();
         if let Some((command, limit)) = self.held.take() {
             if limit.at().is_some_and(|at| at <= now) {
@@ -387,7 +360,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 None => continue,
             };
             if !goes_on || operation.heard == self.heard {
-                return Err(error.into());
+                return Err(error);
             }
             operation.answer(Err(error.clone()));
             if self.cancels_dropped && self.offers(Options::TRIGGER_RESOURCE_CONTROL) {
@@ -396,14 +369,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let is_last_room =
                 self.operations.next_limit().is_none() && self.operations.len() >= self.room();
             if is_last_room {
-                return Err(error.into());
+                return Err(error);
             }
         }
         Ok(())
     }
 }
 
-/// Waits until nobody wants the answer to a request held back.
+/// Waits until the caller of a request held back is gone.
 async fn gone(held: &mut Option<(Command, Limit)>) {
     match held {
         Some((command, _)) => command.reply.closed().await,
@@ -411,7 +384,6 @@ async fn gone(held: &mut Option<(Command, Limit)>) {
     }
 }
 
-/// Waits until a moment, or for ever.
 async fn until(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,

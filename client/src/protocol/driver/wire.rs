@@ -1,5 +1,5 @@
-//! The stream of a session as APDUs: what is put is written while the next one is waited for, so that neither side
-//! waits for the other to read.
+//! The stream of a session as APDUs. Writing goes on while the next APDU is awaited, so that neither side blocks because the
+//! other does not read.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -22,14 +22,14 @@ use crate::error::{Cause, Error, Phase};
 /// Both directions of a stream.
 pub(super) struct Wire<S> {
     framed: Framed<S, ApduCodec>,
-    /// Something was put and may not have left yet.
+    /// The write buffer may hold octets.
     is_unsent: bool,
-    /// The server takes nothing any more; what it has sent is still to be read.
+    /// The server no longer reads; what it has sent is still read.
     is_deaf: bool,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
-    /// A stream whose APDUs have at most `max_apdu_size` octets.
+    /// A stream whose received APDUs have at most `max_apdu_size` octets.
     pub(super) fn new(stream: S, max_apdu_size: usize) -> Self {
         Self {
             framed: Framed::new(stream, ApduCodec::new(max_apdu_size)),
@@ -38,7 +38,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         }
     }
 
-    /// Puts an APDU behind what is to be sent; it leaves during [`next`](Self::next) or [`flush`](Self::flush).
+    /// Adds an APDU to the write buffer, which [`next`](Self::next) and [`flush`](Self::flush) empty.
     pub(super) fn put(&mut self, apdu: &Apdu) -> Result<(), EncodeError> {
         let octets = codec::encode(apdu)?;
         debug!(apdu = apdu.name(), octets = octets.len(), "sent");
@@ -50,7 +50,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         Ok(())
     }
 
-    /// The octets of the next APDU; `None` when the server has ended the stream. Dropping the future loses nothing.
+    /// The octets of the next APDU, or `None` at the end of the stream. Cancel safe.
     pub(super) async fn next(&mut self) -> Option<Result<Bytes, StreamError>> {
         poll_fn(|context| {
             match self.poll_sent(context) {
@@ -62,7 +62,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         .await
     }
 
-    /// Waits until everything has left.
+    /// Empties the write buffer.
     pub(super) async fn flush(&mut self) -> Result<(), StreamError> {
         poll_fn(|context| self.poll_sent(context)).await
     }
@@ -75,7 +75,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         let sent = ready!(sent);
         self.is_unsent = false;
         match sent {
-            // The server may have said why it went away: what it sent is still to be read.
+            // What the server sent before may say why it went away.
             Err(StreamError::Io(error)) if is_gone(&error) => {
                 self.is_deaf = true;
                 self.framed.write_buffer_mut().clear();
@@ -85,26 +85,26 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         }
     }
 
-    /// Takes what comes until the server's Close, or the end of the stream.
+    /// Reads until the server's Close and the end of the stream.
     pub(super) async fn await_close(&mut self) {
         while let Some(Ok(octets)) = self.next().await {
             if let Ok(Apdu::Close(_)) = received(&octets) {
                 return;
             }
         }
-        // Octets left unread when the connection closes could cost the server our Close.
+        // If unread octets are left, closing resets the connection and the server may lose our Close.
         let mut dropped = [0; 4096];
         while matches!(self.framed.get_mut().read(&mut dropped).await, Ok(1..)) {}
     }
 
-    /// Ends our direction.
+    /// Closes our side of the stream.
     pub(super) async fn shutdown(&mut self) {
-        // Whoever is gone need not be told.
+        // Errors: the server is gone.
         let _ = self.framed.get_mut().shutdown().await;
     }
 }
 
-/// The APDU that came in these octets, noted in the log.
+/// Decodes and logs a received APDU.
 pub(super) fn received(octets: &Bytes) -> Result<Apdu, z3950_asn1::error::DecodeError> {
     let apdu = codec::decode(octets);
     match &apdu {
@@ -115,7 +115,7 @@ pub(super) fn received(octets: &Bytes) -> Result<Apdu, z3950_asn1::error::Decode
     apdu
 }
 
-/// What a failed stream means to the one who waits for an answer.
+/// The error of a failed stream.
 pub(super) fn stream_error(error: StreamError, phase: Phase) -> Error {
     let cause = match error {
         StreamError::Frame(fault) => {
@@ -141,7 +141,7 @@ fn is_gone(error: &std::io::Error) -> bool {
     )
 }
 
-/// The octets of an APDU for people, secrets left out; at trace level only.
+/// Logs an APDU at trace level, without secrets.
 fn trace_body(octets: &[u8]) {
     if tracing::enabled!(Level::TRACE) {
         let listing = codec::dump::dump(octets);

@@ -8,7 +8,7 @@ use z3950_asn1::apdu::*;
 use z3950_asn1::oid;
 
 use super::*;
-use crate::session::SessionOptions;
+use crate::protocol::session::SessionOptions;
 use crate::testing::*;
 
 /// How a server with records 1 to `hits` takes a Present.

@@ -1,22 +1,22 @@
-//! Close: how a session ends, and with which words to the other side (Z39.50-2003 §3.2.11).
-//! Version 2 has no Close: there the transport connection just ends.
+//! Close: how a session ends, and what it tells the server (Z39.50-2003 §3.2.11). Version 2 has no Close: the connection just
+//! ends.
 
 use z3950_asn1::apdu::{Close, CloseReason, OtherInformation};
 use z3950_asn1::oid::Oid;
 
 use crate::error::{Cause, Error, Phase};
 
-/// What to say at the end. By default that the session is finished.
+/// The Close to send. By default with the reason finished.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct CloseOptions {
     /// Why the session ends.
     pub reason: CloseReason,
-    /// A word on it for the server's log.
+    /// A message for the server's log.
     pub info: Option<String>,
-    /// The format in which the server may say what the session has cost.
+    /// The wanted format of a report on the cost of the session.
     pub report_format: Option<Oid>,
-    /// Whatever else the server is to know.
+    /// Additional information for the server.
     pub other_info: Option<OtherInformation>,
 }
 
@@ -32,7 +32,7 @@ impl Default for CloseOptions {
 }
 
 impl CloseOptions {
-    /// The request that these options make.
+    /// The request with these options.
     pub fn request(&self) -> Close {
         Close {
             resource_report_format: self.report_format,
@@ -42,7 +42,7 @@ impl CloseOptions {
     }
 }
 
-/// What is said and awaited before the connection ends.
+/// The last exchange before the connection ends.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Farewell {
     /// The Close to send.
@@ -51,14 +51,14 @@ pub(crate) struct Farewell {
     pub(crate) is_answered: bool,
 }
 
-/// The farewell of a version 3 session: without an error it ends from this side, with these words if there are any.
+/// The farewell of a version 3 session. Without an error this side ends it, with `close` if there is one.
 ///
-/// `None` is the answer where nothing is said: the connection is gone, or an APDU would not be understood.
-pub(crate) fn farewell(error: Option<&Error>, words: Option<&Close>) -> Option<Farewell> {
+/// `None` where no Close can be sent: the connection is gone, or the server would not understand it.
+pub(crate) fn farewell(error: Option<&Error>, close: Option<&Close>) -> Option<Farewell> {
     let (reason, text, is_answered) = match error {
         None => {
             return Some(Farewell {
-                close: words.map_or_else(|| CloseOptions::default().request(), Close::clone),
+                close: close.map_or_else(|| CloseOptions::default().request(), Close::clone),
                 is_answered: true,
             });
         }
@@ -82,7 +82,7 @@ pub(crate) fn farewell(error: Option<&Error>, words: Option<&Close>) -> Option<F
     })
 }
 
-/// The error that a server's Close means; a reason outside the standard's is kept as it came.
+/// The error for a Close of the server.
 pub(crate) fn closed_by_server(phase: Phase, close: Close) -> Error {
     let info = close
         .diagnostic_information

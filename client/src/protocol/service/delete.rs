@@ -1,4 +1,4 @@
-//! Delete: result sets the client no longer needs (Z39.50-2003 §3.2.4).
+//! Delete: result sets that the client no longer needs (Z39.50-2003 §3.2.4).
 
 use z3950_asn1::apdu::{
     Apdu, DeleteFunction, DeleteResultSetRequest, DeleteSetStatus, ListStatus, Options,
@@ -6,20 +6,23 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::types::InternationalString;
 
+use super::unexpected;
+#[cfg(doc)]
+use crate::error::ProtocolFault;
 use crate::error::{Error, Phase};
-use crate::session::Session;
+use crate::protocol::session::Session;
 
 /// Which result sets to delete.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delete {
-    /// The sets of these names.
+    /// The sets with these names.
     Sets(Vec<InternationalString>),
     /// All sets of the session.
     All,
 }
 
 impl Delete {
-    /// The request that says so, without other information.
+    /// The request, without other information.
     pub fn request(self) -> DeleteResultSetRequest {
         let (delete_function, result_set_list) = match self {
             Self::Sets(names) => (
@@ -37,40 +40,54 @@ impl Delete {
     }
 }
 
-/// What became of the sets.
+/// The result of a deletion. A status other than success is data, because servers disagree on what counts as one.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct DeleteResult {
-    /// What became of the request as a whole.
+    /// The status of the request as a whole.
     pub status: DeleteSetStatus,
-    /// What became of each set, where the server says so.
+    /// The status of each set, if the server says.
     pub sets: Vec<ListStatus>,
-    /// How many sets of all were not deleted.
+    /// The number of sets not deleted, where all were to be.
     pub not_deleted: Option<i64>,
-    /// A word from the server.
+    /// A message from the server.
     pub message: Option<String>,
-    /// Whatever else the server added.
+    /// Additional information from the server.
     pub other_info: Option<OtherInformation>,
 }
 
-/// Sends the request. A status other than success is data, as servers disagree on what counts as one.
-pub(crate) async fn delete(
-    session: &Session,
-    request: DeleteResultSetRequest,
-) -> Result<DeleteResult, Error> {
-    session.require(Phase::Delete, Options::DELETE, "delSet")?;
-    let response = match session.ask(request.into()).await? {
-        Apdu::DeleteResultSetResponse(response) => *response,
-        other => return Err(super::unexpected(Phase::Delete, &other)),
-    };
-    let lists = [response.delete_list_statuses, response.bulk_statuses];
-    Ok(DeleteResult {
-        status: response.delete_operation_status,
-        sets: lists.into_iter().flatten().flatten().collect(),
-        not_deleted: response.number_not_deleted,
-        message: response
-            .delete_message
-            .map(|message| message.to_string_lossy().into_owned()),
-        other_info: response.other_info,
-    })
+impl Session {
+    /// Deletes result sets.
+    ///
+    /// # Errors
+    /// [`ProtocolFault::NotGranted`] if the server does not offer Delete; others end the session.
+    pub async fn delete(&self, sets: Delete) -> Result<DeleteResult, Error> {
+        self.delete_request(sets.request()).await
+    }
+
+    /// Sends a complete DeleteResultSetRequest.
+    ///
+    /// # Errors
+    /// Those of [`delete`](Self::delete).
+    pub async fn delete_request(
+        &self,
+        request: DeleteResultSetRequest,
+    ) -> Result<DeleteResult, Error> {
+        let phase = Phase::Delete;
+        self.require(phase, Options::DELETE, "delSet")?;
+        let response = match self.ask(request.into()).await? {
+            Apdu::DeleteResultSetResponse(response) => *response,
+            other => return Err(unexpected(phase, &other)),
+        };
+        let lists = [response.delete_list_statuses, response.bulk_statuses];
+        Ok(DeleteResult {
+            status: response.delete_operation_status,
+            sets: lists.into_iter().flatten().flatten().collect(),
+            not_deleted: response.number_not_deleted,
+            message: response
+                .delete_message
+                .map(|message| message.to_string_lossy().into_owned()),
+            other_info: response.other_info,
+        })
+    }
 }

@@ -1,4 +1,4 @@
-//! Duplicate detection: a result set without duplicates, or of duplicates only (Z39.50-2003 §3.2.7.2).
+//! Duplicate detection: makes a result set without duplicates, or of duplicates only (Z39.50-2003 §3.2.7.2).
 
 use z3950_asn1::apdu::{
     Apdu, DuplicateDetectionCriterion, DuplicateDetectionRequest, DuplicateDetectionStatus,
@@ -6,30 +6,32 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::types::InternationalString;
 
-use super::search::DEFAULT_RESULT_SET;
+use super::{DEFAULT_RESULT_SET, unexpected};
+#[cfg(doc)]
+use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
-use crate::session::Session;
+use crate::protocol::session::Session;
 
-/// What are duplicates and which of them stay. By default one record of each in the set `default`, which takes its own
-/// place; what makes a duplicate is left to the server.
+/// Which records are duplicates, and which of them to keep. By default one of each in the set `default`, in place, by the
+/// server's criteria.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct DuplicateDetectionOptions {
-    /// The result sets looked through.
+    /// The result sets to examine.
     pub input_result_sets: Vec<InternationalString>,
-    /// The set that is made.
+    /// The resulting set.
     pub output_result_set: InternationalString,
-    /// The part of a record that counts, as an element specification.
+    /// The part of a record to compare, as an element specification.
     pub applicable_portion: Option<External>,
     /// When two records are duplicates.
     pub criteria: Vec<DuplicateDetectionCriterion>,
-    /// Whether duplicates are to stand together.
+    /// Whether duplicates are placed next to each other.
     pub clustering: Option<bool>,
-    /// Which of them stay.
+    /// Which of them to keep.
     pub retention: Vec<RetentionCriterion>,
     /// The order of duplicates, most important criterion first.
     pub order: Vec<SortCriterion>,
-    /// Whatever else the server is to know.
+    /// Additional information for the server.
     pub other_info: Option<OtherInformation>,
 }
 
@@ -49,7 +51,7 @@ impl Default for DuplicateDetectionOptions {
 }
 
 impl DuplicateDetectionOptions {
-    /// The request that these options make.
+    /// The request with these options.
     pub fn request(&self) -> DuplicateDetectionRequest {
         let criteria = Some(&self.criteria).filter(|criteria| !criteria.is_empty());
         let order = Some(&self.order).filter(|order| !order.is_empty());
@@ -67,42 +69,42 @@ impl DuplicateDetectionOptions {
     }
 }
 
-/// What became of duplicates.
+/// The result of a duplicate detection.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct DuplicateDetectionResult {
-    /// How many records the set that was made has, where the server says so.
+    /// The number of records in the resulting set, if the server says.
     pub hits: Option<i64>,
-    /// What the server says about it.
+    /// The server's diagnostics.
     pub diagnostics: Diagnostics,
-    /// Whatever else the server added.
+    /// Additional information from the server.
     pub other_info: Option<OtherInformation>,
 }
 
-/// Sends the request; the status failure is [`Error::Refused`].
-pub(crate) async fn detect(
-    session: &Session,
-    options: &DuplicateDetectionOptions,
-) -> Result<DuplicateDetectionResult, Error> {
-    session.require_granted(
-        Phase::DuplicateDetection,
-        Options::DUPLICATE_DETECTION,
-        "duplicateDetection",
-    )?;
-    let response = match session.ask(options.request().into()).await? {
-        Apdu::DuplicateDetectionResponse(response) => *response,
-        other => return Err(super::unexpected(Phase::DuplicateDetection, &other)),
-    };
-    let diagnostics = Diagnostics(response.diagnostics.unwrap_or_default());
-    if response.status != DuplicateDetectionStatus::SUCCESS {
-        return Err(Error::Refused {
-            phase: Phase::DuplicateDetection,
+impl Session {
+    /// Removes duplicates from result sets.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if it was not done, [`ProtocolFault::NotGranted`] if the server does not offer it; the session
+    /// continues. Others end it.
+    pub async fn detect_duplicates(
+        &self,
+        options: &DuplicateDetectionOptions,
+    ) -> Result<DuplicateDetectionResult, Error> {
+        let phase = Phase::DuplicateDetection;
+        self.require_granted(phase, Options::DUPLICATE_DETECTION, "duplicateDetection")?;
+        let response = match self.ask(options.request().into()).await? {
+            Apdu::DuplicateDetectionResponse(response) => *response,
+            other => return Err(unexpected(phase, &other)),
+        };
+        let diagnostics = Diagnostics(response.diagnostics.unwrap_or_default());
+        if response.status != DuplicateDetectionStatus::SUCCESS {
+            return Err(Error::Refused { phase, diagnostics });
+        }
+        Ok(DuplicateDetectionResult {
+            hits: response.result_set_count,
             diagnostics,
-        });
+            other_info: response.other_info,
+        })
     }
-    Ok(DuplicateDetectionResult {
-        hits: response.result_set_count,
-        diagnostics,
-        other_info: response.other_info,
-    })
 }

@@ -1,5 +1,5 @@
-//! Explain: what a server tells of itself, searched for and presented like other records, from the database IR-Explain-1
-//! with the attribute set exp-1 (Z39.50-2003 §3.2.10, Appendix ATR.2).
+//! Explain: a server's description of itself, searched and presented like other records, in the database IR-Explain-1 with the
+//! attribute set exp-1 (Z39.50-2003 §3.2.10, Appendix ATR.2).
 
 use z3950_asn1::apdu::{
     AttributeElement, AttributesPlusTerm, Operand, Operator, Options, Query, RpnQuery, RpnRpnOp,
@@ -11,16 +11,16 @@ use z3950_asn1::record::explain::ExplainRecord;
 use z3950_asn1::types::InternationalString;
 
 use super::present::PresentOptions;
-use super::records::ResultRecord;
-use super::search::{DEFAULT_RESULT_SET, SearchOptions};
+use super::search::SearchOptions;
+use super::{DEFAULT_RESULT_SET, ResultRecord};
 use crate::error::Error;
-use crate::pager::PagerOptions;
-use crate::session::Session;
+use crate::protocol::pager::PagerOptions;
+use crate::protocol::session::Session;
 
 /// The Explain database.
 pub const DATABASE: &str = "IR-Explain-1";
 
-/// The name of the result set that is made where the server takes names.
+/// The name of the result set at servers with named result sets.
 const RESULT_SET: &str = "z3950-explain";
 
 /// Use attributes of exp-1.
@@ -54,19 +54,19 @@ pub enum ExplainUse {
     Keyword,
 }
 
-/// What to ask. By default the categories the server has something to say in, and all of that.
+/// What to ask for. By default the list of the server's categories.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ExplainOptions {
-    /// The category, such as `TargetInfo`, `DatabaseInfo` or `CategoryList`; case does not count.
+    /// The category, such as `TargetInfo`, `DatabaseInfo` or `CategoryList`, in any case.
     pub category: String,
-    /// What the records must have beside it, such as a database's name.
+    /// Further terms that the records must match, such as a database's name.
     pub terms: Vec<(ExplainUse, String)>,
-    /// The syntax of the records; servers that do not have the Explain syntax may have others.
+    /// The record syntax; some servers have others than the Explain syntax.
     pub record_syntax: Option<Oid>,
-    /// The element set name: `B`, `F`, or `description` where the server has it.
+    /// The element set name: `B`, `F`, or `description` if the server supports it.
     pub element_set: Option<InternationalString>,
-    /// How many records are fetched at most.
+    /// The most records to fetch.
     pub max_records: u64,
 }
 
@@ -83,7 +83,7 @@ impl Default for ExplainOptions {
 }
 
 impl ExplainOptions {
-    /// The query that these options make: category and terms must all occur.
+    /// The query: category and terms, joined by AND.
     pub fn query(&self) -> Query {
         let category = operand(ExplainUse::ExplainCategory, &self.category);
         let rpn = self.terms.iter().fold(category, |rpn1, (index, term)| {
@@ -107,60 +107,58 @@ fn operand(index: ExplainUse, term: &str) -> RpnStructure {
     }))
 }
 
-/// What a server told.
+/// The result of an Explain search.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ExplainResult {
-    /// How many records it has on what was asked.
+    /// The number of matching records.
     pub hits: u64,
-    /// Those that came in the Explain syntax.
+    /// Records in the Explain syntax.
     pub records: Vec<ExplainRecord>,
-    /// Those that came otherwise, and diagnostics in the place of records.
+    /// Records in another syntax, and diagnostics in the place of records.
     pub others: Vec<ResultRecord>,
 }
 
-/// Searches, and presents what was found.
-pub(crate) async fn explain(
-    session: &Session,
-    options: &ExplainOptions,
-) -> Result<ExplainResult, Error> {
-    let takes_names = session
-        .server_info()
-        .options
-        .contains(Options::NAMED_RESULT_SETS);
-    let name = if takes_names {
-        RESULT_SET
-    } else {
-        DEFAULT_RESULT_SET
-    };
-    let search = SearchOptions {
-        databases: vec![DATABASE.into()],
-        result_set: name.into(),
-        ..SearchOptions::default()
-    };
-    let present = PresentOptions {
-        record_syntax: options.record_syntax,
-        element_set: options.element_set.clone(),
-        ..PresentOptions::default()
-    };
-    let set = PagerOptions {
-        present,
-        ..PagerOptions::default()
-    };
-    let mut set = session.pager(options.query(), &search, set).await?;
-    let mut result = ExplainResult {
-        hits: set.count(),
-        records: Vec::new(),
-        others: Vec::new(),
-    };
-    for record in set.range(1, options.max_records).await? {
-        match &record {
-            ResultRecord::Record { external, .. } => match RetrievedRecord::of(external) {
-                RetrievedRecord::Explain(explained) => result.records.push(explained),
-                _ => result.others.push(record),
+impl Session {
+    /// Asks for the server's description of itself in the database IR-Explain-1.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] by a server without such a database; others as for [`search`](Self::search) and
+    /// [`present`](Self::present).
+    pub async fn explain(&self, options: &ExplainOptions) -> Result<ExplainResult, Error> {
+        let server = self.server_info();
+        let name = match server.options.contains(Options::NAMED_RESULT_SETS) {
+            true => RESULT_SET,
+            false => DEFAULT_RESULT_SET,
+        };
+        let search = SearchOptions {
+            databases: vec![DATABASE.into()],
+            result_set: name.into(),
+            ..SearchOptions::default()
+        };
+        let pager_options = PagerOptions {
+            present: PresentOptions {
+                record_syntax: options.record_syntax,
+                element_set: options.element_set.clone(),
+                ..PresentOptions::default()
             },
-            ResultRecord::Diagnostic { .. } => result.others.push(record),
+            ..PagerOptions::default()
+        };
+        let mut set = self.pager(options.query(), &search, pager_options).await?;
+        let mut result = ExplainResult {
+            hits: set.count(),
+            records: Vec::new(),
+            others: Vec::new(),
+        };
+        for record in set.range(1, options.max_records).await? {
+            match &record {
+                ResultRecord::Record { external, .. } => match RetrievedRecord::of(external) {
+                    RetrievedRecord::Explain(explained) => result.records.push(explained),
+                    _ => result.others.push(record),
+                },
+                ResultRecord::Diagnostic { .. } => result.others.push(record),
+            }
         }
+        Ok(result)
     }
-    Ok(result)
 }

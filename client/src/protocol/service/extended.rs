@@ -1,5 +1,5 @@
-//! Extended services: tasks that outlive the operation which asks for them, such as updates and orders
-//! (Z39.50-2003 §3.2.9). What a task is about travels in an EXTERNAL of its own module, [`z3950_asn1::es`].
+//! Extended services: tasks that outlive their operation, such as updates and orders (Z39.50-2003 §3.2.9). The parameters of
+//! each task have a module of their own in [`z3950_asn1::es`].
 
 mod export;
 mod ill;
@@ -25,15 +25,18 @@ pub use self::order::Order;
 pub use self::periodic::PeriodicQuery;
 pub use self::persistent::{KeptQuery, KeptResultSet};
 pub use self::update::{DatabaseUpdate, UpdateVersion};
+use super::unexpected;
+#[cfg(doc)]
+use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
-use crate::session::Session;
+use crate::protocol::session::Session;
 
-/// What is to be done: the type of the task and its parameters.
+/// A task: its type and its parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
-    /// The service.
+    /// The type of the task package.
     pub package_type: Oid,
-    /// Its parameters; none where a package is named only to be deleted.
+    /// The parameters; none to delete a package.
     pub parameters: Option<External>,
 }
 
@@ -41,7 +44,7 @@ impl Task {
     /// A task of any service.
     ///
     /// # Errors
-    /// Only for values that no BER can carry.
+    /// Only for values that cannot be encoded.
     pub fn new(parameters: &TaskParameters) -> Result<Self, EncodeError> {
         Ok(Self {
             package_type: parameters.package_type(),
@@ -49,7 +52,7 @@ impl Task {
         })
     }
 
-    /// A document whose meaning the two sides know, by the XML service of Index Data.
+    /// A document for the XML service of Index Data.
     pub fn xml(document: &[u8]) -> Self {
         Self {
             package_type: oid::XML_ES,
@@ -57,7 +60,7 @@ impl Task {
         }
     }
 
-    /// A package of this type, known by its name: what [`ExtendedServicesFunction::DELETE`] needs.
+    /// A task without parameters, for [`ExtendedServicesFunction::DELETE`] of a named package.
     pub fn named(package_type: Oid) -> Self {
         Self {
             package_type,
@@ -66,27 +69,27 @@ impl Task {
     }
 }
 
-/// How to have a task done. By default its package is created under no name, and waited for if the server can.
+/// How to request a task. By default an unnamed package is created, and the server waits for the task if it can.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TaskOptions {
     /// Whether to create, delete or modify the task package.
     pub function: ExtendedServicesFunction,
-    /// The name of the task package, by which it is found again.
+    /// The name of the task package.
     pub package_name: Option<InternationalString>,
-    /// Whose package it is.
+    /// The owner of the package.
     pub user_id: Option<InternationalString>,
-    /// How long the package is kept once the task is done.
+    /// How long to keep the package after the task is done.
     pub retention_time: Option<IntUnit>,
-    /// Who may do what with the package.
+    /// The permissions on the package.
     pub permissions: Option<Vec<Permission>>,
-    /// What the task is, for people.
+    /// A description for people.
     pub description: Option<InternationalString>,
-    /// Whether the answer is to wait for the task.
+    /// Whether to answer only after the task is done.
     pub wait_action: WaitAction,
     /// The element set of the task package in the answer.
     pub elements: Option<InternationalString>,
-    /// Whatever else the server is to know.
+    /// Additional information for the server.
     pub other_info: Option<OtherInformation>,
 }
 
@@ -107,7 +110,7 @@ impl Default for TaskOptions {
 }
 
 impl TaskOptions {
-    /// The request that these options make of a task.
+    /// The request for a task.
     pub fn request(&self, task: Task) -> ExtendedServicesRequest {
         ExtendedServicesRequest {
             reference_id: None,
@@ -126,27 +129,27 @@ impl TaskOptions {
     }
 }
 
-/// What became of a task.
+/// The result of a task.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TaskResult {
-    /// Whether it was done, only taken on, or failed.
+    /// Whether it is done, accepted, or failed.
     pub status: OperationStatus,
-    /// What the server says about it.
+    /// The server's diagnostics.
     pub diagnostics: Diagnostics,
-    /// The task package as it came, where the server gives it.
+    /// The task package, if the server sent it.
     pub task_package: Option<External>,
-    /// Whatever else the server added.
+    /// Additional information from the server.
     pub other_info: Option<OtherInformation>,
 }
 
 impl TaskResult {
-    /// The task package; `None` if there is none, or it is malformed.
+    /// The decoded task package; `None` if it is absent or malformed.
     pub fn package(&self) -> Option<TaskPackage> {
         TaskPackage::from_external(self.task_package.as_ref()?).ok()
     }
 
-    /// What the package says of the service itself; `None` if it says nothing, or the service is not known here.
+    /// The parameters in the package; `None` if they are absent or of an unknown service.
     pub fn parameters(&self) -> Option<TaskParameters> {
         TaskParameters::from_external(&self.package()?.task_specific_parameters).ok()
     }
@@ -163,34 +166,52 @@ impl From<ExtendedServicesResponse> for TaskResult {
     }
 }
 
-/// Sends `request`; the status failure is [`Error::Refused`].
-pub(crate) async fn task(
-    session: &Session,
-    request: ExtendedServicesRequest,
-) -> Result<TaskResult, Error> {
-    let result = outcome(session, request).await?;
-    match result.status {
-        OperationStatus::FAILURE => Err(Error::Refused {
-            phase: Phase::ExtendedServices,
-            diagnostics: result.diagnostics,
-        }),
-        _ => Ok(result),
+impl Session {
+    /// Requests a task, such as an update or an order.
+    ///
+    /// # Errors
+    /// Those of [`extended_services_request`](Self::extended_services_request).
+    pub async fn task(&self, task: Task, options: &TaskOptions) -> Result<TaskResult, Error> {
+        self.extended_services_request(options.request(task)).await
     }
-}
 
-/// The same, the status failure being a result like others.
-pub(crate) async fn outcome(
-    session: &Session,
-    request: ExtendedServicesRequest,
-) -> Result<TaskResult, Error> {
-    session.require_granted(
-        Phase::ExtendedServices,
-        Options::EXTENDED_SERVICES,
-        "extendedServices",
-    )?;
-    let response = match session.ask(request.into()).await? {
-        Apdu::ExtendedServicesResponse(response) => *response,
-        other => return Err(super::unexpected(Phase::ExtendedServices, &other)),
-    };
-    Ok(response.into())
+    /// Requests a task. A failed task is a result, because its package may give the reason for each record.
+    ///
+    /// # Errors
+    /// Those of [`task`](Self::task) except [`Error::Refused`].
+    pub async fn task_outcome(
+        &self,
+        task: Task,
+        options: &TaskOptions,
+    ) -> Result<TaskResult, Error> {
+        self.send_task(options.request(task)).await
+    }
+
+    /// Sends a complete ExtendedServicesRequest.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the task failed, [`ProtocolFault::NotGranted`] if the server does not offer extended services;
+    /// the session continues. Others end it. A request whose answer did not arrive may have been carried out.
+    pub async fn extended_services_request(
+        &self,
+        request: ExtendedServicesRequest,
+    ) -> Result<TaskResult, Error> {
+        let result = self.send_task(request).await?;
+        match result.status {
+            OperationStatus::FAILURE => Err(Error::Refused {
+                phase: Phase::ExtendedServices,
+                diagnostics: result.diagnostics,
+            }),
+            _ => Ok(result),
+        }
+    }
+
+    async fn send_task(&self, request: ExtendedServicesRequest) -> Result<TaskResult, Error> {
+        let phase = Phase::ExtendedServices;
+        self.require_granted(phase, Options::EXTENDED_SERVICES, "extendedServices")?;
+        match self.ask(request.into()).await? {
+            Apdu::ExtendedServicesResponse(response) => Ok((*response).into()),
+            other => Err(unexpected(phase, &other)),
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Init: what this client offers, and what the server grants of it (Z39.50-2003 §3.2.1).
+//! Init: what this client offers, and what the server grants (Z39.50-2003 §3.2.1).
 
 mod user_information;
 
@@ -12,47 +12,44 @@ use z3950_asn1::format::charset_negotiation::{
 };
 use z3950_asn1::types::{Bits, InternationalString};
 
-use crate::error::{Diagnostics, Error, InitRejected, Phase};
-use crate::protocol::driver::Handle;
-use crate::transport::Timeouts;
+use crate::error::{Diagnostics, Error, InitRejected};
 
 /// `preferredMessageSize` offered, in octets.
 pub const PREFERRED_MESSAGE_SIZE: u32 = 1_048_576;
 /// `exceptionalRecordSize` offered, in octets.
 pub const EXCEPTIONAL_RECORD_SIZE: u32 = 16_777_216;
-/// What an APDU may hold beside an exceptional record, in octets.
+/// Room for the rest of an APDU that holds an exceptional record, in octets.
 pub const APDU_SLACK: u32 = 65_536;
 
-/// The services and features implemented here that need nobody to answer the server. Access control and resource
-/// control are offered by sessions that have somebody for it.
+/// The implemented services and features. Access control and resource control are added by sessions with a handler for them.
 pub const IMPLEMENTED: Options = Options(Bits::of(&[
     0, 1, 2, 3, 4, 7, 8, 10, 11, 12, 13, 14, 16, 18, 19, 21,
 ]));
 
-/// What to offer. The defaults are what this client implements.
+/// What Init offers. By default everything that this client implements.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct InitOptions {
-    /// The versions spoken.
+    /// The protocol versions offered.
     pub versions: ProtocolVersion,
-    /// The services and features implemented.
+    /// The services and features offered.
     pub options: Options,
-    /// Octets of records wanted in a response at most; 0 means no limit.
+    /// The preferred maximum of octets in a response; 0 means no limit.
     pub preferred_message_size: u32,
-    /// Octets of a single record taken at most. 0 offers no limit, and is answered up to [`APDU_SLACK`] octets
-    /// more than [`EXCEPTIONAL_RECORD_SIZE`].
+    /// The most octets of a single record. 0 offers no limit; the limit enforced is then that of
+    /// [`EXCEPTIONAL_RECORD_SIZE`].
     pub exceptional_record_size: u32,
-    /// Who the client is; see [`authenticate`]. Never shown.
+    /// The client's identity; see [`authenticate`]. Never shown.
     pub authentication: Option<IdAuthentication>,
-    /// The identifier of the program's maker.
+    /// The identifier of the implementor.
     pub implementation_id: Option<String>,
     /// The name of the program.
     pub implementation_name: String,
     /// The version of the program.
     pub implementation_version: String,
-    /// A value of one's own for the server, in a user information format.
+    /// A value for the server in a user information format.
     pub user_information: Option<External>,
-    /// Whatever else the server is to know.
+    /// Additional information for the server.
     pub other_info: Option<OtherInformation>,
 }
 
@@ -74,10 +71,10 @@ impl Default for InitOptions {
 }
 
 impl InitOptions {
-    /// The same, proposing a character set and a language too.
+    /// Proposes a character set and a language.
     ///
     /// # Errors
-    /// Only for values that no BER can carry.
+    /// Only for values that cannot be encoded.
     pub fn negotiating(mut self, proposal: OriginProposal) -> Result<Self, EncodeError> {
         let proposal = CharSetandLanguageNegotiation::Proposal(proposal);
         let other_info = self.other_info.get_or_insert_default();
@@ -86,7 +83,7 @@ impl InitOptions {
         Ok(self)
     }
 
-    /// The request that these options make.
+    /// The request with these options.
     pub fn request(&self) -> InitializeRequest {
         InitializeRequest {
             reference_id: None,
@@ -107,7 +104,7 @@ impl InitOptions {
         }
     }
 
-    /// The longest APDU taken from the server, in octets: memory stays bounded whatever is negotiated.
+    /// The size limit of received APDUs, in octets: it bounds memory whatever is negotiated.
     pub fn max_apdu_size(&self) -> usize {
         let record = match self.exceptional_record_size {
             0 => EXCEPTIONAL_RECORD_SIZE,
@@ -117,21 +114,21 @@ impl InitOptions {
     }
 }
 
-/// Ways to say who the client is (Z39.50-2003 §3.2.1.1.2). Each value may go into [`InitOptions::authentication`].
+/// The forms of [`InitOptions::authentication`] (Z39.50-2003 §3.2.1.1.2).
 pub mod authenticate {
     use super::{IdAuthentication, IdPass};
 
-    /// Nobody in particular.
+    /// Explicitly anonymous.
     pub fn anonymous() -> IdAuthentication {
         IdAuthentication::Anonymous
     }
 
-    /// A text that the server knows how to read, by custom `user/password`.
+    /// A string that server and client agree on, usually `user/password`.
     pub fn open(text: &str) -> IdAuthentication {
         IdAuthentication::Open(text.into())
     }
 
-    /// A user with a password and a group, each if there is one.
+    /// User, group and password, each optional.
     pub fn id_pass(
         user: Option<&str>,
         group: Option<&str>,
@@ -145,41 +142,24 @@ pub mod authenticate {
     }
 }
 
-/// Sends Init, offering what `options` say and what there is somebody to answer for.
-pub(crate) async fn init(
-    handle: &Handle,
-    options: &InitOptions,
-    answered: Options,
-    timeouts: Timeouts,
-) -> Result<ServerInfo, Error> {
-    let offered = InitOptions {
-        options: options.options | answered,
-        ..options.clone()
-    };
-    match handle.ask(offered.request().into(), timeouts).await? {
-        Apdu::InitializeResponse(response) => Ok(ServerInfo::new(&offered, &response)),
-        other => Err(super::unexpected(Phase::Init, &other)),
-    }
-}
-
-/// What is in force once Init was accepted.
+/// What is in force after Init.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Agreed {
     pub(crate) version: u8,
     pub(crate) options: Options,
 }
 
-/// What the server is, and what the two sides agreed on.
+/// What the server is, and what is in force after Init.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ServerInfo {
-    /// The version in force, 1 to 3: the highest both sides speak.
+    /// The version in force, 1 to 3: the highest that both sides speak.
     pub version: u8,
     /// The versions the server named.
     pub versions: ProtocolVersion,
     /// The options in force: offered and granted.
     pub options: Options,
-    /// The options the server named, offered or not.
+    /// The options the server named, whether offered or not.
     pub granted: Options,
     /// Octets; 0 means no limit.
     pub preferred_message_size: i64,
@@ -191,18 +171,18 @@ pub struct ServerInfo {
     pub implementation_name: Option<String>,
     /// The server's `implementationVersion`.
     pub implementation_version: Option<String>,
-    /// Words of the server to the user, from `userInformationField` and `otherInfo`.
+    /// Messages to the user, from `userInformationField` and `otherInfo`.
     pub text: Vec<String>,
-    /// Diagnostics from the same places: what the server has to say although it takes the client in.
+    /// Diagnostics from the same elements, sent although Init was accepted.
     pub diagnostics: Diagnostics,
-    /// `userInformationField` as it came.
+    /// `userInformationField` as received.
     pub user_information: Option<External>,
-    /// `otherInfo` as it came.
+    /// `otherInfo` as received.
     pub other_info: Option<OtherInformation>,
 }
 
 impl ServerInfo {
-    /// What an accepting response says to what was offered.
+    /// The meaning of an accepting response to an offer.
     pub(crate) fn new(offered: &InitOptions, response: &InitializeResponse) -> Self {
         let text = |string: &Option<InternationalString>| {
             string
@@ -226,10 +206,8 @@ impl ServerInfo {
             other_info: response.other_info.clone(),
         }
     }
-}
 
-impl ServerInfo {
-    /// The character set and language that the server selected of those proposed to it, if it did.
+    /// The character set and language that the server selected among those proposed, if it did.
     pub fn negotiated(&self) -> Option<TargetResponse> {
         match self.other_info.as_ref()?.value()? {
             CharSetandLanguageNegotiation::Response(response) => Some(response),
@@ -238,8 +216,8 @@ impl ServerInfo {
     }
 }
 
-/// The version in force. A server that accepts without naming a version we speak is taken to speak version 2,
-/// the one in which nothing is sent unasked.
+/// The version in force. A server that accepts without naming a common version is taken to speak version 2, in which nothing
+/// is sent unsolicited.
 fn version(offered: ProtocolVersion, response: &InitializeResponse) -> u8 {
     offered
         .intersection(response.protocol_version)
@@ -247,8 +225,8 @@ fn version(offered: ProtocolVersion, response: &InitializeResponse) -> u8 {
         .unwrap_or(2)
 }
 
-/// Whether the server wants the session.
-pub(super) fn examine(response: &InitializeResponse) -> Result<(), Error> {
+/// Fails if the server rejected Init.
+pub(crate) fn examine(response: &InitializeResponse) -> Result<(), Error> {
     if response.result {
         return Ok(());
     }
@@ -260,7 +238,7 @@ pub(super) fn examine(response: &InitializeResponse) -> Result<(), Error> {
     .into())
 }
 
-/// What is in force after this exchange, if it is an Init that was accepted.
+/// What is in force after an accepted Init; `None` for other exchanges.
 pub(crate) fn agreed(request: &Apdu, answer: &Apdu) -> Option<Agreed> {
     match (request, answer) {
         (Apdu::InitializeRequest(request), Apdu::InitializeResponse(response)) => Some(Agreed {

@@ -1,18 +1,17 @@
 //! Present: records of a result set by position (Z39.50-2003 §3.2.3).
 
 use z3950_asn1::apdu::{
-    Apdu, CompSpec, ElementSetNames, OtherInformation, PresentRequest, PresentResponse,
-    PresentStatus, Range, RecordComposition, ResultSetId,
+    Apdu, CompSpec, ElementSetNames, OtherInformation, PresentRequest, PresentStatus, Range,
+    RecordComposition, ResultSetId,
 };
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
-use super::records::{self, ResultRecord};
-use super::search::DEFAULT_RESULT_SET;
-use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
-use crate::session::Session;
+use super::{DEFAULT_RESULT_SET, ResultRecord, separate, unexpected};
+use crate::error::{Diagnostics, Error, Phase};
+use crate::protocol::session::Session;
 
-/// Which records to present, and how. By default of the set `default`, in the server's choice of form.
+/// How to present records. By default those of the set `default`, in a form that the server chooses.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PresentOptions {
@@ -20,19 +19,19 @@ pub struct PresentOptions {
     pub result_set: InternationalString,
     /// The element set name.
     pub element_set: Option<InternationalString>,
-    /// Schema, elements and syntaxes in full, for version 3; the element set name does not count then.
+    /// Schema, elements and syntaxes in full, for version 3; overrides the element set name.
     pub composition: Option<CompSpec>,
     /// The preferred syntax.
     pub record_syntax: Option<Oid>,
-    /// Further positions, whose records come behind the others, for version 3.
+    /// Additional positions, whose records follow the others, for version 3.
     pub additional_ranges: Vec<Range>,
-    /// How many Segments the answer may come in, where segmentation is in force; 1 asks for one APDU.
+    /// The most Segments of an answer, where segmentation is in force; 1 asks for a single APDU.
     pub max_segment_count: Option<u32>,
-    /// Octets of a record taken at most, where level 2 of segmentation is in force.
+    /// The most octets of a record, where segmentation of level 2 is in force.
     pub max_record_size: Option<u32>,
-    /// Octets of a Segment taken at most, where level 2 of segmentation is in force.
+    /// The most octets of a Segment, where segmentation of level 2 is in force.
     pub max_segment_size: Option<u32>,
-    /// Whatever else the server is to know.
+    /// Additional information for the server.
     pub other_info: Option<OtherInformation>,
 }
 
@@ -80,65 +79,57 @@ impl PresentOptions {
     }
 }
 
-/// The records a server presented; fewer than asked for when `status` is one of the partial ones.
+/// The result of a Present; fewer records than requested if `status` is a partial one.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PresentResult {
-    /// Records, or the diagnostics in their places, from the first position asked for on.
+    /// Records or the diagnostics in their places, from the first requested position.
     pub records: Vec<ResultRecord>,
-    /// Whether all came.
+    /// Whether all requested records are present.
     pub status: PresentStatus,
-    /// The first position not returned, as the server says.
+    /// The first position not returned, according to the server.
     pub next_position: i64,
-    /// Non-surrogate diagnostics; empty, since they and records exclude each other.
+    /// Non-surrogate diagnostics; empty if there are records.
     pub diagnostics: Diagnostics,
-    /// Whatever else the server added.
+    /// Additional information from the server.
     pub other_info: Option<OtherInformation>,
 }
 
-/// Sends `request`; a failure status, or a diagnostic instead of any record, is [`Error::Refused`].
-pub(crate) async fn present(
-    session: &Session,
-    request: PresentRequest,
-) -> Result<PresentResult, Error> {
-    let response = match session.ask(request.into()).await? {
-        Apdu::PresentResponse(response) => *response,
-        other => return Err(super::unexpected(Phase::Present, &other)),
-    };
-    let (records, diagnostics) = records::sort(response.records.0);
-    let failed = response.present_status == PresentStatus::FAILURE;
-    if records.is_empty() && (failed || !diagnostics.is_empty()) {
-        return Err(Error::Refused {
-            phase: Phase::Present,
-            diagnostics,
-        });
+impl Session {
+    /// Fetches `count` records of a result set from position `start` (1-based).
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the server sent no record; the session continues. Others end it.
+    pub async fn present(
+        &self,
+        start: u64,
+        count: u64,
+        options: &PresentOptions,
+    ) -> Result<PresentResult, Error> {
+        self.present_request(options.request(start, count)).await
     }
-    Ok(PresentResult {
-        records,
-        status: response.present_status,
-        next_position: response.next_result_set_position,
-        diagnostics,
-        other_info: response.other_info,
-    })
-}
 
-/// `numberOfRecordsReturned` must fit the records, and these the request.
-pub(super) fn examine(
-    request: &PresentRequest,
-    response: &PresentResponse,
-) -> Result<(), ProtocolFault> {
-    let came = records::count(
-        response.records.as_ref(),
-        response.number_of_records_returned,
-    )?;
-    let further = request
-        .additional_ranges
-        .iter()
-        .flatten()
-        .map(|range| range.number_of_records);
-    let asked = further.fold(request.number_of_records_requested, i64::saturating_add);
-    if i64::try_from(came).is_ok_and(|came| came > asked.max(0)) {
-        return Err(ProtocolFault::MoreRecordsThanAsked { asked, came });
+    /// Sends a complete PresentRequest.
+    ///
+    /// # Errors
+    /// Those of [`present`](Self::present).
+    pub async fn present_request(&self, request: PresentRequest) -> Result<PresentResult, Error> {
+        let phase = Phase::Present;
+        let response = match self.ask(request.into()).await? {
+            Apdu::PresentResponse(response) => *response,
+            other => return Err(unexpected(phase, &other)),
+        };
+        let (records, diagnostics) = separate(response.records.0);
+        let failed = response.present_status == PresentStatus::FAILURE;
+        if records.is_empty() && (failed || !diagnostics.is_empty()) {
+            return Err(Error::Refused { phase, diagnostics });
+        }
+        Ok(PresentResult {
+            records,
+            status: response.present_status,
+            next_position: response.next_result_set_position,
+            diagnostics,
+            other_info: response.other_info,
+        })
     }
-    Ok(())
 }

@@ -1,39 +1,37 @@
-//! Resource control and report: what an operation costs, whether it is to go on, and how to stop it
-//! (Z39.50-2003 §3.2.6).
+//! Resource control and report: what an operation costs, whether it continues, and how to cancel it (Z39.50-2003 §3.2.6).
 
 use z3950_asn1::apdu::{
-    Apdu, External, ExternalValue, Options, OtherInformation, PartialResultsAvailable, ReferenceId,
-    RequestedAction, ResourceControlRequest, ResourceReportRequest, ResourceReportStatus,
-    TriggerResourceControlRequest,
+    External, ExternalValue, OtherInformation, PartialResultsAvailable, ReferenceId,
+    RequestedAction, ResourceControlRequest, ResourceReportRequest, ResourceReportResponse,
+    ResourceReportStatus, TriggerResourceControlRequest,
 };
 use z3950_asn1::oid::Oid;
 
-use crate::error::{Error, Phase};
-use crate::session::Session;
-use crate::transport::BoxFuture;
+use crate::error::Phase;
+use crate::transport::connect::BoxFuture;
 
-/// What the server tells of an operation in progress.
+/// A ResourceControlRequest: the server reports on an operation in progress.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ResourceQuestion {
-    /// The operation it is part of; [`Phase::Idle`] if it is about the session.
+    /// The operation it belongs to; [`Phase::Idle`] for the session as a whole.
     pub phase: Phase,
-    /// Whether the operation stands still until it is answered, where the server says so.
+    /// Whether the operation is suspended until it is answered, if the server says.
     pub is_suspended: Option<bool>,
-    /// What it has cost.
+    /// The cost so far.
     pub report: Option<External>,
-    /// What the operation would leave behind if it ended now.
+    /// Which results the operation would leave if it ended now.
     pub partial_results_available: Option<PartialResultsAvailable>,
     /// Whether the server wants an answer; otherwise the [`Decision`] is not sent.
     pub is_answer_required: bool,
-    /// Whether the server says so because it was asked to.
+    /// Whether a TriggerResourceControl caused it.
     pub is_triggered: Option<bool>,
-    /// Whatever else the server added.
+    /// Additional information from the server.
     pub other_info: Option<OtherInformation>,
 }
 
 impl ResourceQuestion {
-    /// What `request` asks, in the course of the operation `phase`.
+    /// A request during the operation `phase`.
     pub fn new(phase: Phase, request: ResourceControlRequest) -> Self {
         Self {
             phase,
@@ -46,44 +44,42 @@ impl ResourceQuestion {
         }
     }
 
-    /// The report as a value of its format, `resource_report1` or `resource_report2` of [`z3950_asn1::format`]; `None` if
-    /// it is in another.
+    /// The report in its format, `resource_report1` or `resource_report2` of [`z3950_asn1::format`]; `None` for another
+    /// format.
     pub fn value<T: ExternalValue>(&self) -> Option<T> {
         T::from_external(self.report.as_ref()?).ok()
     }
 }
 
-/// Whether an operation is to go on.
+/// Whether an operation continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
-    /// Whether it is; otherwise the server ends it and answers with what it has.
+    /// Otherwise the server ends it and answers with its partial results.
     pub is_to_go_on: bool,
-    /// Of a search that ends: whether its result set is wanted all the same.
+    /// Whether the result set of a search that ends is wanted.
     pub result_set_wanted: Option<bool>,
 }
 
 impl Decision {
-    /// Go on, whatever it costs.
+    /// Continue, whatever it costs.
     pub const GO_ON: Self = Self {
         is_to_go_on: true,
         result_set_wanted: None,
     };
-    /// Stop; what was found is not wanted.
+    /// Stop, without a result set.
     pub const STOP: Self = Self {
         is_to_go_on: false,
         result_set_wanted: Some(false),
     };
 }
 
-/// Decides on operations that cost something, given to a session in
-/// [`SessionOptions`](crate::session::SessionOptions). A session without one lets them go on.
+/// Decides whether operations continue: see [`SessionOptions`](crate::session::SessionOptions). Without one, they do.
 ///
-/// A closure that takes a [`ResourceQuestion`] and returns a [`Decision`] is one, if it need not wait for anything.
+/// Implemented for closures from a [`ResourceQuestion`] to a [`Decision`], for decisions that need no waiting.
 pub trait ResourceControl: Send + Sync {
-    /// Whether to go on. Called for every report, also where no answer is required.
+    /// Whether to continue. Called for every report, even if no answer is required.
     ///
-    /// The server's answer is waited for anew afterwards; only [`Timeouts::deadline`](crate::Timeouts::deadline) passes
-    /// meanwhile.
+    /// The answer timeout starts again afterwards; only [`Timeouts::deadline`](crate::Timeouts::deadline) runs meanwhile.
     fn decide(&self, question: ResourceQuestion) -> BoxFuture<'_, Decision>;
 }
 
@@ -96,17 +92,17 @@ where
     }
 }
 
-/// What is wanted of the operations in progress. By default their end, without a result set.
+/// What to ask of the operations in progress. By default to cancel them, without a result set.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TriggerOptions {
-    /// A report, a question whether to go on, or the end.
+    /// A report, resource control, or cancellation.
     pub action: RequestedAction,
     /// The preferred format of the report.
     pub report_format: Option<Oid>,
-    /// Of a search that is cancelled: whether its result set is wanted all the same.
+    /// Whether the result set of a cancelled search is wanted.
     pub result_set_wanted: Option<bool>,
-    /// Whatever else the server is to know.
+    /// Additional information for the server.
     pub other_info: Option<OtherInformation>,
 }
 
@@ -122,7 +118,7 @@ impl Default for TriggerOptions {
 }
 
 impl TriggerOptions {
-    /// The request that says so; each operation's referenceId is put in when it is sent.
+    /// The request; the referenceId of each operation is set when it is sent.
     pub fn request(&self) -> TriggerResourceControlRequest {
         TriggerResourceControlRequest {
             reference_id: None,
@@ -134,17 +130,7 @@ impl TriggerOptions {
     }
 }
 
-/// Sends the trigger for every operation in progress; it has no answer of its own.
-pub(crate) async fn trigger(session: &Session, options: &TriggerOptions) -> Result<usize, Error> {
-    session.require_granted(
-        Phase::ResourceReport,
-        Options::TRIGGER_RESOURCE_CONTROL,
-        "triggerResourceCtrl",
-    )?;
-    session.trigger(options.request()).await
-}
-
-/// What to report on. By default the session as a whole, in the server's choice of format.
+/// What to report on. By default the session as a whole, in a format that the server chooses.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct ResourceReportOptions {
@@ -152,12 +138,12 @@ pub struct ResourceReportOptions {
     pub operation: Option<ReferenceId>,
     /// The preferred format of the report.
     pub report_format: Option<Oid>,
-    /// Whatever else the server is to know.
+    /// Additional information for the server.
     pub other_info: Option<OtherInformation>,
 }
 
 impl ResourceReportOptions {
-    /// The request that these options make.
+    /// The request with these options.
     pub fn request(&self) -> ResourceReportRequest {
         ResourceReportRequest {
             reference_id: None,
@@ -168,15 +154,15 @@ impl ResourceReportOptions {
     }
 }
 
-/// What an operation or the session has cost.
+/// A report on the cost of an operation or the session.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ResourceReport {
-    /// Whether the report could be given, as asked for or otherwise.
+    /// Whether the report is available, and whether as requested.
     pub status: ResourceReportStatus,
     /// The report, in the format its EXTERNAL names.
     pub report: Option<External>,
-    /// Whatever else the server added.
+    /// Additional information from the server.
     pub other_info: Option<OtherInformation>,
 }
 
@@ -187,23 +173,12 @@ impl ResourceReport {
     }
 }
 
-/// Sends the request. A failure status is data: it says which kind of report cannot be had.
-pub(crate) async fn report(
-    session: &Session,
-    options: &ResourceReportOptions,
-) -> Result<ResourceReport, Error> {
-    session.require(
-        Phase::ResourceReport,
-        Options::RESOURCE_REPORT,
-        "resourceReport",
-    )?;
-    let response = match session.ask(options.request().into()).await? {
-        Apdu::ResourceReportResponse(response) => *response,
-        other => return Err(super::unexpected(Phase::ResourceReport, &other)),
-    };
-    Ok(ResourceReport {
-        status: response.resource_report_status,
-        report: response.resource_report,
-        other_info: response.other_info,
-    })
+impl From<ResourceReportResponse> for ResourceReport {
+    fn from(response: ResourceReportResponse) -> Self {
+        Self {
+            status: response.resource_report_status,
+            report: response.resource_report,
+            other_info: response.other_info,
+        }
+    }
 }

@@ -2,31 +2,34 @@
 
 use z3950_asn1::apdu::{
     Apdu, AttributesPlusTerm, DatabaseName, Entry, Options, OtherInformation, ScanRequest,
-    ScanResponse, ScanStatus,
+    ScanStatus,
 };
 use z3950_asn1::format::conventions::Convention;
 use z3950_asn1::oid::{BIB_1, Oid};
 use z3950_asn1::types::InternationalString;
 
-use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
-use crate::session::Session;
+use super::unexpected;
+#[cfg(doc)]
+use crate::error::ProtocolFault;
+use crate::error::{Diagnostics, Error, Phase};
+use crate::protocol::session::Session;
 
-/// Where to scan and how far. By default twenty terms from the given one on, in no database.
+/// Where to scan and how far. By default twenty terms from the given one, in no database.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ScanOptions {
-    /// The databases whose index is scanned; at least one, or the server refuses.
+    /// The databases whose index is scanned; servers refuse an empty list.
     pub databases: Vec<DatabaseName>,
     /// The attribute set of the term's attributes.
     pub attribute_set: Option<Oid>,
-    /// How many terms are left out between two that are given; `None` leaves it to the server.
+    /// The number of terms skipped between two entries; `None` leaves it to the server.
     pub step_size: Option<u64>,
-    /// How many terms are wanted.
+    /// The number of terms wanted.
     pub number_of_terms: u64,
-    /// Where among them the given term, or the one after its place, is to stand: 1 is first, 0 leaves only those after
-    /// it, one more than their number only those before.
+    /// The wanted position of the given term, or of the term after it, among the entries: 1 is the first; 0 asks only for
+    /// the terms after it, `number_of_terms + 1` only for those before.
     pub preferred_position: Option<u64>,
-    /// Whatever else the server is to know, such as a result set to scan in.
+    /// Additional information for the server, such as a result set to scan in.
     pub other_info: Option<OtherInformation>,
 }
 
@@ -44,14 +47,14 @@ impl Default for ScanOptions {
 }
 
 impl ScanOptions {
-    /// The same, counting in the records of a result set alone, as Index Data's servers understand it.
+    /// Counts only the records of a result set, in the way of Index Data's servers.
     pub fn in_result_set(mut self, name: impl Into<InternationalString>) -> Self {
         let information = self.other_info.get_or_insert_default();
         Convention::ScanSet.put(information, name);
         self
     }
 
-    /// The request that these options make of a term.
+    /// The request for a term.
     pub fn request(&self, start: AttributesPlusTerm) -> ScanRequest {
         let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         ScanRequest {
@@ -67,75 +70,66 @@ impl ScanOptions {
     }
 }
 
-/// A stretch of an index.
+/// Part of an index.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ScanResult {
-    /// The terms, or the diagnostics in their places, in the order of the index.
+    /// Terms or the diagnostics in their places, in the order of the index.
     pub entries: Vec<Entry>,
-    /// Whether all came; the partial ones say why not.
+    /// Whether all requested terms are present, or why not.
     pub status: ScanStatus,
-    /// Where the given term, or the one after its place, stands among them: 1-based, where the server says so.
+    /// The position of the given term, or of the term after it, among the entries: 1-based, if the server says.
     pub position_of_term: Option<i64>,
-    /// How many terms were left out between two, where the server says so.
+    /// The number of terms skipped between two entries, if the server says.
     pub step_size: Option<i64>,
-    /// What the server says beside the terms.
+    /// Diagnostics in addition to the terms.
     pub diagnostics: Diagnostics,
     /// The attribute set of attributes in the entries.
     pub attribute_set: Option<Oid>,
-    /// Whatever else the server added.
+    /// Additional information from the server.
     pub other_info: Option<OtherInformation>,
 }
 
-/// Sends `request`; a failure status, or a diagnostic instead of any term, is [`Error::Refused`].
-pub(crate) async fn scan(session: &Session, request: ScanRequest) -> Result<ScanResult, Error> {
-    session.require(Phase::Scan, Options::SCAN, "scan")?;
-    let response = match session.ask(request.into()).await? {
-        Apdu::ScanResponse(response) => *response,
-        other => return Err(super::unexpected(Phase::Scan, &other)),
-    };
-    let entries = response.entries.unwrap_or_default();
-    let diagnostics = Diagnostics(entries.nonsurrogate_diagnostics.unwrap_or_default());
-    let entries = entries.entries.unwrap_or_default();
-    let failed = response.scan_status == ScanStatus::FAILURE;
-    if failed || (entries.is_empty() && !diagnostics.is_empty()) {
-        return Err(Error::Refused {
-            phase: Phase::Scan,
-            diagnostics,
-        });
+impl Session {
+    /// Browses an index around a term.
+    ///
+    /// # Errors
+    /// Those of [`scan_request`](Self::scan_request).
+    pub async fn scan(
+        &self,
+        start: AttributesPlusTerm,
+        options: &ScanOptions,
+    ) -> Result<ScanResult, Error> {
+        self.scan_request(options.request(start)).await
     }
-    Ok(ScanResult {
-        entries,
-        status: response.scan_status,
-        position_of_term: response.position_of_term,
-        step_size: response.step_size,
-        diagnostics,
-        attribute_set: response.attribute_set,
-        other_info: response.other_info,
-    })
-}
 
-/// `numberOfEntriesReturned` must fit the entries, and these the request. Diagnostics in the place of all entries are
-/// none, whatever the number says.
-pub(super) fn examine(request: &ScanRequest, response: &ScanResponse) -> Result<(), ProtocolFault> {
-    let announced = response.number_of_entries_returned;
-    if announced < 0 {
-        return Err(ProtocolFault::NegativeCount {
-            name: "numberOfEntriesReturned",
-            value: announced,
-        });
+    /// Sends a complete ScanRequest.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the server sent no term, [`ProtocolFault::NotGranted`] if the server does not offer Scan; the
+    /// session continues. Others end it.
+    pub async fn scan_request(&self, request: ScanRequest) -> Result<ScanResult, Error> {
+        let phase = Phase::Scan;
+        self.require(phase, Options::SCAN, "scan")?;
+        let response = match self.ask(request.into()).await? {
+            Apdu::ScanResponse(response) => *response,
+            other => return Err(unexpected(phase, &other)),
+        };
+        let entries = response.entries.unwrap_or_default();
+        let diagnostics = Diagnostics(entries.nonsurrogate_diagnostics.unwrap_or_default());
+        let entries = entries.entries.unwrap_or_default();
+        let failed = response.scan_status == ScanStatus::FAILURE;
+        if failed || (entries.is_empty() && !diagnostics.is_empty()) {
+            return Err(Error::Refused { phase, diagnostics });
+        }
+        Ok(ScanResult {
+            entries,
+            status: response.scan_status,
+            position_of_term: response.position_of_term,
+            step_size: response.step_size,
+            diagnostics,
+            attribute_set: response.attribute_set,
+            other_info: response.other_info,
+        })
     }
-    let entries = response.entries.as_ref();
-    let came = entries
-        .and_then(|entries| entries.entries.as_ref())
-        .map_or(0, Vec::len);
-    let is_refusal = entries.is_some_and(|entries| entries.nonsurrogate_diagnostics.is_some());
-    if usize::try_from(announced) != Ok(came) && !(is_refusal && came == 0) {
-        return Err(ProtocolFault::MiscountedEntries { announced, came });
-    }
-    let asked = request.number_of_terms_requested;
-    if i64::try_from(came).is_ok_and(|came| came > asked.max(0)) {
-        return Err(ProtocolFault::MoreEntriesThanAsked { asked, came });
-    }
-    Ok(())
 }

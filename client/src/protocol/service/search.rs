@@ -1,9 +1,8 @@
-//! Search: a query in, the number of hits and perhaps first records out (Z39.50-2003 §3.2.2).
+//! Search: a query in, the number of hits and possibly the first records out (Z39.50-2003 §3.2.2).
 
-use z3950_asn1::apdu::Options;
 use z3950_asn1::apdu::{
-    Apdu, CloseReason, DatabaseName, ElementSetNames, OtherInformation, PresentStatus, Query,
-    ResultSetStatus, SearchRequest, SearchResponse,
+    Apdu, CloseReason, DatabaseName, ElementSetNames, Options, OtherInformation, PresentStatus,
+    Query, ResultSetStatus, SearchRequest,
 };
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::facets::FacetList;
@@ -12,39 +11,36 @@ use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
 use super::close::CloseOptions;
-use super::records::{self, ResultRecord};
+use super::{DEFAULT_RESULT_SET, ResultRecord, separate, unexpected};
 use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
-use crate::session::Session;
+use crate::protocol::session::Session;
 
-/// The result set that needs no name (Z39.50-2003 §3.2.2.1.4).
-pub const DEFAULT_RESULT_SET: &str = "default";
-
-/// How to search. By default in no database, without records in the response.
+/// How to search. By default in no database, and without records in the response.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SearchOptions {
-    /// The databases, searched together; at least one, or the server refuses.
+    /// The databases, searched together; servers refuse an empty list.
     pub databases: Vec<DatabaseName>,
-    /// The name of the result set; any but `default` needs the option namedResultSets.
+    /// The name of the result set; any but `default` requires the option namedResultSets.
     pub result_set: InternationalString,
     /// Whether a result set of this name may be replaced.
     pub replace: bool,
-    /// Up to this many hits, all records come with the response.
+    /// Small-set upper bound: with N or fewer hits, send all records.
     pub small_set_upper_bound: i64,
-    /// From this many hits on, no record does.
+    /// Large-set lower bound: with N or more hits, send no records.
     pub large_set_lower_bound: i64,
-    /// Between the two bounds, so many records come.
+    /// Between the two bounds, send N records.
     pub medium_set_present_number: i64,
     /// The element set name of records in the response.
     pub element_set: Option<InternationalString>,
     /// The preferred syntax of records in the response.
     pub record_syntax: Option<Oid>,
-    /// Further information for the search, such as the facets wanted.
+    /// Additional information for the search, such as the facets wanted.
     pub additional_search_info: Option<OtherInformation>,
-    /// Whatever else the server is to know.
+    /// Additional information for the server.
     pub other_info: Option<OtherInformation>,
-    /// Whether a number of hits below 0 is taken for one that the server does not know. Otherwise it is a fault of the
-    /// protocol, which ends the session.
+    /// Whether a negative number of hits means that the server does not know it. Otherwise it is a protocol error, which ends
+    /// the session.
     pub takes_unknown_count: bool,
 }
 
@@ -67,11 +63,11 @@ impl Default for SearchOptions {
 }
 
 impl SearchOptions {
-    /// The same, with as many as `count` first records in the response, however many match.
+    /// Asks for the first `count` records in the response, however many match.
     pub fn with_records(self, count: u64) -> Self {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         Self {
-            // A set of one record is small whatever a server makes of bounds that leave no room between them.
+            // Some servers mishandle adjacent bounds; a set of one record is then still small.
             small_set_upper_bound: count.min(1),
             large_set_lower_bound: i64::from(i32::MAX),
             medium_set_present_number: count,
@@ -79,17 +75,17 @@ impl SearchOptions {
         }
     }
 
-    /// The same, asking also for the facets of the records found, as Index Data's servers understand it.
+    /// Asks for facets of the records found, in the way of Index Data's servers.
     ///
     /// # Errors
-    /// Only for values that no BER can carry.
+    /// Only for values that cannot be encoded.
     pub fn with_facets(mut self, facets: &FacetList) -> Result<Self, EncodeError> {
         let info = self.additional_search_info.get_or_insert_default();
         info.put_value(facets)?;
         Ok(self)
     }
 
-    /// The request that these options make of a query.
+    /// The request for a query.
     pub fn request(&self, query: Query) -> SearchRequest {
         let element_set = self
             .element_set
@@ -113,118 +109,122 @@ impl SearchOptions {
     }
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct SearchResult {
-    /// How many records match, `resultCount`; 0 where the server does not know.
+    /// The number of matching records, `resultCount`; 0 if the server does not know it.
     pub hits: u64,
-    /// `resultCount` where it is below 0, and taken for a number that the server does not know.
+    /// `resultCount` if it is negative, which means that the server does not know the number.
     pub negative_count: Option<i64>,
-    /// Records that came with the response, from position 1 on.
+    /// The records in the response, from position 1.
     pub records: Vec<ResultRecord>,
-    /// The first position not returned, as the server says; servers differ when there is none.
+    /// The first position not returned, according to the server; servers differ when there is none.
     pub next_position: i64,
-    /// How complete the result set is, where the server says so.
+    /// How complete the result set is, if the server says.
     pub result_set_status: Option<ResultSetStatus>,
-    /// Whether the records asked for came, where the server says so.
+    /// Whether the requested records are present, if the server says.
     pub present_status: Option<PresentStatus>,
-    /// Why no records came although they were asked for; the result set exists all the same.
+    /// Why the requested records are missing; the result set exists nevertheless.
     pub diagnostics: Diagnostics,
-    /// Further information on the search, such as SearchResult-1.
+    /// Additional information about the search, such as SearchResult-1.
     pub additional_search_info: Option<OtherInformation>,
-    /// Whatever else the server added.
+    /// Additional information from the server.
     pub other_info: Option<OtherInformation>,
 }
 
 impl SearchResult {
-    /// How many records match; `None` where the server does not know.
+    /// The number of matching records; `None` if the server does not know it.
     pub fn count(&self) -> Option<u64> {
         self.negative_count.is_none().then_some(self.hits)
     }
 
-    /// What the parts of the query found (SearchResult-1), where the server says so.
+    /// The hits of the parts of the query (SearchResult-1), if the server sent them.
     pub fn report(&self) -> Option<SearchInfoReport> {
         self.information().find_map(OtherInformation::value)
     }
 
-    /// The facets of the records found, where they were asked for and the server has them.
+    /// The facets of the records found, if they were requested and the server sent them.
     pub fn facets(&self) -> Option<FacetList> {
         self.information().find_map(OtherInformation::value)
     }
 
-    /// Some servers put into one what belongs into the other.
+    /// Servers confuse the two elements.
     fn information(&self) -> impl Iterator<Item = &OtherInformation> {
         let information = [&self.additional_search_info, &self.other_info];
         information.into_iter().flatten()
     }
 
-    /// Whether [`hits`](Self::hits) is an estimate, and not a count.
+    /// Whether [`hits`](Self::hits) is an estimate.
     pub fn is_estimate(&self) -> bool {
         self.result_set_status == Some(ResultSetStatus::ESTIMATE)
     }
 }
 
-/// Sends `request`; `searchStatus` false is [`Error::Refused`], with or without a diagnostic.
-pub(crate) async fn search(
-    session: &Session,
-    request: SearchRequest,
-    takes_unknown_count: bool,
-) -> Result<SearchResult, Error> {
-    if request.result_set_name.as_bytes() != DEFAULT_RESULT_SET.as_bytes() {
-        session.require(Phase::Search, Options::NAMED_RESULT_SETS, "namedResultSets")?;
+impl Session {
+    /// Searches.
+    ///
+    /// # Errors
+    /// Those of [`search_request`](Self::search_request).
+    pub async fn search(
+        &self,
+        query: Query,
+        options: &SearchOptions,
+    ) -> Result<SearchResult, Error> {
+        self.send_search(options.request(query), options.takes_unknown_count)
+            .await
     }
-    let response = match session.ask(request.into()).await? {
-        Apdu::SearchResponse(response) => *response,
-        other => return Err(super::unexpected(Phase::Search, &other)),
-    };
-    let (records, diagnostics) = records::sort(response.records.0);
-    if !response.search_status {
-        return Err(Error::Refused {
-            phase: Phase::Search,
-            diagnostics,
-        });
-    }
-    let negative_count = Some(response.result_count).filter(|count| *count < 0);
-    if let Some(value) = negative_count.filter(|_| !takes_unknown_count) {
-        let fault = ProtocolFault::NegativeCount {
-            name: "resultCount",
-            value,
-        };
-        let farewell = CloseOptions {
-            reason: CloseReason::PROTOCOL_ERROR,
-            info: Some(fault.to_string()),
-            ..CloseOptions::default()
-        };
-        // What ended otherwise need not be closed.
-        let _ = session.close_with(&farewell).await;
-        return Err(Error::fault(Phase::Search, fault));
-    }
-    Ok(SearchResult {
-        hits: u64::try_from(response.result_count).unwrap_or(0),
-        negative_count,
-        records,
-        next_position: response.next_result_set_position,
-        result_set_status: response.result_set_status,
-        present_status: response.present_status,
-        diagnostics,
-        additional_search_info: response.additional_search_info,
-        other_info: response.other_info,
-    })
-}
 
-/// `numberOfRecordsReturned` must make sense, or nothing else can be trusted. What a `resultCount` below 0 means is for those
-/// who search to say.
-pub(super) fn examine(response: &SearchResponse) -> Result<(), ProtocolFault> {
-    let hits = response.result_count;
-    let came = records::count(
-        response.records.as_ref(),
-        response.number_of_records_returned,
-    )?;
-    // A failed search may leave records of an unfinished result set, which it does not count.
-    let is_counted = response.search_status && hits >= 0;
-    if is_counted && i64::try_from(came).is_ok_and(|came| came > hits) {
-        return Err(ProtocolFault::MoreRecordsThanHits { hits, came });
+    /// Sends a complete SearchRequest.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if `searchStatus` is false, with or without a diagnostic; the session continues.
+    /// [`Error::ProtocolError`] with [`ProtocolFault::NotGranted`] for a named result set that the server does not offer.
+    /// All other errors end the session.
+    pub async fn search_request(&self, request: SearchRequest) -> Result<SearchResult, Error> {
+        self.send_search(request, false).await
     }
-    Ok(())
+
+    pub(crate) async fn send_search(
+        &self,
+        request: SearchRequest,
+        takes_unknown_count: bool,
+    ) -> Result<SearchResult, Error> {
+        let phase = Phase::Search;
+        if request.result_set_name.as_bytes() != DEFAULT_RESULT_SET.as_bytes() {
+            self.require(phase, Options::NAMED_RESULT_SETS, "namedResultSets")?;
+        }
+        let response = match self.ask(request.into()).await? {
+            Apdu::SearchResponse(response) => *response,
+            other => return Err(unexpected(phase, &other)),
+        };
+        let (records, diagnostics) = separate(response.records.0);
+        if !response.search_status {
+            return Err(Error::Refused { phase, diagnostics });
+        }
+        let negative_count = Some(response.result_count).filter(|count| *count < 0);
+        if let Some(value) = negative_count.filter(|_| !takes_unknown_count) {
+            let name = "resultCount";
+            let fault = ProtocolFault::NegativeCount { name, value };
+            let farewell = CloseOptions {
+                reason: CloseReason::PROTOCOL_ERROR,
+                info: Some(fault.to_string()),
+                ..CloseOptions::default()
+            };
+            // Errors: the session has ended otherwise.
+            let _ = self.close_with(&farewell).await;
+            return Err(Error::fault(phase, fault));
+        }
+        Ok(SearchResult {
+            hits: u64::try_from(response.result_count).unwrap_or(0),
+            negative_count,
+            records,
+            next_position: response.next_result_set_position,
+            result_set_status: response.result_set_status,
+            present_status: response.present_status,
+            diagnostics,
+            additional_search_info: response.additional_search_info,
+            other_info: response.other_info,
+        })
+    }
 }

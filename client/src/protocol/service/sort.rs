@@ -1,4 +1,4 @@
-//! Sort: result sets put in order, or merged into one (Z39.50-2003 §3.2.7.1).
+//! Sort: orders result sets, and merges several into one (Z39.50-2003 §3.2.7.1).
 
 use z3950_asn1::apdu::{
     Apdu, AttributeElement, AttributeList, CaseSensitivity, MissingValueAction, Options,
@@ -8,19 +8,21 @@ use z3950_asn1::apdu::{
 use z3950_asn1::oid::BIB_1;
 use z3950_asn1::types::InternationalString;
 
-use super::search::DEFAULT_RESULT_SET;
+use super::{DEFAULT_RESULT_SET, unexpected};
+#[cfg(doc)]
+use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
-use crate::session::Session;
+use crate::protocol::session::Session;
 
-/// What to sort and where to. By default the set `default`, in place.
+/// What to sort. By default the set `default`, in place.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SortOptions {
-    /// The result sets to sort, merged if there are several.
+    /// The result sets to sort; several are merged.
     pub input_result_sets: Vec<InternationalString>,
-    /// The set that is made; it may be one of those to sort.
+    /// The resulting set, which may be one of the input sets.
     pub sorted_result_set: InternationalString,
-    /// Whatever else the server is to know.
+    /// Additional information for the server.
     pub other_info: Option<OtherInformation>,
 }
 
@@ -35,7 +37,7 @@ impl Default for SortOptions {
 }
 
 impl SortOptions {
-    /// The request that these options make of the keys, most important first.
+    /// The request for these keys, most important first.
     pub fn request(&self, keys: Vec<SortKeySpec>) -> SortRequest {
         SortRequest {
             reference_id: None,
@@ -47,7 +49,7 @@ impl SortOptions {
     }
 }
 
-/// A key by Bib-1 attributes in the given order; records without it come where the server puts them, case does not count.
+/// A key by Bib-1 attributes, ignoring case. The server decides where records without the key go.
 pub fn key_by_attributes(attributes: Vec<AttributeElement>, relation: SortRelation) -> SortKeySpec {
     key(
         SortKey::SortAttributes(SortAttributes {
@@ -72,41 +74,57 @@ fn key(key: SortKey, sort_relation: SortRelation) -> SortKeySpec {
     }
 }
 
-/// What became of a sort.
+/// The result of a sort.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SortResult {
-    /// Whether all of it was done.
+    /// Whether all records were sorted.
     pub status: SortStatus,
-    /// What is in the sorted set, where not all was done.
+    /// What the sorted set contains after a partial or failed sort.
     pub result_set_status: Option<SortResultSetStatus>,
-    /// What the server says about it.
+    /// The server's diagnostics.
     pub diagnostics: Diagnostics,
-    /// How many records the sorted set has, where the server says so.
+    /// The number of records in the sorted set, if the server says.
     pub hits: Option<i64>,
-    /// Whatever else the server added.
+    /// Additional information from the server.
     pub other_info: Option<OtherInformation>,
 }
 
-/// Sends `request`; the status failure is [`Error::Refused`].
-pub(crate) async fn sort(session: &Session, request: SortRequest) -> Result<SortResult, Error> {
-    session.require(Phase::Sort, Options::SORT, "sort")?;
-    let response = match session.ask(request.into()).await? {
-        Apdu::SortResponse(response) => *response,
-        other => return Err(super::unexpected(Phase::Sort, &other)),
-    };
-    let diagnostics = Diagnostics(response.diagnostics.unwrap_or_default());
-    if response.sort_status == SortStatus::FAILURE {
-        return Err(Error::Refused {
-            phase: Phase::Sort,
-            diagnostics,
-        });
+impl Session {
+    /// Sorts result sets by keys, most important first.
+    ///
+    /// # Errors
+    /// Those of [`sort_request`](Self::sort_request).
+    pub async fn sort(
+        &self,
+        keys: Vec<SortKeySpec>,
+        options: &SortOptions,
+    ) -> Result<SortResult, Error> {
+        self.sort_request(options.request(keys)).await
     }
-    Ok(SortResult {
-        status: response.sort_status,
-        result_set_status: response.result_set_status,
-        diagnostics,
-        hits: response.result_count,
-        other_info: response.other_info,
-    })
+
+    /// Sends a complete SortRequest.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if nothing was sorted, [`ProtocolFault::NotGranted`] if the server does not offer Sort; the session
+    /// continues. Others end it.
+    pub async fn sort_request(&self, request: SortRequest) -> Result<SortResult, Error> {
+        let phase = Phase::Sort;
+        self.require(phase, Options::SORT, "sort")?;
+        let response = match self.ask(request.into()).await? {
+            Apdu::SortResponse(response) => *response,
+            other => return Err(unexpected(phase, &other)),
+        };
+        let diagnostics = Diagnostics(response.diagnostics.unwrap_or_default());
+        if response.sort_status == SortStatus::FAILURE {
+            return Err(Error::Refused { phase, diagnostics });
+        }
+        Ok(SortResult {
+            status: response.sort_status,
+            result_set_status: response.result_set_status,
+            diagnostics,
+            hits: response.result_count,
+            other_info: response.other_info,
+        })
+    }
 }

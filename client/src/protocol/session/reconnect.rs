@@ -1,15 +1,15 @@
-//! Sessions opened again after the server dropped them: once, and never in the middle of a change.
-//! RFC 2056 §3 leaves it to the client how long a session lasts; many servers end idle ones without a word.
+//! Reconnecting after a session was lost. RFC 2056 §3 leaves the lifetime of sessions to the client, but many servers drop idle
+//! ones without notice.
 
 use super::Session;
 use crate::error::Error;
-use crate::transport::BoxFuture;
+use crate::transport::connect::BoxFuture;
 
-/// Opens a session like the one that was lost.
+/// Opens a replacement for a lost session.
 ///
-/// A closure that returns a boxed future of a session is one.
+/// Implemented for closures that return a boxed future.
 pub trait Reconnect: Send + Sync {
-    /// Another session with the same server, opened with the same options.
+    /// A new session with the same server and options.
     ///
     /// # Errors
     /// Those of [`Session::connect`].
@@ -25,18 +25,18 @@ where
     }
 }
 
-/// When a request may be made again on another session.
+/// When to repeat a request in a new session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repeat {
-    /// Only if nothing of it was sent, as for everything that changes something: updates, orders, deletions.
+    /// Only if nothing of it was sent: for requests that change something, such as updates, orders and deletions.
     IfUnsent,
-    /// Also if the connection was lost before the answer came. Result sets of the lost session are gone.
+    /// Also if the connection was lost before the answer. The result sets of the lost session are gone.
     IfLost,
 }
 
 impl Repeat {
-    /// Whether a request that failed so may be made again.
+    /// Whether to repeat a request that failed with this error.
     pub fn allows(self, error: &Error) -> bool {
         let is_unsent = matches!(error, Error::Ended { .. });
         error.is_connection_lost() && (is_unsent || self == Self::IfLost)

@@ -3,11 +3,11 @@
 use std::sync::atomic::Ordering;
 
 use z3950::error::{Error, Phase};
+use z3950::service::ResultRecord;
 use z3950::service::delete::Delete;
 use z3950::service::duplicate::DuplicateDetectionOptions;
 use z3950::service::extended::{Task, TaskOptions};
 use z3950::service::present::PresentOptions;
-use z3950::service::records::ResultRecord;
 use z3950::service::resource::{ResourceReportOptions, TriggerOptions};
 use z3950::session::Session;
 use z3950_asn1::apdu::{

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 use z3950::error::{Error, Phase};
+use z3950::service::ResultRecord;
 use z3950::service::access::Challenge;
 use z3950::service::delete::Delete;
 use z3950::service::present::PresentOptions;
-use z3950::service::records::ResultRecord;
 use z3950::service::resource::{Decision, ResourceQuestion};
 use z3950::service::scan::ScanOptions;
 use z3950::service::search::SearchOptions;

@@ -1,5 +1,5 @@
-//! Export: how records are delivered elsewhere, kept for later use, and their delivery
-//! (Z39.50-2003 Appendix EXT.6, EXT.7).
+//! Export Specification and Export Invocation: how to deliver records, and the delivery itself (Z39.50-2003 Appendix EXT.6,
+//! EXT.7).
 
 use z3950_asn1::apdu::CompSpec;
 use z3950_asn1::error::EncodeError;
@@ -14,25 +14,25 @@ use z3950_asn1::types::InternationalString;
 
 use super::Task;
 
-/// In what form records are delivered, and where to. As a task, it is kept under the name of its package.
+/// The form and the destination of a delivery. As a task, it is stored under the name of its package.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delivery {
     /// The form of the records.
     pub composition: CompSpec,
-    /// Where they go.
+    /// The destination.
     pub destination: Destination,
 }
 
 impl Delivery {
-    /// The task that keeps it.
+    /// The task that stores it.
     ///
     /// # Errors
-    /// Only for values that no BER can carry.
+    /// Only for values that cannot be encoded.
     pub fn task(&self) -> Result<Task, EncodeError> {
         Task::new(&TaskParameters::from(self.request()))
     }
 
-    /// The same as part of another task.
+    /// The specification as part of another task.
     pub fn request(&self) -> ExportSpecification {
         ExportSpecification::EsRequest(Box::new(export_specification::EsRequest {
             to_keep: OriginPartToKeep {
@@ -44,17 +44,17 @@ impl Delivery {
     }
 }
 
-/// Records of a result set to be delivered. By default one copy of all.
+/// A delivery of records of a result set. By default one copy of each.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Export {
     /// The result set of the session.
     pub result_set: InternationalString,
-    /// Which of its records.
+    /// Which records to deliver.
     pub records: RecordsWanted,
-    /// How: the package of a [`Delivery`], or one that is told here ([`Delivery::request`]).
+    /// How to deliver them: the package of a [`Delivery`], or an inline one ([`Delivery::request`]).
     pub delivery: ExportSpec,
-    /// How many copies of each.
+    /// The number of copies of each.
     pub copies: i64,
 }
 
@@ -72,7 +72,7 @@ impl Export {
     /// The task that delivers them.
     ///
     /// # Errors
-    /// Only for values that no BER can carry.
+    /// Only for values that cannot be encoded.
     pub fn task(&self) -> Result<Task, EncodeError> {
         let request = ExportInvocation::EsRequest(Box::new(export_invocation::EsRequest {
             to_keep: export_invocation::OriginPartToKeep {

@@ -1,5 +1,5 @@
-//! ILL-Requests for item orders: the loan of what a MARC record describes, made in version 1 of the protocol
-//! (ISO 10161-1, ILL-Request; it travels as Z39.50-2003 Appendix EXT.4 says).
+//! ILL-Requests for item orders: a request for the loan of what a MARC record describes, in version 1 of ISO 10161-1
+//! (Z39.50-2003 Appendix EXT.4).
 
 use std::time::SystemTime;
 
@@ -18,10 +18,10 @@ use z3950_marc::crosswalk::dublin_core::elements;
 use z3950_marc::iso2709;
 use z3950_marc::standard_number::{Isbn, Issn};
 
-/// What the order is part of, as transaction-group-qualifier.
+/// The transaction-group-qualifier.
 const GROUP: &str = "z3950";
 
-/// Transaction-Type: simple. This and other defaults are sent, because YAZ wants them.
+/// Transaction-Type: simple. Defaults like this one are sent, because YAZ requires them.
 const SIMPLE: u8 = 1;
 /// Place-On-Hold-Type: according to responder policy.
 const RESPONDERS_POLICY: u8 = 3;
@@ -30,10 +30,10 @@ const LOAN: u8 = 1;
 /// Requester-Optional-Messages-Type: neither required nor desired.
 const NEITHER: u8 = 3;
 
-/// A request for the item of a record in UTF-8. `now` names the transaction too.
+/// A request for the item that a record in UTF-8 describes. `now` also names the transaction.
 ///
 /// # Errors
-/// Only for values that no BER can carry.
+/// Only for values that cannot be encoded.
 pub fn ill_request(record: &MarcRecord, now: SystemTime) -> Result<Option<External>, EncodeError> {
     let moment = Moment::from(now);
     let (date, time) = (moment.date_digits(), moment.time_digits());
@@ -68,7 +68,7 @@ pub fn ill_request(record: &MarcRecord, now: SystemTime) -> Result<Option<Extern
     Ok(Any::new(request).map(|request| External::single_asn1_type(ILL, request)))
 }
 
-/// The same for a record as a server sent it, in the character set given or that which the record names.
+/// Like [`ill_request`], for a record as received, in the given character set or the one that it names.
 ///
 /// # Errors
 /// See [`IllError`].
@@ -88,16 +88,15 @@ pub fn ill_request_for(
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IllError {
-    /// It is no record.
+    /// The record is malformed.
     #[error("the record cannot be read")]
     Record(#[from] Iso2709Error),
-    /// It has values that no BER can carry.
+    /// A value cannot be encoded.
     #[error(transparent)]
     Encode(#[from] EncodeError),
 }
 
-/// The octets of an ILL-Request made elsewhere; `None` where they are not one constructed BER value, as every APDU of
-/// ISO 10161 is.
+/// An ILL-Request encoded elsewhere; `None` unless it is one constructed BER value, as every APDU of ISO 10161 is.
 pub fn ill_request_of(octets: Vec<u8>) -> Option<External> {
     let header = Header::read(&octets).ok()??;
     let is_whole = match header.length {
@@ -108,7 +107,7 @@ pub fn ill_request_of(octets: Vec<u8>) -> Option<External> {
     Some(External::single_asn1_type(ILL, request))
 }
 
-/// Item-Id: what the record says of author, title and edition, in the order of the tags.
+/// Item-Id: author, title and so on, in the order of the tags.
 fn item(record: &MarcRecord) -> Result<Vec<Vec<u8>>, EncodeError> {
     let elements = elements(record);
     let first = |element: &str| {
@@ -148,7 +147,7 @@ fn text(tag: u8, text: &str) -> Result<Vec<u8>, EncodeError> {
     Ok(put(0xa0 | tag, &[string.to_vec()]))
 }
 
-/// A value of one identifier octet.
+/// A BER value with a single identifier octet.
 fn put(identifier: u8, contents: &[Vec<u8>]) -> Vec<u8> {
     let contents = contents.concat();
     let mut octets = vec![identifier];

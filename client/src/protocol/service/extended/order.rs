@@ -1,5 +1,4 @@
-//! Item Order: a document ordered by its place in a result set, by a request of its own, or both
-//! (Z39.50-2003 Appendix EXT.4).
+//! Item Order: orders an item of a result set, a request of another protocol, or both (Z39.50-2003 Appendix EXT.4).
 
 use z3950_asn1::apdu::External;
 use z3950_asn1::error::EncodeError;
@@ -11,27 +10,27 @@ use z3950_asn1::types::InternationalString;
 
 use super::Task;
 
-/// An order; what is ordered is an item of a result set, a request, or both.
+/// An order of an item of a result set, a request, or both.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Order {
-    /// The record's result set and 1-based position.
+    /// The result set, and the 1-based position of the record.
     pub item: Option<(InternationalString, i64)>,
-    /// A request of its own, such as an ILL-Request of ISO 10161.
+    /// A request, such as an ILL-Request of ISO 10161.
     pub request: Option<External>,
-    /// Whom to ask.
+    /// The contact person.
     pub contact: Option<Contact>,
-    /// Who pays, and how.
+    /// Billing information.
     pub billing: Option<Billing>,
-    /// What else there is to say.
+    /// A supplementary description.
     pub description: Option<External>,
 }
 
 impl Order {
-    /// The task that this order is.
+    /// The task for this order.
     ///
     /// # Errors
-    /// Only for values that no BER can carry.
+    /// Only for values that cannot be encoded.
     pub fn task(&self) -> Result<Task, EncodeError> {
         let to_keep = OriginPartToKeep {
             suppl_description: self.description.clone(),
@@ -43,7 +42,7 @@ impl Order {
             item: *item,
         });
         let order = ItemOrder::EsRequest(Box::new(EsRequest {
-            // Always there, for yaz-ztest 5.34 reads it even where it is not.
+            // Always present, because yaz-ztest 5.34 reads it without checking.
             to_keep: Some(to_keep),
             not_to_keep: OriginPartNotToKeep {
                 result_set_item: item,

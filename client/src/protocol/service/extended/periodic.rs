@@ -1,4 +1,4 @@
-//! Periodic Query Schedule: a query that the server runs again and again (Z39.50-2003 Appendix EXT.3).
+//! Periodic Query Schedule: a query that the server runs periodically (Z39.50-2003 Appendix EXT.3).
 
 use z3950_asn1::apdu::Query;
 use z3950_asn1::error::EncodeError;
@@ -12,32 +12,32 @@ use z3950_asn1::types::{GeneralizedTime, InternationalString};
 
 use super::Task;
 
-/// A query and when to run it. By default it is active, and what it finds goes nowhere.
+/// A query and when to run it. By default it is active, and its results are not kept.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PeriodicQuery {
-    /// Whether it runs; a schedule may be made to wait.
+    /// Whether the schedule is active.
     pub is_active: bool,
-    /// The query itself, or the package of a persistent one; `None` where a package keeps the one it has.
+    /// The query, or the package of a persistent one; `None` to keep that of an existing package.
     pub query: Option<QuerySpec>,
-    /// The databases it is for.
+    /// The databases to search.
     pub databases: Vec<InternationalString>,
-    /// How often it runs; the server may choose otherwise. `None` where a package keeps what it has.
+    /// The suggested period; `None` to keep that of an existing package.
     pub period: Option<Period>,
     /// When the schedule ends; `None` for never.
     pub expiration: Option<GeneralizedTime>,
-    /// The package of the persistent result set that takes what is found.
+    /// The package of the persistent result set for the results.
     pub result_set_package: Option<InternationalString>,
-    /// What becomes of the records found before.
+    /// What to do with earlier results.
     pub disposition: Option<ResultSetDisposition>,
-    /// Who is told when something new was found.
+    /// Where to send an alert about new results.
     pub alert: Option<Destination>,
-    /// How what is found is delivered.
+    /// How to deliver the results.
     pub export: Option<ExportParameters>,
 }
 
 impl PeriodicQuery {
-    /// A query of its own, run in these databases so often.
+    /// A query to run in these databases with this period.
     pub fn new(query: Query, databases: Vec<InternationalString>, period: Period) -> Self {
         Self {
             is_active: true,
@@ -55,7 +55,7 @@ impl PeriodicQuery {
     /// The task that schedules it.
     ///
     /// # Errors
-    /// Only for values that no BER can carry.
+    /// Only for values that cannot be encoded.
     pub fn task(&self) -> Result<Task, EncodeError> {
         let databases = Some(&self.databases).filter(|databases| !databases.is_empty());
         let request = PeriodicQuerySchedule::EsRequest(Box::new(EsRequest {

@@ -1,5 +1,5 @@
-//! Result sets and queries that the server keeps beyond the session (Z39.50-2003 Appendix EXT.1, EXT.2). They are found
-//! again by the name of their package.
+//! Result sets and queries that outlive the session (Z39.50-2003 Appendix EXT.1, EXT.2), identified by the name of their
+//! package.
 
 use z3950_asn1::apdu::{OtherInformation, Query};
 use z3950_asn1::error::EncodeError;
@@ -10,21 +10,21 @@ use z3950_asn1::types::InternationalString;
 
 use super::Task;
 
-/// A result set of the session, to be kept.
+/// A result set to store.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct KeptResultSet {
-    /// Its name in the session; none when a package is deleted.
+    /// Its name in the session; none to delete a package.
     pub result_set: Option<InternationalString>,
-    /// What becomes of the records kept before, when a package is modified.
+    /// What to do with the records of the package, when it is modified.
     pub replace_or_append: Option<ReplaceOrAppend>,
 }
 
 impl KeptResultSet {
-    /// The task that keeps it.
+    /// The task that stores it.
     ///
     /// # Errors
-    /// Only for values that no BER can carry.
+    /// Only for values that cannot be encoded.
     pub fn task(&self) -> Result<Task, EncodeError> {
         let not_to_keep = persistent_result_set::OriginPartNotToKeep {
             origin_supplied_result_set: self.result_set.clone(),
@@ -39,15 +39,15 @@ impl KeptResultSet {
     }
 }
 
-/// A query, to be kept.
+/// A query to store.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct KeptQuery {
-    /// The query itself.
+    /// The query.
     pub query: Query,
-    /// The databases it is for.
+    /// The databases to search.
     pub databases: Vec<InternationalString>,
-    /// Further information for the search.
+    /// Additional information for the search.
     pub additional_search_info: Option<OtherInformation>,
 }
 
@@ -61,10 +61,10 @@ impl KeptQuery {
         }
     }
 
-    /// The task that keeps it.
+    /// The task that stores it.
     ///
     /// # Errors
-    /// Only for values that no BER can carry.
+    /// Only for values that cannot be encoded.
     pub fn task(&self) -> Result<Task, EncodeError> {
         let databases = Some(&self.databases).filter(|databases| !databases.is_empty());
         let to_keep = persistent_query::OriginPartToKeep {

@@ -1,4 +1,4 @@
-//! Database Update: records inserted, replaced or deleted (Z39.50-2003 Appendix EXT.5 and its revision 1).
+//! Database Update: inserts, replaces or deletes records (Z39.50-2003 Appendix EXT.5 and its revision 1).
 
 use z3950_asn1::apdu::External;
 use z3950_asn1::error::EncodeError;
@@ -10,7 +10,7 @@ use z3950_asn1::types::InternationalString;
 
 use super::Task;
 
-/// The version of the service that the server has.
+/// The version of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UpdateVersion {
     /// The one of Z39.50-1995, without qualifiers and special updates.
@@ -21,7 +21,7 @@ pub enum UpdateVersion {
 }
 
 impl UpdateVersion {
-    /// The identifier of the package.
+    /// The type of the task package.
     pub fn package_type(self) -> Oid {
         match self {
             Self::First => oid::DATABASE_UPDATE_1,
@@ -30,28 +30,28 @@ impl UpdateVersion {
     }
 }
 
-/// An update of one database. By default, once it has an action and records, of version 3.
+/// An update of one database.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct DatabaseUpdate {
-    /// What is done with the records.
+    /// What to do with the records.
     pub action: Action,
     /// The database.
     pub database: InternationalString,
-    /// The records, with their names in the database where they have one.
+    /// The records, with their identifiers in the database if they have one.
     pub records: Vec<SuppliedRecord>,
     /// The schema of the records.
     pub schema: Option<Oid>,
-    /// With one, the package is to have the records as they are after the update, in this element set.
+    /// The element set in which the package returns the updated records; `None` for no records.
     pub element_set: Option<InternationalString>,
-    /// Details of an element or special update; not sent in the first version.
+    /// Details of an element update or special update; not sent in the first version.
     pub action_qualifier: Option<External>,
     /// The version of the service.
     pub version: UpdateVersion,
 }
 
 impl DatabaseUpdate {
-    /// One action on the records of a database.
+    /// An action on records of a database, in version 3.
     pub fn new(
         action: Action,
         database: impl Into<InternationalString>,
@@ -68,10 +68,10 @@ impl DatabaseUpdate {
         }
     }
 
-    /// The task that this update is.
+    /// The task for this update.
     ///
     /// # Errors
-    /// Only for values that no BER can carry.
+    /// Only for values that cannot be encoded.
     pub fn task(&self) -> Result<Task, EncodeError> {
         let qualifier = match self.version {
             UpdateVersion::First => None,
@@ -94,8 +94,8 @@ impl DatabaseUpdate {
         })
     }
 
-    /// A record for an update, with its name in the database if it has one, and a number by which the task package
-    /// tells of it.
+    /// A record for an update, with its identifier in the database if it has one, and the number by which the task package
+    /// refers to it.
     pub fn record(
         record: External,
         id: Option<RecordId>,

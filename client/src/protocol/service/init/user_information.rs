@@ -1,5 +1,5 @@
-//! What an InitializeResponse says to the user: diagnostics in user information format userInfo-1 and diagnostic
-//! format diag-1 (Z39.50-2003 Appendix USR, Appendix DIAG), and plain words where servers put those instead.
+//! Messages to the user in an InitializeResponse: diagnostics in user information format userInfo-1 and diagnostic format
+//! diag-1 (Z39.50-2003 Appendix USR, Appendix DIAG), and plain text that servers send instead.
 
 use z3950_asn1::apdu::{
     DefaultDiagFormat, DiagRec, External, ExternalEncoding, ExternalValue, Information,
@@ -13,17 +13,17 @@ use z3950_marc::charset::utf8_or_latin1;
 
 use crate::error::Diagnostics;
 
-/// What was found; both may be empty.
+/// Texts and diagnostics; both may be empty.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct UserInformation {
     pub(super) text: Vec<String>,
     pub(super) diagnostics: Diagnostics,
 }
 
-/// How deep one EXTERNAL may lie within another; real ones need two levels.
+/// The most levels of nested EXTERNALs; servers use two.
 const MAX_DEPTH: usize = 4;
 
-/// Collects from `userInformationField` and `otherInfo`. What is in no format known here is passed over.
+/// Reads `userInformationField` and `otherInfo`, ignoring unknown formats.
 pub(super) fn read(response: &InitializeResponse) -> UserInformation {
     let mut found = UserInformation::default();
     if let Some(external) = &response.user_information_field {
@@ -60,7 +60,7 @@ impl UserInformation {
         }
     }
 
-    /// Diagnostics with structured details stay in their EXTERNAL.
+    /// An EXTERNAL with explicit diagnostics is kept as a whole, since they have no default form.
     fn diag_1(&mut self, format: &DiagnosticFormat, external: &External) {
         let diagnostics = format.default_diagnostics().cloned();
         self.diagnostics
@@ -96,7 +96,7 @@ fn contents(value: &[u8]) -> &[u8] {
     }
 }
 
-/// The text of a BER value that is UTF8String, VisibleString or GeneralString.
+/// The text of a UTF8String, VisibleString or GeneralString.
 fn character_string(octets: &[u8]) -> Option<String> {
     matches!(octets.first()?, 0x0c | 0x1a | 0x1b).then(|| words(contents(octets)))?
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use z3950_asn1::apdu::*;
 
-use super::super::*;
+use super::*;
 use crate::error::Cause;
 use crate::testing::*;
 

@@ -4,9 +4,9 @@
 use z3950_asn1::oid;
 
 use super::*;
-use crate::service::explain::ExplainOptions;
-use crate::service::scan::ScanOptions;
-use crate::service::sort::{SortOptions, key_by_field};
+use crate::protocol::service::explain::ExplainOptions;
+use crate::protocol::service::scan::ScanOptions;
+use crate::protocol::service::sort::{SortOptions, key_by_field};
 use crate::transport::BoxFuture;
 
 /// How long an operation may take, with the longest wait for an answer and for the end of the connection.

@@ -1,7 +1,7 @@
 //! Init once more on an open session: another agreement on the same connection (Z39.50-2003 §3.2.1).
 
 use super::*;
-use crate::service::init::authenticate;
+use crate::protocol::service::init::authenticate;
 
 fn granting(options: Options, name: &str) -> InitializeResponse {
     InitializeResponse {

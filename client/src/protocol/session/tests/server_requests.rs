@@ -5,9 +5,9 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use z3950_asn1::apdu::*;
 
-use super::super::*;
-use crate::service::access::{AccessControl, Challenge};
-use crate::service::resource::{Decision, ResourceQuestion};
+use super::*;
+use crate::protocol::service::access::{AccessControl, Challenge};
+use crate::protocol::service::resource::{Decision, ResourceQuestion};
 use crate::testing::*;
 use crate::transport::BoxFuture;
 
@@ -157,7 +157,7 @@ async fn only_what_can_be_answered_is_offered() {
         access_control: access.then(|| Arc::new(Person(None)) as Arc<dyn AccessControl>),
         resource_control: resource.then(|| {
             Arc::new(|_: ResourceQuestion| Decision::GO_ON)
-                as Arc<dyn crate::service::resource::ResourceControl>
+                as Arc<dyn crate::protocol::service::resource::ResourceControl>
         }),
         ..SessionOptions::default()
     };

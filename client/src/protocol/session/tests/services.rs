@@ -16,10 +16,12 @@ use z3950_asn1::format::resource_report1;
 use z3950_asn1::format::search_result1::{SearchInfoReport, SubqueryReport};
 use z3950_asn1::oid;
 
-use super::super::*;
-use crate::service::access::{Challenge, answer_prompts};
-use crate::service::extended::{DatabaseUpdate, KeptQuery, KeptResultSet, Order, UpdateVersion};
-use crate::service::sort::key_by_field;
+use super::*;
+use crate::protocol::service::access::{Challenge, answer_prompts};
+use crate::protocol::service::extended::{
+    DatabaseUpdate, KeptQuery, KeptResultSet, Order, UpdateVersion,
+};
+use crate::protocol::service::sort::key_by_field;
 use crate::testing::*;
 
 /// All that this client knows to ask for.
@@ -472,13 +474,13 @@ async fn segmented(
         ..PresentOptions::default()
     };
     let presented = session.present(1, 4, &options).await?;
-    let text = |record: &crate::service::records::ResultRecord| match record {
-        crate::service::records::ResultRecord::Record { external, .. } => {
+    let text = |record: &crate::protocol::service::ResultRecord| match record {
+        crate::protocol::service::ResultRecord::Record { external, .. } => {
             let octets = z3950_asn1::record::RetrievedRecord::octets_of(external);
             let syntax = external.direct_reference.and_then(|oid| oid.name());
             format!("{} {}", syntax.unwrap_or("?"), octets.escape_ascii())
         }
-        crate::service::records::ResultRecord::Diagnostic { diagnostic, .. } => {
+        crate::protocol::service::ResultRecord::Diagnostic { diagnostic, .. } => {
             diagnostic.to_string()
         }
     };
@@ -586,7 +588,7 @@ async fn segments_are_put_together() {
 
 #[tokio::test(start_paused = true)]
 async fn explain_is_searched_for_and_decoded() {
-    use crate::service::explain::ExplainUse;
+    use crate::protocol::service::explain::ExplainUse;
     let options = ExplainOptions {
         category: "DatabaseInfo".into(),
         terms: vec![(ExplainUse::DatabaseName, "cat".into())],

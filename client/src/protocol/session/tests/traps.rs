@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use z3950_asn1::apdu::*;
 
-use super::super::*;
+use super::*;
 use crate::testing::*;
 
 /// The first search meets `turns`; the second is answered with two hits by a server that is still there. Both outcomes

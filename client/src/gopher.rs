@@ -19,8 +19,6 @@ mod text;
 mod transfer;
 
 #[cfg(test)]
-mod mutation;
-#[cfg(test)]
 mod tests;
 
 use crate::transport::{Connect, Timeouts};

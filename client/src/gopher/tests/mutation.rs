@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use super::*;
+use super::super::*;
 use crate::url::{Locator, Mode};
 
 /// What replies are made of.

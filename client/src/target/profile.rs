@@ -40,7 +40,6 @@ use z3950_marc::charset::Charset;
 pub use self::credentials::{Credentials, CredentialsError};
 pub use self::habits::{Attribute, Attributes, HabitError};
 pub use self::list::{Entry, Origin, ProfileError, Profiles, Resolved};
-use crate::plan::record_syntax_by_name;
 use crate::target::Endpoint;
 use crate::url::{DEFAULT_PORT, Host, Mode};
 
@@ -140,6 +139,39 @@ impl Profile {
     }
 }
 
+/// The most sessions with one server, unless its profile says otherwise.
+const MAX_SESSIONS: usize = 16;
+
+/// The limits of sessions that are lent: see [`Client::lease`](crate::Client::lease). Sessions opened for session URLs keep the
+/// pause but are not counted; those of [`Client::session`](crate::Client::session) do neither.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TargetLimits {
+    /// The most sessions at once; 16. At least one is allowed.
+    pub sessions: usize,
+    /// The least time between two requests, over all sessions; none.
+    pub pause: Duration,
+}
+
+impl Default for TargetLimits {
+    fn default() -> Self {
+        Self {
+            sessions: MAX_SESSIONS,
+            pause: Duration::ZERO,
+        }
+    }
+}
+
+impl From<&Profile> for TargetLimits {
+    fn from(profile: &Profile) -> Self {
+        let default = Self::default();
+        Self {
+            sessions: profile.sessions.unwrap_or(default.sessions),
+            pause: profile.pause.unwrap_or(default.pause),
+        }
+    }
+}
+
 fn default_port() -> u16 {
     DEFAULT_PORT
 }
@@ -152,7 +184,7 @@ fn host<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Host, D::Error> {
 
 fn record_syntax<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Oid>, D::Error> {
     let name = String::deserialize(deserializer)?;
-    record_syntax_by_name(&name)
+    Oid::record_syntax_by_name(name.as_bytes())
         .map(Some)
         .ok_or_else(|| custom(format!("{name} is not the name of a known record syntax")))
 }
@@ -200,7 +232,7 @@ mod tests {
 
     use super::*;
 
-    const PAGE: &str = include_str!("../../../docs/targets.md");
+    const PAGE: &str = include_str!("../../docs/targets.md");
 
     /// The keys of the table under a heading of the page.
     fn documented(heading: &str) -> BTreeSet<String> {

@@ -11,19 +11,18 @@ use futures_util::StreamExt;
 use z3950_asn1::apdu::Query;
 use z3950_asn1::bib1::diagnostics::Condition;
 
-mod attempts;
-mod identifier;
+pub(crate) mod attempts;
+pub(crate) mod identifier;
 mod matched;
 
 pub use self::attempts::{Attempt, attempts};
-pub(crate) use self::attempts::{LCCN, OCLC_NUMBER};
 pub use self::identifier::{Identifier, IdentifierError, Kind};
 pub use self::matched::{Match, matched};
 use crate::error::Error;
-use crate::pager::{Pager, PagerOptions};
-use crate::service::records::ResultRecord;
-use crate::service::search::SearchOptions;
-use crate::session::Session;
+use crate::protocol::pager::{Pager, PagerOptions};
+use crate::protocol::service::ResultRecord;
+use crate::protocol::service::search::SearchOptions;
+use crate::protocol::session::Session;
 
 /// How many records a lookup fetches where nothing says how many.
 pub(crate) const SHOWN: u64 = 20;

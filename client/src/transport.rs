@@ -1,23 +1,47 @@
-//! The way to an [`Endpoint`]: TCP, through a proxy where there is one, TLS on top; or a socket of this machine.
+//! From an endpoint to a stream of octets: names, sockets, TLS, proxies, and how long to wait for each.
+//! Z39.50-2003 §1 leaves the transport open; RFC 2056 means TCP, with default port 210.
+//!
+//! | connector | connects |
+//! |---|---|
+//! | [`Tcp`] | to the addresses of a host, IPv6 and IPv4 in turn |
+//! | [`Unix`] | to a Unix socket |
+//! | [`Tls`] | through another connector, then verifies the server |
+//! | `Proxied` | through an HTTP or SOCKS5 proxy (feature `proxy`) |
+//!
+//! [`Routes`] combines them for an endpoint.
+
+pub(crate) mod connect;
+#[cfg(feature = "proxy")]
+mod proxy;
+mod tcp;
+pub(crate) mod timeouts;
+#[cfg(feature = "tls")]
+mod tls;
+#[cfg(unix)]
+mod unix;
 
 use std::sync::Arc;
 #[cfg(feature = "tls")]
 use std::sync::OnceLock;
 
-#[cfg(feature = "tls")]
-use super::tls::Trust;
-use super::{Connect, Resolve, Tcp};
+pub use self::connect::{BoxFuture, BoxStream, ByteStream, Connect};
 #[cfg(feature = "proxy")]
-use super::{NoProxy, Proxied, Proxy, ProxyError};
+pub use self::proxy::{NoProxy, Proxied, Proxy, ProxyError};
+pub use self::tcp::{Resolve, SystemResolver, Tcp};
+pub use self::timeouts::Timeouts;
 #[cfg(feature = "tls")]
-use super::{Tls, TlsError, TlsOptions};
+use self::tls::Trust;
+#[cfg(feature = "tls")]
+pub use self::tls::{ClientCertificate, Remedy, Tls, TlsError, TlsOptions, is_alert, remedy};
+#[cfg(unix)]
+pub use self::unix::Unix;
 use crate::target::Endpoint;
 
-/// How to get anywhere: what is the same for all endpoints. Copies share the certificates they trust, which are read when
-/// the first of them leads to an endpoint with TLS.
+/// How to reach endpoints: the settings that all have in common. Clones share the trusted certificates, which are read on the
+/// first use of TLS.
 #[derive(Clone, Default)]
 pub struct Routes {
-    way: Way,
+    base: Base,
     #[cfg(feature = "tls")]
     tls: TlsOptions,
     #[cfg(feature = "tls")]
@@ -30,21 +54,21 @@ pub struct Routes {
 /// What [`Routes::wrapped`] puts around a connector.
 type Wrap = Arc<dyn Fn(Arc<dyn Connect>) -> Arc<dyn Connect> + Send + Sync>;
 
-/// Where plain connections come from.
+/// Makes the plain connections.
 #[derive(Clone)]
-enum Way {
+enum Base {
     Tcp(Tcp),
-    /// Everything goes this way, whatever is asked for.
+    /// For all endpoints, without TLS or proxy.
     Fixed(Arc<dyn Connect>),
 }
 
-impl Default for Way {
+impl Default for Base {
     fn default() -> Self {
         Self::Tcp(Tcp::default())
     }
 }
 
-/// Why there is no way to an endpoint.
+/// Why there is no route to an endpoint.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RouteError {
@@ -52,29 +76,29 @@ pub enum RouteError {
     #[cfg(feature = "tls")]
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The proxy of a `connect:` target is none.
+    /// The proxy of a `connect:` target is malformed.
     #[cfg(feature = "proxy")]
     #[error(transparent)]
     Proxy(#[from] ProxyError),
-    /// This program was built without what the endpoint needs.
+    /// A feature that the endpoint needs is not compiled in.
     #[error("{0} is not built into this program")]
     NotBuiltIn(&'static str),
 }
 
 impl Routes {
-    /// By TCP to the addresses that `resolver` finds.
+    /// TCP to the addresses that `resolver` finds.
     pub fn with_resolver(resolver: impl Resolve + 'static) -> Self {
-        Self::over(Way::Tcp(Tcp::new(resolver)))
+        Self::over(Base::Tcp(Tcp::new(resolver)))
     }
 
-    /// In whatever way `connector` goes, for all endpoints: neither TLS nor proxies are put on top.
+    /// One connector for all endpoints, without TLS or proxy on top.
     pub fn fixed(connector: impl Connect + 'static) -> Self {
-        Self::over(Way::Fixed(Arc::new(connector)))
+        Self::over(Base::Fixed(Arc::new(connector)))
     }
 
-    fn over(way: Way) -> Self {
+    fn over(base: Base) -> Self {
         Self {
-            way,
+            base,
             #[cfg(feature = "tls")]
             tls: TlsOptions::default(),
             #[cfg(feature = "tls")]
@@ -85,7 +109,7 @@ impl Routes {
         }
     }
 
-    /// With other TLS options.
+    /// Sets the TLS options.
     #[cfg(feature = "tls")]
     pub fn tls(mut self, options: TlsOptions) -> Self {
         self.tls = options;
@@ -93,7 +117,7 @@ impl Routes {
         self
     }
 
-    /// Reads the certificates that the TLS options name now, so that a bad file is known before anything is sent.
+    /// Reads the certificates that the TLS options name, to report a bad file before anything is sent.
     ///
     /// # Errors
     /// Options that cannot be followed.
@@ -102,15 +126,14 @@ impl Routes {
         self.trust().map(drop)
     }
 
-    /// Through a proxy, but to hosts of `exempt` without it.
+    /// Sets the proxy, and the hosts that are reached without it.
     #[cfg(feature = "proxy")]
     pub fn proxy(mut self, proxy: Proxy, exempt: NoProxy) -> Self {
         self.proxy = Some((proxy, exempt));
         self
     }
 
-    /// Through `wrap`, which gets every connector, TLS and proxies included, and gives the one to use: to log or record
-    /// what is sent and received.
+    /// Wraps every connector, TLS and proxies included, for example to record what is sent and received.
     pub fn wrapped(
         mut self,
         wrap: impl Fn(Arc<dyn Connect>) -> Arc<dyn Connect> + Send + Sync + 'static,
@@ -119,10 +142,10 @@ impl Routes {
         self
     }
 
-    /// The connector that leads to an endpoint, through the proxy of a `connect:` target if `proxy` names one.
+    /// The connector for an endpoint; `proxy` is that of a `connect:` target. Nothing is connected yet.
     ///
     /// # Errors
-    /// Options that cannot be followed. Nothing is connected to yet.
+    /// Options that cannot be followed.
     pub fn to(
         &self,
         endpoint: &Endpoint,
@@ -140,9 +163,9 @@ impl Routes {
         endpoint: &Endpoint,
         proxy: Option<&str>,
     ) -> Result<Arc<dyn Connect>, RouteError> {
-        let tcp = match &self.way {
-            Way::Fixed(connector) => return Ok(Arc::clone(connector)),
-            Way::Tcp(tcp) => tcp.clone(),
+        let tcp = match &self.base {
+            Base::Fixed(connector) => return Ok(Arc::clone(connector)),
+            Base::Tcp(tcp) => tcp.clone(),
         };
         match endpoint {
             Endpoint::Unix(path) => unix(path),
@@ -155,7 +178,7 @@ impl Routes {
     fn proxied(&self, tcp: Tcp, proxy: Option<&str>) -> Result<Arc<dyn Connect>, RouteError> {
         let named = proxy.map(|text| text.parse::<Proxy>()).transpose()?;
         let chosen = match (named, &self.proxy) {
-            // A proxy named for this target alone is meant for its host, whichever that is.
+            // The proxy of a `connect:` target applies to every host.
             (Some(proxy), _) => Some((proxy, NoProxy::none())),
             (None, general) => general.clone(),
         };
@@ -182,7 +205,7 @@ impl Routes {
     fn trust(&self) -> Result<Trust, TlsError> {
         Ok(match self.trust.get() {
             Some(trust) => trust.clone(),
-            // Should two read them at once, either may keep them.
+            // If two threads read them at once, either result will do.
             None => {
                 let trust = Trust::new(&self.tls)?;
                 self.trust.get_or_init(|| trust).clone()
@@ -198,7 +221,7 @@ impl Routes {
 
 #[cfg(unix)]
 fn unix(path: &std::path::Path) -> Result<Arc<dyn Connect>, RouteError> {
-    Ok(Arc::new(super::Unix::new(path)))
+    Ok(Arc::new(Unix::new(path)))
 }
 
 #[cfg(not(unix))]
@@ -210,7 +233,6 @@ fn unix(_: &std::path::Path) -> Result<Arc<dyn Connect>, RouteError> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::super::{BoxFuture, BoxStream, Timeouts};
     use super::*;
     use crate::url::Host;
 

@@ -1,0 +1,76 @@
+//! The options of a session.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::protocol::service::access::AccessControl;
+use crate::protocol::service::init::InitOptions;
+use crate::protocol::service::resource::ResourceControl;
+use crate::transport::timeouts::Timeouts;
+
+/// How to open a session and work in it, and how long to wait.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct SessionOptions {
+    /// What Init offers.
+    pub init: InitOptions,
+    /// How long to wait.
+    pub timeouts: Timeouts,
+    /// The most concurrent operations where the server grants concurrentOperations; 8. Operations that change a result set
+    /// do not overlap with others on it.
+    pub max_operations: usize,
+    /// The most requests sent ahead of their answers where the server does not; 1, as the standard requires. Most servers
+    /// read on and answer in order.
+    pub max_pipelined: usize,
+    /// Whether dropping the future of an operation cancels it at a server that grants triggerResourceCtrl. Otherwise the
+    /// operation continues and its answer is dropped.
+    pub cancels_dropped: bool,
+    /// Answers challenges of the server; accessCtrl is offered only if there is one.
+    pub access_control: Option<Arc<dyn AccessControl>>,
+    /// Decides on the cost of operations; resourceCtrl is offered only if there is one.
+    pub resource_control: Option<Arc<dyn ResourceControl>>,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        Self {
+            init: InitOptions::default(),
+            timeouts: Timeouts::default(),
+            max_operations: 8,
+            max_pipelined: 1,
+            cancels_dropped: false,
+            access_control: None,
+            resource_control: None,
+        }
+    }
+}
+
+impl SessionOptions {
+    /// Sets what Init offers.
+    #[must_use]
+    pub fn with_init(mut self, init: InitOptions) -> Self {
+        self.init = init;
+        self
+    }
+
+    /// Sets the timeouts.
+    #[must_use]
+    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+}
+
+impl fmt::Debug for SessionOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionOptions")
+            .field("init", &self.init)
+            .field("timeouts", &self.timeouts)
+            .field("max_operations", &self.max_operations)
+            .field("max_pipelined", &self.max_pipelined)
+            .field("cancels_dropped", &self.cancels_dropped)
+            .field("access_control", &self.access_control.is_some())
+            .field("resource_control", &self.resource_control.is_some())
+            .finish()
+    }
+}

@@ -1,0 +1,61 @@
+//! What all connectors have in common: a host and a port in, a stream of octets out.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::timeouts::Timeouts;
+use crate::error::{Cause, Error, Phase};
+use crate::url::Host;
+
+/// A future that a trait object can return.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A stream of octets in both directions, such as a TCP connection.
+pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}
+
+/// Any [`ByteStream`].
+pub type BoxStream = Box<dyn ByteStream>;
+
+/// Opens a stream of octets to a host and port.
+///
+/// A connector with a fixed destination, such as [`Unix`](super::Unix), ignores both.
+pub trait Connect: Send + Sync {
+    /// Opens a stream to `host` within `timeouts.connect`.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] in phase Resolve or Connect.
+    fn connect<'a>(
+        &'a self,
+        host: &'a Host,
+        port: u16,
+        timeouts: &'a Timeouts,
+    ) -> BoxFuture<'a, Result<BoxStream, Error>>;
+}
+
+impl Connect for Arc<dyn Connect> {
+    fn connect<'a>(
+        &'a self,
+        host: &'a Host,
+        port: u16,
+        timeouts: &'a Timeouts,
+    ) -> BoxFuture<'a, Result<BoxStream, Error>> {
+        (**self).connect(host, port, timeouts)
+    }
+}
+
+/// The error of a connection attempt.
+pub(super) fn not_connected(error: io::Error) -> Error {
+    let cause = match error.kind() {
+        io::ErrorKind::ConnectionRefused => Cause::Refused,
+        _ => Cause::Other,
+    };
+    Error::Unavailable {
+        phase: Phase::Connect,
+        cause: cause(Arc::new(error)),
+    }
+}

@@ -1,0 +1,168 @@
+//! How long to wait for each step of a connection and for each answer.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::error::{Cause, Error, Phase};
+
+/// How long to wait. `None` and zero mean no limit, except for `close`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Timeouts {
+    /// Name resolution and connection, over all addresses of the host; 10 s.
+    pub connect: Option<Duration>,
+    /// Each answer; 30 s.
+    pub answer: Option<Duration>,
+    /// The server's Close and the end of the connection; 1 s.
+    pub close: Duration,
+    /// No wait lasts beyond this moment, except that of `close`.
+    pub deadline: Option<Instant>,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Some(Duration::from_secs(10)),
+            answer: Some(Duration::from_secs(30)),
+            close: Duration::from_secs(1),
+            deadline: None,
+        }
+    }
+}
+
+impl Timeouts {
+    /// Sets the limit for connecting; `None` is no limit.
+    #[must_use]
+    pub fn with_connect(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.connect = limit.into();
+        self
+    }
+
+    /// Sets the limit for each answer; `None` is no limit.
+    #[must_use]
+    pub fn with_answer(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.answer = limit.into();
+        self
+    }
+
+    /// Sets the moment at which every wait ends; `None` is no deadline.
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: impl Into<Option<Instant>>) -> Self {
+        self.deadline = deadline.into();
+        self
+    }
+
+    /// The limit for a connection attempt that begins now.
+    pub(crate) fn to_connect(self) -> Limit {
+        self.limit(self.connect)
+    }
+
+    /// The limit for an answer awaited from now on.
+    pub(crate) fn to_answer(self) -> Limit {
+        self.limit(self.answer)
+    }
+
+    /// The deadline alone, while a person is asked.
+    pub(crate) fn to_deadline(self) -> Limit {
+        self.limit(None)
+    }
+
+    fn limit(self, wait: Option<Duration>) -> Limit {
+        let step = wait
+            .filter(|wait| !wait.is_zero())
+            .and_then(|wait| Limit::within(wait).0);
+        Limit(match (step, self.deadline) {
+            (Some((at, cause)), Some(deadline)) if at < deadline => Some((at, cause)),
+            (_, Some(deadline)) => Some((deadline, Cause::Deadline)),
+            (step, None) => step,
+        })
+    }
+}
+
+/// The moment at which a wait ends, with the cause to report; `None` beyond the range of the clock.
+#[derive(Debug, Clone)]
+pub(crate) struct Limit(Option<(Instant, Cause)>);
+
+impl Limit {
+    pub(crate) fn within(wait: Duration) -> Self {
+        Self(
+            Instant::now()
+                .checked_add(wait)
+                .map(|at| (at, Cause::Timeout(wait))),
+        )
+    }
+
+    pub(crate) fn at(&self) -> Option<Instant> {
+        self.0.as_ref().map(|(at, _)| *at)
+    }
+
+    /// The error of a wait that reached the limit.
+    pub(crate) fn error(&self, phase: Phase) -> Error {
+        let cause = self.0.as_ref().map(|(_, cause)| cause.clone());
+        Error::Unavailable {
+            phase,
+            cause: cause.unwrap_or(Cause::Deadline),
+        }
+    }
+
+    /// Waits for `work` until the limit.
+    pub(crate) async fn hold<T>(
+        &self,
+        phase: Phase,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Error> {
+        match &self.0 {
+            None => Ok(work.await),
+            Some((at, cause)) => {
+                tokio::time::timeout_at(*at, work)
+                    .await
+                    .map_err(|_| Error::Unavailable {
+                        phase,
+                        cause: cause.clone(),
+                    })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    ///
+    #[test]
+    fn every_wait_has_a_limit_but_the_whole_has_none() {
+        let timeouts = Timeouts::default();
+        let seconds = |wait: Option<Duration>| wait.map(|wait| wait.as_secs());
+        assert_eq!(seconds(timeouts.connect), Some(10));
+        assert_eq!(seconds(timeouts.answer), Some(30));
+        assert_eq!(timeouts.close.as_secs(), 1);
+        assert_eq!(timeouts.deadline, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_nearer_limit_counts() {
+        let deadline = |seconds| Some(Instant::now() + Duration::from_secs(seconds));
+        for (answer, deadline, after, cause) in [
+            (Some(30), None, Some(30), "no response within 30 s"),
+            (Some(30), deadline(5), Some(5), "the deadline passed"),
+            (Some(3), deadline(5), Some(3), "no response within 3 s"),
+            (Some(0), deadline(5), Some(5), "the deadline passed"),
+            (None, None, None, ""),
+            (Some(u64::MAX), None, None, ""),
+        ] {
+            let answer = answer.map(Duration::from_secs);
+            let limit = Timeouts {
+                answer,
+                deadline,
+                ..Timeouts::default()
+            }
+            .to_answer();
+            let limit = limit
+                .0
+                .map(|(at, cause)| ((at - Instant::now()).as_secs(), cause.to_string()));
+            assert_eq!(limit, after.map(|after| (after, cause.to_owned())));
+        }
+    }
+}
