@@ -1,4 +1,4 @@
-//! Who may open a session, and what for (Z39.50-2003 §3.2.1.1.2 id/authentication, §3.2.5 access control).
+//! Who may open a session, and what users may do (Z39.50-2003 §3.2.1.1.2 id/authentication, §3.2.5 access control).
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,33 +8,33 @@ use z3950_asn1::bib1::diagnostics::Condition;
 
 use crate::diagnostic::{Diagnostic, diagnostic};
 
-/// Who may open a session. By default everybody may, with any credentials or none.
+/// Who may open a session: by default everybody, with any credentials or none.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Access {
-    /// Those who may; if nobody is listed, everybody may.
+    /// The users; if none is listed, everybody may open a session.
     pub users: Vec<User>,
-    /// Whether somebody may without credentials although users are listed.
+    /// Whether clients without credentials are admitted although users are listed.
     pub anonymous: bool,
-    /// Asks who gave no credentials at Init for them before the first operation (§3.2.5), instead of refusing Init.
+    /// Asks clients without credentials at Init for them before the first operation (§3.2.5), instead of refusing Init.
     pub challenge: Option<Challenge>,
     /// Addresses that are refused with condition 1016.
     pub blocked: Vec<IpAddr>,
 }
 
-/// A user, and what is granted to it.
+/// A user and its rights.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct User {
-    /// The userId; of a client that authenticates itself by an open string, what stands before its last `/`.
+    /// The userId; for an open authentication string, the part before its last `/`.
     pub name: String,
-    /// The groupId; `None` where any will do.
+    /// The groupId; `None` accepts any.
     pub group: Option<String>,
-    /// The password; `None` where any will do.
+    /// The password; `None` accepts any.
     pub password: Option<String>,
-    /// The databases; `None` for all. Others are refused with condition 236.
+    /// The databases that the user may search; `None` for all. Others are refused with condition 236.
     pub databases: Option<Vec<String>>,
-    /// Sessions at once; more are refused with condition 1015.
+    /// The limit of concurrent sessions; more are refused with condition 1015.
     pub sessions: Option<usize>,
     /// Refuses the user with this condition, such as 1012 to 1017, whatever the password.
     pub refusal: Option<Condition>,
@@ -46,16 +46,16 @@ impl fmt::Debug for User {
     }
 }
 
-/// In which form the server asks for credentials.
+/// How the server asks for credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Challenge {
-    /// The simple form, with these words for the user; the answer is `user/password`.
+    /// The simple form, with this text for the user; the answer is `user/password`.
     Simple(String),
     /// Prompts for user and password (prompt-1).
     Prompts,
 }
 
-/// What a client says it is.
+/// The credentials that a client gives.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Credentials<'a> {
     pub(crate) group: Option<&'a [u8]>,
@@ -63,23 +63,24 @@ pub(crate) struct Credentials<'a> {
     pub(crate) password: &'a [u8],
 }
 
-/// How a client is let in.
+/// The result of admitting a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// As anybody.
     Anybody,
-    /// As the user at this place of the list.
+    /// As the user at this index of the list.
     User(usize),
-    /// As somebody who will be asked for credentials.
+    /// As a client that must authenticate later.
     Unproved,
 }
 
 impl Access {
-    /// How a client is let in that comes with these credentials.
+    /// Admits a client with these credentials.
     ///
     /// # Errors
-    /// Condition 1010 for none where some are needed, 1011 for wrong ones, 1014 for a form of them that the server does not
-    /// read, and what the user's own entry says.
+    ///
+    /// Condition 1010 if credentials are required and missing, 1011 if they are wrong, 1014 for an unsupported form, or the
+    /// refusal in the user's entry.
     pub(crate) fn admit(
         &self,
         credentials: Option<&IdAuthentication>,
@@ -103,10 +104,11 @@ impl Access {
         }
     }
 
-    /// The user of these credentials.
+    /// Finds the user with these credentials.
     ///
     /// # Errors
-    /// As [`Access::admit`]. The answer does not tell an unknown user from a wrong password.
+    ///
+    /// As [`Access::admit`]. An unknown user and a wrong password give the same answer.
     pub(crate) fn prove(&self, given: Credentials<'_>) -> Result<Admission, Diagnostic> {
         let mut users = self.users.iter();
         let wrong = || diagnostic(Condition::BAD_USER_ID_OR_PASSWORD, given.user);
@@ -118,11 +120,11 @@ impl Access {
     }
 }
 
-/// 1014: the means of authentication fail.
+/// 1014: authentication system error.
 const AUTHENTICATION_SYSTEM: Condition = Condition(1014);
 
 impl User {
-    /// Whether the user may have the database, whose name is compared without case.
+    /// Whether the user may search the database. Names are compared without case.
     pub(crate) fn may_have(&self, database: &str) -> bool {
         self.databases.as_ref().is_none_or(|databases| {
             let mut databases = databases.iter();
@@ -140,14 +142,14 @@ impl User {
     }
 }
 
-/// Whether two secrets are the same, in a time that does not tell how far they are.
+/// Compares two secrets in constant time.
 fn same(left: &[u8], right: &[u8]) -> bool {
     let differences = left.iter().zip(right).map(|(left, right)| left ^ right);
     left.len() == right.len() && differences.fold(0, |all, one| all | one) == 0
 }
 
 impl<'a> Credentials<'a> {
-    /// Those of an open string: `user`, `user/password` or `group/user/password`, as the clients of the field write them.
+    /// The credentials of an open string: `user`, `user/password` or `group/user/password`, as common clients write them.
     pub(crate) fn open(text: &'a [u8]) -> Self {
         let mut parts = text.rsplitn(3, |octet| *octet == b'/');
         match (parts.next(), parts.next(), parts.next()) {

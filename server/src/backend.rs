@@ -1,5 +1,5 @@
-//! What stands behind the server: databases, searches and records (Z39.50-2003 §3.1.2). A method left out
-//! answers that it is not supported.
+//! The interface between the server and its databases (Z39.50-2003 §3.1.2). The default methods answer that the service is not
+//! supported.
 
 use std::any::Any;
 use std::fmt;
@@ -17,21 +17,21 @@ use z3950_asn1::oid::Oid;
 
 use crate::diagnostic::{Diagnostic, diagnostic};
 
-/// What a backend answers, once it can: a value, or the diagnostic why there is none. A backend that waits for nothing answers
-/// with [`ready`]. An answer that is dropped before it is there is an operation cancelled, and leaves nothing half done.
+/// A backend's answer: a value, or a diagnostic. A backend that never waits returns [`ready`]. Dropping an answer cancels the
+/// operation, which must leave nothing half done.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Diagnostic>> + Send + 'a>>;
 
-/// An answer that is there already.
+/// An answer that is ready.
 pub fn ready<'a, T: Send + 'a>(answer: Result<T, Diagnostic>) -> Answer<'a, T> {
     Box::pin(std::future::ready(answer))
 }
 
 /// Databases that can be searched, and their records.
 ///
-/// One backend serves all sessions at once. What takes longer than some milliseconds of work or waits for anything belongs in a
-/// future that yields: the methods themselves, and futures that do not yield, hold up the thread that serves the connection.
+/// One backend serves all sessions at once. Work that takes longer than some milliseconds or waits for anything belongs in a
+/// future that yields: the methods themselves, and futures that do not yield, block the thread that serves the connection.
 pub trait Backend: Send + Sync {
-    /// The databases, as people and Explain are told of them. The first is the one to name where only one can be.
+    /// The databases, as shown to people and in Explain. The first is the default database.
     fn databases(&self) -> Vec<DatabaseInfo> {
         Vec::new()
     }
@@ -39,27 +39,26 @@ pub trait Backend: Send + Sync {
     /// The records that a query finds.
     ///
     /// # Errors
-    /// Why there is no result set: a database that does not exist (235), or a part of the query that is not supported.
+    /// The reason why there is no result set: a database that does not exist (235), or an unsupported part of the query.
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
         let _ = search;
         ready(Err(diagnostic(Condition::UNSUPPORTED_SEARCH, "")))
     }
 
-    /// Whether any record can be had in the syntax; where none can, a Present fails with condition 239.
+    /// Whether any record is available in the syntax; if not, a Present fails with condition 239.
     fn has_syntax(&self, syntax: &Oid) -> bool {
         let _ = syntax;
         false
     }
 
-    /// Whether the syntax (`None`: that which the backend chooses) has the element set; where it has not, a Present fails with
-    /// condition 25. Names are caseless, and `F` (full) and `B` (brief) always work (Z39.50-2003 §3.6.2).
+    /// Whether the syntax (`None`: the backend's choice) has the element set; if not, a Present fails with condition 25. Names
+    /// are caseless, and `F` (full) and `B` (brief) always work (Z39.50-2003 §3.6.2).
     fn has_element_set(&self, name: &str, syntax: Option<&Oid>) -> bool {
         let _ = syntax;
         name.eq_ignore_ascii_case("F") || name.eq_ignore_ascii_case("B")
     }
 
-    /// The element set under which the backend has a schema in the syntax; `None` where it has it under none, and a Present
-    /// fails with condition 1066.
+    /// The element set for a schema in the syntax; `None` if there is none, and a Present fails with condition 1066.
     fn element_set_of_schema(&self, schema: &Schema, syntax: Option<&Oid>) -> Option<String> {
         let _ = (schema, syntax);
         None
@@ -68,7 +67,7 @@ pub trait Backend: Send + Sync {
     /// A record of a result set, in a syntax and element set that the backend has.
     ///
     /// # Errors
-    /// The diagnostic that goes in the place of all records; one for this record alone is in the answer.
+    /// A diagnostic that replaces all records; one for this record alone is in the answer.
     fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
         let _ = wanted;
         ready(Err(diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")))
@@ -77,8 +76,8 @@ pub trait Backend: Send + Sync {
     /// Terms of an index, on both sides of a term.
     ///
     /// # Errors
-    /// Why there are none: a database that does not exist (235), an index that cannot be scanned (228), an attribute that is not
-    /// supported (as for a search).
+    /// A database that does not exist (235), an index that cannot be scanned (228), or an unsupported attribute (as for a
+    /// search).
     fn scan<'a>(&'a self, scan: Scan<'a>) -> Answer<'a, Scanned> {
         let _ = scan;
         ready(Err(diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "scan")))
@@ -87,17 +86,18 @@ pub trait Backend: Send + Sync {
     /// The records of result sets in another order.
     ///
     /// # Errors
-    /// A key that cannot be sorted by (207), a missing value where the key says to abort (213), or what else is not supported.
+    /// A key that cannot be sorted by (207), a missing value if the key says to abort (213), or anything else that is not
+    /// supported.
     fn sort<'a>(&'a self, sort: Sort<'a>) -> Answer<'a, Hits> {
         let _ = sort;
         ready(Err(diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "sort")))
     }
 
-    /// Changes records of a database, all or none. The outcomes are those of the records, in order, each with the identifier
-    /// that the record then has; if one of them is a diagnostic, nothing has changed.
+    /// Changes records of a database, all or none. The outcomes are in the order of the records, each with the identifier that
+    /// the record has afterwards; if one of them is a diagnostic, nothing has changed.
     ///
     /// # Errors
-    /// Why nothing can be changed at all.
+    /// The reason why nothing can be changed.
     fn update<'a>(&'a self, update: Update<'a>) -> Answer<'a, Vec<Result<Bytes, Diagnostic>>> {
         let _ = update;
         ready(Err(diagnostic(
@@ -107,7 +107,7 @@ pub trait Backend: Send + Sync {
     }
 }
 
-/// A record of a result set, by a number that its backend gives it and that stays while the result set does.
+/// A record of a result set, by a number that is valid as long as the result set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordId(pub u32);
 
@@ -117,18 +117,18 @@ impl fmt::Debug for RecordId {
     }
 }
 
-/// A list of records as a backend keeps it, with whatever it needs to give the records later as they were when they were
-/// found, such as a snapshot of the database.
+/// A backend's list of records, with whatever it needs to retrieve them later as they were when they were found, such as a
+/// snapshot of the database.
 #[expect(clippy::len_without_is_empty, reason = "Hits has it")]
 pub trait HitList: Any + Send + Sync {
-    /// How many records there are. Known at once, whatever else is left for later.
+    /// The number of records, which must be known at once.
     fn len(&self) -> usize;
 
-    /// The records at positions from 0; only so many as there are.
+    /// The records at positions from 0, as far as there are any.
     fn ids(&self, positions: Range<usize>) -> Vec<RecordId>;
 }
 
-/// The records found, in the order in which they are presented. Clones share them.
+/// The records found, in the order in which they are presented. Clones share the list.
 #[derive(Clone)]
 pub struct Hits(Arc<dyn HitList>);
 
@@ -148,12 +148,12 @@ impl Hits {
         self.len() == 0
     }
 
-    /// The records at positions from 0; only so many as there are.
+    /// The records at positions from 0, as far as there are any.
     pub fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
         self.0.ids(positions)
     }
 
-    /// The list, if it is of that type: so a backend knows its own again.
+    /// The list, if it has this type: how a backend recognizes its own lists.
     pub fn downcast<L: HitList>(&self) -> Option<&L> {
         let list: &dyn Any = &*self.0;
         list.downcast_ref()
@@ -166,7 +166,7 @@ impl fmt::Debug for Hits {
     }
 }
 
-/// For backends whose records need nothing but their numbers.
+/// For backends that identify records by number only.
 impl FromIterator<RecordId> for Hits {
     fn from_iter<I: IntoIterator<Item = RecordId>>(records: I) -> Self {
         Self::new(RecordIds(records.into_iter().collect()))
@@ -189,7 +189,7 @@ impl HitList for RecordIds {
     }
 }
 
-/// A search, as a backend is asked for it.
+/// A search.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Search<'a> {
@@ -199,27 +199,27 @@ pub struct Search<'a> {
     pub query: &'a RpnQuery,
     /// The session's result sets by name, for operands of the query.
     pub result_set: &'a (dyn Fn(&[u8]) -> Option<Hits> + Send + Sync),
-    /// Whether to count the records of each term by itself (SearchResult-1).
+    /// Whether to count the records of each term separately (SearchResult-1).
     pub term_counts: bool,
     /// Facets to count over the records found.
     pub facets: &'a [FacetRequest],
 }
 
-/// Terms of a field wanted with their counts over a result set.
+/// A facet: the terms of a field with their counts in a result set.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FacetRequest {
-    /// What names the field, as the request has it: Use (type 1), a number or a name.
+    /// The field, as the request names it: Use (type 1), a number or a name.
     pub attributes: AttributeList,
-    /// Terms to leave out at the beginning.
+    /// Terms to skip.
     pub skip: usize,
-    /// The most terms wanted.
+    /// The most terms to return.
     pub terms: usize,
-    /// Whether the terms come by the alphabet, and not the most frequent first.
+    /// Whether to order the terms alphabetically instead of by count.
     pub alphabetical: bool,
 }
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Found {
@@ -227,11 +227,11 @@ pub struct Found {
     pub hits: Hits,
     /// Whether their number is an estimate.
     pub estimate: bool,
-    /// Why the search ended before its time, if it did: then the hits are some of those that there are.
+    /// Why the search ended early, if it did: then the hits are a subset.
     pub interrupted: Option<Diagnostic>,
-    /// The terms of the query from the left, if they were to be counted and as far as they have been.
+    /// The counts of the query's terms, from the left, as far as they were requested and computed.
     pub term_counts: Vec<TermCount>,
-    /// The facets, in the order asked for; those of fields that have none are left out.
+    /// The facets, in the requested order; fields without terms are left out.
     pub facets: Vec<Facet>,
 }
 
@@ -247,7 +247,7 @@ impl From<Hits> for Found {
     }
 }
 
-/// A term of a query and how many records have it.
+/// A term of a query and the number of its records.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TermCount {
     /// The term, as the query has it.
@@ -259,29 +259,29 @@ pub struct TermCount {
 /// Terms of a field with their counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facet {
-    /// What names the field, as the request has it.
+    /// The field, as the request names it.
     pub attributes: AttributeList,
-    /// The terms and how many of the records found have each.
+    /// The terms, each with the number of records found that have it.
     pub terms: Vec<(Term, usize)>,
 }
 
-/// A record wanted.
+/// A record to retrieve.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Retrieve<'a> {
-    /// The result set it is in.
+    /// The result set of the record.
     pub hits: &'a Hits,
     /// The record.
     pub record: RecordId,
-    /// In what syntax and with what elements.
+    /// The syntax and elements.
     pub composition: &'a Composition,
 }
 
-/// A record, or why it cannot be had.
+/// A record, or the diagnostic in its place.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Retrieved {
-    /// The database it belongs to.
+    /// The database of the record.
     pub database: DatabaseName,
     /// The record, or the diagnostic in its place.
     pub record: Result<External, Diagnostic>,
@@ -294,15 +294,15 @@ impl Retrieved {
     }
 }
 
-/// In which syntax and with which elements records are wanted (Z39.50-2003 §3.2.3.1.5): only what the backend has said it has.
+/// The syntax and elements of records (Z39.50-2003 §3.2.3.1.5): only those that the backend has said it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Composition {
-    /// The syntax; `None` leaves it to the backend, record by record.
+    /// The syntax; `None` leaves the choice to the backend, for each record.
     pub syntax: Option<Oid>,
     /// The element set.
     pub element_set: String,
-    /// The element sets for single databases, by their names.
+    /// Element sets for particular databases, by name.
     pub by_database: Vec<(String, String)>,
 }
 
@@ -316,23 +316,23 @@ impl Composition {
     }
 }
 
-/// A part of an index wanted.
+/// The part of an index to scan.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Scan<'a> {
     /// The databases as named in the request; at least one.
     pub databases: &'a [DatabaseName],
-    /// The attribute set of attributes that do not name their own.
+    /// The default attribute set of the attributes.
     pub attribute_set: Oid,
-    /// The index and the term to begin at.
+    /// The index and the starting term.
     pub start: &'a AttributesPlusTerm,
-    /// Only terms of these records are wanted, and counted in them.
+    /// Restricts the scan to terms of these records, and the counts to these records.
     pub within: Option<&'a Hits>,
-    /// The most terms wanted that go before the term.
+    /// The most terms before the starting term.
     pub before: usize,
-    /// The most terms wanted from the term on: the term itself, or else the next, and those behind it.
+    /// The most terms from the starting term on, including the term itself or its successor.
     pub after: usize,
-    /// Terms to leave out between any two, on either side of the first that is not before the term.
+    /// Terms to skip between any two, on either side of the first that is not before the starting term.
     pub step: usize,
 }
 
@@ -340,11 +340,11 @@ pub struct Scan<'a> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Scanned {
-    /// Those before the term; fewer than wanted if the index begins there.
+    /// The terms before the starting term; fewer than requested if the index begins there.
     pub before: Vec<ScanTerm>,
-    /// Those from the term on; fewer than wanted if the index ends there.
+    /// The terms from the starting term on; fewer than requested if the index ends there.
     pub after: Vec<ScanTerm>,
-    /// Whether the first of `after` is the very term.
+    /// Whether the first of `after` equals the starting term.
     pub exact: bool,
 }
 
@@ -352,16 +352,16 @@ pub struct Scanned {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ScanTerm {
-    /// The term, as it can be searched with the same attributes.
+    /// The term, which finds the same records when searched with the same attributes.
     pub term: Term,
-    /// How it reads, if otherwise.
+    /// The display form, if different.
     pub display: Option<String>,
-    /// How many records have it, if known.
+    /// The number of records, if known.
     pub records: Option<usize>,
 }
 
 impl ScanTerm {
-    /// A term that reads as it is searched; how many records have it is not known.
+    /// A term without a display form or count.
     pub fn new(term: Term) -> Self {
         Self {
             term,
@@ -371,13 +371,13 @@ impl ScanTerm {
     }
 }
 
-/// An order wanted.
+/// A sort order.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Sort<'a> {
-    /// The result sets whose records are wanted, each record once; at least one set.
+    /// The result sets to merge, each record once; at least one set.
     pub inputs: &'a [Hits],
-    /// The keys, the most significant first; at least one. Records of equal keys keep their order.
+    /// The keys, the most significant first; at least one. The sort is stable.
     pub keys: &'a [SortKeySpec],
 }
 
@@ -396,45 +396,45 @@ pub struct Update<'a> {
 /// What to do with a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdateAction {
-    /// Add it; it must not be there.
+    /// Add it; it must not exist.
     Insert,
-    /// Put it in the place of the one of its identifier, which must be there.
+    /// Replace the record of its identifier, which must exist.
     Replace,
-    /// Delete the one of its identifier, which must be there.
+    /// Delete the record of its identifier, which must exist.
     Delete,
-    /// Put its elements in the place of the elements of the same names.
+    /// Replace the elements of the same names.
     Elements,
-    /// Add it, or put it in the place of the one of its identifier.
+    /// Add it, or replace the record of its identifier.
     Special,
 }
 
-/// A record to be changed.
+/// A record to change.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct UpdateRecord {
-    /// The identifier of the record in the database; `None` leaves it to the record.
+    /// The identifier of the record in the database; `None` to take it from the record.
     pub id: Option<Bytes>,
-    /// The record; `None` only to delete.
+    /// The record; `None` only for deletion.
     pub record: Option<External>,
 }
 
-/// A database, as people and Explain are told of it.
+/// A database, as shown to people and in Explain.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct DatabaseInfo {
-    /// The name it is searched by.
+    /// The name to search it by.
     pub name: String,
-    /// What it is called.
+    /// The title.
     pub title: Option<String>,
-    /// What is in it.
+    /// The description.
     pub description: Option<String>,
-    /// How many records it has, if known.
+    /// The number of records, if known.
     pub records: Option<usize>,
-    /// The syntaxes in which records can be had.
+    /// The available record syntaxes.
     pub syntaxes: Vec<Oid>,
     /// The element sets, besides `F` and `B`.
     pub element_sets: Vec<String>,
-    /// The attributes that a query may use.
+    /// The attributes that queries may use.
     pub attributes: Vec<AttributeInfo>,
     /// Whether indexes can be scanned.
     pub scan: bool,

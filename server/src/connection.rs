@@ -1,6 +1,6 @@
 //! One connection: requests in, answers out (Z39.50-2003 §4.2). Nothing is read while an answer is written, so that a client
-//! that does not read delays only itself. While the most operations run that may, it reads ahead only to see whether one of
-//! them is to be stopped.
+//! that does not read delays only itself. At the limit of concurrent operations, it reads ahead only for what stops one of
+//! them.
 
 pub(crate) mod lobby;
 mod operations;
@@ -146,9 +146,9 @@ enum Event {
     Overdue,
     /// The client has been silent for too long.
     Idle,
-    /// Init has not come in time.
+    /// No Init in time.
     NoInit,
-    /// The server is to stop.
+    /// The server is stopping.
     Stop,
 }
 

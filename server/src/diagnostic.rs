@@ -1,5 +1,5 @@
-//! Bib-1 diagnostics as the server sends them (Z39.50-2003 Appendix DIAG): `v2Addinfo`, which peers of every
-//! version read, of printable text that is never longer than they expect.
+//! Bib-1 diagnostics as the server sends them (Z39.50-2003 Appendix DIAG): with `v2Addinfo`, which peers of every version read,
+//! as printable text of limited length.
 
 use std::fmt::Write;
 
@@ -12,8 +12,8 @@ pub type Diagnostic = DefaultDiagFormat;
 /// The most octets of additional information sent.
 const MAX_ADDINFO: usize = 255;
 
-/// A Bib-1 condition about `addinfo`, shown as text: what is not printable UTF-8 becomes `\xNN`, and what is longer than
-/// 255 octets is cut.
+/// A Bib-1 condition about `addinfo`, shown as text: anything but printable UTF-8 becomes `\xNN`, and more than 255 octets are
+/// cut.
 pub fn diagnostic(condition: Condition, addinfo: impl AsRef<[u8]>) -> Diagnostic {
     DefaultDiagFormat::bib1(condition.0, printable(addinfo.as_ref()))
 }

@@ -1,5 +1,5 @@
-//! Explain (Z39.50-2003 §3.2.10, Appendices ATR.2 and REC.1): the database IR-Explain-1, in which the server tells of itself,
-//! its databases and what can be asked of them. Its records are made for each search, so that they are as of then.
+//! Explain (Z39.50-2003 §3.2.10, Appendices ATR.2 and REC.1): the database IR-Explain-1, which describes the server, its
+//! databases and what they support. Its records are made for each search, so that they are current.
 
 mod entry;
 mod lists;
@@ -34,7 +34,7 @@ pub struct ExplainDatabase {
 }
 
 impl ExplainDatabase {
-    /// What is to be told of the databases of a backend, and of a server that offers and limits so much.
+    /// Describes the databases of a backend, and a server with this offer and these limits.
     pub fn new(backend: Arc<dyn Backend>, offer: Offer, limits: Limits) -> Self {
         Self {
             backend,
@@ -61,7 +61,7 @@ const RULES: UseRules = UseRules {
     uses: &[1, 2, 3, 4, 5, 6, 8, 12, 15, 20, 21],
 };
 
-/// The records as they were at the time of a search.
+/// The records at the time of the search.
 struct ExplainHits {
     entries: Vec<ExplainEntry>,
     found: Vec<RecordId>,
@@ -125,7 +125,7 @@ impl Backend for ExplainDatabase {
     }
 }
 
-/// A record in a syntax; `None` where it cannot be encoded.
+/// A record in a syntax; `None` if it cannot be encoded.
 fn shown(record: &ExplainRecord, syntax: Option<Oid>) -> Option<External> {
     match syntax {
         Some(oid::SUTRS) => sutrs_external(&record.describe().to_text()),

@@ -1,5 +1,5 @@
-//! Extended services (Z39.50-2003 §3.2.9): the tasks that clients have had the server take on, and the database
-//! IR-Extend-1 in which they are found. How a request becomes a task is in the service of the same name.
+//! Extended services (Z39.50-2003 §3.2.9): the store of tasks, and the database IR-Extend-1, which shows their packages.
+//! [`crate::service`] makes tasks of requests.
 
 mod lookup;
 mod packages;
@@ -15,7 +15,7 @@ pub use self::tasks::{TaskLimits, Tasks};
 /// The database of task packages (Z39.50-2003 §3.2.9.2).
 pub const EXTEND_DATABASE: &str = "IR-Extend-1";
 
-/// The extended services of the server, by the identifier of their packages.
+/// The supported extended services, by the identifiers of their packages.
 pub(crate) const EXTENDED_SERVICES: &[Oid] = &[
     oid::PERSISTENT_RESULT_SET,
     oid::PERSISTENT_QUERY,

@@ -1,4 +1,4 @@
-//! Other servers' habits, so that what was written to test clients against them runs here: `z3950d --imitate yaz-ztest`.
+//! Imitations of other servers, so that tests written against them run here: `z3950d --imitate yaz-ztest`.
 
 mod habits;
 mod yaz_ztest;
@@ -12,22 +12,22 @@ use crate::fault::Faults;
 use crate::limits::Limits;
 use crate::target::Target;
 
-/// A server whose habits are known.
+/// A server that can be imitated.
 ///
-/// `yaz-ztest`, the test server of YAZ, as seen of version 5.34.0:
+/// `yaz-ztest`, the test server of YAZ, as observed with version 5.34.0:
 ///
-/// - databases are all that begin with `Default`, `db` or `Slow`, one in a search; a database of the last kind answers after
-///   3 seconds, or as many as stand behind the name, and with an estimate;
-/// - behind a `?` in the name there may be parameters, with `&` between them: `search-delay`, `present-delay`, `fetch-delay`
-///   (seconds, or `least:most`) and `seed`;
-/// - a search finds as many records as the first term says that begins with a digit; without such a term some number up to 23,
-///   always the same one for a term; attributes are not looked at;
-/// - records are 24, over and over, in any MARC syntax (as USMARC), SUTRS, XML, OPAC and GRS-1;
-/// - Scan has a list of words of its own in `Default` and `Slow`; Sort always succeeds and changes nothing; Delete succeeds
-///   for one set that is called `1`;
-/// - every task of the extended services is done, without effect: an update and an order are answered with a package, an update
-///   of the first version with a diagnostic;
-/// - of the character sets that a client proposes it selects ISO 8859-1, whichever they are.
+/// - databases are all names that begin with `Default`, `db` or `Slow`, one per search; a `Slow` database answers after 3
+/// seconds, or the number of seconds in its name, and with an estimate;
+/// - after a `?` the name may have parameters, separated by `&`: `search-delay`, `present-delay`, `fetch-delay` (seconds, or
+/// `least:most`) and `seed`;
+/// - a search finds the number of records that its first term with a leading digit says; without such a term, a number up to 23
+/// that depends on the term; attributes are ignored;
+/// - the same 24 records repeat, in any MARC syntax (as USMARC), SUTRS, XML, OPAC and GRS-1;
+/// - Scan has its own list of words in `Default` and `Slow`; Sort always succeeds and changes nothing; Delete succeeds for a
+/// single set named `1`;
+/// - extended services always succeed without effect: an update and an order are answered with a package, an update of the
+/// first version with a diagnostic;
+/// - negotiation selects ISO 8859-1, whatever the client proposes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Imitated {
@@ -35,7 +35,7 @@ pub enum Imitated {
     YazZtest,
 }
 
-/// There is no imitation of that name.
+/// Unknown server to imitate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} cannot be imitated; yaz-ztest can")]
 pub struct NotImitated(String);
@@ -60,13 +60,13 @@ impl fmt::Display for Imitated {
 }
 
 impl Imitated {
-    /// The databases, which are the server's own, with limits that its habits need.
+    /// The server's databases, with the limits that its habits need.
     pub fn target(self, limits: Limits) -> Target {
         match self {
             Self::YazZtest => {
                 let limits = Limits {
                     hits: usize::MAX,
-                    // It grants concurrent operations, and answers in order all the same.
+                    // It grants concurrent operations, but answers in order.
                     concurrent_operations: 1,
                     ..limits
                 };
@@ -75,7 +75,7 @@ impl Imitated {
         }
     }
 
-    /// What it answers otherwise than the standard has it.
+    /// The answers that differ from the standard.
     pub fn faults(self) -> Faults {
         match self {
             Self::YazZtest => habits::faults(),

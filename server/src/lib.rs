@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
-//! A Z39.50 server (ANSI/NISO Z39.50-2003) with its databases in memory, and a partner for the tests of clients that behaves, or
-//! misbehaves, as told.
+//! A Z39.50 server (ANSI/NISO Z39.50-2003) with databases in memory, which also serves as a test partner for clients: it
+//! behaves, or misbehaves, as scripted.
 //!
 //! ```
 //! use z3950_server::testing::{TestServer, record};
@@ -19,25 +19,24 @@
 //!  sockets     octets        rules    state      requests   trait      MARC records
 //! ```
 //!
-//! - [`Server`]: listens, serves and stops in good order;
+//! - [`Server`]: listens, serves and shuts down;
 //! - [`MemoryBackend`]: MARC records from files or from memory, and the demo catalogue; [`backend`] for others;
-//! - [`Target`]: what all sessions share: databases, limits, what is offered, and who may have it ([`access`]);
+//! - [`Target`]: what all sessions share: databases, limits, the offer, and who has access ([`access`]);
 //! - [`Session`]: one session without any input or output;
-//! - [`fault`]: what is to go wrong; [`imitate`]: another server's habits;
-//! - [`transcript`]: conversations kept, as values and as JSON, and answered again;
-//! - `tls`: certificates and keys of listeners, with the feature of this name;
+//! - [`fault`]: scripted misbehaviour; [`imitate`]: another server's habits;
+//! - [`transcript`]: recorded conversations, as values and as JSON, and their replay;
+//! - `tls`: certificates and keys of listeners, with the feature `tls`;
 //! - [`testing::TestServer`]: all of it inside a test, with a transcript.
 //!
-//! Types of the packages below stand in signatures here and there; [`asn1`] and [`marc`] are those packages.
+//! Some signatures use types of the packages below; [`asn1`] and [`marc`] re-export these packages.
 //!
 //! # Stability
 //!
-//! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor versions:
-//! make options with `default()` or `new` and set their fields, and let each `match` end with an arm for what is yet unknown.
-//! The language of fault rules and the lines of a [`transcript`] are covered as documented. Not covered: what `Debug` prints, the
-//! texts of logs, the wording of messages and of the panics of [`testing`], and what is in the demo catalogue. `bytes` 1 and
-//! `tokio` 1 are part of the interface.
-//! The least version of Rust is 1.89, as the manifest says; raising it takes a minor version.
+//! Documented items follow Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor versions:
+//! make options with `default()` or `new` and set their fields, and end each `match` with an arm for unknown variants. The
+//! language of fault rules and the lines of a [`transcript`] are covered as documented. Not covered: `Debug` output, log texts,
+//! the wording of messages and of panics in [`testing`], and the contents of the demo catalogue. `bytes` 1 and `tokio` 1 are
+//! part of the interface. The minimum Rust version is 1.89, as in the manifest; raising it takes a minor version.
 
 // Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
 #![deny(

@@ -1,65 +1,64 @@
-//! Every limit of the server by name, with its default: sizes (Z39.50-2003 §3.2.1.1.5, §3.3), counts and times.
-//! What a peer can make the server hold or wait for is bounded by a field here.
+//! Every limit of the server by name, with its default: sizes (Z39.50-2003 §3.2.1.1.5, §3.3), counts and times. Each bounds
+//! what a peer can make the server hold or wait for.
 
 use std::time::Duration;
 
-/// What the server takes, keeps and waits for; `Limits::default()` suits a server open to strangers.
+/// The server's limits; `Limits::default()` suits a server open to strangers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Octets of the largest APDU taken before the session is open: 65,536.
+    /// Octets of the largest APDU accepted before the session is open: 65,536.
     pub apdu_size_before_init: usize,
-    /// Octets of the largest APDU taken in an open session: 1,048,576.
+    /// Octets of the largest APDU accepted in an open session: 1,048,576.
     pub apdu_size: usize,
     /// Octets of records in one response, unless the client asks for less: 1,048,576.
     pub preferred_message_size: usize,
-    /// Octets of a record asked for by itself, unless the client asks for less: 16,777,216.
+    /// Octets of a record that is requested alone, unless the client asks for less: 16,777,216.
     pub exceptional_record_size: usize,
-    /// Records, or diagnostics in their place, in one response: 1,000. The client asks again for the rest.
+    /// Records, or diagnostics in their place, in one response: 1,000. The client requests the rest again.
     pub records_per_response: usize,
-    /// Segments of one answer to Present, the last included: 16. The client asks again for the rest.
+    /// Segments of one answer to Present, including the last: 16. The client requests the rest again.
     pub segments: usize,
     /// Databases named in one search: 64; more are refused with condition 111.
     pub databases_per_search: usize,
     /// Result sets kept for one session: 1,000; a further one is refused with condition 112.
     pub result_sets: usize,
-    /// Hits kept for one session, over all its result sets: 16,000,000. To make room for a new set those that have not been
-    /// used for longest are deleted, and answered with condition 27 from then on; a set that has more is refused with
-    /// condition 31.
+    /// Hits kept for one session, over all its result sets: 16,000,000. A new set evicts the sets that were not used for
+    /// longest, which then give condition 27; a set that is too large by itself is refused with condition 31.
     pub hits: usize,
-    /// Terms that one Scan asks for: 1,000; more are refused with condition 31.
+    /// Terms requested by one Scan: 1,000; more are refused with condition 31.
     pub scan_terms: usize,
     /// Keys of one Sort: 16; more are refused with condition 211.
     pub sort_keys: usize,
     /// Records of one Sort: 1,000,000; more are refused with condition 230.
     pub sorted_records: usize,
-    /// Terms of a query whose records are counted one by one in the answer to a Search: 100, those from the left.
+    /// Terms of a query whose records are counted separately in the answer to a Search: 100, from the left.
     pub term_counts: usize,
-    /// Facets in the answer to a Search: 16, the first asked for.
+    /// Facets in the answer to a Search: 16; further ones are left out.
     pub facets: usize,
     /// Terms of one facet: 1,000.
     pub facet_terms: usize,
-    /// Connections at once: 1,000. Where there are so many, one that has no session yet gives way to a further one, which waits
-    /// otherwise.
+    /// Connections at once: 1,000. At the limit, a connection without a session gives way to a new one; otherwise the new one
+    /// waits.
     pub sessions: usize,
-    /// Sessions at once with one address: as many as there are in all. Further connections from it are closed at once.
+    /// Sessions at once with one address: unlimited. Further connections from it are closed at once.
     pub sessions_per_address: Option<usize>,
-    /// Octets of further requests taken while one is being answered: 65,536. More wait in the network.
+    /// Octets of further requests read while one is being answered: 65,536.
     pub read_ahead: usize,
-    /// Operations of one session at the same time, where concurrent operations are agreed on: 8. Further requests wait.
+    /// Concurrent operations of one session, if agreed on: 8. Further requests wait.
     pub concurrent_operations: usize,
-    /// Refusals of a client for its credentials in one connection: 5; with the last the connection ends.
+    /// Refused authentications in one connection: 5; the last ends the connection.
     pub refusals: usize,
     /// From the connection to an open session: 30 s.
     pub init_time: Duration,
-    /// From the connection to where it may have to give way to another if it has no session by then: 0.25 s.
+    /// From the connection to the time when it may have to give way to another if it has no session: 0.25 s.
     pub init_patience: Duration,
-    /// From a request to its answer: 10 minutes; `None` for no limit. What takes longer is stopped, and answered with condition
-    /// 31 or, for a Present, with the records that there are. An update is never stopped.
+    /// From a request to its answer: 10 minutes; `None` for no limit. Operations that take longer are stopped and give
+    /// condition 31, or the records so far for a Present. Updates are never stopped.
     pub operation_time: Option<Duration>,
-    /// From an answer to the end of the next request: 15 minutes; `None` waits for ever.
+    /// From an answer to the end of the next request: 15 minutes; `None` for no limit.
     pub idle_time: Option<Duration>,
-    /// For the client to take some octets of an answer: 30 s.
+    /// For the client to accept any octets of an answer: 30 s.
     pub write_time: Duration,
     /// From the stop signal to the end of the last session: 0.5 s.
     pub drain_time: Duration,

@@ -1,4 +1,4 @@
-//! The server as a whole: listening sockets, a task for each connection, and an orderly end.
+//! The server as a whole: listening sockets, a task for each connection, and shutdown.
 
 mod acceptor;
 mod socket;
@@ -29,7 +29,7 @@ use crate::target::Target;
 use crate::tls::Tls;
 use crate::transcript::{Recording, Replay};
 
-/// A server with its sockets bound, about to run.
+/// A server with its sockets bound.
 ///
 /// ```
 /// # async fn example() -> std::io::Result<()> {
@@ -56,20 +56,20 @@ pub struct Server {
     observer: Arc<dyn Observer>,
 }
 
-/// What became of a server that has stopped.
+/// The totals of a server that has stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
     /// Connections accepted.
     pub sessions: u64,
-    /// Connections whose handler panicked; the server went on.
+    /// Connections whose task panicked; the server continued.
     pub panics: u64,
-    /// What the first of them said.
+    /// The message of the first panic.
     pub first_panic: Option<String>,
 }
 
 impl Server {
-    /// A server that does not listen yet.
+    /// A server without sockets.
     pub fn new(target: Target) -> Self {
         Self {
             sockets: Vec::new(),
@@ -80,10 +80,10 @@ impl Server {
         }
     }
 
-    /// A server that listens on an address; port 0 picks a free one.
+    /// A server that listens on an address; port 0 selects a free one.
     ///
     /// # Errors
-    /// Of the system, where it cannot bind to the address.
+    /// If the address cannot be bound.
     pub async fn bind(
         address: impl ToSocketAddrs,
         backend: Arc<dyn Backend>,
@@ -93,7 +93,7 @@ impl Server {
         server.and_bind(address).await
     }
 
-    /// The same, listening on another address as well.
+    /// Listens on another address as well.
     ///
     /// # Errors
     /// As [`Server::bind`].
@@ -102,7 +102,7 @@ impl Server {
         Ok(self)
     }
 
-    /// The same, listening on another address as well, for TLS alone. The handshake counts towards [`Limits::init_time`].
+    /// Listens for TLS on another address as well. The handshake counts towards [`Limits::init_time`].
     ///
     /// # Errors
     /// As [`Server::bind`].
@@ -112,29 +112,28 @@ impl Server {
         Ok(self)
     }
 
-    /// The same, listening on a Unix socket as well. Its file goes when the server does, and is replaced if a server that has
-    /// gone left it.
+    /// Listens on a Unix socket as well. Its file is removed when the server stops, and replaced if a previous server left it.
     ///
     /// # Errors
-    /// Of the system, where there can be no such file.
+    /// If the socket cannot be bound.
     #[cfg(unix)]
     pub async fn and_bind_unix(mut self, path: impl AsRef<Path>) -> io::Result<Self> {
         self.sockets.push(Socket::unix(path.as_ref()).await?);
         Ok(self)
     }
 
-    /// The same with scripted misbehaviour.
+    /// Sets the faults.
     pub fn with_faults(self, faults: Faults) -> Self {
         Self { faults, ..self }
     }
 
-    /// The same, but clients get the answers of these recorded conversations and not the target's: a request gets the answer of
-    /// the same request, and one that was never recorded a diagnostic.
+    /// Replays recorded conversations instead of asking the target: a request gets the answer of the same recorded request, or
+    /// a diagnostic if there is none.
     pub fn with_replay(self, recording: Recording) -> Self {
         self.replaying(&recording, false)
     }
 
-    /// The same as [`Server::with_replay`], but a request that was never recorded gets the next answer to one of its kind.
+    /// [`Server::with_replay`], but a request that was not recorded gets the next answer to a request of its kind.
     pub fn with_replay_in_order(self, recording: Recording) -> Self {
         self.replaying(&recording, true)
     }
@@ -146,12 +145,12 @@ impl Server {
         }
     }
 
-    /// The same with somebody who watches.
+    /// Sets the observer.
     pub fn with_observer(self, observer: Arc<dyn Observer>) -> Self {
         Self { observer, ..self }
     }
 
-    /// The addresses it listens on, in the order of binding; Unix sockets have none.
+    /// The addresses it listens on, in the order of binding, without Unix sockets.
     pub fn local_addrs(&self) -> Vec<SocketAddr> {
         let endpoints = self.endpoints();
         endpoints.iter().filter_map(Endpoint::address).collect()
@@ -162,7 +161,7 @@ impl Server {
         self.sockets.iter().filter_map(Socket::endpoint).collect()
     }
 
-    /// Serves until `stop` is ready; then accepts no more, lets answers in progress finish within
+    /// Serves until `stop` is ready; then accepts no more connections, lets operations in progress finish within
     /// [`Limits::drain_time`], sends Close(shutdown) where it can, and ends.
     ///
     /// Every connection is a task. The future needs a Tokio runtime with I/O and time.
@@ -227,8 +226,8 @@ impl Server {
     }
 }
 
-/// The period of a timer that is always set: with one that is due before those of the sessions, the runtime need not be
-/// woken up for each of these.
+/// The period of a timer that is always set. Because it is due before the sessions' timers, setting one of these does not wake
+/// the runtime.
 const PULSE: Duration = Duration::from_secs(5);
 
 impl Summary {
@@ -247,7 +246,7 @@ impl Summary {
     }
 }
 
-/// Serves one connection; what is told of its end is told also when the handler panics or is aborted.
+/// Serves one connection. Its end is also observed if the task panics or is aborted.
 fn session(
     room: Room,
     stream: Accepted,
@@ -274,7 +273,7 @@ fn session(
             Accepted::Unix(stream) => {
                 connection::serve(stream, client, context, stopping).await;
             }
-            // In a box, because it is several times as large as the others.
+            // Boxed, because it is several times as large as the others.
             #[cfg(feature = "tls")]
             Accepted::Tls(stream, tls) => {
                 without_delay(&stream);
@@ -284,7 +283,7 @@ fn session(
     }
 }
 
-/// Serves a connection once the client and the server have agreed on keys.
+/// Serves a connection after the TLS handshake.
 #[cfg(feature = "tls")]
 async fn encrypted(
     stream: TcpStream,
@@ -314,7 +313,7 @@ fn without_delay(stream: &TcpStream) {
     }
 }
 
-/// A connection, for as long as it is there.
+/// Reports the end of a connection when it is dropped.
 struct ConnectionGuard {
     number: u64,
     observer: Arc<dyn Observer>,

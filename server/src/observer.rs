@@ -1,4 +1,4 @@
-//! Who watches the sessions: a transcript, a log of APDUs, a test.
+//! Observers of sessions: a transcript, a log of APDUs, a test.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -11,9 +11,9 @@ use z3950_asn1::error::DecodeError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Peer {
-    /// A client by its address.
+    /// The address of the client.
     Ip(SocketAddr),
-    /// A client on this machine, over a Unix socket.
+    /// A client on the same machine, over a Unix socket.
     Unix,
 }
 
@@ -36,39 +36,39 @@ impl fmt::Display for Peer {
     }
 }
 
-/// Told of what happens in all sessions, in the order of each; called on the thread that serves the session.
+/// Receives the events of all sessions, in order for each session, on the thread that serves it.
 ///
-/// Sessions are numbered from 1 in the order in which connections were accepted. The octets hold what clients send as
-/// authentication: keep them from logs, or list them with [`z3950_asn1::codec::dump::dump`], which leaves it out.
+/// Sessions are numbered from 1 in the order in which connections were accepted. The octets contain the clients' credentials:
+/// keep them out of logs, or list them with [`z3950_asn1::codec::dump::dump`], which omits these.
 pub trait Observer: Send + Sync {
     /// A connection was accepted.
     fn opened(&self, session: u64, peer: Peer) {
         let _ = (session, peer);
     }
 
-    /// An APDU came, whole.
+    /// A complete APDU was received.
     fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
         let _ = (session, octets, apdu);
     }
 
-    /// An APDU is about to be sent; `None` for octets that a fault puts in the place of one.
+    /// An APDU is about to be sent; `None` for octets that a fault sends instead of one.
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {
         let _ = (session, octets, apdu);
     }
 
-    /// The connection is gone.
+    /// The connection has ended.
     fn closed(&self, session: u64) {
         let _ = session;
     }
 }
 
-/// Nobody watches.
+/// An observer that does nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unobserved;
 
 impl Observer for Unobserved {}
 
-/// Several watch, each told in turn.
+/// Several observers, called in order.
 impl Observer for Vec<Arc<dyn Observer>> {
     fn opened(&self, session: u64, peer: Peer) {
         self.iter().for_each(|each| each.opened(session, peer));

@@ -10,7 +10,7 @@ use crate::backend::{Backend, Hits};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::limits::Limits;
 
-/// A result set: records, and the backend that they are in.
+/// The records of a result set, and their backend.
 #[derive(Clone)]
 pub(crate) struct ResultSet {
     pub(crate) backend: Arc<dyn Backend>,
@@ -23,27 +23,26 @@ impl fmt::Debug for ResultSet {
     }
 }
 
-/// Result sets, bounded in number and in hits altogether.
+/// Result sets, limited in number and in total hits.
 #[derive(Debug)]
 pub(crate) struct ResultSets {
     sets: BTreeMap<Box<[u8]>, NamedSet>,
     hits: usize,
-    /// How often a set has been used.
+    /// A counter for `last_use`.
     uses: u64,
     max_sets: usize,
     max_hits: usize,
 }
 
-/// What there is under a name.
+/// The entry of a name.
 #[derive(Debug)]
 struct NamedSet {
-    /// `None` once the set had to make room.
+    /// `None` after the set was evicted.
     set: Option<ResultSet>,
     last_use: u64,
 }
 
 impl ResultSets {
-    /// No sets yet; at most so many, with at most so many hits altogether, as the limits say.
     pub(crate) fn new(limits: &Limits) -> Self {
         Self {
             sets: BTreeMap::new(),
@@ -54,10 +53,10 @@ impl ResultSets {
         }
     }
 
-    /// The set of that name; the hits are shared with it.
+    /// The set of this name, which shares its hits.
     ///
     /// # Errors
-    /// Condition 30 with the name if there is none, 27 if it had to make room for others.
+    /// Condition 30 with the name if there is none, 27 if it was evicted.
     pub(crate) fn find(&self, name: &[u8]) -> Result<ResultSet, Diagnostic> {
         match self.sets.get(name) {
             Some(NamedSet { set: Some(set), .. }) => Ok(set.clone()),
@@ -68,12 +67,11 @@ impl ResultSets {
         }
     }
 
-    /// Whether there is a set of that name.
     pub(crate) fn has(&self, name: &[u8]) -> bool {
         self.find(name).is_ok()
     }
 
-    /// [`ResultSets::find`] for a set that is being used, so that others make room first.
+    /// [`ResultSets::find`], and marks the set as used.
     pub(crate) fn look_up(&mut self, name: &[u8]) -> Result<ResultSet, Diagnostic> {
         self.uses += 1;
         if let Some(kept) = self.sets.get_mut(name) {
@@ -82,7 +80,7 @@ impl ResultSets {
         self.find(name)
     }
 
-    /// Whether a set of that name could be kept: asked before the search is done.
+    /// Whether there is room for a set of this name; checked before a search.
     ///
     /// # Errors
     /// Condition 112 with the largest number of sets.
@@ -94,11 +92,11 @@ impl ResultSets {
         Err(diagnostic(Condition::TOO_MANY_RESULT_SETS, most))
     }
 
-    /// Keeps a set in the place of an earlier one of that name; those used the longest time ago make room for it.
+    /// Keeps a set, replacing an earlier one of that name and evicting those that were not used for longest.
     ///
     /// # Errors
-    /// Condition 31 where its hits alone would be too many, and 112 as [`ResultSets::check_room`]. The earlier set is gone
-    /// all the same.
+    /// Condition 31 if its hits alone are too many, and 112 as [`ResultSets::check_room`]. The earlier set is deleted in either
+    /// case.
     pub(crate) fn keep(&mut self, name: &[u8], set: ResultSet) -> Result<(), Diagnostic> {
         self.check_room(name)?;
         let hits = set.hits.len();
@@ -127,7 +125,7 @@ impl ResultSets {
         Ok(())
     }
 
-    /// Deletes a set; answers whether there was one.
+    /// Deletes a set; returns whether there was one.
     pub(crate) fn delete(&mut self, name: &[u8]) -> bool {
         let deleted = self.sets.remove(name).and_then(|kept| kept.set);
         if let Some(set) = &deleted {
@@ -136,13 +134,12 @@ impl ResultSets {
         deleted.is_some()
     }
 
-    /// Deletes all sets.
     pub(crate) fn clear(&mut self) {
         self.sets.clear();
         self.hits = 0;
     }
 
-    /// Has the set go that was used the longest time ago, and keeps its name in mind.
+    /// Drops the set that was not used for longest, but keeps its name.
     fn evict(&mut self) {
         let sets = self.sets.values_mut();
         let filled = sets.filter(|kept| kept.set.as_ref().is_some_and(|set| !set.hits.is_empty()));

@@ -1,4 +1,4 @@
-//! A server inside a test: on a free port of the loopback, in a thread of its own, with a transcript of what was said.
+//! A server for tests: on a free loopback port, in its own thread, with a transcript of its sessions.
 //!
 //! ```
 //! use z3950_server::fault::{Fault, When};
@@ -13,8 +13,8 @@
 //! assert!(server.names().is_empty());
 //! ```
 //!
-//! For programs in other languages there is the program `z3950d`. It tells its address on standard output, and keeps the
-//! transcript as lines of JSON, which [`crate::transcript`] describes:
+//! Programs in other languages can use the program `z3950d`. It prints its address on standard output and writes the transcript
+//! as lines of JSON, which [`crate::transcript`] describes:
 //!
 //! ```text
 //! $ z3950d --demo --listen 127.0.0.1:0 --transcript said.jsonl --fault 'on search nth=2: fail 2'
@@ -31,7 +31,7 @@
 //! assert [line["value"]["query"] for line in said if line.get("apdu") == "searchRequest"] == ["@attr 1=4 war"]
 //! ```
 //!
-//! Meant for tests: what cannot be set up, or does not happen, panics with a word on it.
+//! Errors of the set-up and expectations that are not met panic with a message.
 
 #![expect(clippy::panic, reason = "a test that cannot go on ends with a panic")]
 
@@ -63,10 +63,10 @@ use crate::tls::Tls;
 use crate::transcript::Recording;
 pub use crate::transcript::{Direction, TranscriptEntry};
 
-/// How long a test waits for something to happen.
+/// How long a test waits for an event.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A running server; it stops when it is dropped, and then fails the test if one of its handlers panicked.
+/// A running server. Dropping it stops the server, and fails the test if one of its sessions panicked.
 pub struct TestServer {
     endpoints: Vec<Endpoint>,
     recorder: Arc<Recorder>,
@@ -75,7 +75,7 @@ pub struct TestServer {
 }
 
 impl TestServer {
-    /// A server to be set up.
+    /// A server with the builder's settings.
     pub fn builder() -> TestServerBuilder {
         TestServerBuilder {
             databases: MemoryBackend::builder(),
@@ -144,12 +144,12 @@ impl TestServer {
         format!("z39.50s://{}/{}", self.addr(), rest.trim_start_matches('/'))
     }
 
-    /// Everything said so far, in the order of each session.
+    /// The APDUs of all sessions so far, in order for each session.
     pub fn transcript(&self) -> Vec<TranscriptEntry> {
         self.recorder.entries()
     }
 
-    /// The names of the APDUs said so far: `["initRequest", "initResponse", …]`.
+    /// The names of the APDUs so far: `["initRequest", "initResponse", …]`.
     pub fn names(&self) -> Vec<&'static str> {
         self.transcript()
             .iter()
@@ -157,14 +157,14 @@ impl TestServer {
             .collect()
     }
 
-    /// Everything said so far, to be written to a file, or answered again by [`TestServerBuilder::replay`].
+    /// The conversations so far, to write to a file or to replay with [`TestServerBuilder::replay`].
     pub fn recording(&self) -> Recording {
         Recording {
             entries: self.transcript(),
         }
     }
 
-    /// How many connections were accepted so far.
+    /// The number of connections accepted so far.
     pub fn sessions(&self) -> u64 {
         self.recorder.opened()
     }
@@ -181,16 +181,16 @@ impl TestServer {
         found.unwrap_or_else(|| panic!("waited in vain; so far: {:#?}", self.transcript()))
     }
 
-    /// Waits until all connections, and at least one, have come and gone, and returns the transcript.
+    /// Waits until at least one connection was accepted and all have ended, and returns the transcript.
     ///
     /// # Panics
-    /// If one is still there after 10 seconds.
+    /// If one is still open after 10 seconds.
     pub fn wait_for_end(&self) -> Vec<TranscriptEntry> {
         let found = self.recorder.wait_for_end(PATIENCE);
         found.unwrap_or_else(|| panic!("a session is still open: {:#?}", self.transcript()))
     }
 
-    /// Stops the server and tells what became of it, panics of handlers included: these do not fail the test then.
+    /// Stops the server and returns its totals. Panics of sessions are reported there, and do not fail the test.
     pub fn stop(mut self) -> Summary {
         self.stopped()
             .unwrap_or_else(|| panic!("the server does not stop"))
@@ -233,14 +233,14 @@ impl Drop for TestServer {
     }
 }
 
-/// What a [`TestServer`] is to be.
+/// The settings of a [`TestServer`].
 pub struct TestServerBuilder {
     databases: MemoryBackendBuilder,
     backend: Option<Arc<dyn Backend>>,
     offer: Offer,
     access: Access,
     imitated: Option<Imitated>,
-    /// A recording, and whether it is answered in order.
+    /// A recording, and whether it is replayed in order.
     replayed: Option<(Recording, bool)>,
     limits: Limits,
     faults: Faults,
@@ -262,7 +262,7 @@ impl TestServerBuilder {
         Self { databases, ..self }
     }
 
-    /// Where docids stand in the records of the databases added, 001 unless said otherwise.
+    /// Where docids are in the records of the databases added; by default in 001.
     pub fn docid(self, field: DocidField) -> Self {
         Self {
             databases: self.databases.docid(field),
@@ -270,7 +270,7 @@ impl TestServerBuilder {
         }
     }
 
-    /// The attributes that the databases added take and refuse.
+    /// The attributes that the databases added support.
     pub fn profile(self, profile: Profile) -> Self {
         Self {
             databases: self.databases.profile(profile),
@@ -278,17 +278,17 @@ impl TestServerBuilder {
         }
     }
 
-    /// What Init grants.
+    /// What Init offers.
     pub fn offer(self, offer: Offer) -> Self {
         Self { offer, ..self }
     }
 
-    /// Who may open a session, and what for.
+    /// Who may open a session, and what users may do.
     pub fn access(self, access: Access) -> Self {
         Self { access, ..self }
     }
 
-    /// Behaves as another server, with its databases instead of those added.
+    /// Imitates another server, with its databases instead of those added.
     pub fn imitate(self, imitated: Imitated) -> Self {
         Self {
             imitated: Some(imitated),
@@ -296,13 +296,13 @@ impl TestServerBuilder {
         }
     }
 
-    /// Answers requests as the same ones were answered in recorded conversations, whatever databases there are; one that was
-    /// never recorded gets a diagnostic.
+    /// Replays recorded conversations instead of searching databases: a request gets the answer of the same recorded request,
+    /// or a diagnostic if there is none.
     pub fn replay(self, recording: Recording) -> Self {
         self.replaying(recording, false)
     }
 
-    /// The same as [`TestServerBuilder::replay`], but a request that was never recorded gets the next answer to one of its kind.
+    /// [`TestServerBuilder::replay`], but a request that was not recorded gets the next answer to a request of its kind.
     pub fn replay_in_order(self, recording: Recording) -> Self {
         self.replaying(recording, true)
     }
@@ -327,7 +327,7 @@ impl TestServerBuilder {
         }
     }
 
-    /// Sets all limits; those of a test server end sooner than [`Limits::default`] once it is stopped.
+    /// Sets all limits. By default a test server drains faster than with [`Limits::default`].
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
@@ -346,10 +346,10 @@ impl TestServerBuilder {
         }
     }
 
-    /// Adds a fault by a rule as text: `on search nth=2: delay 500ms`.
+    /// Adds a fault by a rule: `on search nth=2: delay 500ms`.
     ///
     /// # Panics
-    /// If it is no rule.
+    /// If the rule is invalid.
     pub fn rule(self, rule: &str) -> Self {
         let rule = rule
             .parse()
@@ -388,10 +388,10 @@ impl TestServerBuilder {
         }
     }
 
-    /// Starts the server; it accepts connections when this returns.
+    /// Starts the server, which accepts connections when this returns.
     ///
     /// # Panics
-    /// If the system gives no thread or port.
+    /// If no thread can be started, or no port bound.
     pub fn start(self) -> TestServer {
         let limits = self.limits;
         let target = match (self.imitated, self.backend) {
@@ -426,7 +426,7 @@ impl TestServerBuilder {
                 server = server.replaying(&recording, in_order);
             }
             let server = server.with_faults(faults).with_observer(observer);
-            // Whoever waits for these is gone only if the test is.
+            // The receiver only disappears with the test.
             let _ = tell_endpoints.send(server.endpoints());
             let summary = server.run(async { drop(stopped.await) }).await;
             let _ = tell_summary.send(summary);

@@ -1,4 +1,4 @@
-//! TLS on a listener: certificate and key of the server, and what is asked of clients (RFC 8446).
+//! TLS on a listener: the server's certificate and key, and the verification of clients (RFC 8446).
 
 use std::fmt;
 use std::io;
@@ -16,24 +16,24 @@ use tokio_rustls::rustls::server::{
 use tokio_rustls::rustls::{ConfigBuilder, RootCertStore, ServerConfig};
 use z3950_asn1::{input, pem as pem_file};
 
-/// What a listener shows its clients, and asks of them. Clones share it.
+/// The TLS configuration of a listener. Clones share it.
 #[derive(Clone)]
 pub struct Tls(Arc<ServerConfig>);
 
-/// Which clients are let in by their certificate.
+/// Whether clients must have a certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientCertificates {
-    /// None is asked for.
+    /// Not requested.
     #[default]
     Unasked,
-    /// One is asked for and has to be of these authorities, in PEM, if the client has any.
+    /// Requested; a certificate must be issued by one of these authorities, in PEM.
     Optional(Vec<u8>),
-    /// One of these authorities, in PEM, is required.
+    /// Required, issued by one of these authorities, in PEM.
     Required(Vec<u8>),
 }
 
-/// Why there is no TLS.
+/// Why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
@@ -42,44 +42,44 @@ pub enum TlsError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         source: io::Error,
     },
-    /// What should hold certificates or a key holds something else.
+    /// A file of certificates or a key contains something else.
     #[error("no {what} in {}, which holds {found}", place(.path))]
     Missing {
-        /// What is wanted.
+        /// What is missing.
         what: &'static str,
-        /// The file, if it comes from one.
+        /// The file, if any.
         path: Option<PathBuf>,
-        /// What is there.
+        /// What it contains.
         found: String,
     },
     /// The PEM is damaged.
     #[error("the {what} in {} is damaged", place(.path))]
     Pem {
-        /// What is wanted.
+        /// What is missing.
         what: &'static str,
-        /// The file, if it comes from one.
+        /// The file, if any.
         path: Option<PathBuf>,
-        /// Where.
+        /// The error.
         source: pem::Error,
     },
-    /// The key is not that of the certificate.
+    /// The key does not belong to the certificate.
     #[error(
         "the private key{} does not belong to the certificate{}: name the key that this certificate was made with",
         inside(.key), inside(.certificate)
     )]
     KeyMismatch {
-        /// The file of the certificate, if it comes from one.
+        /// The file of the certificate, if any.
         certificate: Option<PathBuf>,
-        /// The file of the key, if it comes from one.
+        /// The file of the key, if any.
         key: Option<PathBuf>,
     },
-    /// The certificate or the key is of no use.
+    /// The certificate or the key is unusable.
     #[error("the certificate and key cannot be used")]
     Unusable(#[from] rustls::Error),
-    /// The authorities are of no use.
+    /// The authorities are unusable.
     #[error("the authorities of clients cannot be used")]
     Authorities(#[from] VerifierBuilderError),
 }
@@ -95,7 +95,7 @@ fn inside(path: &Option<PathBuf>) -> String {
 }
 
 impl TlsError {
-    /// The same about what comes from a file.
+    /// Adds the file that the error is about.
     pub fn in_file(mut self, file: &Path) -> Self {
         if let Self::Missing { path, .. } | Self::Pem { path, .. } = &mut self
             && path.is_none()
@@ -107,10 +107,10 @@ impl TlsError {
 }
 
 impl Tls {
-    /// TLS with a chain of certificates, the server's first, and its private key, both in PEM.
+    /// TLS with a certificate chain, the server's certificate first, and its private key, both in PEM.
     ///
     /// # Errors
-    /// What is not in PEM, or does not belong together.
+    /// If the PEM is invalid, or the key does not belong to the certificate.
     pub fn from_pem(
         certificates: &[u8],
         key: &[u8],
@@ -122,7 +122,7 @@ impl Tls {
         Self::with(builder, chain, key)
     }
 
-    /// The same from files.
+    /// [`Tls::from_pem`] with files.
     ///
     /// # Errors
     /// Files that cannot be read, and those of [`Tls::from_pem`].
@@ -157,8 +157,8 @@ impl Tls {
             },
             error => TlsError::Unusable(error),
         })?;
-        // A ticket comes after the handshake and brings no answer with it. yaz-client takes it for one that can be read, and
-        // shows each answer one request late from then on.
+        // A ticket arrives after the handshake without an answer. yaz-client takes it for a readable answer, and from then on
+        // shows each answer one request late.
         config.send_tls13_tickets = 0;
         Ok(Self(Arc::new(config)))
     }

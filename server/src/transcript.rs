@@ -1,5 +1,4 @@
-//! Conversations kept: what was said in sessions, APDU by APDU, as values for a test, as lines of JSON for other programs, and
-//! to be answered again.
+//! Recorded conversations: the APDUs of sessions as values for tests, as lines of JSON for other programs, and for replay.
 //!
 //! A line of JSON is an object with `time` (RFC 3339, UTC), `session` (from 1), `direction` (`received` or `sent`), `apdu` (the
 //! standard's name, or `malformed`), `octets` (hexadecimal) and `value` (what the APDU says, by the standard's names; where it
@@ -26,7 +25,7 @@ pub(crate) use self::player::{Player, Replay};
 use self::redact::redacted;
 use crate::hex;
 
-/// Which way an APDU went.
+/// The direction of an APDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From the client to the server.
@@ -46,21 +45,21 @@ impl Direction {
     }
 }
 
-/// An APDU of the transcript.
+/// An APDU of a transcript.
 ///
-/// Its `Debug` lists the octets without what a client sends as authentication.
+/// Its `Debug` lists the octets without the client's credentials.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TranscriptEntry {
-    /// When it came or was about to go.
+    /// When it was received, or about to be sent.
     pub time: SystemTime,
     /// The session, counted from 1 in the order of accepted connections.
     pub session: u64,
-    /// Which way it went.
+    /// Its direction.
     pub direction: Direction,
-    /// All of its octets.
+    /// Its octets.
     pub octets: Bytes,
-    /// What they mean; `None` where they are no APDU.
+    /// The decoded APDU; `None` if the octets are malformed.
     pub apdu: Option<Apdu>,
 }
 
@@ -70,7 +69,7 @@ impl TranscriptEntry {
         name(self.apdu.as_ref())
     }
 
-    /// The entry as an object of JSON, without secrets.
+    /// The entry as a JSON object, without secrets.
     pub fn to_json(&self) -> Value {
         let mut object = line(self.time, self.session);
         object.insert("direction".to_owned(), self.direction.name().into());
@@ -83,7 +82,7 @@ impl TranscriptEntry {
         Value::Object(object)
     }
 
-    /// The entry that an object of JSON is; `Ok(None)` for one without octets, which tells of something else.
+    /// The entry of a JSON object; `Ok(None)` for an event without octets.
     fn from_json(object: &Value) -> Result<Option<Self>, &'static str> {
         let Some(octets) = object.get("octets") else {
             return Ok(None);
@@ -127,7 +126,7 @@ fn name(apdu: Option<&Apdu>) -> &'static str {
     apdu.map_or("malformed", Apdu::name)
 }
 
-/// The beginning of every line.
+/// The members that all lines begin with.
 fn line(time: SystemTime, session: u64) -> Map<String, Value> {
     let mut object = Map::new();
     object.insert("time".to_owned(), time::format(time).into());
@@ -143,7 +142,7 @@ pub struct Recording {
     pub entries: Vec<TranscriptEntry>,
 }
 
-/// Why lines are no recording.
+/// Why lines are not a recording.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct RecordingError {
@@ -153,10 +152,10 @@ pub struct RecordingError {
 }
 
 impl Recording {
-    /// Reads lines of JSON; empty lines, and those that tell of something else than an APDU, are passed over.
+    /// Reads lines of JSON. Empty lines and events other than APDUs are skipped.
     ///
     /// # Errors
-    /// The first line that is no object of JSON, or one with octets that says too little of them.
+    /// The first line that is not a JSON object, or has octets but not the other members.
     pub fn parse(text: &str) -> Result<Self, RecordingError> {
         let mut entries = Vec::new();
         for (index, line) in text.lines().enumerate() {

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-/// A time with its unit, `ms`, `s`, `m` or `h`; a number alone is seconds. `None` for any other text, and for more than
-/// a time can be.
+/// A time with its unit, `ms`, `s`, `m` or `h`; a number alone is in seconds. `None` for any other text, and for overflow.
 pub fn duration(text: &str) -> Option<Duration> {
     let (number, seconds) = split(
         text,
@@ -22,7 +21,7 @@ pub fn duration(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(number * seconds).ok()
 }
 
-/// A number of octets, with `KiB`, `MiB` or `GiB` behind it or without a unit. `None` for any other text.
+/// A number of octets, with the unit `KiB`, `MiB` or `GiB` or without. `None` for any other text.
 pub fn octets(text: &str) -> Option<usize> {
     let (number, unit) = split(
         text,
@@ -41,7 +40,7 @@ pub(crate) fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// The number and what its unit stands for.
+/// Splits a text into its number and the value of its unit.
 fn split<'a, T: Copy>(text: &'a str, units: &[(&str, T)]) -> Option<(&'a str, T)> {
     let (unit, value) = units.iter().find(|(unit, _)| text.ends_with(unit))?;
     let number = text.strip_suffix(unit)?.trim_end();

@@ -1,5 +1,5 @@
-//! What can be scanned and sorted by, as records of IR-Explain-1: TermListInfo, TermListDetails and SortDetails (Z39.50-2003
-//! Appendix REC.1). A term list is an index, by the name of the Use attributes that mean it.
+//! Which indexes can be scanned and sorted by, as records of IR-Explain-1: TermListInfo, TermListDetails and SortDetails
+//! (Z39.50-2003 Appendix REC.1). A term list is an index, named after its Use attributes.
 
 use std::collections::BTreeMap;
 
@@ -35,14 +35,14 @@ pub(super) fn entries(databases: &[DatabaseInfo]) -> Vec<ExplainEntry> {
         .collect()
 }
 
-/// A term list, in whatever databases it is.
+/// A term list over all databases that have it.
 #[derive(Default)]
 struct Details<'a> {
     databases: Vec<&'a str>,
     attributes: Vec<&'a AttributeInfo>,
 }
 
-/// The indexes of a database, with the Use attributes that mean each.
+/// The indexes of a database, each with its Use attributes.
 fn indexes(database: &DatabaseInfo) -> BTreeMap<&str, Vec<&AttributeInfo>> {
     let mut indexes = BTreeMap::<&str, Vec<&AttributeInfo>>::new();
     let all = database.attributes.iter();
@@ -121,7 +121,7 @@ fn sort_details(database: &DatabaseInfo) -> ExplainEntry {
     )
 }
 
-/// That any one of these attributes will do.
+/// Any one of these attributes.
 fn combinations(attributes: &[&AttributeInfo]) -> Option<AttributeCombinations> {
     let default_attribute_set: Oid = attributes.first()?.attribute_set;
     let one_of = attributes.iter().map(|attribute| {

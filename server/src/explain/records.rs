@@ -1,4 +1,4 @@
-//! The records of IR-Explain-1 and the values by which they are found (Z39.50-2003 Appendices ATR.2 and REC.1).
+//! The records of IR-Explain-1 and their search terms (Z39.50-2003 Appendices ATR.2 and REC.1).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::limits::Limits;
 use crate::offer::Offer;
 use crate::units::count;
 
-/// All records: the categories, the server, and what there is of each category.
+/// All records: the categories, the server, and the records of each category.
 pub(super) fn entries(backend: &dyn Backend, offer: &Offer, limits: &Limits) -> Vec<ExplainEntry> {
     let mut databases = backend.databases();
     let has_tasks = offer.options.contains(Options::EXTENDED_SERVICES);
@@ -55,7 +55,7 @@ pub(super) fn entries(backend: &dyn Backend, offer: &Offer, limits: &Limits) -> 
     entries
 }
 
-/// The values of each type of an attribute set, with their names.
+/// The values of each attribute type of a set, with their names.
 type Values = BTreeMap<i64, BTreeMap<i64, String>>;
 
 fn attribute_sets(databases: &[DatabaseInfo]) -> BTreeMap<Oid, Values> {
@@ -68,7 +68,7 @@ fn attribute_sets(databases: &[DatabaseInfo]) -> BTreeMap<Oid, Values> {
     sets
 }
 
-/// A database of the server's own, with the Use attributes by which it is searched.
+/// One of the server's own databases, with its Use attributes.
 fn own(name: &str, title: &str, syntaxes: &[Oid]) -> DatabaseInfo {
     let (set, names): (Oid, &[(i64, &str)]) = match name {
         EXPLAIN_DATABASE => (
@@ -233,7 +233,7 @@ fn seconds(value: u64) -> IntUnit {
 
 fn database_info(database: &DatabaseInfo, all: &BTreeSet<Oid>) -> ExplainEntry {
     let is_explain = database.name == EXPLAIN_DATABASE;
-    // A backend that does not say which syntaxes a database has gives all of them.
+    // Without a list of its syntaxes, a database has all of them.
     let syntaxes: Vec<Oid> = match database.syntaxes.is_empty() {
         true => all.iter().copied().collect(),
         false => database.syntaxes.clone(),

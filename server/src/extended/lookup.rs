@@ -1,5 +1,5 @@
-//! Queries over a small list of records, each with texts under the Use attributes of one set: how IR-Explain-1 and
-//! IR-Extend-1 are searched (Z39.50-2003 Appendices ATR.2 and ATR.3). Without recursion, since a query may be deep.
+//! Queries over a small list of records with texts under the Use attributes of one set, for IR-Explain-1 and IR-Extend-1
+//! (Z39.50-2003 Appendices ATR.2 and ATR.3). Evaluated without recursion, because queries may be deep.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use z3950_asn1::oid::{self, Oid};
 use crate::backend::{RecordId, Search};
 use crate::diagnostic::{Diagnostic, diagnostic};
 
-/// What a query over the list may use.
+/// The Use attributes that a query may have.
 pub(crate) struct UseRules {
     /// The attribute set of Use.
     pub(crate) attribute_set: Oid,
@@ -22,14 +22,14 @@ pub(crate) struct UseRules {
     pub(crate) uses: &'static [i64],
 }
 
-/// The records of the list that the query finds, in their order there; their texts are in lower case.
+/// Finds the records that match the query, in list order; their texts are in lower case.
 ///
-/// A text is found if it is the term, whatever the case; if it begins with it under right truncation; if it is less or
-/// greater, as the relation says. Position, structure and completeness make no difference, since a text is one value.
+/// A text matches if it equals the term without case, begins with it under right truncation, or compares as the relation says.
+/// Position, structure and completeness are ignored, because a text is one value.
 ///
 /// # Errors
-/// 121 for another attribute set, 113 for a type of attribute and 114 to 122 for a value that is not supported, 116 for a term
-/// without Use, 229 for a term that is no text or number, 30 for an unknown result set, 201 and 245 for proximity and
+/// 121 for another attribute set, 113 for an unsupported attribute type and 114 to 122 for an unsupported value, 116 for a term
+/// without Use, 229 for a term that is neither text nor number, 30 for an unknown result set, 201 and 245 for proximity and
 /// restricted sets.
 pub(crate) fn find<'r>(
     rules: &UseRules,
@@ -82,7 +82,7 @@ pub(crate) fn find<'r>(
     Ok(order.filter(|record| found.contains(record)).collect())
 }
 
-/// What an operand asks for.
+/// What a text must match.
 struct TextMatch {
     r#use: i64,
     relation: i64,

@@ -1,4 +1,4 @@
-//! IR-Extend-1: the task packages that a user may see, searched by the attributes of Ext-1 and shown in the record syntax
+//! IR-Extend-1: the task packages that a user may see, searched by the attributes of Ext-1 and presented in the record syntax
 //! ESTaskPackage, as text and as XML (Z39.50-2003 §3.2.9.2, Appendices ATR.3 and REC).
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ use crate::backend::{
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::result_sets::ResultSet;
 
-/// The database as a session of the user sees it.
+/// The database, as the user of a session sees it.
 pub struct PackageDatabase {
     tasks: Arc<Tasks>,
     user: Option<String>,
@@ -44,7 +44,7 @@ const RULES: UseRules = UseRules {
 };
 
 impl PackageDatabase {
-    /// The tasks as the user sees them; `None` for somebody who has not proved to be one.
+    /// The tasks that the user may see; `None` for a client that has not authenticated.
     pub fn new(tasks: Arc<Tasks>, user: Option<String>) -> Self {
         Self {
             tasks,
@@ -53,8 +53,7 @@ impl PackageDatabase {
         }
     }
 
-    /// The persistent result sets whose packages have been presented since this was last asked, with the names by which the
-    /// packages say that they can be had in the session.
+    /// Takes the persistent result sets whose packages were presented since the last call, each with its name in the session.
     pub(crate) fn take_opened(&self) -> Vec<(Vec<u8>, ResultSet)> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *opened)
@@ -84,7 +83,7 @@ impl PackageDatabase {
         shown(&package, wanted.composition.syntax).ok_or_else(failed)
     }
 
-    /// The task as it is presented: that of a persistent result set names a result set of the session.
+    /// The task as presented: that of a persistent result set names a result set of the session.
     fn open(&self, number: u32, task: &Task) -> Task {
         let mut task = task.clone();
         let Some(set) = task.result_set.clone() else {
@@ -126,7 +125,7 @@ fn texts(task: &Task) -> Vec<(i64, String)> {
     optional.chain(fixed).collect()
 }
 
-/// The package in a syntax; `None` where it cannot be encoded.
+/// The package in a syntax; `None` if it cannot be encoded.
 fn shown(package: &TaskPackage, syntax: Option<Oid>) -> Option<External> {
     match syntax {
         Some(oid::SUTRS) => sutrs_external(&package.describe().to_text()),

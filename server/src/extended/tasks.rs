@@ -1,5 +1,5 @@
-//! The tasks of all sessions, with who may do what to them (Z39.50-2003 §3.2.9.1.8 permissions-list). They are kept while
-//! the server runs, within limits.
+//! The tasks of all sessions, and their permissions (Z39.50-2003 §3.2.9.1.8 permissions-list). They are kept while the server
+//! runs, within limits.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,15 +16,15 @@ use z3950_asn1::types::{GeneralizedTime, InternationalString};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::result_sets::ResultSet;
 
-/// How many tasks are kept. What would be too many is refused with condition 220.
+/// The limits of the task store. Tasks beyond them are refused with condition 220.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskLimits {
     /// Tasks: 10,000.
     pub tasks: usize,
-    /// Octets of their packages altogether: 64 MiB.
+    /// Octets of all packages: 64 MiB.
     pub octets: usize,
-    /// Records of their persistent result sets altogether: 16,000,000.
+    /// Records of all persistent result sets: 16,000,000.
     pub hits: usize,
 }
 
@@ -38,7 +38,7 @@ impl Default for TaskLimits {
     }
 }
 
-/// The tasks that the server has taken on.
+/// The task store.
 pub struct Tasks {
     limits: TaskLimits,
     clock: fn() -> SystemTime,
@@ -47,13 +47,13 @@ pub struct Tasks {
 
 #[derive(Default)]
 struct TaskTable {
-    /// By number, which grows.
+    /// By number, ascending.
     tasks: BTreeMap<u32, Arc<Task>>,
     size: Size,
     last: u32,
 }
 
-/// What tasks take altogether, as the limits count it.
+/// The size of tasks, as limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Size {
     octets: usize,
@@ -61,7 +61,7 @@ struct Size {
 }
 
 impl Size {
-    /// Of the package, which is most of what a task takes, and of the records kept for it.
+    /// The size of the package, which is most of a task, and the number of records kept for it.
     fn of(task: &Task) -> Self {
         let package = task
             .package(0)
@@ -87,14 +87,14 @@ impl Size {
     }
 }
 
-/// A task, and what the server keeps for it.
+/// A task.
 #[derive(Clone, Debug)]
 pub(crate) struct Task {
-    /// What the client knows it by.
+    /// The service and name.
     pub(crate) kind: TaskKind,
-    /// Who asked for it, by its own account.
+    /// The user, as named by the client.
     pub(crate) user_id: Option<InternationalString>,
-    /// The user who may do anything to it; `None` where nobody has proved to be one.
+    /// The authenticated user, who may do anything to the task.
     pub(crate) owner: Option<String>,
     pub(crate) permissions: Option<Vec<Permission>>,
     pub(crate) description: Option<InternationalString>,
@@ -113,7 +113,7 @@ pub(crate) struct TaskKind {
     pub(crate) name: Option<InternationalString>,
 }
 
-/// What somebody wants to do to a task.
+/// An operation on a task, subject to permissions.
 pub(crate) type Function = AllowableFunction;
 
 impl Default for Tasks {
@@ -123,7 +123,7 @@ impl Default for Tasks {
 }
 
 impl Tasks {
-    /// None yet; within the limits.
+    /// An empty store.
     pub fn new(limits: TaskLimits) -> Self {
         Self {
             limits,
@@ -132,20 +132,20 @@ impl Tasks {
         }
     }
 
-    /// The same with another clock, from which the packages have their dates.
+    /// Replaces the clock, which gives packages their dates.
     pub fn with_clock(self, clock: fn() -> SystemTime) -> Self {
         Self { clock, ..self }
     }
 
-    /// The time, for the package of a task that begins now.
+    /// The current time, for a new package.
     pub(crate) fn now(&self) -> GeneralizedTime {
         Moment::from((self.clock)()).generalized()
     }
 
-    /// Whether a task of that kind could be added for the owner: asked before it is carried out.
+    /// Checks whether a task of this kind could be added for the owner, before it is carried out.
     ///
     /// # Errors
-    /// 218 with the name, if the owner has one of that name; 220 if there are too many.
+    /// 218 with the name, if the owner has a task of that name; 220 for too many tasks.
     pub(crate) fn check_room(
         &self,
         kind: &TaskKind,
@@ -154,7 +154,7 @@ impl Tasks {
         self.lock().check_room(kind, owner, self.limits)
     }
 
-    /// Adds a task; its number is what the package names as targetReference.
+    /// Adds a task, and returns its number, which is the package's targetReference.
     ///
     /// # Errors
     /// As [`Tasks::check_room`].
@@ -169,10 +169,10 @@ impl Tasks {
         Ok(number)
     }
 
-    /// Puts a task in the place of that of the number.
+    /// Replaces the task of this number.
     ///
     /// # Errors
-    /// 219 if it is not there any more, 220 if the packages become too large.
+    /// 219 if it no longer exists, 220 if the packages become too large.
     pub(crate) fn replace(&self, number: u32, task: Task) -> Result<(), Diagnostic> {
         let mut kept = self.lock();
         let before = kept.tasks.get(&number).map(|before| Size::of(before));
@@ -187,7 +187,6 @@ impl Tasks {
         Ok(())
     }
 
-    /// Takes a task away.
     pub(crate) fn remove(&self, number: u32) {
         let mut kept = self.lock();
         if let Some(task) = kept.tasks.remove(&number) {
@@ -195,10 +194,10 @@ impl Tasks {
         }
     }
 
-    /// The task of a kind on which the user may carry out the function, that of the user's own first.
+    /// The task of a kind on which the user may carry out the function, preferably the user's own.
     ///
     /// # Errors
-    /// 1008 for a kind without a name, 219 if there is none, 223 if there is but the user may not.
+    /// 1008 for a kind without a name, 219 if there is no such task, 223 if the user has no permission.
     pub(crate) fn named(
         &self,
         kind: &TaskKind,
@@ -223,13 +222,13 @@ impl Tasks {
         }
     }
 
-    /// The task of a number, if the user may see it.
+    /// The task of this number, if the user may see it.
     pub(crate) fn of_number(&self, number: u32, user: Option<&str>) -> Option<Arc<Task>> {
         let task = self.lock().tasks.get(&number).cloned();
         task.filter(|task| task.allows(user, Function::PRESENT))
     }
 
-    /// The tasks that the user may see, in the order of their numbers.
+    /// The tasks that the user may see, by number.
     pub(crate) fn visible(&self, user: Option<&str>) -> Vec<(u32, Arc<Task>)> {
         let kept = self.lock();
         let tasks = kept
@@ -279,11 +278,11 @@ impl TaskTable {
 const NAME_IN_USE: Condition = Condition(218);
 /// 219: there is no such task.
 const NO_SUCH_TASK: Condition = Condition(219);
-/// 220: the quota for tasks is used up.
+/// 220: quota exceeded.
 const QUOTA: Condition = Condition(220);
-/// 223: this user may not change the task.
+/// 223: no permission to change the task.
 const NOT_TO_BE_CHANGED: Condition = Condition(223);
-/// 1008: a parameter is missing.
+/// 1008: missing parameter.
 const PARAMETER_MISSING: Condition = Condition(1008);
 
 fn full() -> Diagnostic {
@@ -296,7 +295,7 @@ fn unknown(kind: &TaskKind) -> Diagnostic {
 }
 
 impl Task {
-    /// The package; `None` only for parameters that no BER can carry.
+    /// The package; `None` if the parameters cannot be encoded.
     pub(crate) fn package(&self, number: u32) -> Option<TaskPackage> {
         Some(TaskPackage {
             package_type: self.kind.package_type,
@@ -313,7 +312,7 @@ impl Task {
         })
     }
 
-    /// The parameters under the identifier of the package, which for an update tells the version.
+    /// The parameters under the identifier of the package, which distinguishes the versions of an update.
     fn specific(&self) -> Option<z3950_asn1::apdu::External> {
         let encoded = match &self.parameters {
             TaskParameters::Update(update) => update.to_external_as(self.kind.package_type),
@@ -322,8 +321,8 @@ impl Task {
         encoded.ok()
     }
 
-    /// Whether the user may do it: the owner may do anything, and so may everybody if there is neither an owner nor a list of
-    /// permissions; others what the list says. An entry without a user is for all.
+    /// Whether the user may carry out the function. The owner may do anything, and so may everybody if there is neither an
+    /// owner nor a permissions-list; otherwise the list decides. An entry without a user applies to all.
     pub(crate) fn allows(&self, user: Option<&str>, function: Function) -> bool {
         if self.owner.is_some() && self.owner.as_deref() == user {
             return true;

@@ -1,4 +1,4 @@
-//! What yaz-ztest answers otherwise than the standard has it, service by service, as faults.
+//! The answers of yaz-ztest that differ from the standard, service by service, as faults.
 
 use z3950_asn1::apdu::{
     Apdu, DeleteSetStatus, DiagRec, ExtendedServicesRequest, ExtendedServicesResponse, External,
@@ -17,7 +17,6 @@ use z3950_asn1::record::sutrs_external;
 use crate::diagnostic::diagnostic;
 use crate::fault::{Fault, Faults, When};
 
-/// All of them.
 pub(super) fn faults() -> Faults {
     Faults::new()
         .on(When::init(), Fault::Options(options()))
@@ -67,7 +66,7 @@ fn negotiated(answer: &mut Apdu) {
     }
 }
 
-/// Delete tells success of one set that is called `1` alone, and of each set that it is gone.
+/// Delete succeeds for a single set named `1`. The status of each set is success in any case.
 fn deleted(answer: &mut Apdu) {
     let Apdu::DeleteResultSetResponse(delete) = answer else {
         return;
@@ -84,7 +83,7 @@ fn deleted(answer: &mut Apdu) {
     }
 }
 
-/// A Present that fails goes on behind what was asked for.
+/// The next position of a failed Present is after the requested range.
 fn presented(request: &Apdu, answer: &mut Apdu) {
     if let (Apdu::PresentRequest(asked), Apdu::PresentResponse(failed)) = (request, answer)
         && let Some(Records::NonSurrogateDiagnostic(diagnostic)) = failed.records.as_ref()
@@ -95,8 +94,8 @@ fn presented(request: &Apdu, answer: &mut Apdu) {
     }
 }
 
-/// Every task is done, and nothing comes of it. An update and an order have a package; an update of the first version has a
-/// diagnostic instead.
+/// Tasks are accepted without effect. An update and an order have a package; an update of the first version has a diagnostic
+/// instead.
 fn carried_out(request: &Apdu, answer: &mut Apdu) {
     let (Apdu::ExtendedServicesRequest(request), Apdu::ExtendedServicesResponse(response)) =
         (request, answer)
@@ -124,7 +123,7 @@ fn carried_out(request: &Apdu, answer: &mut Apdu) {
     };
 }
 
-/// One record, whatever was to be changed.
+/// Reports one record, whatever the update contains.
 fn updated(request: &ExtendedServicesRequest, update: Update) -> Option<External> {
     let Update::EsRequest(asked) = update else {
         return None;
@@ -150,7 +149,7 @@ fn updated(request: &ExtendedServicesRequest, update: Update) -> Option<External
     )
 }
 
-/// To an order in XML belongs a document.
+/// An order in XML returns a document.
 fn ordered(request: &ExtendedServicesRequest, order: ItemOrder) -> Option<External> {
     let ItemOrder::EsRequest(asked) = order else {
         return None;
@@ -189,7 +188,7 @@ fn package(
     package.to_external().ok()
 }
 
-/// A Close says by whom the session was ended.
+/// Close says that the client ended the session.
 fn closed(answer: &mut Apdu) {
     if let Apdu::Close(close) = answer {
         close.diagnostic_information = Some("Association terminated by client".into());

@@ -1,4 +1,4 @@
-//! The databases of yaz-ztest: hit counts from terms, two dozen records over and over, delays on request.
+//! The databases of yaz-ztest: hit counts from terms, 24 repeating records, delays on request.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,15 +24,15 @@ use crate::backend::{
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::memory::MemoryBackend;
 
-/// How many different records there are.
+/// The number of different records.
 const RECORDS: usize = 24;
 /// Relation 103: every record.
 const ALWAYS_MATCHES: i64 = 103;
-/// What a database waits that begins with `Slow` and does not say how long.
+/// The default delay of `Slow` databases, in seconds.
 const SLOW: f64 = 3.0;
 /// The most terms of a Scan.
 const MAX_TERMS: usize = 200;
-/// The longest that a parameter makes anybody wait, in seconds.
+/// The longest delay by a parameter, in seconds.
 const MAX_DELAY: f64 = 3600.0;
 
 /// The words of a Scan.
@@ -63,30 +63,29 @@ const WORDS: [(&str, usize); 24] = [
     ("WORLD", 18),
 ];
 
-/// The backend.
 pub(super) struct YazZtest {
     catalogue: MemoryBackend,
-    /// Records of the catalogue, of which the first two dozen are shown.
+    /// Records of the catalogue, of which the first 24 are used.
     records: Option<Hits>,
-    /// Where chance stands.
+    /// The state of the random generator.
     chance: AtomicU64,
 }
 
-/// A name of a database, with what it asks for.
+/// A database name and its parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Named {
     /// The name without the parameters.
     name: String,
-    /// Seconds to wait because of the name itself.
+    /// The delay in the name itself, in seconds.
     slow: Option<f64>,
-    /// The least and the most seconds to wait for a Search, a Present and each record.
+    /// The least and greatest delays of a Search, a Present and each record, in seconds.
     search: Option<(f64, f64)>,
     present: Option<(f64, f64)>,
     fetch: Option<(f64, f64)>,
     seed: Option<u64>,
 }
 
-/// A result set: so many positions.
+/// A result set of this many positions.
 struct Positions {
     count: usize,
     database: Named,
@@ -131,7 +130,7 @@ impl YazZtest {
         }
     }
 
-    /// Waits some time between the two, by chance.
+    /// Waits a random time between the two.
     async fn wait(&self, seconds: Option<(f64, f64)>) {
         let Some((least, most)) = seconds else {
             return;
@@ -153,7 +152,7 @@ impl YazZtest {
         sleep(Duration::try_from_secs_f64(time.clamp(0.0, MAX_DELAY)).unwrap_or_default()).await;
     }
 
-    /// A record as the catalogue has it.
+    /// A record of the catalogue.
     async fn of_catalogue(&self, position: u32, syntax: Oid) -> Result<External, Diagnostic> {
         let lost = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "");
         let hits = self.records.as_ref().ok_or_else(lost)?;
@@ -221,7 +220,7 @@ impl Backend for YazZtest {
         is_marc(syntax) || [SUTRS, XML, OPAC, GRS_1].contains(syntax)
     }
 
-    /// What an element set is worth shows record by record.
+    /// Element sets are checked for each record.
     fn has_element_set(&self, _: &str, _: Option<&Oid>) -> bool {
         true
     }
@@ -299,7 +298,7 @@ fn between(text: &str) -> (f64, f64) {
     (seconds(least), seconds(most))
 }
 
-/// The number of the first term that begins with a digit, else some number that the first term gives.
+/// The value of the first term that begins with a digit, otherwise a number derived from the first term.
 fn count(tree: &RpnStructure) -> usize {
     let mut first = None;
     let mut open = vec![tree];

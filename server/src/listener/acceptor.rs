@@ -1,5 +1,5 @@
-//! Accepts connections: from all sockets in turn, as long as there is room for a session or one that waits for Init can give
-//! way, and no more from one address than it may have.
+//! Accepts connections from all sockets in turn, as long as there is room for a session or one that waits for Init can give
+//! way, and within the limit for each address.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -23,34 +23,34 @@ pub(super) struct Acceptor {
     sockets: Vec<Socket>,
     permits: Arc<Semaphore>,
     lobby: Lobby,
-    /// How long a connection without a session is left alone, though there is no room for others.
+    /// How long a connection without a session stays, although there is no room for others.
     patience: Duration,
     crowd: Option<Crowd>,
-    /// A connection that has come and has no room yet.
+    /// A connection that waits for room.
     waiting: Option<Arrived>,
-    /// The socket asked first next time, so that none is left waiting for another.
+    /// The socket to poll first next time, so that none is starved.
     first: usize,
-    /// When to try again after the system refused, as it does without free descriptors.
+    /// When to try again after an error, such as too many open files.
     retry: Option<Instant>,
     pause: Duration,
 }
 
-/// A connection, with the room that it takes.
+/// An accepted connection and its room.
 pub(super) struct Admitted {
     pub(super) room: Room,
     pub(super) stream: Accepted,
     pub(super) peer: Peer,
-    /// Its stay until it has a session.
+    /// Its entry in the lobby until it has a session.
     pub(super) guest: Guest,
 }
 
-/// The room a connection takes, for as long as it is held.
+/// The room of a connection; dropping it frees the room.
 pub(super) struct Room {
     _permit: OwnedSemaphorePermit,
     _place: Option<AddressPermit>,
 }
 
-/// A connection that its address may have.
+/// A connection within the limit of its address.
 struct Arrived {
     stream: Accepted,
     peer: Peer,
@@ -76,7 +76,7 @@ impl Acceptor {
         }
     }
 
-    /// The next connection. Nothing is lost when the future is dropped.
+    /// The next connection. Cancel safe.
     pub(super) async fn accept(&mut self) -> Admitted {
         loop {
             if self.waiting.is_none() {
@@ -97,8 +97,7 @@ impl Acceptor {
         }
     }
 
-    /// Room for a connection. It is made, where there is none, by the oldest connection that has no session, which has some time
-    /// to open one all the same.
+    /// Waits for room. If there is none, the oldest connection without a session gives way, after some time to open one.
     async fn permit(&self) -> Result<OwnedSemaphorePermit, AcquireError> {
         let free = Arc::clone(&self.permits).acquire_owned();
         tokio::pin!(free);
@@ -116,7 +115,7 @@ impl Acceptor {
         free.await
     }
 
-    /// A connection from an address that may have one more.
+    /// A connection within the limit of its address.
     async fn arrival(&mut self) -> Arrived {
         loop {
             if let Some(retry) = self.retry {
@@ -167,7 +166,7 @@ impl Acceptor {
     }
 }
 
-/// How many sessions there are with each address.
+/// The number of sessions with each address.
 struct Crowd {
     most: usize,
     sessions: Arc<Mutex<HashMap<IpAddr, usize>>>,
@@ -181,12 +180,12 @@ impl Crowd {
         }
     }
 
-    /// A place for a session with this address, unless it has all that it may.
+    /// A permit for a session with this address, unless it has the most that are allowed.
     fn admit(&self, address: IpAddr) -> Option<AddressPermit> {
         let mut sessions = lock(&self.sessions);
         let count = sessions.entry(address).or_default();
         if *count >= self.most {
-            // An address without sessions is not kept: there are too many of them.
+            // Addresses without sessions are removed, to bound the map.
             if *count == 0 {
                 sessions.remove(&address);
             }
@@ -200,7 +199,7 @@ impl Crowd {
     }
 }
 
-/// A session with an address, for as long as it is there.
+/// One of the sessions with an address; dropping it frees the place.
 struct AddressPermit {
     address: IpAddr,
     sessions: Arc<Mutex<HashMap<IpAddr, usize>>>,

@@ -63,7 +63,7 @@ pub(super) enum Socket {
     Unix(UnixListener, SocketFile),
 }
 
-/// A connection that has come.
+/// An accepted connection.
 pub(super) enum Accepted {
     Tcp(TcpStream),
     #[cfg(feature = "tls")]
@@ -72,13 +72,14 @@ pub(super) enum Accepted {
     Unix(UnixStream),
 }
 
-/// Connections that the system keeps until they are accepted.
+/// Connections that the system queues until they are accepted.
 const BACKLOG: u32 = 1024;
 
-/// Listens on the first of the addresses that can be bound to.
+/// Listens on the first of the addresses that can be bound.
 ///
 /// # Errors
-/// Of the system, for the last address that it did not give.
+///
+/// The error for the last address.
 pub(super) async fn listen(addresses: impl ToSocketAddrs) -> io::Result<TcpListener> {
     let mut refused = io::Error::new(io::ErrorKind::InvalidInput, "no address to listen on");
     for address in lookup_host(addresses).await? {
@@ -95,7 +96,7 @@ fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
         SocketAddr::V4(_) => TcpSocket::new_v4(),
         SocketAddr::V6(_) => TcpSocket::new_v6(),
     }?;
-    // Elsewhere it would let another program take the address over.
+    // On other systems it would let another program take over the address.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
@@ -135,7 +136,7 @@ impl Socket {
         })
     }
 
-    /// Listens on a path. A socket that nobody listens on any more is replaced.
+    /// Listens on a path. A socket file without a server is replaced.
     #[cfg(unix)]
     pub(super) async fn unix(path: &Path) -> io::Result<Self> {
         let listener = match UnixListener::bind(path) {
@@ -149,7 +150,7 @@ impl Socket {
     }
 }
 
-/// Whether a socket is there but its server is gone.
+/// Whether there is a socket file without a server.
 #[cfg(unix)]
 async fn is_left_over(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt;
@@ -158,14 +159,14 @@ async fn is_left_over(path: &Path) -> bool {
     is_socket && refused.is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-/// The file of a Unix socket, which goes when the server does.
+/// The file of a Unix socket, removed when this is dropped.
 #[cfg(unix)]
 pub(super) struct SocketFile(PathBuf);
 
 #[cfg(unix)]
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // Somebody else may have removed it.
+        // It may have been removed already.
         let _ = std::fs::remove_file(&self.0);
     }
 }

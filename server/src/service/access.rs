@@ -1,5 +1,5 @@
-//! Access control (Z39.50-2003 §3.2.5): a client that gave no credentials at Init is asked for them before its first
-//! operation, in the simple form or by prompts (prompt-1, Appendix ACC.1).
+//! Access control (Z39.50-2003 §3.2.5): asks a client that gave no credentials at Init for them before its first operation, in
+//! the simple form or by prompts (prompt-1, Appendix ACC.1).
 
 use z3950_asn1::apdu::{
     AccessControlRequest, AccessControlResponse, Apdu, ExternalValue, Options, SecurityChallenge,
@@ -15,13 +15,13 @@ use crate::association::Association;
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::target::Seat;
 
-/// 102: credentials are needed and cannot be asked for.
+/// 102: credentials are required and cannot be asked for.
 const CANNOT_ASK: Condition = Condition(102);
 
 /// The question for credentials.
 ///
 /// # Errors
-/// Condition 102 where access control is not agreed on.
+/// Condition 102 if access control is not in effect.
 pub(crate) fn challenge(association: &Association) -> Result<Apdu, Diagnostic> {
     let form = association.target.access.challenge.as_ref();
     let agreed = association.terms.options.contains(Options::ACCESS_CONTROL);
@@ -35,10 +35,10 @@ pub(crate) fn challenge(association: &Association) -> Result<Apdu, Diagnostic> {
     Ok(challenge.into())
 }
 
-/// Takes the client's answer; once it proves to be a user, it is asked no more.
+/// Takes the client's answer. After a valid one it is not asked again.
 ///
 /// # Errors
-/// Condition 101 for no credentials or wrong ones, 1015 for one session too many of the user.
+/// Condition 101 for missing or wrong credentials, 1015 if the user has the most sessions that are allowed.
 pub(crate) fn prove(
     association: &Association,
     response: &AccessControlResponse,

@@ -8,9 +8,9 @@ use z3950_asn1::bib1::diagnostics::Condition;
 
 use crate::association::Operation;
 
-/// Deletes what is asked for. `None` for a function that the standard does not have.
+/// Deletes the result sets. `None` for an undefined function.
 ///
-/// The status of the operation is that of the set if only one is named; several of which not all were there give
+/// The status of the operation is that of the set if only one is named; if any of several does not exist,
 /// notAllRequestedResultSetsDeleted.
 pub(crate) fn answer(operation: &Operation, request: &DeleteResultSetRequest) -> Option<Apdu> {
     let statuses: Option<Vec<ListStatus>> = match request.delete_function {

@@ -1,10 +1,10 @@
-//! Extended services (Z39.50-2003 §3.2.9, Appendix EXT): updates, orders, result sets and queries that are kept, and XML
-//! documents. A task is carried out before it is answered; its package is then kept in IR-Extend-1, that of an update only
-//! if it has a name. Where the standard leaves it open:
+//! Extended services (Z39.50-2003 §3.2.9, Appendix EXT): updates, orders, persistent result sets and queries, and XML
+//! documents. A task is carried out before it is answered; then its package is kept in IR-Extend-1, that of an update only if
+//! it has a name. Where the standard leaves it open:
 //!
 //! - a task that fails leaves no package, though the answer has one;
-//! - packages are kept while the server runs, whatever retention time the client would like;
-//! - an order waits for people, so that it is accepted and never done.
+//! - packages are kept while the server runs, whatever retention time the client asks for;
+//! - an order is accepted, but never done: people carry it out.
 
 mod order;
 mod persistent;
@@ -25,37 +25,37 @@ use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::extended::{EXTENDED_SERVICES, Function, Task, TaskKind};
 use crate::result_sets::ResultSet;
 
-/// 222: this user may not use the extended service.
+/// 222: user not authorized.
 const USER_REFUSED: Condition = Condition(222);
-/// 224: the task was to run at once and failed.
+/// 224: immediate execution failed.
 const EXECUTION_FAILED: Condition = Condition(224);
-/// 225: the service cannot run at once.
+/// 225: immediate execution not supported.
 const NOT_AT_ONCE: Condition = Condition(225);
-/// 1008: a parameter is missing.
+/// 1008: missing parameter.
 const PARAMETER_MISSING: Condition = Condition(1008);
-/// 1040: there is no such function of the service.
+/// 1040: unsupported function.
 const FUNCTION: Condition = Condition(1040);
-/// 1043: the identifier of the parameters is wrong.
+/// 1043: wrong syntax of the parameters.
 const PARAMETERS_SYNTAX: Condition = Condition(1043);
-/// 1044: there is no such action of the service.
+/// 1044: unsupported action.
 const ACTION: Condition = Condition(1044);
-/// 1045: the schema is unknown.
+/// 1045: unknown schema.
 const UPDATE_SCHEMA: Condition = Condition(1045);
-/// 1046: the task has too many records.
+/// 1046: too many records in the task.
 const TOO_MANY_RECORDS: Condition = Condition(1046);
-/// 1047: the server cannot wait this way.
+/// 1047: unsupported wait action.
 const WAIT: Condition = Condition(1047);
-/// 1057: a value of the task is not supported.
+/// 1057: unsupported parameter value.
 const PARAMETER_VALUE: Condition = Condition(1057);
 
-/// What became of a task.
+/// The result of a task.
 struct Outcome {
     status: TaskStatus,
     /// The alternative `taskPackage` of the service's type.
     parameters: TaskParameters,
     /// Why the task failed, if it did.
     failure: Option<Diagnostic>,
-    /// The records to be kept for it.
+    /// The records to keep with it.
     result_set: Option<ResultSet>,
 }
 
@@ -70,7 +70,7 @@ impl Outcome {
     }
 }
 
-/// Carries out what is asked for, and answers with the package unless the client wants none.
+/// Carries out the task and answers with its package, unless the client wants none.
 pub(super) async fn answer(operation: &Operation, request: &ExtendedServicesRequest) -> Apdu {
     match carry_out(operation, request).await {
         Ok(response) => response.into(),
@@ -78,7 +78,6 @@ pub(super) async fn answer(operation: &Operation, request: &ExtendedServicesRequ
     }
 }
 
-/// A request that is refused.
 pub(super) fn failed(diagnostic: Diagnostic) -> ExtendedServicesResponse {
     ExtendedServicesResponse {
         diagnostics: Some(vec![DiagRec::DefaultFormat(diagnostic)]),
@@ -120,10 +119,10 @@ async fn carry_out(
     }
 }
 
-/// The user that the client has proved to be.
+/// The authenticated user.
 ///
 /// # Errors
-/// 222 for a request in the name of somebody else, where users have to prove who they are.
+/// 222 for a request in the name of another user, if users are listed.
 fn user(
     association: &Association,
     request: &ExtendedServicesRequest,
@@ -153,7 +152,7 @@ async fn create(
         parameters,
         TaskParameters::Update(_) | TaskParameters::Xml(_)
     );
-    // Of an update nothing is left but its package, and that only where it can be asked for by name.
+    // The package of an update is only kept if a name makes it accessible.
     let is_kept = !is_update || kind.name.is_some();
     if is_kept {
         tasks.check_room(&kind, owner.as_deref())?;
@@ -196,7 +195,7 @@ async fn create(
     };
     let (number, not_kept) = match is_kept.then(|| tasks.add(task.clone())) {
         Some(Ok(number)) => (number, None),
-        // An update is done by now, though its package has found no room.
+        // The update is done even if there is no room for its package.
         Some(Err(full)) if is_update => (0, Some(full)),
         Some(Err(full)) => return Err(full),
         None => (0, None),
@@ -214,10 +213,10 @@ async fn create(
     })
 }
 
-/// The response with the package of a task, where the client wants it.
+/// Adds the package of a task to the response, if the client wants it.
 ///
 /// # Errors
-/// Condition 14 for a package that cannot be encoded.
+/// Condition 14 if the package cannot be encoded.
 fn with_package(
     request: &ExtendedServicesRequest,
     response: ExtendedServicesResponse,
@@ -228,7 +227,7 @@ fn with_package(
         return Ok(response);
     }
     let package = task.package(number).map(|mut package| {
-        // A package that is not kept cannot be asked for.
+        // A package that is not kept has no reference.
         package.target_reference = package.target_reference.filter(|_| number > 0);
         package.to_external()
     });
@@ -244,7 +243,7 @@ fn with_package(
 /// The parameters of the request.
 ///
 /// # Errors
-/// 1008 if there are none, 1043 if they name another service than the request, 1057 if they are malformed.
+/// 1008 if there are none, 1043 if they belong to another service, 1057 if they are malformed.
 fn parameters(request: &ExtendedServicesRequest) -> Result<TaskParameters, Diagnostic> {
     let external = request.task_specific_parameters.as_ref();
     let external = external.ok_or_else(|| missing("taskSpecificParameters"))?;
@@ -261,7 +260,7 @@ fn parameters(request: &ExtendedServicesRequest) -> Result<TaskParameters, Diagn
     })
 }
 
-/// Changes what is given anew of a task: contents, permissions, description.
+/// Changes the contents, permissions and description of a task, as far as the request has them.
 fn modify(
     operation: &Operation,
     request: &ExtendedServicesRequest,
@@ -285,7 +284,7 @@ fn modify(
         let outcome = match parameters(request)? {
             TaskParameters::PersistentResultSet(set) => persistent::result_set(operation, &set)?,
             TaskParameters::PersistentQuery(query) => persistent::query(operation, &query, user)?,
-            // What is done or on its way to people is not undone by another request.
+            // Tasks that are done or ordered cannot be changed.
             _ => return Err(diagnostic(FUNCTION, request.function.to_string())),
         };
         task.parameters = outcome.parameters;
@@ -306,7 +305,7 @@ fn delete(
     Ok(response(OperationStatus::DONE))
 }
 
-/// That the task failed, because of what is told of one record.
+/// The task failed because of the diagnostic of one record.
 fn execution_failed(why: &Diagnostic) -> Diagnostic {
     match why.addinfo.as_bytes() {
         b"" => diagnostic(EXECUTION_FAILED, why.to_string()),

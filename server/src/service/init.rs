@@ -1,4 +1,4 @@
-//! Init (Z39.50-2003 §3.2.1): who may come in, which version, which services, how large the messages.
+//! Init (Z39.50-2003 §3.2.1): admission, protocol version, options and message sizes.
 
 mod negotiation;
 
@@ -21,8 +21,8 @@ use crate::offer::Offer;
 use crate::target::{Seat, Target};
 use crate::units::count;
 
-/// The answer, and what is agreed on; `None` when no version is common, or the client may not come in. Then the result is
-/// FALSE, and the reason in the userInformationField, as the servers of the field send it.
+/// The answer, and what is agreed on; `None` if there is no common version or the client is not admitted. Then the result is
+/// FALSE, with the reason in the userInformationField, as other servers send it.
 pub(crate) fn answer(
     request: &InitializeRequest,
     target: &Arc<Target>,
@@ -85,7 +85,7 @@ pub(crate) fn answer(
     (response.into(), granted)
 }
 
-/// The seat of the client, if it is a user, and whether it is still to be asked.
+/// The seat of the client, if it is a user, and whether it must still authenticate.
 fn admit(
     request: &InitializeRequest,
     target: &Arc<Target>,
@@ -112,7 +112,7 @@ fn admit(
 /// 1016: the address is blocked.
 const BLOCKED: Condition = Condition(1016);
 
-/// The options asked for and offered; that of the negotiation model only if there is something to negotiate.
+/// The options that are both requested and offered. The negotiation model is only granted if there is something to negotiate.
 fn options(request: &InitializeRequest, offer: &Offer, negotiates: bool) -> Options {
     let Options(agreed) = request.options.intersection(offer.options);
     let Options(model) = Options::NEGOTIATION_MODEL;
@@ -122,7 +122,7 @@ fn options(request: &InitializeRequest, offer: &Offer, negotiates: bool) -> Opti
     Options(granted.fold(Bits::default(), Bits::with))
 }
 
-/// The smaller of what is asked for and the server's own limit; 0, and less, asks for no limit.
+/// The smaller of the requested size and the server's limit; zero or less requests no limit.
 fn agreed(asked: i64, own: usize) -> usize {
     match usize::try_from(asked) {
         Ok(asked) if asked > 0 => asked.min(own),

@@ -1,5 +1,5 @@
-//! Present and Segment (Z39.50-2003 §3.2.3, §3.3): records of a result set, from one range of positions or several, in one
-//! response or in segments before it.
+//! Present and Segment (Z39.50-2003 §3.2.3, §3.3): records of a result set, from one or more ranges, in one response or in
+//! segments before it.
 
 use z3950_asn1::apdu::{
     Apdu, Options, PresentRequest, PresentResponse, PresentStatus, Range, Records, Segment,
@@ -12,7 +12,7 @@ use crate::backend::{Hits, RecordId};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::units::count;
 
-/// Answers with records, or with the diagnostic why there are none: never with neither.
+/// Answers with records or with a diagnostic, never with neither.
 pub(crate) async fn answer(operation: &Operation, request: &PresentRequest) -> Vec<Apdu> {
     match present(operation, request).await {
         Ok((packed, next)) => {
@@ -23,7 +23,6 @@ pub(crate) async fn answer(operation: &Operation, request: &PresentRequest) -> V
     }
 }
 
-/// A Present that fails.
 pub(crate) fn failed(diagnostic: Diagnostic) -> PresentResponse {
     PresentResponse {
         reference_id: None,
@@ -56,7 +55,7 @@ fn responses(packed: Packed, next: i64) -> Vec<Apdu> {
     segments.chain([response.into()]).collect()
 }
 
-/// The records and the position behind the last of them.
+/// The records, and the position after the last of them.
 async fn present(
     operation: &Operation,
     request: &PresentRequest,
@@ -83,11 +82,11 @@ async fn present(
     Ok((packed, next))
 }
 
-/// How large segments may be, and how many. At level 1 records are whole, at level 2 they may be fragments; then the client may
-/// say for this request what is the most for a segment and for a record.
+/// The sizes and number of segments. At level 1 records are whole, at level 2 they may be fragments; then the request may limit
+/// the sizes of segments and records.
 ///
 /// # Errors
-/// Condition 242 with the least that would do, for segments that are too small.
+/// Condition 242 with the minimum, for segments that are too small.
 fn sizes(association: &Association, request: &PresentRequest) -> Result<Sizes, Diagnostic> {
     let natural = |number: Option<i64>| number.and_then(|number| usize::try_from(number).ok());
     let whole = Sizes::of(association);
@@ -117,14 +116,14 @@ fn sizes(association: &Association, request: &PresentRequest) -> Result<Sizes, D
     })
 }
 
-/// The least octets of records for which a segment is made.
+/// The minimum size of a segment, in octets of records.
 const LEAST_SEGMENT: usize = 64;
 
 /// The positions of a range, counted from 0.
 ///
 /// # Errors
-/// Condition 13 with the first position that is not there. A range without any position is refused as well: to an answer
-/// without records and diagnostics clients of the field add a fault of their own.
+/// Condition 13 with the first position out of range. An empty range is refused as well, because some clients report an error
+/// of their own for an answer without records and diagnostics.
 fn positions(hits: usize, range: &Range) -> Result<std::ops::Range<usize>, Diagnostic> {
     let out_of_range = |position: i64| diagnostic(Condition::OUT_OF_RANGE, position.to_string());
     let start = range.starting_position;
@@ -141,7 +140,7 @@ fn positions(hits: usize, range: &Range) -> Result<std::ops::Range<usize>, Diagn
     Ok(before..behind)
 }
 
-/// The records of the ranges, up to so many.
+/// The records of the ranges, at most `most`.
 fn wanted<'a>(hits: &Hits, ranges: impl Iterator<Item = &'a Range>, most: usize) -> Vec<RecordId> {
     let mut wanted = Vec::new();
     for positions in ranges.flat_map(|range| positions(hits.len(), range)) {
@@ -152,7 +151,7 @@ fn wanted<'a>(hits: &Hits, ranges: impl Iterator<Item = &'a Range>, most: usize)
     wanted
 }
 
-/// The position behind the last of so many records of the ranges.
+/// The position after the first `records` records of the ranges.
 fn position_behind<'a>(ranges: impl Iterator<Item = &'a Range>, records: i64) -> i64 {
     let mut left = records;
     let mut next = 0;

@@ -12,7 +12,7 @@ use crate::backend::{Scan, ScanTerm, Scanned};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::units::count;
 
-/// Answers with the terms, or with the diagnostic why there are none.
+/// Answers with the terms or with a diagnostic.
 pub(crate) async fn answer(operation: &Operation, request: &ScanRequest) -> Apdu {
     match scan(operation, request).await {
         Ok(response) => response.into(),
@@ -20,7 +20,6 @@ pub(crate) async fn answer(operation: &Operation, request: &ScanRequest) -> Apdu
     }
 }
 
-/// A scan that fails.
 pub(crate) fn failed(diagnostic: Diagnostic) -> ScanResponse {
     let entries = ListEntries {
         entries: None,
@@ -59,19 +58,19 @@ async fn scan(operation: &Operation, request: &ScanRequest) -> Result<ScanRespon
     Ok(response(operation, request, scanned, &window))
 }
 
-/// The place of the starting point among the terms wanted.
+/// The window of terms around the starting point.
 struct Window {
-    /// Terms wanted that go before it.
+    /// Terms before it.
     before: usize,
-    /// Terms wanted from it on.
+    /// Terms from it on.
     after: usize,
-    /// Whether it goes before the first term of the answer, and is left out itself.
+    /// Whether it is before the first term of the answer, and left out itself.
     beyond: bool,
 }
 
 impl Window {
-    /// The preferred position of the starting point is 1 unless said otherwise; 0 stands for one before the first term of the
-    /// answer, and one more than the terms wanted for one behind the last.
+    /// The default preferred position of the starting point is 1. With 0 it is before the first term of the answer, with one
+    /// more than the number of terms after the last.
     ///
     /// # Errors
     /// Condition 228 for no term, 31 for more than the limit, 233 for a position outside the answer.
@@ -141,7 +140,7 @@ fn response(
     }
 }
 
-/// The terms as far as they fit, and whether some did not.
+/// The terms that fit, and whether some did not.
 fn packed(terms: impl Iterator<Item = ScanTerm>, most: usize) -> (Vec<Entry>, bool) {
     let mut octets: usize = 0;
     let mut entries = Vec::with_capacity(terms.size_hint().0);
@@ -163,7 +162,7 @@ fn packed(terms: impl Iterator<Item = ScanTerm>, most: usize) -> (Vec<Entry>, bo
     (entries, false)
 }
 
-/// About the octets of a term in an answer.
+/// The approximate size of a term in an answer, in octets.
 fn size(term: &ScanTerm) -> usize {
     /// Tags, lengths and the count.
     const AROUND: usize = 24;

@@ -26,7 +26,7 @@ use crate::units::count;
 
 /// Searches, keeps the result set and answers.
 ///
-/// A search that fails leaves no result set of its name, except where the name was taken and not to be replaced.
+/// A search that fails deletes the result set of its name, unless the set exists and is not to be replaced.
 pub(super) async fn answer(operation: &Operation, request: &SearchRequest) -> SearchResponse {
     let (response, found) = match search(operation, request).await {
         Ok((set, found)) => (
@@ -42,7 +42,6 @@ pub(super) async fn answer(operation: &Operation, request: &SearchRequest) -> Se
     response
 }
 
-/// A search that fails.
 pub(super) fn failed(diagnostic: Diagnostic) -> SearchResponse {
     SearchResponse {
         search_status: false,
@@ -65,7 +64,7 @@ async fn search(
         }
         sets.check_room(name)?;
     }
-    // An operand of the query may be the very set that is replaced.
+    // The query may use the set that it replaces.
     let found = evaluate(operation, request).await;
     let mut sets = operation.result_sets();
     match &found {
@@ -224,7 +223,7 @@ fn rpn(query: &Query, offered: Options) -> Result<Cow<'_, RpnQuery>, Diagnostic>
     }
 }
 
-/// CQL is one InternationalString, or its octets.
+/// The CQL is an InternationalString, or its octets.
 fn cql(external: &External) -> Result<Cow<'static, RpnQuery>, Diagnostic> {
     match &external.encoding {
         ExternalEncoding::SingleAsn1Type(value) => {

@@ -1,4 +1,4 @@
-//! Sort (Z39.50-2003 §3.2.7.1): result sets merged and put in order, into one of them or another.
+//! Sort (Z39.50-2003 §3.2.7.1): merges and sorts result sets, into one of them or another.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::result_sets::ResultSet;
 use crate::units::count;
 
-/// Conditions of this service that the catalogue of names does not have.
+/// Conditions without a name in the list of conditions.
 const NO_RESULT_SET: Condition = Condition(208);
 const DUPLICATE_KEYS: Condition = Condition(212);
 const RELATION: Condition = Condition(214);
 const CASE: Condition = Condition(215);
 
-/// Sorts, keeps the set and answers. A sort that fails leaves all sets as they are.
+/// Sorts, keeps the set and answers. A failed sort leaves all sets as they are.
 pub(crate) async fn answer(operation: &Operation, request: &SortRequest) -> Apdu {
     match sort(operation, request).await {
         Ok(records) => {
@@ -46,7 +46,7 @@ pub(crate) async fn answer(operation: &Operation, request: &SortRequest) -> Apdu
     }
 }
 
-/// A sort that fails and leaves the set as it is.
+/// The answer to a failed sort, which leaves the result set unchanged.
 pub(crate) fn failed(diagnostic: Diagnostic) -> SortResponse {
     SortResponse {
         reference_id: None,
@@ -58,7 +58,7 @@ pub(crate) fn failed(diagnostic: Diagnostic) -> SortResponse {
     }
 }
 
-/// How many records have been sorted.
+/// Returns the number of records.
 async fn sort(operation: &Operation, request: &SortRequest) -> Result<usize, Diagnostic> {
     let name = request.sorted_result_set_name.as_bytes();
     operation.check_set_name(name)?;
@@ -85,7 +85,7 @@ async fn sort(operation: &Operation, request: &SortRequest) -> Result<usize, Dia
 /// The result sets to be sorted.
 ///
 /// # Errors
-/// Condition 30 or 27 for one that is not there, 230 for too many records, 237 for sets that do not go together.
+/// Condition 30 or 27 for a missing set, 230 for too many records, 237 for sets of different databases.
 fn inputs(operation: &Operation, request: &SortRequest) -> Result<Vec<ResultSet>, Diagnostic> {
     let mut inputs: Vec<ResultSet> = Vec::new();
     let most = operation.target.limits.sorted_records;
@@ -110,10 +110,10 @@ fn inputs(operation: &Operation, request: &SortRequest) -> Result<Vec<ResultSet>
     Ok(inputs)
 }
 
-/// Whether the keys can be keys at all; which of them a database can sort by, it says itself.
+/// Checks the keys as far as they do not depend on the database.
 ///
 /// # Errors
-/// Condition 207 for none, 211 for too many, 212 for one that is there twice, 214 and 215 for what is not in the standard.
+/// Condition 207 for no keys, 211 for too many, 212 for a duplicate, 214 and 215 for values that the standard does not have.
 fn check_keys(association: &Association, keys: &[SortKeySpec]) -> Result<(), Diagnostic> {
     let most = association.target.limits.sort_keys;
     if keys.is_empty() {

@@ -1,4 +1,4 @@
-//! Keeps what is said in the sessions of a test server, and lets a test wait for what it expects.
+//! Records the sessions of a test server, and lets a test wait for events.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -10,7 +10,7 @@ use z3950_asn1::error::DecodeError;
 use crate::observer::{Observer, Peer};
 use crate::transcript::{Direction, TranscriptEntry};
 
-/// Everything said so far.
+/// The transcript so far.
 #[derive(Default)]
 pub(super) struct Recorder {
     state: Mutex<RecorderState>,
@@ -29,12 +29,12 @@ impl Recorder {
         self.lock().entries.clone()
     }
 
-    /// How many sessions have begun.
+    /// The number of sessions opened.
     pub(super) fn opened(&self) -> u64 {
         self.lock().opened
     }
 
-    /// Waits until the condition holds for the transcript; `None` if it does not in time.
+    /// Waits until the condition holds for the transcript; `None` after the time limit.
     pub(super) fn wait(
         &self,
         limit: Duration,
@@ -43,7 +43,7 @@ impl Recorder {
         self.wait_for_state(limit, |state| condition(&state.entries))
     }
 
-    /// Waits until every session that has begun, and at least one, is over.
+    /// Waits until at least one session was opened and all have ended.
     pub(super) fn wait_for_end(&self, limit: Duration) -> Option<Vec<TranscriptEntry>> {
         self.wait_for_state(limit, |state| {
             state.opened > 0 && state.opened == state.closed

@@ -1,4 +1,4 @@
-//! Observers that write as it happens: lines of JSON, and listings of APDUs for people.
+//! Observers that write sessions as they happen: lines of JSON, and listings of APDUs for people.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
@@ -13,14 +13,14 @@ use z3950_asn1::error::DecodeError;
 use super::{Direction, TranscriptEntry, line, name, time};
 use crate::observer::{Observer, Peer};
 
-/// Writes a line of JSON for each APDU, at once, as the [module](super) describes.
+/// Writes a line of JSON for each APDU at once, as the [module](super) describes.
 pub struct JsonLog<W>(Lines<W>);
 
-/// Writes a listing of each APDU, at once, with a line on when and in which session.
+/// Writes a listing of each APDU at once, after a line with the time and session.
 pub struct ApduLog<W>(Lines<W>);
 
 impl<W: Write + Send> JsonLog<W> {
-    /// Writes to a file, or anything else.
+    /// Logs to a file or another writer.
     pub fn new(to: W) -> Self {
         Self(Lines::new(to))
     }
@@ -47,7 +47,7 @@ impl<W: Write + Send> JsonLog<W> {
 }
 
 impl<W: Write + Send> ApduLog<W> {
-    /// Writes to a file, or anything else.
+    /// Logs to a file or another writer.
     pub fn new(to: W) -> Self {
         Self(Lines::new(to))
     }
@@ -89,7 +89,7 @@ impl<W: Write + Send> Observer for ApduLog<W> {
     }
 }
 
-/// Whole lines of several sessions, one after the other; ends with the first that cannot be written.
+/// Writes whole lines of several sessions, until one cannot be written.
 struct Lines<W>(Mutex<Option<W>>);
 
 impl<W: Write> Lines<W> {

@@ -1,4 +1,4 @@
-//! Answers a client as a server did in a recorded conversation.
+//! Replays recorded conversations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::diagnostic::diagnostic;
 use crate::fault::{Item, Output};
 use crate::service::refuse;
 
-/// A recording by its sessions, and how requests find their answers in it.
+/// The sessions of a recording, and how answers are found in it.
 #[derive(Debug, Default)]
 pub(crate) struct Replay {
     sessions: Vec<Vec<Exchange>>,
@@ -34,7 +34,7 @@ struct Exchange {
 }
 
 impl Replay {
-    /// Compares requests, or goes by their order.
+    /// Replays by comparing requests, or by their order.
     pub(crate) fn new(recording: &Recording, in_order: bool) -> Self {
         let mut sessions: BTreeMap<u64, Vec<&TranscriptEntry>> = BTreeMap::new();
         for entry in &recording.entries {
@@ -48,26 +48,25 @@ impl Replay {
     }
 }
 
-/// One session of a recording, answered again.
+/// The replay of one session.
 ///
-/// A request gets what followed the same request in the recording: that of this session which has not been answered yet, or
-/// else the last one, or one of another session. What was never recorded fails with a diagnostic that says so, or with Close
-/// where the service has none.
+/// A request gets the answer to the same request: the next of this session that has not been replayed, otherwise the last,
+/// otherwise that of another session. A request that was not recorded gets a diagnostic, or Close if the service has none.
 ///
-/// In order, requests are compared by their octets alone: one that has no equal gets what followed the next of the same APDU.
+/// In order, only octets are compared: a request without an equal gets the answer to the next of the same APDU.
 ///
-/// What the server said before any request goes out with the first answer.
+/// What the server sent before any request goes out with the first answer.
 pub(crate) struct Player {
     replay: Arc<Replay>,
     session: usize,
-    /// Which requests of the session have been answered.
+    /// Which requests of the session have been replayed.
     done: Vec<bool>,
     origins: Origins,
     begun: bool,
 }
 
 impl Player {
-    /// The session of this number, from 1; after the last recorded one the first comes again.
+    /// The replay of the session of this number, from 1; after the last recorded session the first is replayed again.
     pub(crate) fn new(replay: &Arc<Replay>, number: u64) -> Self {
         let count = u64::try_from(replay.sessions.len())
             .unwrap_or(u64::MAX)
@@ -87,7 +86,7 @@ impl Player {
         self.begun
     }
 
-    /// What was answered to this request.
+    /// The recorded answer to this request.
     pub(crate) fn answer(&mut self, octets: &Bytes) -> Output {
         self.begun = true;
         let request = codec::decode(octets).ok();
@@ -134,7 +133,7 @@ impl Player {
             .or_else(|| all.find(|exchange| same(exchange)))
     }
 
-    /// The first request of the same octets that has not been answered yet, or the first of the same APDU.
+    /// The first request of the same octets that has not been replayed yet, or the first of the same APDU.
     fn by_order<'a>(&mut self, replay: &'a Replay, octets: &[u8]) -> Option<&'a Exchange> {
         let (plain, kind) = (redacted(octets), tag(octets));
         let own = replay.sessions.get(self.session)?;
@@ -142,7 +141,7 @@ impl Player {
             .or_else(|| self.next(own, |exchange| tag(&exchange.request) == kind))
     }
 
-    /// The first request of the session that fits and has not been answered yet, which it is now.
+    /// Finds the first request of the session that fits and has not been replayed, and marks it.
     fn next<'a>(
         &mut self,
         own: &'a [Exchange],
@@ -155,7 +154,7 @@ impl Player {
     }
 }
 
-/// The requests of a session, each with what the server said until the next.
+/// The requests of a session, each with what the server sent until the next.
 fn exchanges(session: &[&TranscriptEntry]) -> Vec<Exchange> {
     let mut origins = Origins::default();
     let mut exchanges: Vec<Exchange> = Vec::new();
@@ -177,10 +176,10 @@ fn exchanges(session: &[&TranscriptEntry]) -> Vec<Exchange> {
     exchanges
 }
 
-/// Why a request has no answer.
+/// The message for an unknown request.
 const UNKNOWN: &str = "this request is not in the recording";
 
-/// The failure of a request; a Close is answered as ever, and what cannot fail ends the session.
+/// The failure of a request. A Close is answered; a request without a failing response ends the session.
 fn never_recorded(request: Option<&Apdu>) -> Output {
     let why = || diagnostic(Condition::UNSPECIFIED, UNKNOWN);
     let mut answers = match request {

@@ -1,8 +1,8 @@
-//! Octets of an APDU without the secrets in them (Z39.50-2003 §3.2.1.1.3, §3.2.5): same tags, same lengths, `*` for contents.
+//! Removes secrets from the octets of an APDU (Z39.50-2003 §3.2.1.1.3, §3.2.5): tags and lengths stay, contents become `*`.
 
 use z3950_asn1::codec::frame::{CONSTRUCTED, Header, Length};
 
-/// The same octets, in which idAuthentication of Init and the answer to a challenge are `*`.
+/// Replaces idAuthentication of Init and the answer to a challenge by `*`.
 pub(super) fn redacted(octets: &[u8]) -> Vec<u8> {
     let mut octets = octets.to_vec();
     let Ok(Some(apdu)) = Header::read(&octets) else {
@@ -25,7 +25,7 @@ pub(super) fn redacted(octets: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// The tag of the value that begins at `at`, and where it ends; `None` where there is none.
+/// The tag of the value that begins at `at`, and its end; `None` if there is no value.
 fn value(octets: &[u8], at: usize) -> Option<(u32, usize)> {
     let first = Header::read(octets.get(at..)?).ok()??;
     let mut at = at;
@@ -44,7 +44,7 @@ fn value(octets: &[u8], at: usize) -> Option<(u32, usize)> {
     }
 }
 
-/// Writes over the contents of every primitive value.
+/// Overwrites the contents of every primitive value.
 fn blot(octets: &mut [u8]) {
     let mut at = 0;
     while let Some(Ok(Some(header))) = octets.get(at..).map(Header::read) {

@@ -1,4 +1,4 @@
-//! Which requests are the same: equal but for what says nothing about the answer, and about result sets of the same searches.
+//! Compares requests for replay: without what does not affect the answer, and with result sets identified by their searches.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,22 +8,21 @@ use z3950_asn1::codec;
 
 use super::redact::redacted;
 
-/// What two requests have in common if they are the same.
+/// What equal requests have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity(u64);
 
-/// The result sets of a session, and what they came from.
+/// The result sets of a session, and the requests that made them.
 #[derive(Debug, Default)]
 pub(super) struct Origins(HashMap<Vec<u8>, Identity>);
 
-/// The most result sets remembered; of further ones, nothing is known.
+/// The most result sets remembered.
 const MAX_SETS: usize = 1_000;
 
 impl Origins {
-    /// The identity of the next request of the session; what a Search or a Sort makes is remembered.
+    /// Identifies the next request of the session, and remembers the result set of a Search or Sort.
     ///
-    /// Left out are referenceIds, the sizes that the client would like, the names of implementations, and credentials, which
-    /// no transcript holds.
+    /// Ignores referenceIds, message sizes, implementation names, and credentials, which transcripts do not contain.
     pub(super) fn identify(&mut self, octets: &[u8]) -> Identity {
         let mut hasher = DefaultHasher::new();
         let Ok(mut request) = codec::decode(octets) else {
@@ -54,7 +53,7 @@ impl Origins {
     }
 }
 
-/// Takes away what says nothing about the answer.
+/// Removes what does not affect the answer.
 fn strip(request: &mut Apdu) {
     request.set_reference_id(None);
     match request {
@@ -79,7 +78,7 @@ fn strip(request: &mut Apdu) {
     }
 }
 
-/// The result sets that a request is about.
+/// The result sets that a request uses.
 fn sets_named(request: &Apdu) -> Vec<&[u8]> {
     match request {
         Apdu::PresentRequest(present) => vec![present.result_set_id.0.as_bytes()],

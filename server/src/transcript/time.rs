@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use z3950_asn1::moment::Moment;
 
-/// A time from 1970 on; an earlier one reads as the first moment of 1970.
+/// A time from 1970 on; an earlier one becomes the beginning of 1970.
 pub(super) fn format(time: SystemTime) -> String {
     let Moment {
         year,
@@ -19,7 +19,7 @@ pub(super) fn format(time: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
 }
 
-/// The time that a text of this form is; `None` for any other.
+/// Parses a time of this form; `None` for any other text.
 pub(super) fn parse(text: &str) -> Option<SystemTime> {
     let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
     let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));

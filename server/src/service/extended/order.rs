@@ -1,4 +1,4 @@
-//! Item Order (Z39.50-2003 Appendix EXT.4): recorded for people to carry out. An order by a place in a result set keeps the
+//! Item Order (Z39.50-2003 Appendix EXT.4): recorded for people to carry out. An order by a position in a result set keeps the
 //! record itself, because the result set ends with the session.
 
 use z3950_asn1::apdu::External;
@@ -14,7 +14,7 @@ use crate::diagnostic::{Diagnostic, diagnostic};
 /// Records the order.
 ///
 /// # Errors
-/// 1008 for an order of nothing, 30 or 27 for a result set that is not there, 13 for a place that it does not have.
+/// 1008 for an order of nothing, 30 or 27 for a missing result set, 13 for a position out of range.
 pub(super) async fn answer(
     operation: &Operation,
     parameters: &ItemOrder,

@@ -1,5 +1,5 @@
-//! Database Update in its three versions (Z39.50-2003 Appendix EXT.5): all records of a task or none. If one cannot be
-//! updated, each says so in the package, and the others say that they were not because of it.
+//! Database Update in its three versions (Z39.50-2003 Appendix EXT.5): updates all records of a task or none. If some cannot be
+//! updated, the package has a diagnostic for each of them, and another for each of the rest.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{
@@ -27,7 +27,7 @@ const MAX_RECORDS: usize = 1_000;
 ///
 /// # Errors
 /// 1044 for an action that the version does not have, 1045 for an unknown schema, 25 for an unknown element set, 1008 for no
-/// record and 1046 for too many, 1057 for a parameter that cannot be heeded, and why the database cannot be updated at all.
+/// record and 1046 for too many, 1057 for an unsupported parameter, and the reason if the database cannot be updated at all.
 pub(super) async fn answer(
     operation: &Operation,
     version: Oid,
@@ -50,7 +50,7 @@ pub(super) async fn answer(
         action,
         records: &records,
     });
-    // An update that is stopped half way would leave the client in doubt; it is not cancelled.
+    // Not cancelled: the client could not know whether the update was done.
     let outcomes = outcomes.await?;
     let failure = outcomes.iter().find_map(|outcome| outcome.as_ref().err());
     let failure = failure.map(execution_failed);
@@ -99,8 +99,8 @@ pub(super) async fn answer(
     })
 }
 
-/// What stands in the place of a record that was not asked for: nothing in the first version, and no diagnostics in the others,
-/// since yaz-client 5.34 reads what stands there even where nothing does.
+/// The element in place of a record that was not requested: none in the first version, no diagnostics in the others, because
+/// yaz-client 5.34 reads the element even if it is absent.
 fn nothing_to_say(version: Oid) -> Option<RecordOrSurDiag> {
     let is_first = version == oid::DATABASE_UPDATE_1;
     (!is_first).then(|| RecordOrSurDiag::SurrogateDiagnostics(Vec::new()))
@@ -121,7 +121,7 @@ fn action(version: Oid, action: Action) -> Result<UpdateAction, Diagnostic> {
     })
 }
 
-/// Whether the server can do what the request asks for beside the update itself.
+/// Checks what the request asks for besides the update itself.
 fn check(backend: &dyn Backend, request: &EsRequest) -> Result<(), Diagnostic> {
     if let Some(schema) = request.to_keep.schema
         && backend
@@ -146,11 +146,11 @@ fn check(backend: &dyn Backend, request: &EsRequest) -> Result<(), Diagnostic> {
     }
 }
 
-/// A record as the backend is asked to update it. To be deleted by its identifier it is not looked at, since peers send
-/// anything there.
+/// The record as the backend updates it. For deletion by identifier its contents are ignored, because peers send anything
+/// there.
 fn wanted(action: UpdateAction, supplied: &SuppliedRecord) -> Result<UpdateRecord, Diagnostic> {
     if supplied.supplemental_id.is_some() {
-        // Records have no versions by which somebody else's change could be noticed.
+        // Records have no versions to detect concurrent changes with.
         return Err(unsupported("supplementalId"));
     }
     let id = supplied.record_id.as_ref().map(|id| match id {
@@ -165,7 +165,7 @@ fn wanted(action: UpdateAction, supplied: &SuppliedRecord) -> Result<UpdateRecor
     })
 }
 
-/// The record of an identifier as it is now; `None` if it cannot be had, which is no failure of the update.
+/// The current record of an identifier; `None` if it cannot be retrieved, which does not fail the update.
 async fn record(
     operation: &Operation,
     backend: &dyn Backend,

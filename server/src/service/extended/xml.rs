@@ -1,7 +1,7 @@
-//! XML ES, 1.2.840.10003.9.1000.105.4: an XML document as a task, whose meaning is the server's. Here a MARCXML document is an
-//! update of the first database: its records are added, or put in the place of those with their identifiers.
+//! XML ES, 1.2.840.10003.9.1000.105.4: an XML document as a task, with a meaning defined by the server. Here a MARCXML document
+//! updates the first database: its records are added, or replace those with their identifiers.
 //!
-//! The package says what was done: `<update status="success"><record id="1"/></update>`.
+//! The package reports the result: `<update status="success"><record id="1"/></update>`.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{DatabaseName, External};
@@ -19,7 +19,7 @@ use crate::diagnostic::Diagnostic;
 /// Updates the first database with the records of the document.
 ///
 /// # Errors
-/// 1057 for a document that is not MARCXML or has no record, and why the database cannot be updated.
+/// 1057 for a document that is not MARCXML or has no record, and the reason if the database cannot be updated.
 pub(super) async fn answer(
     association: &Association,
     document: &OctetString,
@@ -50,7 +50,7 @@ pub(super) async fn answer(
     })
 }
 
-/// The records of a MARCXML document, each as a document of its own.
+/// The records of a MARCXML document, each as a separate document.
 fn records(document: &OctetString) -> Result<Vec<UpdateRecord>, Diagnostic> {
     let mut records = Vec::new();
     for found in RecordReader::new(document.as_bytes(), InputForm::MarcXml) {

@@ -1,5 +1,5 @@
-//! Character set and language (Z39.50-2003 Appendix NEG, negotiation record charsetNegotiation-3). The server speaks UTF-8:
-//! that is what it selects of a proposal, or nothing. Records stay in the set that they say they are in.
+//! Negotiation of character set and language (Z39.50-2003 Appendix NEG, charsetNegotiation-3). The server selects UTF-8 or
+//! nothing. Records stay in the character set that they declare.
 
 use z3950_asn1::apdu::{InitializeRequest, OtherInformation};
 use z3950_asn1::format::charset_negotiation::{
@@ -8,7 +8,7 @@ use z3950_asn1::format::charset_negotiation::{
 
 use crate::offer::Offer;
 
-/// What the client proposes, if it does.
+/// The client's proposal, if there is one.
 pub(super) fn proposal(request: &InitializeRequest) -> Option<OriginProposal> {
     let information = request.other_info.as_ref();
     match information.and_then(OtherInformation::value)? {
@@ -17,7 +17,7 @@ pub(super) fn proposal(request: &InitializeRequest) -> Option<OriginProposal> {
     }
 }
 
-/// What the server selects of it: of the languages the first that it offers.
+/// The server's selection. Of the languages, it is the first that the server offers.
 pub(super) fn response(proposal: &OriginProposal, offer: &Offer) -> TargetResponse {
     let sets = proposal.proposed_char_sets.as_deref();
     let languages = proposal.proposedlanguages.as_deref().unwrap_or_default();
@@ -42,7 +42,7 @@ fn is_utf_8(set: &ProposedCharSet) -> bool {
     name.is_some_and(|name| name.eq_ignore_ascii_case("utf-8") || name.eq_ignore_ascii_case("utf8"))
 }
 
-/// The set as it was proposed, by its number or by its name.
+/// Selects a set as it was proposed, by number or by name.
 fn selected(set: &ProposedCharSet) -> SelectedCharSet {
     match set {
         ProposedCharSet::Iso2022(_) => SelectedCharSet::None,
