@@ -1,8 +1,7 @@
-//! Scripted misbehaviour, so that clients can be tested against it: a list of rules, each a fault and when it strikes.
+//! Scripted misbehaviour, to test clients against: a list of rules, each a fault and the requests that it strikes.
 //!
-//! Everything happens at one seam between the session and the wire: a request may be changed before the session sees
-//! it, and what the session answers may be changed, delayed, broken or withheld before it is sent. The session itself knows
-//! nothing of faults.
+//! Faults act between the session and the wire: a request may be changed before the session sees it, and the reply may be
+//! changed, delayed, broken or withheld before it is sent. The session knows nothing of faults.
 //!
 //! ```
 //! use z3950_server::fault::{Fault, Faults, When};
@@ -12,7 +11,7 @@
 //!     .on(When::search(), Fault::NeverPiggyback)
 //!     .on(When::present().nth(2), Fault::Silence);
 //!
-//! // A rule as text, as the command line and the configuration file of the program have it.
+//! // A rule as text, as on the command line and in the settings file.
 //! let rule = "on search db=books nth=2: delay 500ms".parse()?;
 //! let faults = faults.with(rule);
 //! # let _ = faults;
@@ -25,8 +24,8 @@
 //! | `rule`, `kinds`, `words` | rules as text |
 //! | `alter` | faults in requests and answers as values |
 //! | `octets`, `marc` | faults in the octets of answers and records |
-//! | `unsolicited` | APDUs nobody asked for |
-//! | `script` | the seam |
+//! | `unsolicited` | APDUs without a request |
+//! | `script` | applies rules to requests and replies |
 
 mod alter;
 mod kinds;
@@ -56,29 +55,29 @@ pub use self::when::When;
 pub use self::words::RuleError;
 use crate::diagnostic::Diagnostic;
 
-/// What goes wrong in an answer.
+/// A fault in an answer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Only versions 1 and 2 are spoken, `83 02 00 C0`, whatever the client offers (on Init).
+    /// Init grants versions 1 and 2 only, `83 02 00 C0`, whatever the client offers.
     Version2,
-    /// Only version 1 is spoken, whatever the client offers (on Init).
+    /// Init grants version 1 only, whatever the client offers.
     Version1,
-    /// Of the options that the session would grant, only these are (on Init).
+    /// Init grants only these of the options that the session would grant.
     Options(Options),
-    /// Init is answered with result FALSE, with a diagnostic in the userInformationField if one is given.
+    /// Init is answered with result FALSE, and this diagnostic in the userInformationField, if any.
     RejectInit(Option<Diagnostic>),
-    /// A Search brings no records, whatever it asks for.
+    /// A Search returns no records, whatever it asks for.
     NeverPiggyback,
-    /// A Search brings so many records, whether asked for or not.
+    /// A Search returns this many records, whether it asks for them or not.
     PushRecords(u32),
-    /// resultCount says so many hits, also fewer than none.
+    /// resultCount has this value, even if negative.
     ResultCount(i64),
-    /// numberOfRecordsReturned says so many records.
+    /// numberOfRecordsReturned has this value.
     RecordsReturned(i64),
-    /// The first record of the answer comes so many times more, and is counted.
+    /// The first record of the answer is repeated this many times, and counted.
     ExtraRecords(usize),
-    /// Records come in this syntax, whatever is asked for.
+    /// Records come in this syntax, whatever the request prefers.
     Syntax(Oid),
     /// Each record of the answer is replaced by a surrogate diagnostic.
     Surrogate(Diagnostic),
@@ -86,89 +85,89 @@ pub enum Fault {
     PiggybackFails(Diagnostic),
     /// The service fails with a non-surrogate diagnostic.
     Fails(Diagnostic),
-    /// The service fails with several non-surrogate diagnostics; a service that has place for one takes the first.
+    /// The service fails with several non-surrogate diagnostics; a service with a single diagnostic takes the first.
     FailsWithSeveral(Vec<Diagnostic>),
-    /// The search fails without a word on why: searchStatus FALSE and nothing else.
+    /// The search fails without a diagnostic: searchStatus FALSE and nothing else.
     FailsSilently,
-    /// The diagnostics of the answer bear their addinfo in version 3's type, a GeneralString.
+    /// The diagnostics of the answer have version 3's addinfo, a GeneralString.
     AddinfoV3,
-    /// presentStatus says this, whatever came.
+    /// presentStatus has this value.
     PresentStatus(PresentStatus),
-    /// Of the records in the answer, only so many come; 0 leaves none.
+    /// Only this many records of the answer are sent; 0 for none.
     FewerRecords(usize),
-    /// The octet 09 of the leader of each MARC record says this: `a` for UTF-8, a blank for MARC-8.
+    /// Octet 09 of the leader of each MARC record has this value: `a` for UTF-8, a blank for MARC-8.
     CharsetLabel(u8),
     /// Each MARC record of the answer is damaged.
     DamagedMarc(Damage),
-    /// The answer bears this referenceId instead of the request's.
+    /// The answer has this referenceId instead of the request's.
     ReferenceId(Option<ReferenceId>),
-    /// The answer is changed in any way; see [`Fault::alter`] and [`Fault::alter_knowing`].
+    /// The answer is changed by a function; see [`Fault::alter`] and [`Fault::alter_knowing`].
     Alter(Alteration),
-    /// The server asks for credentials first, with this simple challenge, and answers when they have come. The request
-    /// fails with condition 236 if the client has none to give.
+    /// The server first asks for credentials with this simple challenge, and answers when they have come. Without credentials
+    /// the request fails with condition 236.
     Challenge(Bytes),
-    /// Another APDU goes before the answer, in the same write.
+    /// Another APDU is sent before the answer, in the same write.
     Before(Apdu),
-    /// Another APDU goes behind the answer, in the same write.
+    /// Another APDU is sent after the answer, in the same write.
     Behind(Apdu),
-    /// Another APDU comes instead of the answer.
+    /// Another APDU is sent instead of the answer.
     Instead(Apdu),
-    /// These octets come instead of the answer, whatever they are.
+    /// These octets are sent instead of the answer.
     Octets(Bytes),
-    /// So many octets come instead of the answer, the same ones each time, which begin as no APDU does.
+    /// This many octets are sent instead of the answer: always the same ones, which cannot begin an APDU.
     Garbage(usize),
-    /// The answer bears this context tag, 0 to 30, instead of its own.
+    /// The answer has this context tag, 0 to 30, instead of its own.
     Tag(u8),
-    /// The answer announces so many octets more, or fewer, than it has.
+    /// The length of the answer is larger, or smaller, by this many octets than its contents.
     Length(i64),
-    /// Every constructed value of the answer has the indefinite length, as is allowed.
+    /// Every constructed value of the answer has the indefinite length, which is valid.
     IndefiniteLengths,
-    /// Another APDU comes instead of the answer, and the connection ends.
+    /// Another APDU is sent instead of the answer, and the connection ends.
     Last(Apdu),
-    /// Close comes instead of the answer, with its reason and words, and the connection ends.
+    /// Close is sent instead of the answer, with this reason and message, and the connection ends.
     Close(CloseReason, Option<&'static str>),
-    /// There is no answer.
+    /// No answer is sent.
     Silence,
-    /// The answer goes out in one write with the next one.
+    /// The answer is sent in one write with the next one.
     Hold,
-    /// The answer goes out in one write with the next one, and behind it.
+    /// The answer is sent in one write with the next one, and after it.
     Swap,
-    /// The answer comes so much later. Nothing else is read meanwhile.
+    /// The answer is delayed by this time. Nothing else is read in the meantime.
     Delay(Duration),
-    /// Each octet of the answer is written by itself.
+    /// The octets of the answer are written one by one.
     Trickle,
-    /// Each octet of the answer is written by itself, so many in a second.
+    /// The octets of the answer are written one by one, this many per second.
     Rate(NonZeroU32),
-    /// The answer ends after so many octets, and with it the connection.
+    /// The connection ends after this many octets of the answer.
     CutAfter(usize),
-    /// The answer ends after so many octets, and the connection is reset.
+    /// The connection is reset after this many octets of the answer.
     ResetAfter(usize),
-    /// The connection ends behind the answer.
+    /// The connection ends after the answer.
     HangUp,
 }
 
 impl Fault {
-    /// [`Fault::Alter`] with a function that is given each APDU of the answer.
+    /// [`Fault::Alter`] with a function that changes each APDU of the answer.
     pub fn alter(change: impl Fn(&mut Apdu) + Send + Sync + 'static) -> Self {
         Self::alter_knowing(move |_, answer| change(answer))
     }
 
-    /// [`Fault::Alter`] with a function that is given the request, and each APDU of the answer to change.
+    /// [`Fault::Alter`] with a function of the request that changes each APDU of the answer.
     pub fn alter_knowing(change: impl Fn(&Apdu, &mut Apdu) + Send + Sync + 'static) -> Self {
         Self::Alter(Alteration(Arc::new(change)))
     }
 
-    /// An answer that announces 4,294,967,295 octets and begins with none of them.
+    /// An answer with a length of 4,294,967,295 octets and no contents.
     pub fn announces_4_gib() -> Self {
         Self::Octets(Bytes::from_static(&[0xb7, 0x84, 0xff, 0xff, 0xff, 0xff]))
     }
 }
 
-/// A change to an answer, as a function.
+/// A function that changes an answer.
 #[derive(Clone)]
 pub struct Alteration(Arc<Change>);
 
-/// Given the request, and an APDU of the answer to change.
+/// A function of the request and of an APDU of the answer to change.
 type Change = dyn Fn(&Apdu, &mut Apdu) + Send + Sync;
 
 impl fmt::Debug for Alteration {
@@ -177,14 +176,14 @@ impl fmt::Debug for Alteration {
     }
 }
 
-/// Rules: faults, and when they strike. Without any, the server behaves.
+/// A list of rules. Without rules, the server behaves.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
     rules: Vec<Rule>,
     met: Counts,
 }
 
-/// How many requests of all sessions have met each rule's conditions. A clone is for another server, and begins anew.
+/// How many requests of all sessions have met each rule's conditions. A clone starts at zero, because it is for another server.
 #[derive(Debug, Default)]
 struct Counts(Vec<AtomicU64>);
 
@@ -200,26 +199,26 @@ impl Faults {
         Self::default()
     }
 
-    /// Adds a rule. All that strike the same request do, in the order in which they were added.
+    /// Adds a rule. All rules that strike a request apply, in the order in which they were added.
     pub fn on(self, when: When, fault: Fault) -> Self {
         self.with(Rule { when, fault })
     }
 
-    /// Adds a rule, as [`Faults::on`] does.
+    /// Adds a rule, like [`Faults::on`].
     pub fn with(mut self, rule: Rule) -> Self {
         self.rules.push(rule);
         self.met.0.push(AtomicU64::new(0));
         self
     }
 
-    /// Adds the rules of others behind these.
+    /// Adds the rules of `others` after these.
     pub fn and(mut self, others: Self) -> Self {
         self.rules.extend(others.rules);
         self.met.0.extend(others.met.0);
         self
     }
 
-    /// Whether there is no rule.
+    /// Whether there are no rules.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }

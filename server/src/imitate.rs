@@ -17,16 +17,16 @@ use crate::target::Target;
 /// `yaz-ztest`, the test server of YAZ, as observed with version 5.34.0:
 ///
 /// - databases are all names that begin with `Default`, `db` or `Slow`, one per search; a `Slow` database answers after 3
-/// seconds, or the number of seconds in its name, and with an estimate;
+///   seconds, or the number of seconds in its name, and with an estimate;
 /// - after a `?` the name may have parameters, separated by `&`: `search-delay`, `present-delay`, `fetch-delay` (seconds, or
-/// `least:most`) and `seed`;
+///   `least:most`) and `seed`;
 /// - a search finds the number of records that its first term with a leading digit says; without such a term, a number up to 23
-/// that depends on the term; attributes are ignored;
+///   that depends on the term; attributes are ignored;
 /// - the same 24 records repeat, in any MARC syntax (as USMARC), SUTRS, XML, OPAC and GRS-1;
 /// - Scan has its own list of words in `Default` and `Slow`; Sort always succeeds and changes nothing; Delete succeeds for a
-/// single set named `1`;
+///   single set named `1`;
 /// - extended services always succeed without effect: an update and an order are answered with a package, an update of the
-/// first version with a diagnostic;
+///   first version with a diagnostic;
 /// - negotiation selects ISO 8859-1, whatever the client proposes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

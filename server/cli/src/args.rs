@@ -1,4 +1,4 @@
-//! The arguments of `z3950d`, all of them.
+//! The arguments of `z3950d`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -206,7 +206,7 @@ Exit codes:
   130  stopped at once by a second signal";
 
 impl Arguments {
-    /// Refuses to serve nothing.
+    /// Checks that there is something to serve, and that the TLS options fit together.
     pub(crate) fn checked(self) -> Result<Self, clap::Error> {
         let own = self.demo || !self.databases.is_empty() || !self.save.is_empty();
         let others = self.imitate.is_some() || self.replay.is_some() || self.config.is_some();
@@ -222,7 +222,7 @@ impl Arguments {
         let has_tls = self.listen.iter().any(|listen| listen.tls);
         match (has_tls, self.certificate.is_some()) {
             (true, false) => Err(refusal("a listener with TLS needs --certificate and --key")),
-            // What would be served in plain text otherwise.
+            // Otherwise everything would be served in plain text.
             (false, true) => Err(refusal(
                 "--certificate and --key are for a listener with TLS, but there is none: \
                  give --listen tls:ADDR, such as --listen tls:127.0.0.1:2101",
@@ -232,23 +232,21 @@ impl Arguments {
         Ok(self)
     }
 
-    /// Whether something is to be printed, and nothing served.
+    /// Whether the arguments ask for a text instead of a server.
     pub(crate) fn asks_for_text(&self) -> bool {
         self.asks_for_faults() || self.print_config || self.man || self.completions.is_some()
     }
 
-    /// Whether the list of faults is to be printed.
+    /// Whether the arguments ask for the list of faults.
     pub(crate) fn asks_for_faults(&self) -> bool {
         let mut faults = self.faults.iter();
         faults.any(|fault| matches!(fault, FaultArgument::Help))
     }
 }
 
-/// What is said where there is nothing to serve.
 pub(crate) const NOTHING: &str = "nothing to serve: give --demo for the built-in catalogue, \
                                   --database NAME=PATH for a file of records, or --config FILE";
 
-/// What is said where databases are given that would not be served.
 const NO_DATABASES: &str =
     "--imitate and --replay answer without databases: leave out --demo, --database and --save";
 
@@ -277,7 +275,7 @@ impl FromStr for NamedFile {
     }
 }
 
-/// A place to listen, with `tls:` before it or not.
+/// An address to listen on, with or without TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listen {
     pub(crate) place: ListenAddress,
@@ -300,7 +298,7 @@ impl FromStr for Listen {
     }
 }
 
-/// A rule, or the wish to know what rules there are.
+/// A rule, or `help` for the list of rules.
 #[derive(Clone, Debug)]
 pub(crate) enum FaultArgument {
     Rule(Box<Rule>),

@@ -1,7 +1,7 @@
-//! The configuration file `z3950d.toml`: listeners, limits, databases, who may do what, attributes, faults, logs. It is checked
-//! as a whole: every error is told with its line.
+//! The settings file `z3950d.toml`: listeners, limits, databases, access, attributes, faults, logs. All errors are reported at
+//! once, each with its line.
 //!
-//! `z3950d --print-config` prints [`TEMPLATE`], which holds every setting with an explanation.
+//! `z3950d --print-config` prints [`TEMPLATE`], which explains every setting.
 
 mod access;
 mod databases;
@@ -27,14 +27,14 @@ use z3950_server::memory::{AccessPoints, DatabaseFiles, DocidField, Profile};
 pub(crate) use self::listeners::{ListenAddress, ListenerConfig, TlsFiles};
 use self::section::{Notes, Section, boolean, word};
 
-/// What a configuration file says, or the command line, with the defaults where it says nothing.
+/// The settings of a file, or of the command line, with defaults for the rest.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
-    /// Where to listen.
+    /// The addresses to listen on.
     pub(crate) listeners: Vec<ListenerConfig>,
     /// Whether the demo catalogue is served as well.
     pub(crate) demo: bool,
-    /// Where docids stand in databases that do not say so themselves.
+    /// The default docid field of databases.
     pub(crate) docid: DocidField,
     /// The databases.
     pub(crate) databases: Vec<DatabaseFiles>,
@@ -42,48 +42,48 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// Limits of the tasks of extended services.
     pub(crate) tasks: TaskLimits,
-    /// What Init grants.
+    /// What Init offers.
     pub(crate) offer: Offer,
-    /// Who may do what.
+    /// Who has access.
     pub(crate) access: Access,
-    /// The attributes taken and refused.
+    /// The supported attributes.
     pub(crate) profile: Profile,
     /// The indexes.
     pub(crate) access_points: AccessPoints,
-    /// What is to go wrong.
+    /// The scripted faults.
     pub(crate) faults: Faults,
     /// The server to imitate, by its name.
     pub(crate) imitate: Option<z3950_server::imitate::Imitated>,
-    /// Where APDUs are listed.
+    /// The file for the log of APDUs.
     pub(crate) apdu_log: Option<PathBuf>,
-    /// Where the transcript goes.
+    /// The file for the transcript.
     pub(crate) transcript: Option<PathBuf>,
-    /// The recording that is answered again.
+    /// The recording to replay.
     pub(crate) replay: Option<PathBuf>,
-    /// Whether a request that is not in the recording gets the next answer to one of its kind.
+    /// Whether a request that is not in the recording gets the next answer to a request of its kind.
     pub(crate) replay_in_order: bool,
 }
 
-/// Everything that is wrong with a configuration file.
+/// All errors of a settings file.
 #[derive(Debug)]
 pub(crate) struct ConfigErrors {
     /// The file.
     pub(crate) path: PathBuf,
-    /// What is wrong, in the order of lines; at least one.
+    /// The errors, in the order of lines; at least one.
     pub(crate) errors: Vec<ConfigError>,
 }
 
-/// Something that is wrong with a configuration file.
+/// An error in a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ConfigError {
-    /// The line, from 1; `None` if it is the file that cannot be read.
+    /// The line, from 1; `None` if the file cannot be read.
     pub(crate) line: Option<usize>,
-    /// What is wrong.
+    /// The message.
     pub(crate) reason: String,
 }
 
 impl fmt::Display for ConfigErrors {
-    /// A line for each: `z3950d.toml:3: sessions is not a number`.
+    /// One line per error: `z3950d.toml:3: sessions is not a number`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, error) in self.errors.iter().enumerate() {
             if index > 0 {
@@ -101,10 +101,10 @@ impl fmt::Display for ConfigErrors {
 
 impl std::error::Error for ConfigErrors {}
 
-/// A file of settings with every one of them in it, explained; those that are not needed are commented out.
+/// A settings file with every setting explained; optional settings are commented out.
 pub(crate) const TEMPLATE: &str = include_str!("config/z3950d.toml");
 
-/// The most octets of a configuration file.
+/// The size limit of a settings file, in octets.
 const MAX_SIZE: u64 = 1 << 20;
 
 impl Config {
@@ -145,7 +145,7 @@ impl Config {
             notes.add(at, error.message());
         }
         let mut config = Self::default();
-        // A table that is not all there would be told of twice.
+        // The errors of an incomplete table would be reported twice.
         if syntax.is_empty() {
             let top = Section::new(&notes, "settings", table.get_ref(), 0..0);
             config.fill(&top, folder);

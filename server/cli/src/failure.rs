@@ -1,11 +1,11 @@
-//! How the program ends: exit codes, and the words on why.
+//! Exit codes, and the messages of failures.
 
 use std::error::Error;
 use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// How the program ends.
+/// An exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Stopped = 0,
@@ -16,7 +16,7 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The exit of what ended once in this way and once in the other: the graver.
+    /// The graver of two exits.
     pub(crate) fn and(self, other: Self) -> Self {
         let graver = [Self::Interrupted, Self::Unexpected, Self::Usage];
         let mut known = graver.into_iter().chain([Self::FaultsFound]);
@@ -32,7 +32,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why the program ends, and with which code.
+/// Why the program fails, and its exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
@@ -47,12 +47,12 @@ impl Failure {
         }
     }
 
-    /// Wrong usage, or what it names is of no use.
+    /// Invalid usage, or something unusable that it names.
     pub(crate) fn usage(cause: impl Into<Box<dyn Error>>) -> Self {
         Self::new(Exit::Usage, cause)
     }
 
-    /// An error and all that caused it.
+    /// An error and its chain of causes.
     pub(crate) fn chain(error: &dyn Error) -> String {
         let mut words = error.to_string();
         let mut cause = error.source();
@@ -63,7 +63,7 @@ impl Failure {
         words
     }
 
-    /// What the system should have given and has not.
+    /// An unexpected failure of the system.
     pub(crate) fn unexpected(cause: impl Into<Box<dyn Error>>) -> Self {
         Self::new(Exit::Unexpected, cause)
     }
@@ -76,7 +76,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What cannot be done with something, such as a file or an address.
+/// An operation on a file, an address and so on that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}")]
 pub(crate) struct Cannot {
@@ -93,10 +93,10 @@ impl Cannot {
     }
 }
 
-/// Lines on standard error, each with the name of the program before it.
+/// Prints a message to standard error, with the name of the program before each line.
 pub(crate) fn complain(words: &dyn fmt::Display) {
     for line in words.to_string().lines() {
-        // Where even this fails, there is nobody to tell.
+        // If this fails, the failure cannot be reported.
         let _ = writeln!(io::stderr(), "z3950d: {line}");
     }
 }

@@ -1,4 +1,4 @@
-//! The databases of the settings, loaded with progress on a terminal, and what was wrong with their files.
+//! Loads the databases, with progress on a terminal, and reports errors in their files.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(crate) fn databases(config: &Config) -> Result<MemoryBackend, Failure> {
     Ok(backend)
 }
 
-/// Which database cannot be loaded, and how to learn more.
+/// The failure of a database, with advice.
 fn unloaded(config: &Config, error: LoadError) -> Failure {
     let path = path_of(&error);
     let mut databases = config.databases.iter();
@@ -58,7 +58,7 @@ fn path_of(error: &LoadError) -> Option<&Path> {
     }
 }
 
-/// Loads them again; those that are there stay if that fails. Tells what is served from now on, database by database.
+/// Reloads the databases, which stay as they are if that fails, and reports what is served.
 pub(crate) fn again(backend: &MemoryBackend) {
     let before = backend.databases();
     let reloaded = backend.reload(&|_| {});
@@ -84,10 +84,10 @@ pub(crate) fn again(backend: &MemoryBackend) {
     }
 }
 
-/// Looks through the files of the databases. What is wrong with records is data, and goes to standard output.
+/// Checks the files of the databases. Errors in records are data, and go to standard output.
 ///
 /// # Errors
-/// When standard output cannot be written.
+/// If standard output cannot be written.
 pub(crate) fn check(config: &Config, origin: &Origin) -> io::Result<Exit> {
     let mut stdout = io::BufWriter::new(io::stdout().lock());
     let mut written = Ok(());
@@ -130,7 +130,7 @@ pub(crate) fn check(config: &Config, origin: &Origin) -> io::Result<Exit> {
     Ok(exit)
 }
 
-/// Most notes told of one file; a file full of damage is told of in one more line.
+/// The most notes reported per file; one more line counts the rest.
 const MAX_NOTES: usize = 20;
 
 fn tell(notes: &[FileNotes]) {
@@ -151,7 +151,7 @@ fn tell(notes: &[FileNotes]) {
     }
 }
 
-/// A bar on the terminal, if there is one.
+/// A progress bar, if there is a terminal.
 struct Shown(ProgressBar);
 
 impl Shown {

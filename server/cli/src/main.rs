@@ -1,5 +1,5 @@
 #![forbid(unsafe_code)]
-//! The program `z3950d`: arguments in, a server until a signal comes, an exit code out. Data on standard output, words on
+//! The program `z3950d`: arguments, a server that runs until a signal, an exit code. Data goes to standard output, messages to
 //! standard error.
 
 // Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
             .into();
     }
     trace(arguments.verbose, arguments.color);
-    // Without it a file that grows too large ends the program, and that only then.
+    // Otherwise exceeding the file size limit would kill the program.
     let _ = z3950_asn1::file::survive_size_limit();
     let check = arguments.check;
     let origin = Origin::of(&arguments);
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         .into()
 }
 
-/// Tells all that is wrong with what the settings name, the records of the databases included.
+/// Reports everything unusable in the settings, including the records of the databases.
 fn checked(config: &Config, origin: &Origin) -> Result<Exit, Failure> {
     let wrong = settings::check(config, origin);
     wrong.iter().for_each(|words| complain(words));
@@ -69,7 +69,7 @@ fn checked(config: &Config, origin: &Origin) -> Result<Exit, Failure> {
     };
     match load::check(config, origin) {
         Ok(found) => Ok(exit.and(found)),
-        // Nobody need read it to the end.
+        // The reader may stop early.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit),
         Err(error) => Err(Failure::unexpected(error)),
     }
@@ -77,12 +77,12 @@ fn checked(config: &Config, origin: &Origin) -> Result<Exit, Failure> {
 
 /// Loads the databases and serves them.
 fn served(config: Config) -> Result<Exit, Failure> {
-    // A server that only answers as another one, or as it did before, has no databases of its own.
+    // A server that only imitates or replays has no databases.
     let own = config.demo || !config.databases.is_empty();
     let backend = own.then(|| load::databases(&config)).transpose()?;
     let runtime = runtime().map_err(Failure::unexpected)?;
     let summary = runtime.block_on(serve::serve(config, backend));
-    // Tasks hold the databases, and these the locks of the files that they are saved to.
+    // Tasks hold the databases, and these hold the locks of the files that they are saved to.
     runtime.shutdown_timeout(LAST_WORDS);
     Ok(match summary? {
         Summary { panics: 0, .. } => Exit::Stopped,
@@ -90,10 +90,10 @@ fn served(config: Config) -> Result<Exit, Failure> {
     })
 }
 
-/// How long tasks in the background may take to end.
+/// How long background tasks may take to end.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// A thread for each processor; on one processor none but this, for it would have nobody to share the work with.
+/// A runtime with one thread per processor; on a single processor, just this thread.
 fn runtime() -> io::Result<Runtime> {
     let builder = match std::thread::available_parallelism() {
         Ok(one) if one.get() == 1 => Builder::new_current_thread(),
@@ -102,7 +102,7 @@ fn runtime() -> io::Result<Runtime> {
     { builder }.enable_all().build()
 }
 
-/// Writes to standard output; that nobody reads it to the end is no fault.
+/// Writes to standard output; the reader may stop early.
 fn print(text: &[u8]) -> Exit {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text).and_then(|()| stdout.flush()) {
@@ -114,7 +114,7 @@ fn print(text: &[u8]) -> Exit {
     }
 }
 
-/// Sends what the libraries tell to standard error.
+/// Sends log events to standard error.
 fn trace(verbose: u8, color: ColorChoice) {
     let level = match verbose {
         0 => LevelFilter::WARN,

@@ -1,4 +1,4 @@
-//! What is printed instead of serving: the manual page, completions, the list of faults, a file of settings.
+//! The texts that are printed instead of serving: manual page, completions, list of faults, settings file.
 
 use clap::CommandFactory;
 use clap_mangen::Man;
@@ -43,7 +43,7 @@ fn page() -> std::io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// Sections of the help, each a title that ends with a colon and lines that are set as they stand.
+/// Sections of the help: titles that end with a colon, and lines that are set verbatim.
 fn sections(text: &str, page: &mut String) {
     for section in text.split("\n\n") {
         let (title, lines) = section.split_once(":\n").unwrap_or(("", section));
@@ -56,7 +56,7 @@ fn sections(text: &str, page: &mut String) {
     }
 }
 
-/// A line in which roff sees no commands.
+/// A line without roff commands.
 fn escaped(line: &str) -> String {
     let line = line.replace('\\', "\\e").replace('-', "\\-");
     match line.starts_with(['.', '\'']) {

@@ -1,4 +1,4 @@
-//! The server of the settings: its sockets, its logs, and its life until a signal comes.
+//! Runs the server: its sockets and logs, until a signal.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -39,13 +39,13 @@ pub(crate) async fn serve(
         .with_observer(Arc::new(logs(&config)?));
     for endpoint in server.endpoints() {
         let mut stdout = io::stdout().lock();
-        // Nobody need read it.
+        // Standard output may be closed.
         let _ = writeln!(stdout, "listening on {endpoint}").and_then(|()| stdout.flush());
     }
     tokio::spawn(async move {
         let aside = async |work: fn(&MemoryBackend)| {
             if let Some(backend) = backend.clone() {
-                // What is wrong has been told by then.
+                // The failure was reported by the work itself.
                 let _ = tokio::task::spawn_blocking(move || work(&backend)).await;
             }
         };
@@ -93,7 +93,7 @@ async fn bind(server: Server, listener: &ListenerConfig) -> Result<Server, Failu
     })
 }
 
-/// The logs that are wanted, each written as it happens.
+/// The configured logs, written as events happen.
 fn logs(config: &Config) -> Result<Vec<Arc<dyn Observer>>, Failure> {
     let mut logs: Vec<Arc<dyn Observer>> = Vec::new();
     if let Some(log) = settings::apdu_log(config) {
@@ -109,7 +109,7 @@ fn logs(config: &Config) -> Result<Vec<Arc<dyn Observer>>, Failure> {
     Ok(logs)
 }
 
-/// A log that exists from now on, so that others can follow it.
+/// Creates the log at once, so that other programs can follow it.
 fn begun(log: Result<Growing, file::Error>) -> Result<Growing, file::Error> {
     let mut log = log?;
     let path = log.path().to_owned();

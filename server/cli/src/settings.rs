@@ -1,4 +1,4 @@
-//! The settings: the configuration file with the arguments over it, and whether all that they name is of use.
+//! The settings: the settings file with the arguments over it, and a check of everything they name.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -15,10 +15,10 @@ use crate::args::{Arguments, FaultArgument, Listen, NOTHING, NamedFile};
 use crate::config::{Config, ListenAddress, ListenerConfig, TlsFiles};
 use crate::failure::{Cannot, Failure};
 
-/// Where the server listens if it is told nothing.
+/// The default address.
 const ADDRESS: &str = "127.0.0.1:2100";
 
-/// Where settings come from: the settings file, but for what the command line replaces.
+/// Whether settings come from the settings file or the command line.
 pub(super) struct Origin {
     file: Option<PathBuf>,
     /// The databases on the command line, in lower case.
@@ -43,7 +43,7 @@ impl Origin {
         }
     }
 
-    /// `z3950d.toml: database cat: files` for one in the file, with the key that names the path.
+    /// `z3950d.toml: database cat: files` for a database in the file, with the key that names the path.
     pub(super) fn of_database(&self, database: &DatabaseFiles, path: Option<&Path>) -> String {
         let name = format!("database {}", database.name);
         let is_own = self.databases.contains(&database.name.to_lowercase());
@@ -58,7 +58,7 @@ impl Origin {
         format!("{}: {name}{key}", file.display())
     }
 
-    /// The settings file and a key in it, before what is wrong with its value.
+    /// The settings file and key, as the beginning of a message.
     fn key(&self, key: &str, is_own: bool) -> String {
         match self.file.as_ref().filter(|_| !is_own) {
             Some(file) => format!("{}: {key}: ", file.display()),
@@ -67,7 +67,7 @@ impl Origin {
     }
 }
 
-/// The settings that arguments and the file they name give.
+/// The settings of the arguments and of the file they name.
 pub(crate) fn settings(arguments: Arguments) -> Result<Config, Failure> {
     let config = arguments.config.as_deref().map(Config::read).transpose();
     let mut config = config.map_err(Failure::usage)?.unwrap_or_default();
@@ -138,7 +138,7 @@ fn listener(listen: Listen, files: &Option<TlsFiles>) -> ListenerConfig {
     }
 }
 
-/// Databases of the arguments come in the place of those of the same names.
+/// Databases of the arguments replace those of the same names.
 fn databases(databases: &mut Vec<DatabaseFiles>, named: Vec<NamedFile>, save: Vec<NamedFile>) {
     let told: BTreeSet<_> = named
         .iter()
@@ -153,7 +153,7 @@ fn databases(databases: &mut Vec<DatabaseFiles>, named: Vec<NamedFile>, save: Ve
     }
 }
 
-/// Changes the database of a name, which is made if there is none.
+/// Changes the database of a name, after adding it if necessary.
 fn change(databases: &mut Vec<DatabaseFiles>, name: &str, change: impl FnOnce(&mut DatabaseFiles)) {
     let mut known = databases.iter_mut();
     if let Some(database) = known.find(|known| known.name.to_lowercase() == name.to_lowercase()) {
@@ -177,14 +177,14 @@ pub(crate) fn tls(files: &TlsFiles) -> Result<Tls, TlsError> {
         false => ClientCertificates::Optional(pem),
     };
     let tls = Tls::load(&files.certificate, &files.key, &clients);
-    // What is wrong with the other files bears their names already.
+    // Errors about the other files name these already.
     tls.map_err(|error| error.in_file(authorities))
 }
 
-/// The most octets of a recording.
+/// The size limit of a recording, in octets.
 const MAX_RECORDING: u64 = 1 << 30;
 
-/// The recording of a file.
+/// Reads a recording.
 pub(crate) fn recording(path: &Path) -> Result<Recording, Failure> {
     let what = || format!("cannot replay {} (--replay)", path.display());
     let text = input::read_text(path, MAX_RECORDING);
@@ -192,7 +192,7 @@ pub(crate) fn recording(path: &Path) -> Result<Recording, Failure> {
     Recording::parse(&text).map_err(|error| Failure::usage(Cannot::new(what(), error)))
 }
 
-/// Everything that the settings name and that is of no use.
+/// Reports everything unusable that the settings name.
 pub(crate) fn check(config: &Config, origin: &Origin) -> Vec<String> {
     let mut wrong = Vec::new();
     for files in config
@@ -249,25 +249,24 @@ pub(crate) fn check(config: &Config, origin: &Origin) -> Vec<String> {
     wrong
 }
 
-/// The log of APDUs, which goes on where an earlier run ended.
+/// The log of APDUs, appended to that of earlier runs.
 pub(crate) fn apdu_log(config: &Config) -> Option<Result<Growing, file::Error>> {
     config.apdu_log.as_deref().map(Growing::resume)
 }
 
-/// The transcript. Its sessions are counted from 1 in each run, so that two runs in one file could not be told apart: one that
-/// is there is left alone.
+/// The transcript. Because each run counts its sessions from 1, an existing transcript is not appended to.
 pub(crate) fn transcript(config: &Config) -> Option<Result<Growing, file::Error>> {
     let create = |path| Growing::create(path, Existing::Refuse);
     config.transcript.as_deref().map(create)
 }
 
-/// Whether a database can be saved to a file: its lock can be taken, and a file created beside it.
+/// Whether a database can be saved to a file: its lock is free, and a file can be created beside it.
 fn savable(path: &Path) -> Result<(), file::Error> {
     let lock = Lock::take(path)?;
     Draft::hidden(lock.target()).map(drop)
 }
 
-/// Why a log cannot be written, and what to do.
+/// The failure of a log, with advice.
 pub(crate) fn unwritten(option: &str, error: file::Error) -> Failure {
     match error {
         file::Error::Unwritable { path, source } => {

@@ -1,4 +1,4 @@
-//! The signals that stop the program, and the one that has it read its databases again.
+//! The signals that stop the program, and the one that reloads its databases.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use crate::failure::Exit;
 
-/// Ready with the first signal to stop; the second one ends the program.
+/// Resolves with the first signal to stop; the second one ends the program.
 pub(crate) fn stop() -> io::Result<oneshot::Receiver<()>> {
     let mut signals = StopSignal::new()?;
     let (stop, stopped) = oneshot::channel();
@@ -59,7 +59,7 @@ impl StopSignal {
     }
 }
 
-/// The signal to read the databases again, as often as it comes.
+/// The signal to reload the databases.
 pub(crate) struct Reload(#[cfg(unix)] tokio::signal::unix::Signal);
 
 impl Reload {
@@ -74,7 +74,7 @@ impl Reload {
         Ok(Self())
     }
 
-    /// Waits for the signal; for ever where there is none.
+    /// Waits for the signal; for ever where the system has none.
     #[cfg(unix)]
     pub(crate) async fn next(&mut self) {
         if self.0.recv().await.is_none() {

@@ -1,4 +1,4 @@
-//! What faults change in requests, so that the session itself goes astray, and in answers.
+//! The changes that faults make to requests, which mislead the session, and to answers.
 
 use z3950_asn1::apdu::{
     AddInfo, Apdu, DeleteSetStatus, DiagRec, DuplicateDetectionStatus, External,
@@ -11,7 +11,7 @@ use z3950_asn1::types::{Bits, InternationalString};
 use super::{Fault, marc};
 use crate::diagnostic::Diagnostic;
 
-/// Changes a request as far as the fault does that.
+/// Applies the fault to a request.
 pub(super) fn request(fault: &Fault, request: &mut Apdu) {
     match (fault, request) {
         (Fault::Version2, Apdu::InitializeRequest(init)) => init.protocol_version = version_2(),
@@ -44,7 +44,7 @@ pub(super) fn request(fault: &Fault, request: &mut Apdu) {
     }
 }
 
-/// Changes an answer to a request as far as the fault does that.
+/// Applies the fault to an answer.
 pub(super) fn answer(fault: &Fault, request: &Apdu, answer: &mut Apdu) {
     match (fault, answer) {
         (Fault::Version2, Apdu::InitializeResponse(init)) => init.protocol_version = version_2(),
@@ -119,7 +119,7 @@ pub(super) fn answer(fault: &Fault, request: &Apdu, answer: &mut Apdu) {
     }
 }
 
-/// Makes the answer that of a service that failed for these reasons.
+/// Turns the answer into a failure with these diagnostics.
 fn fail_with(answer: &mut Apdu, reasons: &[Diagnostic]) {
     let Some(first) = reasons.first() else {
         return;
@@ -145,7 +145,7 @@ fn fail_with(answer: &mut Apdu, reasons: &[Diagnostic]) {
     }
 }
 
-/// Makes the answer that of a service that failed for this reason.
+/// Turns the answer into a failure with this diagnostic.
 pub(super) fn fail(answer: &mut Apdu, diagnostic: &Diagnostic) {
     let diagnostics = || vec![DiagRec::DefaultFormat(diagnostic.clone())];
     match answer {
@@ -193,7 +193,7 @@ pub(super) fn fail(answer: &mut Apdu, diagnostic: &Diagnostic) {
     }
 }
 
-/// The diagnostics of an answer that has a list of them.
+/// The list of diagnostics, if the answer has one.
 fn diagnostic_list(answer: &mut Apdu) -> Option<&mut Vec<DiagRec>> {
     match answer {
         Apdu::ScanResponse(scan) => scan.entries.as_mut()?.nonsurrogate_diagnostics.as_mut(),
@@ -244,7 +244,7 @@ fn retrieved(answer: &mut Apdu, change: impl Fn(&mut External)) {
     }
 }
 
-/// The count of records in an answer, and the records.
+/// The number of records in an answer, and the records.
 fn records(answer: &mut Apdu) -> Option<(&mut i64, &mut Vec<NamePlusRecord>)> {
     let (count, records) = match answer {
         Apdu::SearchResponse(search) => {
@@ -262,7 +262,7 @@ fn records(answer: &mut Apdu) -> Option<(&mut i64, &mut Vec<NamePlusRecord>)> {
     }
 }
 
-/// Versions 1 and 2 in a whole octet of bits, as the servers of the field send them.
+/// Versions 1 and 2 in a full octet of bits, as other servers send them.
 fn version_2() -> ProtocolVersion {
     ProtocolVersion(Bits::of(&[0, 1, 7]).intersection(Bits::of(&[0, 1, 8])))
 }

@@ -1,4 +1,4 @@
-//! The table of faults as text: name, arguments, meaning, and how the arguments are read.
+//! The table of faults as text: name, arguments, meaning, and the parser of the arguments.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{Options, PresentStatus, ReferenceId};
@@ -9,13 +9,13 @@ use super::{Damage, Fault, unsolicited};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::{hex, units};
 
-/// A fault as text.
+/// The text form of a fault.
 pub struct Kind {
     /// Its name.
     pub name: &'static str,
-    /// What stands behind the name; optional arguments in brackets.
+    /// The arguments, optional ones in brackets.
     pub arguments: &'static str,
-    /// What it does, for people.
+    /// The description.
     pub meaning: &'static str,
     read: Read,
 }
@@ -175,7 +175,7 @@ pub const KINDS: &[Kind] = &[
             false => Ok(Fault::RejectInit(Some(condition(words)?))),
         },
     ),
-    // What the answer says.
+    // The values of the answer.
     kind(
         "reference-id",
         "[TEXT]",
@@ -308,7 +308,7 @@ pub const KINDS: &[Kind] = &[
             ))
         },
     ),
-    // What nobody asked for.
+    // Unsolicited APDUs.
     kind(
         "before",
         unsolicited::NAMES,
@@ -349,11 +349,11 @@ pub const KINDS: &[Kind] = &[
 
 const OCTETS: &str = "a number of octets";
 const RECORDS: &str = "a number of records";
-/// The most octets of garbage, and copies of a record, that a text can ask for.
+/// The most octets of garbage, and copies of a record, in a rule.
 const MAX_GARBAGE: usize = 1 << 24;
 const MAX_MORE: usize = 10_000;
 
-/// Reads a fault to the end of the text.
+/// Reads the fault that the rest of the text names.
 pub(super) fn read(words: &mut Words<'_>) -> Result<Fault, RuleError> {
     let at = words.position();
     let name = words.need("a fault")?;

@@ -1,4 +1,4 @@
-//! Faults in MARC records of an answer: what the leader claims, and damage of the kinds that real files have (ISO 2709 §4).
+//! Faults in MARC records of an answer: a wrong character set in the leader, and damage as in real files (ISO 2709 §4).
 
 use std::str::FromStr;
 
@@ -6,10 +6,10 @@ use z3950_asn1::apdu::{External, ExternalEncoding};
 use z3950_marc::FIELD_TERMINATOR;
 use z3950_marc::RECORD_TERMINATOR;
 
-/// The octets of the leader.
+/// The length of the leader in octets.
 const LEADER: usize = 24;
 
-/// How a MARC record is damaged.
+/// A kind of damage to a MARC record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Damage {
@@ -25,7 +25,7 @@ pub enum Damage {
     Terminators,
     /// The leader is 24 letters.
     Leader,
-    /// There are no octets at all.
+    /// The record is empty.
     Empty,
 }
 
@@ -83,17 +83,17 @@ impl FromStr for Damage {
     }
 }
 
-/// Damages a record if it is one of MARC.
+/// Damages a record if it is MARC.
 pub(super) fn damage(record: &mut External, damage: Damage) {
     change(record, |octets| damage.inflict(octets));
 }
 
-/// Has the leader of a record claim this character set, if the record is one of MARC.
+/// Sets the character set in the leader of a record if it is MARC.
 pub(super) fn label(record: &mut External, label: u8) {
     change(record, |octets| overwrite(octets, 9, &[label]));
 }
 
-/// Records of MARC are known by the octet that ends them.
+/// MARC records are recognized by their last octet.
 fn change(record: &mut External, change: impl FnOnce(&mut Vec<u8>)) {
     if let ExternalEncoding::OctetAligned(octets) = &mut record.encoding
         && octets.last() == Some(&RECORD_TERMINATOR)

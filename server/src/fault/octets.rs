@@ -1,8 +1,8 @@
-//! Faults in the octets of an answer: its tag, its lengths, or anything else in its place (X.690 §8.1).
+//! Faults in the octets of an answer: its tag, its lengths, or octets in its place (X.690 §8.1).
 
 use z3950_asn1::codec::frame::{CONSTRUCTED, Header, Length};
 
-/// Changes the tag of an APDU, of which the first octet says all up to 30.
+/// Changes the tag of an APDU, up to 30.
 pub(super) fn retagged(octets: &[u8], tag: u8) -> Vec<u8> {
     let Ok(Some(header)) = Header::read(octets) else {
         return octets.to_vec();
@@ -14,7 +14,7 @@ pub(super) fn retagged(octets: &[u8], tag: u8) -> Vec<u8> {
     changed
 }
 
-/// Has the APDU announce so many octets more or fewer than it has; never fewer than none.
+/// Changes the length of the APDU by this many octets, but not below zero.
 pub(super) fn miscounted(octets: &[u8], by: i64) -> Vec<u8> {
     let Ok(Some(header)) = Header::read(octets) else {
         return octets.to_vec();
@@ -28,7 +28,7 @@ pub(super) fn miscounted(octets: &[u8], by: i64) -> Vec<u8> {
     changed
 }
 
-/// Gives every constructed value the indefinite length. Octets that are no BER stay as they are.
+/// Gives every constructed value the indefinite length. Octets that are not BER stay as they are.
 pub(super) fn indefinite(octets: &[u8]) -> Vec<u8> {
     let mut changed = Vec::with_capacity(octets.len() + octets.len() / 4);
     let mut open = Vec::new();
@@ -60,7 +60,7 @@ pub(super) fn indefinite(octets: &[u8]) -> Vec<u8> {
     }
 }
 
-/// So many octets that begin as no APDU does, the same each time.
+/// This many octets that cannot begin an APDU, always the same.
 pub(super) fn garbage(count: usize) -> Vec<u8> {
     // xorshift64; 0xff cannot begin an APDU.
     let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -73,7 +73,7 @@ pub(super) fn garbage(count: usize) -> Vec<u8> {
     std::iter::once(0xff).chain(random).take(count).collect()
 }
 
-/// The identifier octets of the value that begins here.
+/// The identifier octets of the first value.
 fn identifier(octets: &[u8]) -> Vec<u8> {
     let Some((first, rest)) = octets.split_first() else {
         return Vec::new();
@@ -86,7 +86,7 @@ fn identifier(octets: &[u8]) -> Vec<u8> {
     identifier
 }
 
-/// Writes a definite length in as few octets as it takes, up to four behind the first.
+/// Writes a definite length in the shortest form, up to four octets after the first.
 fn definite(length: usize, octets: &mut Vec<u8>) {
     let length = u32::try_from(length).unwrap_or(u32::MAX);
     let all = length.to_be_bytes();

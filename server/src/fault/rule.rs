@@ -1,4 +1,4 @@
-//! A rule as text: `on search db=books nth=2: delay 500ms`.
+//! The text form of a rule: `on search db=books nth=2: delay 500ms`.
 
 use std::str::FromStr;
 
@@ -7,25 +7,25 @@ use super::{Fault, When, kinds};
 
 /// A fault and the requests that it strikes.
 ///
-/// As text it is `[on] REQUEST CONDITION…: FAULT ARGUMENT…`:
+/// The text form is `[on] REQUEST CONDITION…: FAULT ARGUMENT…`:
 ///
 /// - the request is `any`, `init`, `search`, `present`, `delete`, `scan`, `sort`, `access`, `resource`, `trigger`, `report`,
 ///   `extended`, `duplicate`, `close`, or the standard's name of the APDU;
-/// - the conditions are `session=N`, `nth=N`, `nth-of-all=N`, `db=NAME`, `docid=TERM` and `syntax=NAME`, each as the method of
+/// - the conditions are `session=N`, `nth=N`, `nth-of-all=N`, `db=NAME`, `docid=TERM` and `syntax=NAME`, like the methods of
 ///   [`When`];
 /// - the faults are those of [`super::KINDS`];
-/// - what holds blanks or colons stands in quotation marks, in which `\` takes away the meaning of the next character.
+/// - arguments with blanks or colons are quoted; inside the quotation marks, `\` escapes the next character.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Rule {
     /// The requests.
     pub when: When,
-    /// What goes wrong in their answers.
+    /// The fault in their answers.
     pub fault: Fault,
 }
 
 impl Rule {
-    /// `fault` goes wrong in the answers to the requests `when` says.
+    /// Applies `fault` to the requests of `when`.
     pub fn new(when: When, fault: Fault) -> Self {
         Self { when, fault }
     }
@@ -40,7 +40,7 @@ fn request_names() -> String {
     format!("any, {}", names.join(", "))
 }
 
-/// Names of requests, and the APDUs they stand for.
+/// The names of requests, and of their APDUs.
 const REQUESTS: [(&str, &str); 13] = [
     ("init", "initRequest"),
     ("search", "searchRequest"),
@@ -95,7 +95,7 @@ impl FromStr for Rule {
     }
 }
 
-/// A word in front of the colon.
+/// A word before the colon.
 fn condition(words: &mut Words<'_>) -> Result<Option<String>, RuleError> {
     words.next_up_to(|character| character == ':')
 }
@@ -103,17 +103,17 @@ fn condition(words: &mut Words<'_>) -> Result<Option<String>, RuleError> {
 impl FromStr for Fault {
     type Err = RuleError;
 
-    /// A fault as it stands behind the colon of a [`Rule`].
+    /// Parses a fault as it follows the colon of a [`Rule`].
     fn from_str(text: &str) -> Result<Self, RuleError> {
         kinds::read(&mut Words::new(text, 0))
     }
 }
 
 impl When {
-    /// The requests of a name that a [`Rule`] may begin with.
+    /// The requests with a name as at the beginning of a [`Rule`].
     ///
     /// # Errors
-    /// In words, if there is no such request.
+    /// A message, if there is no such request.
     pub fn on(request: &str) -> Result<Self, String> {
         if request == "any" {
             return Ok(Self::always());
@@ -127,10 +127,10 @@ impl When {
         })
     }
 
-    /// One more condition, by its name in a [`Rule`].
+    /// Adds a condition by its name in a [`Rule`].
     ///
     /// # Errors
-    /// In words, if there is no such condition, or its value is wrong.
+    /// A message, if there is no such condition or its value is wrong.
     pub fn with(self, name: &str, value: &str) -> Result<Self, String> {
         let number = || match value.parse() {
             Ok(number) if number > 0 => Ok(number),

@@ -1,4 +1,4 @@
-//! The seam: a request goes through the rules to the session, and the session's reply through them to the wire.
+//! Applies the rules to each request before the session sees it, and to the session's reply before it is sent.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,24 +14,24 @@ use super::{Fault, Faults, alter, octets, unsolicited};
 use crate::diagnostic::diagnostic;
 use crate::session::Reply;
 
-/// What is to be written, and how.
+/// What to write, and how.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
-    /// Time to wait first.
+    /// Delay before the first octet.
     pub(crate) delay: Duration,
-    /// Written together.
+    /// Written in one go.
     pub(crate) items: Vec<Item>,
-    /// Whether each octet is written by itself, and the time between two.
+    /// Writes the octets one by one, with this time between two.
     pub(crate) trickle: Option<Duration>,
-    /// Octets after which the connection ends, whatever is left.
+    /// Ends the connection after this many octets.
     pub(crate) cut_after: Option<usize>,
-    /// Whether the connection ends once everything is written.
+    /// Whether the connection ends after the output.
     pub(crate) hang_up: bool,
-    /// Whether a connection that ends is reset.
+    /// Whether the connection is reset when it ends.
     pub(crate) reset: bool,
 }
 
-/// An APDU, or what a fault sends instead.
+/// An APDU, or octets that a fault sends instead.
 #[derive(Debug)]
 pub(crate) enum Item {
     Apdu(Apdu),
@@ -48,30 +48,30 @@ impl From<Reply> for Output {
     }
 }
 
-/// What becomes of a request.
+/// The result of a request.
 pub(crate) enum Intake {
-    /// The session answers it, and these faults strike the answer.
+    /// The session answers, and these faults strike the answer.
     Answer(Vec<Fault>),
-    /// It is answered already.
+    /// The request is answered.
     Answered(Output),
 }
 
-/// The rules in one session, and how far they have come.
+/// The state of the rules in one session.
 pub(crate) struct Script {
     faults: Arc<Faults>,
     session: u64,
     /// How many requests of this session have met each rule's conditions.
     met: Vec<u64>,
-    /// What the result sets came from, if any rule asks.
+    /// The searches behind the result sets, if any rule needs them.
     subjects: Option<Subjects>,
-    /// Answers that go out with the next, in front of it and behind it.
+    /// Answers to send with the next one, before and after it.
     held: [Vec<Item>; 2],
     /// The reply that waits for the client's credentials.
     challenged: Option<Reply>,
 }
 
 impl Script {
-    /// The rules at the beginning of the session of this number.
+    /// The rules at the beginning of a session.
     pub(crate) fn new(faults: Arc<Faults>, session: u64) -> Self {
         let mut rules = faults.rules.iter();
         Self {
@@ -86,7 +86,7 @@ impl Script {
         }
     }
 
-    /// Changes a request that has come as the rules have it.
+    /// Applies the rules to a request.
     pub(crate) fn request(&mut self, request: &mut Apdu) -> Intake {
         if self.faults.is_empty() {
             return Intake::Answer(Vec::new());
@@ -104,13 +104,13 @@ impl Script {
         Intake::Answer(striking)
     }
 
-    /// What goes out of the session's reply when these faults strike it.
+    /// Applies the faults to the session's reply.
     pub(crate) fn reply(&mut self, striking: &[Fault], request: &Apdu, reply: Reply) -> Output {
         let mut output = Output::from(reply);
         if self.faults.is_empty() {
             return output;
         }
-        // Octets are changed last: an answer that is octets is no value any more.
+        // Faults in octets come last, because they leave no APDU to change.
         let (late, early): (Vec<_>, Vec<_>) =
             striking.iter().partition(|fault| is_of_octets(fault));
         for fault in early.into_iter().chain(late) {
@@ -208,7 +208,7 @@ impl Script {
 }
 
 impl Output {
-    /// Changes the octets of all that is written.
+    /// Changes the octets of all items.
     fn spoil(&mut self, change: impl Fn(&[u8]) -> Vec<u8>) {
         for item in &mut self.items {
             let octets = match &*item {
@@ -230,7 +230,7 @@ fn is_of_octets(fault: &Fault) -> bool {
     )
 }
 
-/// The reply that was held back, or a failed one if the client gave no credentials.
+/// The reply that was held, or a failure if the client gave no credentials.
 fn credentials(mut reply: Reply, given: bool) -> Output {
     if !given {
         let denied = diagnostic(Condition::DATABASE_ACCESS_DENIED, "");

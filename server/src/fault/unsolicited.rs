@@ -1,5 +1,4 @@
-//! APDUs that no request asked for, by name: `close shutdown "good night"`, `segment`, `access-control`,
-//! `resource-control`, `init-response`.
+//! Unsolicited APDUs by name: `close shutdown "good night"`, `segment`, `access-control`, `resource-control`, `init-response`.
 
 use z3950_asn1::apdu::{
     AccessControlRequest, Apdu, Close, CloseReason, InitializeResponse, Options, ProtocolVersion,
@@ -9,10 +8,10 @@ use z3950_asn1::optional::Unknown;
 
 use super::words::{RuleError, Words};
 
-/// The names, for people.
+/// The names and arguments, for messages.
 pub(super) const NAMES: &str = "close [REASON [WORDS]] | segment | access-control [CHALLENGE] | resource-control [ask] | init-response";
 
-/// Reads an APDU by its name and what belongs to it.
+/// Reads an APDU by its name and arguments.
 pub(super) fn read(words: &mut Words<'_>) -> Result<Apdu, RuleError> {
     let at = words.position();
     match words.need("an APDU")?.as_str() {
@@ -31,7 +30,7 @@ pub(super) fn read(words: &mut Words<'_>) -> Result<Apdu, RuleError> {
     }
 }
 
-/// Reads the reason and the words of a Close; `finished` if there are none.
+/// Reads the reason and message of a Close, by default `finished`.
 pub(super) fn close(words: &mut Words<'_>) -> Result<Apdu, RuleError> {
     let reason = words.parse_if_any("a reason, by name or number", reason)?;
     let diagnostic_information = words.next()?;
@@ -66,7 +65,7 @@ pub(super) fn access_control(challenge: impl Into<bytes::Bytes>) -> AccessContro
     }
 }
 
-/// A word on resources, with or without the question whether to go on.
+/// A ResourceControlRequest, with or without a question.
 fn resource_control(response_required: bool) -> ResourceControlRequest {
     ResourceControlRequest {
         reference_id: None,

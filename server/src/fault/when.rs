@@ -1,11 +1,11 @@
-//! The requests a fault strikes: by service, session, number, database, docid and record syntax.
+//! The requests that a fault strikes: by service, session, number, database, docid and record syntax.
 
 use std::collections::HashMap;
 
 use z3950_asn1::apdu::{Apdu, DatabaseName, Operand, Query, RpnStructure, SearchRequest, Term};
 use z3950_asn1::oid::Oid;
 
-/// The requests that a fault strikes: those that meet every condition given.
+/// Conditions on requests. A request must meet all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct When {
     apdu: Option<&'static str>,
@@ -23,7 +23,7 @@ impl When {
         Self::default()
     }
 
-    /// Every request whose APDU has this name, as [`Apdu::name`] gives it.
+    /// Every request whose APDU has this name, see [`Apdu::name`].
     pub fn apdu(name: &'static str) -> Self {
         Self {
             apdu: Some(name),
@@ -72,15 +72,14 @@ impl When {
         self
     }
 
-    /// Only if this database, in any case, is among those searched: named in the request, or in the Search that made the
-    /// result set the request is about.
+    /// Only if this database is searched, compared without case: in the request, or in the Search that made its result set.
     pub fn database(mut self, name: &str) -> Self {
         self.database = Some(name.to_lowercase());
         self
     }
 
-    /// Only if this docid, or any other term, octet for octet, was searched for: in the request, or in the Search that made
-    /// the result set the request is about.
+    /// Only if this docid or any other term is searched, compared by octets: in the request, or in the Search that made its
+    /// result set.
     pub fn docid(mut self, docid: &str) -> Self {
         self.docid = Some(docid.as_bytes().to_vec());
         self
@@ -92,26 +91,24 @@ impl When {
         self
     }
 
-    /// Only the request of this number, counted from 1, of those in a session that meet the other conditions. Each session
-    /// counts its own.
+    /// Only the Nth request of a session that meets the other conditions, counted from 1.
     pub fn nth(mut self, number: u64) -> Self {
         self.nth = Some(number);
         self
     }
 
-    /// Only the request of this number, counted from 1, of those in all sessions that meet the other conditions, in the order
-    /// in which they come.
+    /// Only the Nth request of all sessions that meets the other conditions, counted from 1 in the order of arrival.
     pub fn nth_of_all(mut self, number: u64) -> Self {
         self.nth_of_all = Some(number);
         self
     }
 
-    /// Whether it asks what a result set came from.
+    /// Whether a condition depends on the search behind a result set.
     pub(super) fn asks_for_subject(&self) -> bool {
         self.database.is_some() || self.docid.is_some()
     }
 
-    /// Whether all conditions but the numbers are met.
+    /// Whether all conditions except the numbers are met.
     pub(super) fn is_met(&self, session: u64, request: &Apdu, subject: &Subject) -> bool {
         let syntax = match request {
             Apdu::SearchRequest(search) => search.preferred_record_syntax,
@@ -132,7 +129,7 @@ impl When {
     }
 }
 
-/// What a request is about: the databases, in lower case, and the terms looked for.
+/// What a request searches: the databases, in lower case, and the terms.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Subject {
     databases: Vec<String>,
@@ -152,15 +149,15 @@ impl Subject {
     }
 }
 
-/// What the result sets of a session came from.
+/// The searches behind the result sets of a session.
 #[derive(Debug, Default)]
 pub(super) struct Subjects(HashMap<Vec<u8>, Subject>);
 
-/// The most result sets remembered; of further ones, nothing is known.
+/// The most result sets remembered.
 const MAX_SETS: usize = 1_000;
 
 impl Subjects {
-    /// What a request is about; a Search is remembered for the requests on its result set.
+    /// What a request searches. A Search is remembered for later requests on its result set.
     pub(super) fn of(&mut self, request: &Apdu) -> Subject {
         let set = match request {
             Apdu::SearchRequest(search) => {

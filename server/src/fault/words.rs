@@ -2,10 +2,10 @@
 
 use z3950_asn1::oid::Oid;
 
-/// What is left of a text, word by word.
+/// The rest of a text, word by word.
 pub(super) struct Words<'a> {
     text: &'a str,
-    /// Octets taken so far.
+    /// Octets read so far.
     at: usize,
 }
 
@@ -15,7 +15,7 @@ impl<'a> Words<'a> {
         Self { text, at }
     }
 
-    /// Octets taken so far, blanks before the next word included.
+    /// Octets read so far, including blanks before the next word.
     pub(super) fn position(&mut self) -> usize {
         let rest = self.rest();
         self.at += rest.len() - rest.trim_start().len();
@@ -27,7 +27,7 @@ impl<'a> Words<'a> {
         self.next_up_to(|_| false)
     }
 
-    /// The next word, which outside of quotation marks also ends before a character that `ends` it.
+    /// The next word, which outside of quotation marks also ends before a character that `ends` accepts.
     pub(super) fn next_up_to(
         &mut self,
         ends: impl Fn(char) -> bool,
@@ -59,14 +59,14 @@ impl<'a> Words<'a> {
         Ok((end > begin).then_some(word))
     }
 
-    /// The next word, which has to be there.
+    /// The next word, which must exist; `what` describes it in the error.
     pub(super) fn need(&mut self, what: &str) -> Result<String, RuleError> {
         let at = self.position();
         self.next()?
             .ok_or_else(|| RuleError::new(at, format!("{what} is missing")))
     }
 
-    /// The next word as a value; `what` is said if it is missing or wrong.
+    /// The next word as a value; `what` describes it in the error.
     pub(super) fn parse<T>(
         &mut self,
         what: &str,
@@ -77,7 +77,7 @@ impl<'a> Words<'a> {
         read(&word).ok_or_else(|| RuleError::new(at, format!("{word:?} where {what} is expected")))
     }
 
-    /// The same, or `None` at the end.
+    /// [`Words::parse`], or `None` at the end.
     pub(super) fn parse_if_any<T>(
         &mut self,
         what: &str,
@@ -89,7 +89,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Takes `character` if it stands next.
+    /// Reads `character` if it is next.
     pub(super) fn take(&mut self, character: char) -> bool {
         self.position();
         let found = self.rest().starts_with(character);
@@ -99,7 +99,7 @@ impl<'a> Words<'a> {
         found
     }
 
-    /// Whether nothing but blanks is left.
+    /// Whether only blanks are left.
     pub(super) fn is_at_end(&self) -> bool {
         self.rest().trim_start().is_empty()
     }
@@ -114,14 +114,14 @@ pub(super) fn syntax(text: &str) -> Option<Oid> {
     Oid::by_name(text).or_else(|| text.parse().ok())
 }
 
-/// Why a text is no rule.
+/// Why a text is not a rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason} at character {}{choices}", offset + 1)]
 pub struct RuleError {
-    /// Octets of the text before the fault.
+    /// Octets of the text before the error.
     pub offset: usize,
     reason: String,
-    /// The end of the message: what could stand there.
+    /// The end of the message: the valid choices.
     choices: String,
 }
 
@@ -134,13 +134,13 @@ impl RuleError {
         }
     }
 
-    /// The same with the names that are known.
+    /// Adds the valid names.
     pub(super) fn with_choices(mut self, names: &str) -> Self {
         self.choices = choices(names);
         self
     }
 
-    /// A reason that may end with the names that are known; they go after the position.
+    /// A reason that may end with the valid names, which go after the position.
     pub(super) fn of_when(offset: usize, reason: &str, names: &str) -> Self {
         match reason.strip_suffix(&choices(names)) {
             Some(reason) => Self::new(offset, reason).with_choices(names),
@@ -149,7 +149,7 @@ impl RuleError {
     }
 }
 
-/// The end of a message that names what is known.
+/// The end of a message with the valid names.
 pub(super) fn choices(names: &str) -> String {
     format!("; known are {names}")
 }

@@ -1,4 +1,4 @@
-//! What Init grants and to whom: `[offer]` and `[access]`.
+//! The offer and the users: `[offer]` and `[access]`.
 
 use std::net::IpAddr;
 use std::str::FromStr;

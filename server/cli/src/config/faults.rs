@@ -1,4 +1,4 @@
-//! What is to go wrong: rules as text in `faults`, and a `[[fault]]` for each that is spelt out.
+//! Faults: rules as text in `faults`, and `[[fault]]` tables.
 
 use std::str::FromStr;
 

@@ -1,4 +1,4 @@
-//! Where to listen: `listen`, and a `[[listener]]` for each that has TLS.
+//! Listeners: `listen`, and `[[listener]]` tables for TLS.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,12 +6,11 @@ use std::str::FromStr;
 
 use super::section::{Section, string, word};
 
-/// A place to listen.
+/// A listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ListenerConfig {
-    /// Where.
     pub(crate) place: ListenAddress,
-    /// Certificate and key, if the connections are encrypted.
+    /// The certificate and key, for TLS.
     pub(crate) tls: Option<TlsFiles>,
 }
 
@@ -24,18 +23,18 @@ pub(crate) enum ListenAddress {
     Unix(PathBuf),
 }
 
-/// Files in PEM that a listener with TLS needs.
+/// The PEM files of a listener with TLS.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TlsFiles {
     /// The chain of certificates, the server's first.
     pub(crate) certificate: PathBuf,
     /// The private key.
     pub(crate) key: PathBuf,
-    /// The authorities of the certificates of clients, and whether these are required; `None` asks for none.
+    /// The authorities of client certificates, and whether a certificate is required; `None` requests none.
     pub(crate) clients: Option<(PathBuf, bool)>,
 }
 
-/// Why a text is no place to listen.
+/// Why a text is not an address to listen on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected an address such as 127.0.0.1:2100, tls:0.0.0.0:2101 or unix:/run/z3950d")]
 pub(crate) struct PlaceError;

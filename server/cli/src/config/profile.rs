@@ -1,4 +1,4 @@
-//! Attributes taken and refused, and indexes: `[profile]` and `[[index]]`.
+//! Supported attributes and indexes: `[profile]` and `[[index]]`.
 
 use z3950_asn1::bib1::attributes::{COMPLETENESS, POSITION, RELATION, STRUCTURE, TRUNCATION, USE};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -69,7 +69,7 @@ fn of_type(section: &Section<'_>, profile: Profile, attribute_type: i64) -> Prof
     profile
 }
 
-/// Rows in addition to those of the default, or in their place.
+/// Adds rows to the default table, or replaces rows.
 pub(super) fn indexes(top: &Section<'_>, points: &mut AccessPoints) {
     top.sections("index", |section| {
         let kind = section.read("kind", "a kind of index", |value| {

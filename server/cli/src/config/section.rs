@@ -1,5 +1,5 @@
-//! Tables of a configuration file, key by key: every value that is wrong, and every key that nobody asked for, is noted with
-//! its line, and reading goes on.
+//! Reads tables of a settings file key by key. Every wrong value and unknown key is noted with its position, and reading
+//! continues.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use z3950_server::units;
 
-/// What is wrong so far: where, in octets of the text, and why.
+/// The errors so far: the position in the text, in octets, and the message.
 #[derive(Debug, Default)]
 pub(super) struct Notes(RefCell<Vec<(usize, String)>>);
 
@@ -27,21 +27,21 @@ impl Notes {
     }
 }
 
-/// A table that is being read.
+/// A table being read.
 pub(super) struct Section<'a> {
     notes: &'a Notes,
-    /// Its name, for people.
+    /// Its name in messages.
     name: &'a str,
     table: &'a DeTable<'a>,
     span: Range<usize>,
     asked: RefCell<BTreeSet<&'static str>>,
 }
 
-/// A value with the place where it stands.
+/// A value with its position.
 pub(super) type SpannedValue<'a> = Spanned<DeValue<'a>>;
 
 impl<'a> Section<'a> {
-    /// The table at the top, or below it.
+    /// The top-level table, or one below it.
     pub(super) fn new(
         notes: &'a Notes,
         name: &'a str,
@@ -57,7 +57,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The value of a key; `None` if it is absent, or wrong, which is noted as `what` not being there.
+    /// The value of a key; `None` if it is absent, or wrong, which is noted with `what` was expected.
     pub(super) fn read<T>(
         &self,
         key: &'static str,
@@ -72,7 +72,7 @@ impl<'a> Section<'a> {
         converted
     }
 
-    /// The value of a key that reads a text, with the reason where it cannot be read.
+    /// The value of a key with a text to parse. A parse error is noted.
     pub(super) fn parse<T, E: std::fmt::Display>(
         &self,
         key: &'static str,
@@ -92,7 +92,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The same, of a key that has to be there.
+    /// [`Section::read`] for a required key.
     pub(super) fn need<T>(
         &self,
         key: &'static str,
@@ -106,7 +106,7 @@ impl<'a> Section<'a> {
         self.read(key, what, convert)
     }
 
-    /// The values of a list, or the only one; none if the key is absent.
+    /// The values of a list, or a single value; none if the key is absent.
     pub(super) fn values(&self, key: &'static str) -> Vec<&'a SpannedValue<'a>> {
         match self.value(key) {
             None => Vec::new(),
@@ -117,7 +117,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The values of a list, each converted; those that cannot be are noted and left out.
+    /// The values of a list, each converted; wrong ones are noted and left out.
     pub(super) fn list<T>(
         &self,
         key: &'static str,
@@ -136,12 +136,12 @@ impl<'a> Section<'a> {
             .collect()
     }
 
-    /// Whether the key is there.
+    /// Whether the key is present.
     pub(super) fn has(&self, key: &'static str) -> bool {
         self.value(key).is_some()
     }
 
-    /// Reads the table of a key, if it is there.
+    /// Reads the table of a key, if present.
     pub(super) fn section<T>(
         &self,
         key: &'static str,
@@ -163,7 +163,7 @@ impl<'a> Section<'a> {
             .collect()
     }
 
-    /// Reads a value that is a table.
+    /// Reads a value that must be a table.
     pub(super) fn enter<T>(
         &self,
         name: &'a str,
@@ -180,17 +180,17 @@ impl<'a> Section<'a> {
         Some(result)
     }
 
-    /// Notes what is wrong with a value.
+    /// Notes an error about a value.
     pub(super) fn note(&self, value: &SpannedValue<'_>, reason: impl Into<String>) {
         self.notes.add(value.span().start, reason);
     }
 
-    /// Notes what is wrong with the table as a whole.
+    /// Notes an error about the table.
     pub(super) fn note_whole(&self, reason: impl Into<String>) {
         self.notes.add(self.span.start, reason);
     }
 
-    /// Notes the keys that nobody asked for.
+    /// Notes unknown keys.
     pub(super) fn finish(self) {
         let asked = self.asked.into_inner();
         for key in self.table.keys() {
@@ -228,12 +228,12 @@ pub(super) fn word<'a>(value: &'a DeValue<'a>) -> Option<&'a str> {
     string(value).filter(|text| !text.is_empty())
 }
 
-/// Yes or no.
+/// A boolean.
 pub(super) fn boolean(value: &DeValue<'_>) -> Option<bool> {
     value.as_bool()
 }
 
-/// A number of a type that has room for it.
+/// An integer in the range of the type.
 pub(super) fn number<T: TryFrom<i64>>(value: &DeValue<'_>) -> Option<T> {
     let DeValue::Integer(number) = value else {
         return None;
