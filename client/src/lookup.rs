@@ -53,7 +53,7 @@ impl Default for LookupOptions {
 /// What a lookup found.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Found<'a> {
+pub struct LookupHits<'a> {
     /// The search that found it.
     pub attempt: &'a Attempt,
     /// How many records match.
@@ -71,12 +71,12 @@ pub struct Found<'a> {
 ///
 /// # Errors
 /// [`Error::Refused`] if every search was refused, or if the first record is; others end the session. After the first
-/// record, an error is in [`Found::failure`].
+/// record, an error is in [`LookupHits::failure`].
 pub async fn lookup<'a>(
     session: &Session,
     attempts: &'a [Attempt],
     options: &LookupOptions,
-) -> Result<Option<Found<'a>>, Error> {
+) -> Result<Option<LookupHits<'a>>, Error> {
     let mut refusal = None;
     let mut has_answered = false;
     let mut one_by_one = false;
@@ -96,7 +96,7 @@ pub async fn lookup<'a>(
                 let (records, failure) = first(&mut set, options.count).await;
                 return match failure {
                     Some(failure) if records.is_empty() => Err(failure),
-                    failure => Ok(Some(Found {
+                    failure => Ok(Some(LookupHits {
                         attempt,
                         hits,
                         records,

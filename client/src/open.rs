@@ -18,13 +18,13 @@ pub struct Opened {
     pub defaults: SessionDefaults,
     /// What its search found, if the URL has a docid. After [`Error::Refused`] the session is still open; ask
     /// [`Session::is_open`] after others.
-    pub found: Option<Result<Found, Error>>,
+    pub found: Option<Result<OpenedSearch, Error>>,
 }
 
 /// What the search of a session URL found. Any number of hits will do.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Found {
+pub struct OpenedSearch {
     /// How many records match; they are the result set `default`. `None` where the server does not know.
     pub hits: Option<u64>,
     /// With exactly one hit the record, or why it did not come; without [`PlanOptions::auto_present`] only
@@ -62,7 +62,7 @@ pub enum OpenError {
 pub async fn process(
     session: &Session,
     plan: &Plan,
-) -> Result<Option<Result<Found, Error>>, Error> {
+) -> Result<Option<Result<OpenedSearch, Error>>, Error> {
     let Some(mut quest) = Quest::new(session, plan) else {
         return match session.is_open() {
             true => Ok(None),
@@ -81,7 +81,7 @@ pub async fn process(
         Some(1) => quest.pushed(found),
         _ => None,
     };
-    Ok(Some(Ok(Found {
+    Ok(Some(Ok(OpenedSearch {
         hits,
         record,
         step: quest.step(),

@@ -62,9 +62,9 @@ mod z3950;
 
 pub use authority::{HostPort, Login};
 pub use caution::{Caution, Scope};
-pub use common::{MAX_URL_LENGTH, Mode};
+pub use common::Mode;
 pub use encoded::Encoded;
-pub use error::{UrlError, UrlErrorKind};
+pub use error::{MAX_URL_LENGTH, UrlError, UrlErrorKind};
 pub use gopher::{
     AttributeScope, DEFAULT_GOPHER_PORT, GopherBuildError, GopherPlus, GopherType, GopherUrl,
     GopherUrlBuilder, PlusRequest, PlusWire, ReplyKind, same_attribute,
@@ -73,7 +73,7 @@ pub use host::{Host, HostName, MAX_HOST_LENGTH, MAX_LABEL_LENGTH};
 pub use locator::{Locator, Unsupported, UriKind, Url, uri_kind};
 pub use octets::Octets;
 pub use registry::{RegisterError, RegisteredUrl, Registry, Scheme, SchemeUrl};
-pub use resolve::{Profile, ResolveError, resolve};
+pub use resolve::{ResolveError, ResolveMode, resolve};
 pub use schemes::{
     FileHost, FileUrl, FtpPath, FtpStep, FtpUrl, HttpUrl, HttpsUrl, LocalPathError, MailtoUrl,
     MessageId, NewsUrl, Newsgroup, NntpUrl, OpaqueUri, ProsperoField, ProsperoUrl, RloginUrl,

@@ -13,7 +13,7 @@ use z3950_asn1::oid;
 
 use super::*;
 use crate::error::{Cause, Phase};
-use crate::open::Found;
+use crate::open::OpenedSearch;
 use crate::plan::{Fallback, Strategy};
 use crate::testing::*;
 use crate::url::{Host, Mode};

@@ -38,10 +38,10 @@ impl fmt::Display for Match {
 }
 
 /// Field, subfield, and whether numbers there do not stand for the publication itself. Valid numbers come first.
-type Place = (&'static str, Option<&'static str>, bool);
+type Location = (&'static str, Option<&'static str>, bool);
 
-const LOCAL: &[Place] = &[("001", None, false)];
-const MARC_21: [&[Place]; 4] = [
+const LOCAL: &[Location] = &[("001", None, false)];
+const MARC_21: [&[Location]; 4] = [
     &[("020", Some("a"), false), ("020", Some("z"), true)],
     &[
         ("022", Some("a"), false),
@@ -57,7 +57,7 @@ const MARC_21: [&[Place]; 4] = [
         ("035", Some("z"), true),
     ],
 ];
-const UNIMARC_PLACES: [&[Place]; 4] = [
+const UNIMARC_PLACES: [&[Location]; 4] = [
     &[("010", Some("a"), false), ("010", Some("z"), true)],
     &[
         ("011", Some("a"), false),

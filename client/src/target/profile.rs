@@ -39,7 +39,7 @@ use z3950_marc::charset::Charset;
 
 pub use self::credentials::{Credentials, CredentialsError};
 pub use self::habits::{Attribute, Attributes, HabitError};
-pub use self::list::{Entry, Origin, ProfileError, Profiles, Resolved};
+pub use self::list::{Origin, ProfileEntry, ProfileError, Profiles, Resolved};
 use crate::target::Endpoint;
 use crate::url::{DEFAULT_PORT, Host, Mode};
 

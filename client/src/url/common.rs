@@ -3,15 +3,9 @@
 
 use std::fmt;
 
-use super::error::{UrlError, UrlErrorKind};
+use super::error::{MAX_URL_LENGTH, UrlError, UrlErrorKind};
 use super::octets::Octets;
 use super::span::Span;
-
-/// Longest text taken as a URL, in octets, and longest canonical form a URL value may have.
-///
-/// The RFCs set no limit. This one keeps hostile input from growing without bound, and is far beyond
-/// what any server's docid needs.
-pub const MAX_URL_LENGTH: usize = 65_536;
 
 /// How closely a text must keep to the standards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -127,6 +121,11 @@ pub(crate) fn scheme(url: Span<'_>) -> Result<(Span<'_>, Span<'_>), UrlError> {
 /// What names of schemes are made of (RFC 1738 §2.1).
 pub(crate) fn is_scheme_octet(octet: u8) -> bool {
     octet.is_ascii_alphanumeric() || b"+.-".contains(&octet)
+}
+
+/// A letter, then letters, digits and `+.-`: the common ground of RFC 1630 and RFC 1738.
+pub(crate) fn is_scheme(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(is_scheme_octet)
 }
 
 /// What follows the two slashes that the schemes with a host begin with (RFC 1738 §3.1).

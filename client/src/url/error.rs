@@ -3,7 +3,10 @@
 
 use std::fmt;
 
-use super::common::MAX_URL_LENGTH;
+/// The most octets of a URL as written, and in canonical form.
+///
+/// The RFCs set no limit. This one bounds hostile input, and is far more than any docid needs.
+pub const MAX_URL_LENGTH: usize = 65_536;
 
 /// Why a text is not a URL of the wanted form, and where.
 ///

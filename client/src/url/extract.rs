@@ -33,7 +33,7 @@ pub const MAX_ALTERNATES: usize = 8;
 /// A URL of a text, as it stands there but for blanks and line breaks. Nothing says yet that a parser takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Found {
+pub struct FoundUrl {
     /// The URL, fragment included: graphic ASCII without `<`, `>` and `"`.
     pub url: String,
     /// From its first to its last octet in the text; what wraps it is outside.
@@ -54,7 +54,7 @@ pub struct Found {
 /// Something that begins like a wrapped URL and is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Fault {
+pub struct WrapperFault {
     /// What is wrong.
     pub kind: FaultKind,
     /// Octets before the `<`, or before the octet that no URL may hold.
@@ -92,9 +92,9 @@ impl FaultKind {
 #[non_exhaustive]
 pub struct Extraction {
     /// The URLs.
-    pub urls: Vec<Found>,
+    pub urls: Vec<FoundUrl>,
     /// What looked like wrapped URLs.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<WrapperFault>,
 }
 
 /// Finds the wrapped URLs of a text, `<URL:…>` in any letter case. The text may hold any octets.
@@ -102,7 +102,7 @@ pub fn extract(text: &[u8]) -> Extraction {
     find(text, false)
 }
 
-/// Finds wrapped URLs, and [heuristically](Found::heuristic) those without a wrapper: known schemes, and every
+/// Finds wrapped URLs, and [heuristically](FoundUrl::heuristic) those without a wrapper: known schemes, and every
 /// other one with `//`; punctuation behind them is left out.
 pub fn scan(text: &[u8]) -> Extraction {
     find(text, true)
@@ -125,7 +125,7 @@ fn find(text: &[u8], with_bare: bool) -> Extraction {
                     Ok(content) => {
                         let start = at + content.range.start;
                         let end = at + content.range.end;
-                        extraction.urls.push(Found {
+                        extraction.urls.push(FoundUrl {
                             range: start..end,
                             ..content
                         });
@@ -133,7 +133,7 @@ fn find(text: &[u8], with_bare: bool) -> Extraction {
                         done = at;
                         continue;
                     }
-                    Err(fault) => extraction.faults.push(Fault {
+                    Err(fault) => extraction.faults.push(WrapperFault {
                         offset: at + fault.offset,
                         ..fault
                     }),
@@ -144,7 +144,7 @@ fn find(text: &[u8], with_bare: bool) -> Extraction {
             let url = mend::escape(octets);
             done = bare.range.end;
             at = bare.range.end;
-            extraction.urls.push(Found {
+            extraction.urls.push(FoundUrl {
                 written: mend::written(octets, &url),
                 url,
                 range: bare.range,

@@ -8,7 +8,6 @@ use std::ops::Range;
 
 use super::common::{self, Class};
 use super::error::{UrlError, UrlErrorKind};
-use super::registry;
 use super::span::Span;
 
 /// The scheme and what follows its colon, or `None` for a partial form.
@@ -16,7 +15,7 @@ use super::span::Span;
 /// A scheme begins with a letter, so that `12:30` has none, and its colon comes before any slash.
 pub fn split(uri: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = uri.split_once(':')?;
-    registry::is_scheme(scheme).then_some((scheme, rest))
+    common::is_scheme(scheme).then_some((scheme, rest))
 }
 
 /// Whether the text is a whole URI rather than a partial form.

@@ -5,12 +5,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::caution::{self, Caution, Scope, Site};
-use super::common::{self, Content, MAX_URL_LENGTH, Mode};
-use super::error::{UrlError, UrlErrorKind};
+use super::common::{self, Content, Mode};
+use super::error::{MAX_URL_LENGTH, UrlError, UrlErrorKind};
 use super::gopher::GopherUrl;
 use super::host::Host;
 use super::octets::Octets;
-use super::registry::{RegisteredUrl, Registry, is_scheme};
+use super::registry::{KNOWN, NAME_SCHEME, PREFIX, RegisteredUrl, Registry};
 use super::schemes::{
     FileHost, FileUrl, FtpUrl, HttpUrl, HttpsUrl, MailtoUrl, MessageId, NewsUrl, NntpUrl,
     OpaqueUri, ProsperoUrl, RloginUrl, TelnetUrl, Tn3270Url, WaisUrl,
@@ -49,7 +49,7 @@ pub fn uri_kind(text: impl AsRef<[u8]>) -> UriKind {
     };
     match lower_case(scheme).as_str() {
         NAME_SCHEME => UriKind::Name,
-        scheme if is_scheme(scheme) && scheme != PREFIX => UriKind::Locator,
+        scheme if common::is_scheme(scheme) && scheme != PREFIX => UriKind::Locator,
         _ => UriKind::Neither,
     }
 }
@@ -96,40 +96,6 @@ pub enum Url {
     Registered(RegisteredUrl),
     /// Any other scheme, kept as it is.
     Other(OpaqueUri),
-}
-
-/// The scheme of names.
-const NAME_SCHEME: &str = "urn";
-/// What may stand before a URL and is no scheme (RFC 1738 Appendix).
-const PREFIX: &str = "url";
-
-/// The schemes that this crate itself reads, or keeps anybody from reading; the more usual ones first.
-const KNOWN: [&str; 20] = [
-    "http",
-    "https",
-    "z39.50s",
-    "z39.50r",
-    "gopher",
-    "ftp",
-    "mailto",
-    "news",
-    "nntp",
-    "telnet",
-    "rlogin",
-    "tn3270",
-    "wais",
-    "file",
-    "prospero",
-    "mid",
-    "cid",
-    "z39.50",
-    NAME_SCHEME,
-    PREFIX,
-];
-
-/// Whether this crate itself reads the scheme, or keeps anybody from reading it.
-pub(crate) fn is_known(scheme: &str) -> bool {
-    KNOWN.contains(&scheme)
 }
 
 /// Schemes in use elsewhere whose names are one letter off a known one.
@@ -447,8 +413,17 @@ impl TryFrom<Locator> for Z3950Url {
     }
 }
 
-/// Reads a whole URL: [`Registry::parse`].
-pub(super) fn parse(text: &[u8], mode: Mode, registry: &Registry) -> Result<Locator, UrlError> {
+impl Registry {
+    /// Reads a URL of any scheme; one that nobody knows is kept as it is.
+    ///
+    /// Errors: the first fault in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in
+    /// `text`; `UnsupportedScheme` for `URL`, which is a prefix and no scheme.
+    pub fn parse(&self, text: impl AsRef<[u8]>, mode: Mode) -> Result<Locator, UrlError> {
+        parse(text.as_ref(), mode, self)
+    }
+}
+
+fn parse(text: &[u8], mode: Mode, registry: &Registry) -> Result<Locator, UrlError> {
     let (url, fragment) = common::envelope(text, mode)?.cut(b"#");
     let (scheme, rest) = common::scheme(url)?;
     let url = match lower_case(scheme).as_str() {

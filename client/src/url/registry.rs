@@ -5,10 +5,9 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::common::{self, Mode};
+use super::common::{Mode, is_scheme};
 use super::error::UrlError;
 use super::host::Host;
-use super::locator::{self, Locator};
 use super::octets::Octets;
 use super::span::Span;
 use super::userinfo::Userinfo;
@@ -110,6 +109,35 @@ impl Hash for RegisteredUrl {
     }
 }
 
+/// The scheme of names.
+pub(super) const NAME_SCHEME: &str = "urn";
+/// A prefix of URLs, and no scheme (RFC 1738 Appendix).
+pub(super) const PREFIX: &str = "url";
+
+/// The schemes that cannot be registered, the more common ones first.
+pub(super) const KNOWN: [&str; 20] = [
+    "http",
+    "https",
+    "z39.50s",
+    "z39.50r",
+    "gopher",
+    "ftp",
+    "mailto",
+    "news",
+    "nntp",
+    "telnet",
+    "rlogin",
+    "tn3270",
+    "wais",
+    "file",
+    "prospero",
+    "mid",
+    "cid",
+    "z39.50",
+    NAME_SCHEME,
+    PREFIX,
+];
+
 /// The schemes of this crate, and those that were added.
 ///
 /// ```
@@ -172,19 +200,11 @@ impl Registry {
         if !is_scheme(&name) {
             return Err(RegisterError::InvalidScheme(name));
         }
-        if locator::is_known(&name) || self.schemes.contains_key(&name) {
+        if KNOWN.contains(&name.as_str()) || self.schemes.contains_key(&name) {
             return Err(RegisterError::Taken(name));
         }
         self.schemes.insert(name, Arc::new(scheme));
         Ok(())
-    }
-
-    /// Reads a URL of any scheme; one that nobody knows is kept as it is.
-    ///
-    /// Errors: the first fault in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in
-    /// `text`; `UnsupportedScheme` for `URL`, which is a prefix and no scheme.
-    pub fn parse(&self, text: impl AsRef<[u8]>, mode: Mode) -> Result<Locator, UrlError> {
-        locator::parse(text.as_ref(), mode, self)
     }
 
     /// The URL of a scheme that was added, or `None`.
@@ -211,10 +231,4 @@ impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.schemes.keys()).finish()
     }
-}
-
-/// A letter, then letters, digits and `+.-`: the common ground of RFC 1630 and RFC 1738.
-pub(crate) fn is_scheme(text: &str) -> bool {
-    text.starts_with(|first: char| first.is_ascii_alphabetic())
-        && text.bytes().all(common::is_scheme_octet)
 }

@@ -4,14 +4,15 @@
 //! begins with are looked for in the base, from the right; the example takes one slash for the root. The examples
 //! agree with everything written since, so they are the default here.
 
-use super::common::{self, MAX_URL_LENGTH};
+use super::common;
+use super::error::MAX_URL_LENGTH;
 use super::error::{UrlError, UrlErrorKind};
 use super::generic::{self, path_start};
 use super::span::Span;
 
 /// How leading slashes of a partial form are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Profile {
+pub enum ResolveMode {
     /// As in the examples of RFC 1630: one slash is the root, two start a host, more are matched in the base.
     #[default]
     Rfc1630Examples,
@@ -49,7 +50,7 @@ impl ResolveError {
 ///
 /// # Errors
 /// See [`ResolveError`]; of the base, `MissingScheme` above all.
-pub fn resolve(base: &str, reference: &str, profile: Profile) -> Result<String, ResolveError> {
+pub fn resolve(base: &str, reference: &str, profile: ResolveMode) -> Result<String, ResolveError> {
     checked(base).map_err(ResolveError::Base)?;
     checked(reference).map_err(ResolveError::Reference)?;
     if generic::is_absolute(reference) {
@@ -67,10 +68,12 @@ pub fn resolve(base: &str, reference: &str, profile: Profile) -> Result<String, 
         (0, _) if path.is_empty() && !tail.starts_with('?') => {
             return bounded(format!("{base}{tail}"));
         }
-        (0, Profile::Rfc1630Examples) if path.is_empty() => place.to_owned(),
+        (0, ResolveMode::Rfc1630Examples) if path.is_empty() => place.to_owned(),
         (0, _) => format!("{}{path}", directory(place)),
-        (1, Profile::Rfc1630Examples) => format!("{}{path}", place.split_at(path_start(place)).0),
-        (2, Profile::Rfc1630Examples) => {
+        (1, ResolveMode::Rfc1630Examples) => {
+            format!("{}{path}", place.split_at(path_start(place)).0)
+        }
+        (2, ResolveMode::Rfc1630Examples) => {
             let scheme = generic::split(place).map_or("", |(scheme, _)| scheme);
             format!("{scheme}:{path}")
         }

@@ -141,15 +141,6 @@ struct Parts {
 }
 
 impl Z3950Url {
-    /// Reads a URL. The text may hold any octets; those outside 21–7E hex are refused.
-    ///
-    /// Errors: the first fault in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset
-    /// in `text`. Source: RFC 2056 §5, read as follows where it is silent: each part is one or more
-    /// characters; parameters need the slash but no database; `+` separates in lists and is data elsewhere.
-    pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
-        parse::parse(text.as_ref(), mode)
-    }
-
     /// Starts a URL from its parts: at first the host alone, at port 210.
     pub fn builder(kind: Kind, host: Host) -> Z3950UrlBuilder {
         Z3950UrlBuilder::new(kind, host)

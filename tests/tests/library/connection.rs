@@ -5,6 +5,7 @@ use std::ops::Bound;
 use z3950::profile::Profiles;
 use z3950::service::explain::ExplainOptions;
 use z3950::service::extended::Order;
+use z3950::service::scan::ScanOptions;
 use z3950::{Client, Connection, Error, Query, RecordForm, SortKey};
 use z3950_asn1::apdu::Options;
 use z3950_asn1::es::update::Action;
@@ -310,6 +311,10 @@ async fn an_index_is_scanned_from_a_term_on() {
         .collect();
     assert_eq!(found, [("emma", Some(3)), ("persuasion", Some(1))]);
     assert_eq!(terms.position(), Some(1));
+    let mut options = ScanOptions::default();
+    options.number_of_terms = 1;
+    let first = cat.scan_with(Query::title("emma"), options).await;
+    assert_eq!(first.expect("terms").terms().len(), 1);
     let two = Query::title("a") & Query::title("b");
     assert!(matches!(cat.scan(two).await, Err(Error::NotOneTerm)));
 }

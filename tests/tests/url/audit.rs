@@ -2,7 +2,7 @@
 //! these ids belong to them.
 
 use z3950::url::{
-    Caution, GopherUrl, Locator, Mode, OpaqueUri, PlusWire, Profile, Url, generic, resolve,
+    Caution, GopherUrl, Locator, Mode, OpaqueUri, PlusWire, ResolveMode, Url, generic, resolve,
 };
 
 fn read(text: &str) -> Locator {
@@ -227,7 +227,7 @@ fn audit_b14_interactive_services_have_host_user_and_port() {
 /// RFC 1738 §5: a query needs a slash before it.
 #[test]
 fn audit_b15_a_query_beside_a_bare_host_gets_its_slash() {
-    for profile in [Profile::Rfc1630Examples, Profile::Rfc1630Prose] {
+    for profile in [ResolveMode::Rfc1630Examples, ResolveMode::Rfc1630Prose] {
         let resolved = resolve("http://h.example", "?q", profile).unwrap();
         assert_eq!(resolved, "http://h.example/?q");
         assert!(Locator::parse(&resolved, Mode::Strict).is_ok());

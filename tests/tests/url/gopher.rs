@@ -7,7 +7,7 @@ use proptest::test_runner::TestCaseError;
 use z3950::gopher::{GopherOptions, plan};
 use z3950::url::{
     GopherPlus, GopherType, GopherUrl, GopherUrlBuilder, Host, Locator, Mode, Octets, PlusWire,
-    Profile, Url, resolve,
+    ResolveMode, Url, resolve,
 };
 use z3950_tests::random::{Random, mutations};
 
@@ -91,7 +91,7 @@ fn plans() {
 #[test]
 fn references() {
     for [row, base, reference, meaning, expected] in rows(RESOLVE) {
-        let resolved = resolve(base, reference, Profile::default()).unwrap();
+        let resolved = resolve(base, reference, ResolveMode::default()).unwrap();
         assert_eq!(resolved, meaning, "{row} {base} {reference}");
         let found = match GopherUrl::parse(&resolved, Mode::Strict) {
             Ok(url) => url.item_type().to_string(),

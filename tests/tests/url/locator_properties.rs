@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use z3950::url::{
     FtpPath, FtpUrl, Host, HostPort, HttpUrl, Locator, Login, MailtoUrl, MessageId, Mode, NewsUrl,
-    Newsgroup, OpaqueUri, Profile, ProsperoField, ProsperoUrl, TypeCode, Url, UrlErrorKind,
+    Newsgroup, OpaqueUri, ProsperoField, ProsperoUrl, ResolveMode, TypeCode, Url, UrlErrorKind,
     Userinfo, WaisTarget, WaisUrl, generic, resolve, uri_kind,
 };
 use z3950_tests::random::{Random, mutations};
@@ -70,7 +70,7 @@ fn partial_forms_stay_with_their_host() {
     let path = || vec(piece.clone(), 0..6).prop_map(|pieces| pieces.join("/"));
     holds(20_000, (path(), path()), |(base, reference)| {
         let base = format!("magic://a/{base}");
-        for profile in [Profile::Rfc1630Examples, Profile::Rfc1630Prose] {
+        for profile in [ResolveMode::Rfc1630Examples, ResolveMode::Rfc1630Prose] {
             match resolve(&base, &reference, profile) {
                 Ok(uri) if reference.starts_with("//") => {
                     prop_assert!(uri.starts_with("magic:/"), "{}", uri);
@@ -127,8 +127,12 @@ fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
         prop_assert!(generic::same_uri(&canonical, &softened), "{}", softened);
         let hardened = generic::harden(&canonical, b"aeiou!.,-");
         prop_assert!(generic::same_uri(&canonical, &hardened), "{}", hardened);
-        let _ = resolve(&canonical, &softened, Profile::Rfc1630Prose);
-        let _ = resolve("magic://a/b/c//d/e/f", &canonical, Profile::Rfc1630Examples);
+        let _ = resolve(&canonical, &softened, ResolveMode::Rfc1630Prose);
+        let _ = resolve(
+            "magic://a/b/c//d/e/f",
+            &canonical,
+            ResolveMode::Rfc1630Examples,
+        );
     }
     let _ = uri_kind(text);
     Ok(())

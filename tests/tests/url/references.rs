@@ -1,6 +1,6 @@
 //! URIs as texts, RFC 1630 and RFC 1736: the tables `rfc1630_generic.tsv`, `rfc1630_resolve.tsv` and `rfc1736.tsv`.
 
-use z3950::url::{Locator, Mode, Profile, ResolveError, generic, resolve, spell, uri_kind};
+use z3950::url::{Locator, Mode, ResolveError, ResolveMode, generic, resolve, spell, uri_kind};
 
 use crate::table::{octets, rows};
 
@@ -60,7 +60,7 @@ fn texts_give_the_answer_of_the_table() {
 
 #[test]
 fn partial_forms_give_the_uri_of_the_table() {
-    let check = |row: &str, profile: Profile, base: &str, reference: &str, expected: &str| {
+    let check = |row: &str, profile: ResolveMode, base: &str, reference: &str, expected: &str| {
         let refused = |place: &str, error: ResolveError| {
             let refusal = error.refusal();
             format!("Err {place}{}@{}", refusal.kind().name(), refusal.offset())
@@ -74,9 +74,9 @@ fn partial_forms_give_the_uri_of_the_table() {
     };
     for [row, profile, base, reference, expected] in rows(RESOLVE) {
         let profiles = match profile {
-            "examples" => &[Profile::Rfc1630Examples][..],
-            "prose" => &[Profile::Rfc1630Prose],
-            _ => &[Profile::Rfc1630Examples, Profile::Rfc1630Prose],
+            "examples" => &[ResolveMode::Rfc1630Examples][..],
+            "prose" => &[ResolveMode::Rfc1630Prose],
+            _ => &[ResolveMode::Rfc1630Examples, ResolveMode::Rfc1630Prose],
         };
         for &profile in profiles {
             check(row, profile, base, reference, expected);

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 use z3950::lookup::{
-    Attempt, Found, Identifier, Kind, LookupOptions, Match, attempts, lookup, matched,
+    Attempt, Identifier, Kind, LookupHits, LookupOptions, Match, attempts, lookup, matched,
 };
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
@@ -183,7 +183,7 @@ impl Desk {
         Ok(all)
     }
 
-    async fn ask<'a>(&self, attempts: &'a [Attempt]) -> Result<Option<Found<'a>>, Unanswered> {
+    async fn ask<'a>(&self, attempts: &'a [Attempt]) -> Result<Option<LookupHits<'a>>, Unanswered> {
         let mut lease = self.reach.borrow(&self.place).await?;
         // Records that are broken off go on where they were.
         let mut options = self.options.clone();
@@ -198,10 +198,10 @@ impl Desk {
         &self,
         identifier: &Identifier,
         envelope: Envelope,
-        found: Found<'_>,
+        found: LookupHits<'_>,
         recipient: &mut impl Recipient,
     ) -> Result<Answer, Failure> {
-        let Found {
+        let LookupHits {
             attempt,
             hits,
             records: slots,

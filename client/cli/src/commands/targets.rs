@@ -5,7 +5,9 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use z3950::profile::{Attribute, Credentials, Entry, Origin, Profile, ProfileError, Profiles};
+use z3950::profile::{
+    Attribute, Credentials, Origin, Profile, ProfileEntry, ProfileError, Profiles,
+};
 use z3950::retrieve::OutcomeName;
 use z3950::session::Session;
 use z3950::target::{Endpoint, Target, redacted};
@@ -52,7 +54,7 @@ fn own_file(known: &Known) -> Result<PathBuf, Failure> {
 }
 
 /// `loc  lx2.loc.gov:210/LCDB  Library of Congress`
-fn summary(name: &str, entry: &Entry) -> String {
+fn summary(name: &str, entry: &ProfileEntry) -> String {
     let Profile {
         databases, title, ..
     } = &entry.profile;

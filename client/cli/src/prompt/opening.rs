@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use z3950::client::Client;
 use z3950::error::{Error, Phase};
-use z3950::open::{self, Found};
+use z3950::open::{self, OpenedSearch};
 use z3950::pace::{Clock, Pace};
 use z3950::plan;
 use z3950::profile::Resolved;
@@ -246,7 +246,7 @@ impl State {
     }
 
     /// What the search of a URL found.
-    fn found_at_first(&mut self, found: Found, output: &mut Output) -> Answer {
+    fn found_at_first(&mut self, found: OpenedSearch, output: &mut Output) -> Answer {
         for note in told(&found.steps, found.step.as_deref(), found.conforming) {
             output.note(&note);
         }

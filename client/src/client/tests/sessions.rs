@@ -158,17 +158,17 @@ async fn session_urls_leave_a_session_open() {
         let said = match opened.found {
             None => "-".to_owned(),
             Some(Err(error)) => say(&error.into()),
-            Some(Ok(Found {
+            Some(Ok(OpenedSearch {
                 hits: Some(hits),
                 record: None,
                 ..
             })) => hits.to_string(),
-            Some(Ok(Found {
+            Some(Ok(OpenedSearch {
                 hits: Some(hits),
                 record: Some(record),
                 ..
             })) => format!("{hits} {}", say(&record)),
-            Some(Ok(Found { hits: None, .. })) => "unknown".to_owned(),
+            Some(Ok(OpenedSearch { hits: None, .. })) => "unknown".to_owned(),
         };
         assert_eq!(said, found, "{id}");
         assert!(opened.session.is_open() && !opened.reused, "{id}");

@@ -24,7 +24,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::trace;
 use z3950_asn1::apdu::{
-    Apdu, Close, Options, RequestedAction, Segment, TriggerResourceControlRequest,
+    Apdu, Close, CloseReason, Options, RequestedAction, Segment, TriggerResourceControlRequest,
 };
 use z3950_asn1::codec::frame::StreamError;
 
@@ -33,7 +33,7 @@ use super::wire::{Wire, received, stream_error};
 use super::{Command, End, Operations, State, Trigger, examine};
 use crate::error::{Cause, Error, Phase, ProtocolFault};
 use crate::protocol::service::access::AccessControl;
-use crate::protocol::service::close::{closed_by_server, farewell};
+use crate::protocol::service::close::CloseOptions;
 use crate::protocol::service::init::{self, Agreed};
 use crate::protocol::service::resource::ResourceControl;
 use crate::protocol::session::options::SessionOptions;
@@ -104,12 +104,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         let error = self.serve().await.err();
         let limit = Limit::within(self.timeouts.close);
         let farewell = farewell(error.as_ref(), self.inbox.farewell.get());
-        let farewell = farewell.filter(|_| self.version() >= Some(3));
         let mut is_answered = false;
-        if let Some(farewell) = farewell {
-            let put = self.wire.put(&farewell.close.into());
+        if let Some((close, awaits_answer)) = farewell.filter(|_| self.version() >= Some(3)) {
+            let put = self.wire.put(&close.into());
             let sent = limit.hold(Phase::Close, self.wire.flush()).await;
-            is_answered = farewell.is_answered && put.is_ok() && matches!(sent, Ok(Ok(())));
+            is_answered = awaits_answer && put.is_ok() && matches!(sent, Ok(Ok(())));
         }
         let end = self.end(error).await;
         // Errors: the server is gone or silent.
@@ -388,5 +387,45 @@ async fn until(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,
         None => pending().await,
+    }
+}
+
+/// The Close that ends a version 3 session, and whether the server's own Close is awaited. Without an error this side ends the
+/// session, with `close` if there is one. `None` where no Close can be sent: the connection is gone, or the server would not
+/// understand it.
+fn farewell(error: Option<&Error>, close: Option<&Close>) -> Option<(Close, bool)> {
+    let (reason, info, awaits_answer) = match error {
+        None => {
+            let close = close.cloned();
+            return Some((
+                close.unwrap_or_else(|| CloseOptions::default().request()),
+                true,
+            ));
+        }
+        Some(Error::ProtocolClosed { .. }) => (CloseReason::FINISHED, None, false),
+        Some(Error::ProtocolError { fault, .. }) => {
+            (CloseReason::PROTOCOL_ERROR, Some(fault.to_string()), true)
+        }
+        Some(Error::Unavailable {
+            cause: Cause::Timeout(_) | Cause::Deadline,
+            ..
+        }) => {
+            let info = "no answer in time".to_owned();
+            (CloseReason::UNSPECIFIED, Some(info), false)
+        }
+        Some(_) => return None,
+    };
+    Some((Close::new(reason, info.as_deref()), awaits_answer))
+}
+
+/// The error for a Close of the server.
+fn closed_by_server(phase: Phase, close: Close) -> Error {
+    let info = close
+        .diagnostic_information
+        .map(|text| text.to_string_lossy().into_owned());
+    Error::ProtocolClosed {
+        phase,
+        reason: close.close_reason,
+        info: info.filter(|text| !text.is_empty()),
     }
 }

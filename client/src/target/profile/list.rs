@@ -34,12 +34,12 @@ pub struct Profiles {
     all: OnceLock<Entries>,
 }
 
-type Entries = BTreeMap<String, Entry>;
+type Entries = BTreeMap<String, ProfileEntry>;
 
 /// A profile, and where it comes from.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Entry {
+pub struct ProfileEntry {
     /// What it says.
     pub profile: Profile,
     /// Who says so.
@@ -164,7 +164,7 @@ impl Profiles {
     }
 
     /// The profile of that name, in any case.
-    pub fn named(&self, name: &str) -> Option<(&str, &Entry)> {
+    pub fn named(&self, name: &str) -> Option<(&str, &ProfileEntry)> {
         let known = self.about(name);
         let found = known.get_key_value(name).or_else(|| {
             let mut entries = known.iter();
@@ -174,13 +174,17 @@ impl Profiles {
     }
 
     /// The profile of a server, and of one of these databases if several profiles have the server.
-    pub fn at(&self, endpoint: &Endpoint, databases: &[DatabaseName]) -> Option<(&str, &Entry)> {
+    pub fn at(
+        &self,
+        endpoint: &Endpoint,
+        databases: &[DatabaseName],
+    ) -> Option<(&str, &ProfileEntry)> {
         let here: Vec<_> = self
             .about(&endpoint.host().to_string())
             .iter()
             .filter(|(_, entry)| entry.profile.endpoint() == *endpoint)
             .collect();
-        let has = |entry: &Entry| {
+        let has = |entry: &ProfileEntry| {
             let mut names = entry.profile.databases.iter();
             names.any(|name| {
                 databases
@@ -195,7 +199,7 @@ impl Profiles {
     }
 
     /// The profile of the server that a URL names by host and port, with TLS or without: no URL of RFC 2056 can say that.
-    pub fn of_url(&self, url: &Z3950Url) -> Option<(&str, &Entry)> {
+    pub fn of_url(&self, url: &Z3950Url) -> Option<(&str, &ProfileEntry)> {
         let names = url.databases().iter();
         let databases: Vec<_> = names
             .map(|name| DatabaseName::from(name.as_bytes()))
@@ -208,7 +212,7 @@ impl Profiles {
         host: &Host,
         port: u16,
         databases: &[DatabaseName],
-    ) -> Option<(&str, &Entry)> {
+    ) -> Option<(&str, &ProfileEntry)> {
         let plain = self.at(&Endpoint::Tcp(host.clone(), port), databases);
         plain.or_else(|| self.at(&Endpoint::Tls(host.clone(), port), databases))
     }
@@ -274,7 +278,7 @@ impl Profiles {
 
     /// The profile that may have been meant by a name that none has: its name is much like it, or a word of its
     /// title.
-    pub fn nearest(&self, name: &str) -> Option<(&str, &Entry)> {
+    pub fn nearest(&self, name: &str) -> Option<(&str, &ProfileEntry)> {
         let all = self.all();
         let by_name = nearest(name, all.keys().map(String::as_str));
         let found = by_name.and_then(|found| all.get_key_value(found));
@@ -287,7 +291,7 @@ impl Profiles {
     }
 
     /// All profiles by name, in alphabetical order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &ProfileEntry)> {
         let entries = self.all().iter();
         entries.map(|(name, entry)| (name.as_str(), entry))
     }
@@ -296,15 +300,15 @@ impl Profiles {
 fn entries(
     targets: BTreeMap<String, Profile>,
     origin: &Origin,
-) -> impl Iterator<Item = (String, Entry)> {
+) -> impl Iterator<Item = (String, ProfileEntry)> {
     targets.into_iter().map(|(name, profile)| {
         let origin = origin.clone();
-        (name, Entry { profile, origin })
+        (name, ProfileEntry { profile, origin })
     })
 }
 
 /// The words of a title that tell it from others.
-fn title_words(entry: &Entry) -> impl Iterator<Item = &str> {
+fn title_words(entry: &ProfileEntry) -> impl Iterator<Item = &str> {
     let title = entry.profile.title.as_deref().unwrap_or_default();
     let words = title.split(|character: char| !character.is_alphanumeric());
     words.filter(|word| word.chars().count() > 4)

@@ -8,7 +8,7 @@ use html5gum::{Token, Tokenizer};
 use z3950_marc::charset::Charset;
 
 use super::super::generic;
-use super::{Fault, Found, ascii, link, mend, scan};
+use super::{FoundUrl, WrapperFault, ascii, link, mend, scan};
 
 /// Attributes whose value is a URL.
 const ATTRIBUTES: [&str; 13] = [
@@ -35,7 +35,7 @@ pub struct HtmlUrl {
     pub attribute: Option<(String, &'static str)>,
     /// The URL. Its range is that of the attribute; in text, its own, or the whole text between two tags where
     /// that holds references or line ends that were rewritten.
-    pub found: Found,
+    pub found: FoundUrl,
 }
 
 /// The URLs of a document.
@@ -47,7 +47,7 @@ pub struct HtmlUrls {
     /// Relative links that are left out, since nothing says where the document is.
     pub unresolved: usize,
     /// What looked like wrapped URLs in the text between tags, and is none.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<WrapperFault>,
 }
 
 /// An attribute on its way to a URL.
@@ -100,13 +100,13 @@ pub fn in_html(document: &[u8], address: Option<&str>) -> HtmlUrls {
                 found.extend(scanned.urls.into_iter().map(|found| {
                     Ok(HtmlUrl {
                         attribute: None,
-                        found: Found {
+                        found: FoundUrl {
                             range: placed(&place, text.len(), &found.range),
                             ..found
                         },
                     })
                 }));
-                faults.extend(scanned.faults.into_iter().map(|fault| Fault {
+                faults.extend(scanned.faults.into_iter().map(|fault| WrapperFault {
                     offset: placed(&place, text.len(), &(fault.offset..fault.offset)).start,
                     ..fault
                 }));
@@ -154,7 +154,7 @@ fn read(link: Link, base: Option<&str>, charset: Charset) -> Option<Result<HtmlU
         return (!cleaned.starts_with('#')).then_some(Err(Unresolved));
     };
     Some(Ok(HtmlUrl {
-        found: Found {
+        found: FoundUrl {
             written: mend::written(link::trimmed(&link.value), &url),
             url,
             range: link.range,

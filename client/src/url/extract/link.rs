@@ -7,7 +7,7 @@
 use z3950_marc::charset::Charset;
 
 use super::super::generic;
-use super::super::resolve::{Profile, resolve};
+use super::super::resolve::{ResolveMode, resolve};
 use super::ascii;
 use super::mend::escape;
 
@@ -57,7 +57,7 @@ pub(super) fn resolved(link: &str, base: Option<&str>) -> Option<String> {
             true => with_slashes(link),
             false => link.to_owned(),
         };
-        return resolve(base?, &link, Profile::Rfc1630Examples).ok();
+        return resolve(base?, &link, ResolveMode::Rfc1630Examples).ok();
     };
     if !is_special(scheme) {
         return Some(link.to_owned());
@@ -67,7 +67,7 @@ pub(super) fn resolved(link: &str, base: Option<&str>) -> Option<String> {
         return Some(format!("{scheme}:{rest}"));
     }
     match base.filter(|_| base_scheme.is_some_and(|base| base.eq_ignore_ascii_case(scheme))) {
-        Some(base) => resolve(base, &rest, Profile::Rfc1630Examples).ok(),
+        Some(base) => resolve(base, &rest, ResolveMode::Rfc1630Examples).ok(),
         None => Some(format!("{scheme}://{}", rest.trim_start_matches('/'))),
     }
 }

@@ -8,7 +8,7 @@ use z3950_marc::charset;
 
 use super::super::common;
 use super::super::span::Span;
-use super::{Found, mend, scan};
+use super::{FoundUrl, mend, scan};
 
 /// Fields and subfields that hold URLs, and whether that is what they are for.
 const PLACES: [(&str, u8, bool); 3] = [
@@ -28,7 +28,7 @@ pub struct RecordUrl {
     /// Which field of this tag, from 1.
     pub occurrence: usize,
     /// The URL; its range counts from the first octet of the subfield's value, and is all of it where that is not UTF-8.
-    pub found: Found,
+    pub found: FoundUrl,
 }
 
 /// The URLs of a record, field by field. All of an 856 $u is one URL, blanks escaped, unless it does not begin with one or
@@ -49,7 +49,7 @@ pub fn in_record(record: &MarcRecord) -> Vec<RecordUrl> {
                     tag,
                     code: char::from(code),
                     occurrence: index + 1,
-                    found: Found {
+                    found: FoundUrl {
                         range: match is_same {
                             true => found.range,
                             false => 0..value.data.len(),
@@ -76,7 +76,7 @@ fn decoded<'a>(value: &'a [u8], record: &MarcRecord) -> Cow<'a, [u8]> {
 const ESCAPE: u8 = 0x1B;
 
 /// A value that is a URL from its first to its last octet, but for blanks around it.
-fn whole(value: &[u8]) -> Option<Found> {
+fn whole(value: &[u8]) -> Option<FoundUrl> {
     let url = value.trim_ascii();
     let start = value.len() - value.trim_ascii_start().len();
     let (_, rest) = common::scheme(Span::new(url)).ok()?;
@@ -90,7 +90,7 @@ fn whole(value: &[u8]) -> Option<Found> {
     };
     let escaped = mend::escape(url);
     let before = blank.and_then(|blank| url.get(..blank)).map(mend::escape);
-    is_url.then(|| Found {
+    is_url.then(|| FoundUrl {
         written: mend::written(url, &escaped),
         url: escaped,
         range: start..start + url.len(),

@@ -7,7 +7,7 @@ use z3950_marc::text_lossless;
 use super::super::MAX_URL_LENGTH;
 use super::super::common;
 use super::super::span::Span;
-use super::{Fault, FaultKind, Found, MAX_ALTERNATES, mend};
+use super::{FaultKind, FoundUrl, MAX_ALTERNATES, WrapperFault, mend};
 
 /// How a wrapper begins, in any letter case.
 const OPENING: &[u8] = b"<URL:";
@@ -19,7 +19,7 @@ pub(super) struct Wrapped {
     /// Octets up to and with the `>`.
     pub(super) length: usize,
     /// The URL; ranges and offsets count from the `<`.
-    pub(super) content: Result<Found, Fault>,
+    pub(super) content: Result<FoundUrl, WrapperFault>,
 }
 
 /// Reads the wrapper that `text` begins with, if it begins with one, in a line with that many marks of quoted mail.
@@ -35,7 +35,7 @@ pub(super) fn at_start(text: &[u8], quotes: usize) -> Option<Wrapped> {
     let Some((end, _)) = end else {
         return Some(Wrapped {
             length: OPENING.len(),
-            content: Err(Fault {
+            content: Err(WrapperFault {
                 kind: FaultKind::UnterminatedWrapper,
                 offset: 0,
             }),
@@ -64,7 +64,7 @@ fn unquoted(text: &[u8], quotes: usize) -> impl Iterator<Item = (usize, u8)> {
     })
 }
 
-fn content(inner: &[u8], quotes: usize) -> Result<Found, Fault> {
+fn content(inner: &[u8], quotes: usize) -> Result<FoundUrl, WrapperFault> {
     let mut url = Vec::with_capacity(inner.len());
     // Positions in `url` of the hyphens that end a line.
     let mut hyphens = Vec::new();
@@ -82,7 +82,7 @@ fn content(inner: &[u8], quotes: usize) -> Result<Found, Fault> {
             range.end = place + 1;
             url.push(octet);
         } else if octet != b' ' && octet != b'\t' {
-            return Err(Fault {
+            return Err(WrapperFault {
                 kind: FaultKind::InvalidCharacter,
                 offset: OPENING.len() + index,
             });
@@ -94,7 +94,7 @@ fn content(inner: &[u8], quotes: usize) -> Result<Found, Fault> {
         hyphens.pop();
     }
     match common::scheme(Span::new(&url)) {
-        Ok(_) => Ok(Found {
+        Ok(_) => Ok(FoundUrl {
             alternates: alternates(&url, &hyphens),
             url: super::ascii(&url),
             range,
@@ -102,7 +102,7 @@ fn content(inner: &[u8], quotes: usize) -> Result<Found, Fault> {
             written: is_quoted.then(|| text_lossless(inner).into_owned()),
             may_continue: false,
         }),
-        Err(_) => Err(Fault {
+        Err(_) => Err(WrapperFault {
             kind: FaultKind::NotAUrl,
             offset: 0,
         }),

@@ -4,7 +4,7 @@
 use std::num::NonZeroU16;
 
 use super::super::authority::HostPort;
-use super::super::common::MAX_URL_LENGTH;
+use super::super::error::MAX_URL_LENGTH;
 use super::super::host::Host;
 use super::super::octets::Octets;
 use super::{GopherPlus, GopherType, GopherUrl};

@@ -5,8 +5,8 @@
 //! ```
 
 use super::super::authority::HostPort;
-use super::super::common::{self, Content, MAX_URL_LENGTH, Mode};
-use super::super::error::{UrlError, UrlErrorKind};
+use super::super::common::{self, Content, Mode};
+use super::super::error::{MAX_URL_LENGTH, UrlError, UrlErrorKind};
 use super::super::octets::Octets;
 use super::super::span::Span;
 use super::{GopherPlus, GopherType, GopherUrl, SCHEME};

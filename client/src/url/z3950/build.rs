@@ -1,7 +1,7 @@
 //! Putting a URL of RFC 2056 together from its parts, or changing some parts of one.
 //! Whatever the parts hold is escaped; only what no text could say is refused.
 
-use super::super::common::MAX_URL_LENGTH;
+use super::super::error::MAX_URL_LENGTH;
 use super::super::host::Host;
 use super::super::octets::Octets;
 use super::parse::is_keyword;

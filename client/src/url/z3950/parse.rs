@@ -5,16 +5,26 @@
 //!     [ "/" [ database *( "+" database ) [ "?" docid ] ] *( ";" keyword "=" value ) ] [ "#" fragment ]
 //! ```
 
-use super::super::common::{self, Content, MAX_URL_LENGTH, Mode};
-use super::super::error::{UrlError, UrlErrorKind};
+use super::super::common::{self, Content, Mode};
+use super::super::error::{MAX_URL_LENGTH, UrlError, UrlErrorKind};
 use super::super::host;
 use super::super::octets::Octets;
 use super::super::span::Span;
 use super::super::userinfo::Userinfo;
 use super::{DEFAULT_PORT, Extension, Kind, Parts, Warning, Z3950Url};
 
-/// Reads a whole URL: [`Z3950Url::parse`].
-pub(super) fn parse(text: &[u8], mode: Mode) -> Result<Z3950Url, UrlError> {
+impl Z3950Url {
+    /// Reads a URL. The text may hold any octets; those outside 21–7E hex are refused.
+    ///
+    /// Errors: the first fault in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset
+    /// in `text`. Source: RFC 2056 §5, read as follows where it is silent: each part is one or more
+    /// characters; parameters need the slash but no database; `+` separates in lists and is data elsewhere.
+    pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
+        parse(text.as_ref(), mode)
+    }
+}
+
+fn parse(text: &[u8], mode: Mode) -> Result<Z3950Url, UrlError> {
     let mut warnings = Vec::new();
     let (url, fragment) = common::envelope(text, mode)?.cut(b"#");
     let (kind, rest) = scheme(url)?;

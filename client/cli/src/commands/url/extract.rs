@@ -5,8 +5,8 @@ use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
-use z3950::url::extract::{self, Extraction, Fault, Found, HtmlUrls, in_html, in_record};
-use z3950::url::{Profile, generic, resolve};
+use z3950::url::extract::{self, Extraction, FoundUrl, HtmlUrls, WrapperFault, in_html, in_record};
+use z3950::url::{ResolveMode, generic, resolve};
 use z3950_marc::stream::{GUESS_OCTETS, InputForm, RecordReader};
 
 use crate::args::Showing;
@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
 
 /// A whole URL.
 fn base(text: &str) -> Result<String, String> {
-    match resolve(text, "", Profile::default()) {
+    match resolve(text, "", ResolveMode::default()) {
         Ok(base) => Ok(base),
         Err(error) => Err(error.to_string()),
     }
@@ -179,8 +179,8 @@ impl Listing<'_> {
         urls.try_for_each(|found| self.found(found, "", json!({})))
     }
 
-    fn faults(&self, faults: &[Fault]) {
-        for Fault { kind, offset, .. } in faults {
+    fn faults(&self, faults: &[WrapperFault]) {
+        for WrapperFault { kind, offset, .. } in faults {
             self.output.warning(&format!("offset {offset}: {kind}"));
         }
     }
@@ -262,8 +262,8 @@ impl Listing<'_> {
     }
 
     /// A line for a URL: first octet, octet behind the last one, URL, remarks, parted by tabs; or an object.
-    fn found(&mut self, found: &Found, place: &str, more: Value) -> Result<(), Failure> {
-        let Found {
+    fn found(&mut self, found: &FoundUrl, place: &str, more: Value) -> Result<(), Failure> {
+        let FoundUrl {
             url,
             range,
             heuristic,

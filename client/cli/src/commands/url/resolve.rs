@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 
 use serde_json::Value;
 use z3950::url::{
-    Locator, Mode, Profile, ResolveError, UrlError, UrlErrorKind, classify, generic, resolve,
+    Locator, Mode, ResolveError, ResolveMode, UrlError, UrlErrorKind, classify, generic, resolve,
 };
 
 use super::{answered, refusal, set};
@@ -24,10 +24,10 @@ pub(crate) struct Arguments {
 
     /// How to read leading slashes: as in the examples of RFC 1630, or as in its text.
     #[arg(long, default_value = "examples", value_parser = choices(&[
-        ("examples", Profile::Rfc1630Examples, "As in the examples of RFC 1630: one slash is the root, two are a host, more are looked for in the base"),
-        ("prose", Profile::Rfc1630Prose, "As the text of RFC 1630 has it: any number is looked for in the base, and a query alone takes the place of the last segment"),
+        ("examples", ResolveMode::Rfc1630Examples, "As in the examples of RFC 1630: one slash is the root, two are a host, more are looked for in the base"),
+        ("prose", ResolveMode::Rfc1630Prose, "As the text of RFC 1630 has it: any number is looked for in the base, and a query alone takes the place of the last segment"),
     ]))]
-    profile: Profile,
+    profile: ResolveMode,
 
     /// Print a JSON object.
     #[arg(long)]
