@@ -1,18 +1,18 @@
-//! Databases of MARC records in memory: the server's own backend, and the reference for others.
+//! Databases of MARC records in memory: the server's own backend, and the reference implementation for others.
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `builder`, `load` | records from memory and files into databases, damage told of |
-//! | `catalogue`, `result` | the databases at one time, and result sets that keep theirs |
-//! | `update`, `save` | changes, all or none, and their way to a file |
-//! | `docid` | where a record's docid stands |
-//! | `fields`, `words`, `isbn` | what can be searched |
-//! | `index`, `hits` | what makes it fast; sets of records |
-//! | `attributes`, `eval`, `profile` | a query into records |
-//! | `elsewhere`, `owned` | what takes its time, on threads of its own |
+//! | `builder`, `load` | records from memory and files into databases; reports of damage |
+//! | `catalogue`, `result` | a snapshot of the databases, and result sets that keep theirs |
+//! | `update`, `save` | atomic changes, and saving to files |
+//! | `docid` | the docid field of records |
+//! | `fields`, `words`, `isbn` | the access points, words and keys of records |
+//! | `index`, `hits` | the indexes, and sets of records |
+//! | `attributes`, `eval`, `profile` | the evaluation of queries |
+//! | `elsewhere`, `owned` | long work on other threads |
 //! | `facets`, `scan`, `sort` | counts, terms and orders of records |
 //! | `forms`, `brief` | the record syntaxes and element sets |
-//! | `demo` | the catalogue that the program shows itself with |
+//! | `demo` | the demo catalogue |
 
 mod attributes;
 mod brief;
@@ -69,12 +69,12 @@ use crate::backend::{
 };
 use crate::diagnostic::{Diagnostic, diagnostic};
 
-/// Databases of MARC records in memory; a cheap handle, whose clones are of the same databases.
+/// Databases of MARC records in memory. Clones are handles to the same databases.
 ///
 /// Records are served as USMARC or UNIMARC, whichever they are, octet for octet as they were loaded; and as MARCXML, Dublin
 /// Core, SUTRS, OPAC and GRS-1. Element sets are F and B; XML has `marcxml` (as F) and `dc` as well.
 ///
-/// Updates and reloads put new databases in the place of the old ones at once. A result set keeps the records it was made of.
+/// Updates and reloads replace the databases atomically. A result set keeps the records that it was made from.
 #[derive(Clone)]
 pub struct MemoryBackend(Arc<Shared>);
 
@@ -82,14 +82,14 @@ struct Shared {
     sources: load::Sources,
     profile: Profile,
     current: RwLock<Arc<Catalogue>>,
-    /// Held while another catalogue is being made: one change at a time.
+    /// Held while a catalogue is being made, so that there is one change at a time.
     changing: Mutex<SavedFiles>,
     elsewhere: Elsewhere,
 }
 
-/// The work after which a query is begun anew elsewhere; so much takes a millisecond or two.
+/// The work after which a query starts again on another thread; this much takes a millisecond or two.
 const QUICK_WORK: u64 = 65_536;
-/// The most work done for a query: terms looked at, and dozens of records taken. What needs more gets condition 31.
+/// The most work for a query: terms examined, and dozens of records. A query that needs more gives condition 31.
 const MOST_WORK: u64 = 16_000_000;
 
 impl fmt::Debug for MemoryBackend {
@@ -101,7 +101,7 @@ impl fmt::Debug for MemoryBackend {
 }
 
 impl MemoryBackend {
-    /// A backend in the making.
+    /// A builder without records.
     pub fn builder() -> MemoryBackendBuilder {
         MemoryBackendBuilder::default()
     }
@@ -122,19 +122,18 @@ impl MemoryBackend {
         }))
     }
 
-    /// Indexes the texts of small databases, which are otherwise indexed when they are first searched: that search waits for it
-    /// then. Blocks until it is done.
+    /// Indexes the texts of small databases, which are otherwise indexed by the first search. Blocks until done.
     pub fn prepare(&self) {
         self.current().index.prepare();
     }
 
-    /// Loads the same databases from the same files anew and puts them in the place of the old ones; `progress` is called from
-    /// time to time. Updates that have not been saved are lost. Blocks until it is done, while searches go on.
+    /// Reloads the databases from their files; `progress` is called from time to time. Updates that were not saved are lost.
+    /// Blocks until done; searches continue.
     ///
     /// # Errors
     /// As for [`MemoryBackendBuilder::load`]; [`LoadError::Damaged`] for a file in which a record would be left out or is
-    /// incomplete, or none is whole; [`LoadError::NoRecord`] for a file without a record, unless its database has none now
-    /// and is saved to it; and [`LoadError::Removed`] for a file to save to that has gone. Then all stays as it was.
+    /// incomplete, or none is intact; [`LoadError::NoRecord`] for a file without a record, unless its database is empty and
+    /// saved to it; and [`LoadError::Removed`] for a file to save to that was removed. On errors nothing changes.
     pub fn reload(&self, progress: &dyn Fn(&Progress)) -> Result<Vec<FileNotes>, LoadError> {
         let mut saved = self.changing();
         let stamps = saved.stamps();
@@ -156,8 +155,8 @@ impl MemoryBackend {
         Ok(notes)
     }
 
-    /// Writes the records of a database to a file, in the form that the end of its name says, ISO 2709 if it says none. At any
-    /// moment the file is what it was or what it is to be. Blocks until it is done.
+    /// Writes the records of a database to a file, in the format of its extension, or ISO 2709 if it has none. The file is
+    /// replaced atomically. Blocks until done.
     ///
     /// # Errors
     /// See [`SaveError`].
@@ -174,7 +173,7 @@ impl MemoryBackend {
         changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The databases as they are now.
+    /// The current databases.
     fn current(&self) -> Arc<Catalogue> {
         Arc::clone(
             &self
@@ -327,7 +326,7 @@ impl Backend for MemoryBackend {
 
     fn update<'a>(&'a self, update: Update<'a>) -> Answer<'a, update::Outcomes> {
         let (backend, change) = (self.clone(), update::Change::of(&update));
-        // A change that has begun is not stopped: it is made as a whole.
+        // A change is not interrupted once it has begun.
         let elsewhere = &self.0.elsewhere;
         elsewhere.answer(move |_| backend.change(&change))
     }

@@ -1,14 +1,14 @@
-//! From a term with its Bib-1 attributes to a look into the indexes, or to the diagnostic that says which attribute is in
-//! the way (Z39.50-2003 Appendix ATR.1).
+//! Translates a term with its Bib-1 attributes into an index lookup, or into the diagnostic for the unsupported attribute
+//! (Z39.50-2003 Appendix ATR.1).
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `support` | the values that the backend can do, for queries and for Explain |
-//! | `read` | the attributes of a term, as the profile has them |
+//! | `support` | the attribute values that the backend supports, for queries and for Explain |
+//! | `read` | the attributes of a term under the profile |
 //! | `term` | the term as text |
-//! | `look` | what the term looks for |
-//! | `mask` | terms that are open at some place |
-//! | `order` | what scans and sorts go by |
+//! | `look` | the lookup of a term |
+//! | `mask` | truncated and masked terms |
+//! | `order` | the indexes of scans and sorts |
 
 mod look;
 mod mask;

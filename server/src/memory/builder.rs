@@ -1,4 +1,4 @@
-//! The making of a [`MemoryBackend`]: databases from memory, from files, or both.
+//! The builder of a [`MemoryBackend`]: databases from memory, from files, or both.
 
 use bytes::Bytes;
 use z3950_marc::MarcRecord;
@@ -31,7 +31,7 @@ struct NewDatabase {
 }
 
 impl MemoryBackendBuilder {
-    /// Where docids stand, 001 unless said otherwise.
+    /// The docid field; by default 001.
     pub fn docid(self, field: DocidField) -> Self {
         Self {
             docid: field,
@@ -39,7 +39,7 @@ impl MemoryBackendBuilder {
         }
     }
 
-    /// What can be searched, and where in a record it stands.
+    /// The access points and their fields.
     pub fn access_points(self, access_points: AccessPoints) -> Self {
         Self {
             access_points,
@@ -47,15 +47,15 @@ impl MemoryBackendBuilder {
         }
     }
 
-    /// Which attributes a query may use.
+    /// The attributes that queries may use.
     pub fn profile(self, profile: Profile) -> Self {
         Self { profile, ..self }
     }
 
-    /// Adds records to a database, which is made if there is none of that name yet.
+    /// Adds records to a database, which is created if necessary.
     ///
     /// # Errors
-    /// The first record that has no ISO 2709 form.
+    /// The first record that cannot be encoded in ISO 2709.
     pub fn add_records(
         mut self,
         name: &str,
@@ -66,7 +66,7 @@ impl MemoryBackendBuilder {
         Ok(self)
     }
 
-    /// Says what a database is called, and what is in it; it is made if there is none of that name yet.
+    /// Sets the title and description of a database, which is created if necessary.
     pub fn describe(mut self, name: &str, title: &str, description: &str) -> Self {
         let DatabaseFiles {
             title: known_title,
@@ -86,16 +86,16 @@ impl MemoryBackendBuilder {
     /// A backend of the records added.
     pub fn build(self) -> MemoryBackend {
         let (sources, profile) = self.sources();
-        // Nothing but files can fail.
+        // Only files can fail.
         let (index, _) = load::load(&sources, Demand::AnyRecord, &|_| {}).unwrap_or_default();
         MemoryBackend::new(sources, profile, index, SavedFiles::default())
     }
 
-    /// A backend of the records added and those of files, read side by side; `progress` is called from time to time. Blocks
-    /// until it is done.
+    /// Builds a backend of the records added and those of files, which are read in parallel; `progress` is called from time to
+    /// time. Blocks until done.
     ///
     /// # Errors
-    /// The first file that cannot be read, or has no record in it. Single records that are damaged are told of.
+    /// The first file that cannot be read, or has no records. Damaged records are reported as notes.
     pub fn load(
         mut self,
         databases: impl IntoIterator<Item = DatabaseFiles>,

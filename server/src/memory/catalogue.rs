@@ -1,4 +1,4 @@
-//! The databases of a backend at one time: what a search, and every result set that comes of it, sees.
+//! A snapshot of the databases, as a search and its result sets see them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,35 +13,35 @@ use super::index::Index;
 use crate::backend::RecordId;
 use crate::diagnostic::{Diagnostic, diagnostic};
 
-/// Databases and their records. A change makes another catalogue and leaves this one as it is.
+/// Databases and their records. Changes make a new catalogue.
 #[derive(Clone, Debug)]
 pub(super) struct Catalogue {
     /// The databases by their numbers.
     pub(super) databases: Arc<[Database]>,
-    /// The records of all of them.
+    /// The records of all databases.
     pub(super) index: Index,
     /// The syntaxes in which records are stored.
     syntaxes: Vec<Oid>,
-    /// How many records each database has.
+    /// The number of records of each database.
     counts: Vec<usize>,
 }
 
 /// A database.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Database {
-    /// The name it is searched by.
+    /// The name to search it by.
     pub(super) name: String,
-    /// What it is called.
+    /// The title.
     pub(super) title: Option<String>,
-    /// What is in it.
+    /// The description.
     pub(super) description: Option<String>,
-    /// Where the docids of its records stand.
+    /// The docid field of its records.
     pub(super) docid: DocidField,
-    /// Where its records are written when they change.
+    /// The file that changes are saved to.
     pub(super) save: Option<PathBuf>,
 }
 
-/// The name that means all databases, unless one bears it.
+/// The name for all databases, unless a database has it.
 const ALL: &str = "Default";
 
 impl Catalogue {
@@ -73,10 +73,10 @@ impl Catalogue {
         }
     }
 
-    /// The numbers of the databases named; `None` for all there are.
+    /// The numbers of the named databases; `None` for all.
     ///
     /// # Errors
-    /// Condition 235 with the first name that no database has.
+    /// Condition 235 with the first unknown name.
     pub(super) fn selected(&self, names: &[DatabaseName]) -> Result<Option<Vec<u16>>, Diagnostic> {
         let mut numbers = Vec::new();
         for name in names {
@@ -97,7 +97,7 @@ impl Catalogue {
         Ok((numbers.len() < self.databases.len()).then_some(numbers))
     }
 
-    /// All databases, if every name is of one or of all.
+    /// All databases, if every name is known.
     fn rest_known(&self, names: &[DatabaseName]) -> Result<Option<Vec<u16>>, Diagnostic> {
         let known = |name: &&DatabaseName| {
             let text = name.0.to_str().unwrap_or_default();
@@ -112,7 +112,7 @@ impl Catalogue {
         }
     }
 
-    /// The number of the database of a name.
+    /// The number of the database with this name.
     pub(super) fn number(&self, name: &str) -> Option<u16> {
         let place = self
             .databases
@@ -135,13 +135,13 @@ impl Catalogue {
         database.map_or("", |database| &database.name)
     }
 
-    /// How many records a database has.
+    /// The number of records of a database.
     pub(super) fn count(&self, database: usize) -> usize {
         self.counts.get(database).copied().unwrap_or_default()
     }
 
-    /// Whether any record can be had in the syntax: its own, or one that all can be put into. A server without records takes
-    /// USMARC.
+    /// Whether any record is available in the syntax: its own, or one that all can be converted to. A server without records
+    /// has USMARC.
     pub(super) fn has_syntax(&self, syntax: &Oid) -> bool {
         forms::SYNTAXES.contains(syntax)
             || self.syntaxes.contains(syntax)
@@ -159,7 +159,7 @@ impl Catalogue {
     }
 }
 
-/// Database names are compared without case (Z39.50-2003 §3.1.2).
+/// Compares database names without case (Z39.50-2003 §3.1.2).
 pub(super) fn same_name(left: &str, right: &str) -> bool {
     left.eq_ignore_ascii_case(right) || left.to_lowercase() == right.to_lowercase()
 }

@@ -1,5 +1,4 @@
-//! The demo catalogue: well-known works in the public domain, written as MARCMaker text that a person can edit in
-//! `demo/books.mrk` and `demo/serials.mrk`.
+//! The demo catalogue: well-known works in the public domain, as MARCMaker text in `demo/books.mrk` and `demo/serials.mrk`.
 
 use z3950_marc::mrk;
 

@@ -1,4 +1,4 @@
-//! Where the docid of a record stands: field 001 unless said otherwise (RFC 2056 §4 leaves it to the server).
+//! The docid field of records: by default 001 (RFC 2056 §4 leaves it to the server).
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ impl Default for DocidField {
 }
 
 impl DocidField {
-    /// The docid of a record without outer blanks: of the first such field that has one.
+    /// The docid of a record, trimmed: that of the first such field that has one.
     pub fn of<'a>(&self, record: &'a MarcRecord) -> Option<&'a [u8]> {
         let values = record
             .fields_by_tag(self.tag)
@@ -39,7 +39,7 @@ impl DocidField {
 }
 
 impl DocidField {
-    /// A field that holds a docid and nothing else.
+    /// A field with only this docid.
     pub(super) fn field(&self, docid: &[u8]) -> Field {
         match self.code {
             None => Field::control(self.tag, docid.to_vec()),
@@ -48,7 +48,7 @@ impl DocidField {
     }
 }
 
-/// Why a text names no field.
+/// Why a text is not a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a control field such as 001, or a field and subfield such as 035$a")]
 pub struct DocidFieldError;

@@ -1,5 +1,5 @@
-//! Work that takes its time: on other threads than those that serve connections, not on more than there are processors, and ended
-//! when nobody waits for it any more.
+//! Long work, on other threads than those that serve connections, on no more threads than there are processors, and cancelled
+//! when its caller is gone.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -13,25 +13,24 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use crate::backend::{Answer, ready};
 use crate::diagnostic::{Diagnostic, diagnostic};
 
-/// Where work is done that takes its time.
+/// Runs long work.
 #[derive(Debug)]
 pub(super) struct Elsewhere {
-    /// A permit for each piece of work that may be going on.
+    /// A permit for each piece of work that may run at the same time.
     places: Arc<Semaphore>,
 }
 
-/// Tells work that nobody waits for it any more. Clones tell the same.
+/// Set when nobody waits for the work any more. Clones share the flag.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CancelFlag(Arc<AtomicBool>);
 
 impl CancelFlag {
-    /// Whether it has been told.
     pub(super) fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Tells so when it is dropped.
+/// Sets the flag when it is dropped.
 struct CancelOnDrop(CancelFlag);
 
 impl Drop for CancelOnDrop {
@@ -50,8 +49,7 @@ impl Default for Elsewhere {
 }
 
 impl Elsewhere {
-    /// The answer that work comes to, which is done outside the thread unless there is no runtime. When the answer is dropped
-    /// before it is there, work that has not begun never does, and other work is told to stop.
+    /// The answer of some work, done on another thread if there is a runtime. Dropping the answer cancels the work.
     pub(super) fn answer<'a, T: Send + 'static>(
         &self,
         work: impl FnOnce(&CancelFlag) -> Result<T, Diagnostic> + Send + 'static,

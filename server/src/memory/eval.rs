@@ -1,4 +1,4 @@
-//! The evaluation of a query: operands from the indexes, operators on sets and places (Z39.50-2003 §3.7.1, §3.7.2).
+//! The evaluation of queries: operands from the indexes, operators on sets and positions (Z39.50-2003 §3.7.1, §3.7.2).
 
 mod lookup;
 mod proximity;

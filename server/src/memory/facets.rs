@@ -1,4 +1,4 @@
-//! Facets: the terms of an index and how many of the records found have each (Index Data's facets,
+//! Facets: the terms of an index, and the number of records found that have each (Index Data's facets,
 //! 1.2.840.10003.10.1000.81.5).
 
 use std::cmp::Reverse;
@@ -16,9 +16,9 @@ use crate::backend::{Facet, FacetRequest};
 /// The most terms of a facet.
 const MOST_TERMS: usize = 1000;
 
-/// The facets of some records; those of fields that are no index, and those that would be too much work, are left out.
+/// The facets of some records. Those of fields without an index, and those that need too much work, are left out.
 ///
-/// Texts are counted by their entries as wholes where the index has them, else by their words.
+/// Counts whole entries if the index has them, otherwise words.
 pub(super) fn facets(
     index: &Index,
     fields: &Fields,
@@ -31,7 +31,7 @@ pub(super) fn facets(
         let terms = terms(fields, of(fields, profile, &request.attributes)?)?;
         let mut counted = index.tally(terms, hits, work).ok()?;
         if !request.alphabetical {
-            // Terms of the same count stay in their order.
+            // Stable: terms of the same count keep their order.
             counted.sort_by_key(|(_, records)| Reverse(*records));
         }
         let wanted = counted
@@ -48,7 +48,7 @@ pub(super) fn facets(
     requests.iter().filter_map(facet).collect()
 }
 
-/// The index of a facet's field; the other attributes of a facet are no attributes of Bib-1.
+/// The index of a facet's field. Other attributes of a facet are not Bib-1.
 fn of(fields: &Fields, profile: &Profile, attributes: &AttributeList) -> Option<IndexId> {
     let is_field = |attribute: &&AttributeElement| attribute.attribute_type == USE;
     let field = attributes.0.iter().find(is_field)?;

@@ -1,14 +1,14 @@
-//! What of a record can be searched: from each field of a MARC 21 or UNIMARC record to the indexes that it feeds
-//! (Z39.50-2003 Appendix ATR.1; the Maintenance Agency's "Bib-1 attribute semantics").
+//! The access points of records: which fields of a MARC 21 or UNIMARC record feed which indexes (Z39.50-2003 Appendix ATR.1;
+//! the Maintenance Agency's "Bib-1 attribute semantics").
 //!
 //! | file | what it holds |
 //! |---|---|
 //! | `rows` | the access points of Bib-1: Use values, kind, fields |
-//! | `table` | [`AccessPoints`]: those rows, and what a configuration makes of them |
+//! | `table` | [`AccessPoints`]: those rows, and changes to them in the settings |
 //! | `source` | the text form of a field, `245$^ch` |
-//! | `key` | numbers, dates and codes in the one form in which they are compared |
-//! | `format` | the rows turned round: rules by tag |
-//! | `feed` | a record's entries, index by index |
+//! | `key` | numbers, dates and codes in the form in which they are compared |
+//! | `format` | the rows inverted: rules by tag |
+//! | `feed` | the entries of a record, index by index |
 
 mod feed;
 mod format;
@@ -26,26 +26,25 @@ pub use self::key::Kind;
 pub use self::source::{Source, SourceError, Sources};
 pub use self::table::{AccessPoint, AccessPoints, AccessPointsError};
 
-/// One index of a backend: the place of its row among the access points.
+/// An index of a backend: its row among the access points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct IndexId(pub(super) u8);
 
 impl IndexId {
-    /// The docid, which no field of the table feeds.
+    /// The docid, which has no fields in the table.
     pub(super) const DOCID: Self = Self(0);
-    /// Everything in the record that people read.
+    /// All text in the record that people read.
     pub(super) const ANY: Self = Self(1);
 }
 
-/// The most indexes a backend has.
+/// The most indexes of a backend.
 pub(super) const MAX_INDEXES: usize = 128;
 
-/// Several indexes; a bit for each.
+/// A set of indexes, as bits.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(super) struct IndexSet(u128);
 
 impl IndexSet {
-    /// That of one index.
     pub(super) const fn of(index: IndexId) -> Self {
         match 1u128.checked_shl(index.0 as u32) {
             Some(bit) => Self(bit),
@@ -53,17 +52,14 @@ impl IndexSet {
         }
     }
 
-    /// Whether the index is one of them.
     pub(super) fn contains(self, index: IndexId) -> bool {
         !self.intersection(Self::of(index)).is_empty()
     }
 
-    /// Whether there is none.
     pub(super) fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The indexes of either.
     pub(super) fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -76,12 +72,10 @@ impl IndexSet {
         Self(self.0 & !other.0)
     }
 
-    /// The lowest of them, as a set.
     fn first(self) -> Self {
         Self(self.0 & self.0.wrapping_neg())
     }
 
-    /// The indexes, ascending.
     pub(super) fn iter(self) -> impl Iterator<Item = IndexId> {
         let mut left = self.0;
         std::iter::from_fn(move || {

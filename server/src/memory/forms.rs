@@ -1,4 +1,4 @@
-//! The forms in which a MARC record is served: as stored, brief, and as SUTRS, XML, OPAC and GRS-1 (Z39.50-2003 Appendix REC).
+//! The record syntaxes: as stored, brief, and as SUTRS, XML, OPAC and GRS-1 (Z39.50-2003 Appendix REC).
 
 use bytes::Bytes;
 use z3950_asn1::apdu::External;
@@ -17,10 +17,10 @@ use z3950_marc::marcxml;
 use super::brief::brief;
 use crate::diagnostic::{Diagnostic, diagnostic};
 
-/// The syntaxes into which any MARC record can be put, beside its own.
+/// The syntaxes that any MARC record can be converted to, besides its own.
 pub(super) const SYNTAXES: [Oid; 4] = [SUTRS, XML, OPAC, GRS_1];
 
-/// Element set of XML: MARCXML, as F is.
+/// Element set of XML: MARCXML, like F.
 const MARCXML: &str = "marcxml";
 /// Element set of XML: Dublin Core.
 const DUBLIN_CORE: &str = "dc";
@@ -28,14 +28,14 @@ const DUBLIN_CORE: &str = "dc";
 /// The element sets of XML, besides F and B.
 pub(super) const XML_ELEMENT_SETS: [&str; 2] = [MARCXML, DUBLIN_CORE];
 
-/// Whether XML records have the element set; others have F and B alone.
+/// Whether XML records have the element set; other syntaxes have only F and B.
 pub(super) fn is_of_xml(element_set: &str) -> bool {
     XML_ELEMENT_SETS
         .iter()
         .any(|known| element_set.eq_ignore_ascii_case(known))
 }
 
-/// The element set of XML that a schema stands for, by its address or by its name in SRU.
+/// The element set of XML for a schema, by its identifier or by its name in SRU.
 pub(super) fn of_schema(address: &str) -> Option<&'static str> {
     Some(match address.to_ascii_lowercase().as_str() {
         "http://www.loc.gov/marc21/slim" | "info:srw/schema/1/marcxml-v1.1" | MARCXML => MARCXML,
@@ -47,11 +47,10 @@ pub(super) fn of_schema(address: &str) -> Option<&'static str> {
     })
 }
 
-/// A record in `syntax`, its own being `stored`. Text is UTF-8; MARC itself goes out octet for octet as it is stored, unless
-/// it is cut down to element set B.
+/// A record in `syntax`; its own is `stored`. Text is UTF-8. MARC is sent as stored, unless it is reduced to element set B.
 ///
 /// # Errors
-/// Condition 238 where the syntax is neither the record's own nor one of [`SYNTAXES`], 14 where the record cannot be put into it.
+/// Condition 238 if the syntax is neither the record's own nor one of [`SYNTAXES`], 14 if the record cannot be converted to it.
 pub(super) fn record(
     octets: &Bytes,
     stored: Oid,
@@ -87,7 +86,7 @@ pub(super) fn record(
         GRS_1 => GenericRecord::of_marc(&readable(&wanted))
             .to_external()
             .ok(),
-        // Holdings come with the brief record too: they are what OPAC is asked for.
+        // A brief OPAC record has holdings too: they are the purpose of OPAC.
         OPAC => own(&wanted).and_then(|octets| {
             let bibliographic = External::octet_aligned(stored, octets);
             OpacRecord::of_marc(bibliographic, &readable(&whole))
@@ -99,7 +98,7 @@ pub(super) fn record(
     external.ok_or_else(lost)
 }
 
-/// The record in UTF-8, whatever character set it is stored in.
+/// The record in UTF-8, whatever its character set.
 fn readable(record: &MarcRecord) -> MarcRecord {
     charset::to_utf8(record, &charset::Options::default()).record
 }

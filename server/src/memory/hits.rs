@@ -1,5 +1,5 @@
-//! Sets of records and their algebra. A set has a part for each segment of the index that any of its records is in, and a part
-//! is at most 8 KiB, so that neither a query of a thousand operators nor a result set of a million records costs much.
+//! Sets of records and their algebra. A set has a part of at most 8 KiB for each segment of the index that has any of its
+//! records, so that a query of a thousand operators and a result set of a million records stay cheap.
 
 mod part;
 
@@ -9,20 +9,19 @@ use std::ops::Range;
 pub(super) use self::part::{Bits, LIST, Part, SEGMENT, Union};
 use crate::backend::RecordId;
 
-/// A set of records of an index; it borrows what stands in the index as it is wanted.
+/// A set of records of an index. Parts that the index holds are borrowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HitSet<'a> {
-    /// Ascending by the number of the segment; none of them is empty.
+    /// Ascending by segment, and not empty.
     parts: Vec<(u16, Part<'a>)>,
 }
 
 impl<'a> HitSet<'a> {
-    /// The set of no record.
     pub(super) fn empty() -> Self {
         Self::default()
     }
 
-    /// The set of these parts, which come in the order of their segments; empty ones are left out.
+    /// The set of these parts, which are in the order of their segments; empty ones are left out.
     pub(super) fn of_parts(parts: impl IntoIterator<Item = (u16, Part<'a>)>) -> Self {
         let parts = parts.into_iter().filter(|(_, part)| !part.is_empty());
         Self {
@@ -47,17 +46,15 @@ impl<'a> HitSet<'a> {
         }))
     }
 
-    /// How many records there are.
     pub(super) fn len(&self) -> usize {
         self.parts.iter().map(|(_, part)| part.len()).sum()
     }
 
-    /// Whether there is none.
     pub(super) fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
-    /// The parts by the numbers of their segments.
+    /// The parts with the numbers of their segments.
     pub(super) fn parts(&self) -> impl Iterator<Item = (u16, &Part<'a>)> {
         self.parts.iter().map(|(segment, part)| (*segment, part))
     }
@@ -76,7 +73,7 @@ impl<'a> HitSet<'a> {
         parts.flat_map(|(segment, part)| part.iter().map(|number| join(*segment, number)))
     }
 
-    /// The records at these places of their ascending order, from 0; only so many as there are.
+    /// The records at these positions, from 0, as far as there are any.
     pub(super) fn at(&self, places: Range<usize>) -> Vec<RecordId> {
         let mut found = Vec::with_capacity(places.len().min(self.len()));
         let mut before = 0;
@@ -95,7 +92,7 @@ impl<'a> HitSet<'a> {
         found
     }
 
-    /// The records in both.
+    /// The intersection.
     pub(super) fn and(self, other: Self) -> Self {
         self.merged(other, |left, right| match (left, right) {
             (Some(left), Some(right)) => Some(left.and(&right)),
@@ -103,7 +100,7 @@ impl<'a> HitSet<'a> {
         })
     }
 
-    /// The records in either.
+    /// The union.
     pub(super) fn or(self, other: Self) -> Self {
         self.merged(other, |left, right| match (left, right) {
             (Some(left), Some(right)) => Some(left.or(&right)),
@@ -111,7 +108,7 @@ impl<'a> HitSet<'a> {
         })
     }
 
-    /// The records in this one and not in the other.
+    /// The difference.
     pub(super) fn and_not(self, other: Self) -> Self {
         self.merged(other, |left, right| match (left, right) {
             (Some(left), Some(right)) => Some(left.and_not(&right)),
@@ -119,7 +116,6 @@ impl<'a> HitSet<'a> {
         })
     }
 
-    /// The same set with nothing borrowed.
     pub(super) fn into_owned(self) -> HitSet<'static> {
         let parts = self.parts.into_iter();
         HitSet {
@@ -129,7 +125,7 @@ impl<'a> HitSet<'a> {
         }
     }
 
-    /// The set of what becomes of the parts of each segment.
+    /// Combines the parts of each segment.
     fn merged(
         self,
         other: Self,
@@ -175,7 +171,7 @@ pub(super) fn split(record: RecordId) -> (u16, u16) {
     (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
 }
 
-/// The record of a number in a segment.
+/// The record with a number in a segment.
 pub(super) fn join(segment: u16, number: u16) -> RecordId {
     RecordId(u32::from(segment) << 16 | u32::from(number))
 }

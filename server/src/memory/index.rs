@@ -1,13 +1,14 @@
-//! What makes searches fast: for each index its words and keys in order, with the records and places where they stand. The
-//! records are in segments of at most 65,536, which are built side by side and never change.
+//! The indexes: for each one its words and keys in order, with their records and positions. Records are in segments of at most
+//! 65,536, which are built in parallel and never change.
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `strings`, `postings`, `dictionary` | strings in order; their records and places, packed; the terms of an index among them |
-//! | `segment`, `builder`, `notes` | some records with their indexes, and how they come about |
-//! | `find`, `pattern` | the records of terms that are like something |
-//! | `places`, `phrase` | where words stand, and words one behind the other |
-//! | `browse`, `tally` | terms in order, and how many of some records have each |
+//! | `strings`, `postings`, `dictionary` | sorted strings; their records and positions, packed; the terms of one index among
+//! them |
+//! | `segment`, `builder`, `notes` | some records with their indexes, and how these are built |
+//! | `find`, `pattern` | the records of terms that match a pattern |
+//! | `places`, `phrase` | positions of words, and phrases |
+//! | `browse`, `tally` | terms in order, and the number of given records that have each |
 
 mod browse;
 mod builder;
@@ -36,23 +37,23 @@ use super::fields::{IndexId, IndexSet};
 use super::hits::{HitSet, Part, split};
 use crate::backend::RecordId;
 
-/// The word that stands in front of each text, in its class, and behind the last of a record, in the class of no index.
+/// The word before each text, in its class, and after the last text of a record, in the class of no index.
 const BOUNDARY: &str = "";
 
-/// The classes of docids, which have lists of their own: one, of one index.
+/// The classes of docids, which have their own lists: one class, of one index.
 const DOCIDS: &[IndexSet] = &[IndexSet::of(IndexId::DOCID)];
 
-/// The terms of an index that a look goes to.
+/// The terms of an index, by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Terms {
     /// The single words of texts.
     Words(IndexId),
-    /// Whole entries: texts folded, their words joined by blanks; other entries as they are.
+    /// Whole entries: texts folded, with their words joined by blanks; other entries unchanged.
     Keys(IndexId),
 }
 
 impl Terms {
-    /// The first of a segment's strings that is no sign.
+    /// The first string of a segment that is not a marker.
     fn first(self, strings: &Strings) -> u32 {
         match self {
             Self::Words(_) => strings.first_from(b" "),
@@ -61,7 +62,7 @@ impl Terms {
     }
 }
 
-/// How much more work may be done for a query.
+/// The work that is left for a query.
 #[derive(Debug)]
 pub(super) struct Work {
     left: u64,
@@ -69,12 +70,12 @@ pub(super) struct Work {
     ran_out: bool,
 }
 
-/// More work than was allowed, or nobody waits for it any more.
+/// The work is used up, or was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exhausted;
 
 impl Work {
-    /// So many units: one is a term looked at, or some dozen records taken.
+    /// A budget of units: one is a term examined, or some dozens of records.
     pub(super) fn new(units: u64) -> Self {
         Self {
             left: units,
@@ -83,7 +84,7 @@ impl Work {
         }
     }
 
-    /// The same, none of them once it is told to stop.
+    /// The same budget, which is used up when the flag is set.
     pub(super) fn until(self, stop: &CancelFlag) -> Self {
         Self {
             stop: Some(stop.clone()),
@@ -91,10 +92,10 @@ impl Work {
         }
     }
 
-    /// Takes units away.
+    /// Uses up units.
     ///
     /// # Errors
-    /// When there are not so many left, or it is told to stop; then none is.
+    /// If fewer units are left, or the work was cancelled; then none are left.
     pub(super) fn spend(&mut self, units: usize) -> Result<(), Exhausted> {
         let left = self
             .left
@@ -105,27 +106,27 @@ impl Work {
         left.map(|_| ()).ok_or(Exhausted)
     }
 
-    /// Whether more has been asked for than there was.
+    /// Whether the budget was exceeded.
     pub(super) fn ran_out(&self) -> bool {
         self.ran_out
     }
 }
 
-/// Records handled for one unit of work.
+/// Records per unit of work.
 const RECORDS_A_UNIT: usize = 64;
 
-/// The records of a backend at one time, and what they are found by. Clones share the segments.
+/// A snapshot of the records of a backend, and their indexes. Clones share the segments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index {
     segments: Vec<Arc<Segment>>,
-    /// For each segment, the records that are no longer there.
+    /// For each segment, its deleted records.
     deleted: Vec<Arc<Part<'static>>>,
-    /// Shared with the indexes that changes have made of this one.
+    /// Shared by the indexes that result from changes to this one.
     origin: Arc<()>,
 }
 
 impl Index {
-    /// An index of these segments, with the records of each that count as deleted.
+    /// An index of these segments, with the deleted records of each.
     pub(super) fn new(
         segments: impl IntoIterator<Item = (Arc<Segment>, Arc<Part<'static>>)>,
     ) -> Self {
@@ -137,7 +138,7 @@ impl Index {
         }
     }
 
-    /// What a change makes of this index: some of its segments, and others in the places of the rest.
+    /// The index after a change: some of its segments, and new ones in place of the rest.
     pub(super) fn changed(
         &self,
         segments: impl IntoIterator<Item = (Arc<Segment>, Arc<Part<'static>>)>,
@@ -148,48 +149,47 @@ impl Index {
         }
     }
 
-    /// Whether changes have made one of the two of the other, or both of a third.
+    /// Whether both indexes result from changes to the same one.
     pub(super) fn is_akin(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.origin, &other.origin)
     }
 
-    /// Indexes what would be indexed when it is first looked at. Blocks until it is done.
+    /// Indexes what is otherwise indexed on first use. Blocks until done.
     pub(super) fn prepare(&self) {
         for segment in &self.segments {
             segment.texts();
         }
     }
 
-    /// How many records there are.
+    /// The number of records.
     pub(super) fn records(&self) -> usize {
         let all: usize = self.segments.iter().map(|segment| segment.len()).sum();
         let deleted: usize = self.deleted.iter().map(|deleted| deleted.len()).sum();
         all - deleted
     }
 
-    /// Whether any record is deleted.
     pub(super) fn has_deleted(&self) -> bool {
         self.deleted.iter().any(|deleted| !deleted.is_empty())
     }
 
-    /// The segments by their numbers, with the records of each that are deleted.
+    /// The segments with their numbers and deleted records.
     pub(super) fn segments(
         &self,
     ) -> impl Iterator<Item = (u16, &Arc<Segment>, &Arc<Part<'static>>)> {
         let parts = self.segments.iter().zip(&self.deleted);
-        // Set up with that many segments, no more records can be numbered.
+        // An index has at most this many segments.
         (0..=u16::MAX)
             .zip(parts)
             .map(|(number, (segment, deleted))| (number, segment, deleted))
     }
 
-    /// The segment of a record, and the record's number there.
+    /// The segment of a record, and its number there.
     pub(super) fn segment(&self, record: RecordId) -> Option<(&Arc<Segment>, u16)> {
         let (segment, number) = split(record);
         Some((self.segments.get(usize::from(segment))?, number))
     }
 
-    /// Every record, deleted or not.
+    /// Every record, including deleted ones.
     pub(super) fn all(&self) -> HitSet<'_> {
         HitSet::of_parts(
             self.segments()
@@ -197,7 +197,7 @@ impl Index {
         )
     }
 
-    /// Of some records those that are not deleted, in these databases (`None`: in all) by their numbers.
+    /// The records that are not deleted and in these databases (`None`: in any).
     pub(super) fn visible<'a>(&self, hits: HitSet<'a>, databases: Option<&[u16]>) -> HitSet<'a> {
         let within: Vec<_> = hits
             .parts()
@@ -218,7 +218,7 @@ impl Index {
     }
 }
 
-/// The records of a part that are in one of the databases.
+/// The records of a part that belong to one of the databases.
 fn restricted<'a>(part: Part<'a>, segment: &Segment, databases: &[u16]) -> Part<'a> {
     let wanted = |database: &u16| databases.contains(database);
     if segment

@@ -1,11 +1,11 @@
-//! International Standard Book Numbers in one form, so that they are found however they are written (ISO 2108).
+//! Normalizes International Standard Book Numbers, so that they are found in any spelling (ISO 2108).
 
 use z3950_marc::standard_number::Isbn;
 
-/// The number that a text begins with, as 13 digits where it is a sound ISBN; hyphens and what follows it are dropped.
+/// The number at the beginning of a text: 13 digits for a valid ISBN; hyphens and anything after it are dropped.
 ///
-/// A number of 10 digits, the last of which may be X, and the same one of 13 digits beginning with 978 give the same text.
-/// What is no sound ISBN keeps its digits. `None` for a text that begins otherwise.
+/// A number of 10 digits, the last of which may be X, and its form of 13 digits beginning with 978 give the same text. An
+/// invalid ISBN keeps its digits. `None` for a text that begins otherwise.
 pub(super) fn normalized(text: &str) -> Option<String> {
     let digits: String = text
         .trim_start()

@@ -1,5 +1,5 @@
-//! Records from files into databases: every form that can be read, folders of them, side by side on all processors. A damaged
-//! record never costs its neighbours, and is told of.
+//! Loads databases from files and folders, in every supported format, on all processors. A damaged record is reported, and does
+//! not affect its neighbours.
 
 mod check;
 mod read;
@@ -20,30 +20,30 @@ use super::catalogue::Database;
 use super::docid::DocidField;
 use super::index::Rules;
 
-/// A database, and where its records come from.
+/// A database and its files.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct DatabaseFiles {
-    /// The name it is searched by.
+    /// The name to search it by.
     pub name: String,
-    /// What it is called.
+    /// The title.
     pub title: Option<String>,
-    /// What is in it.
+    /// The description.
     pub description: Option<String>,
-    /// Files of records, and folders of such files: ISO 2709, MARCXML, MARC-in-JSON, MARCMaker text or the lines of YAZ, told
-    /// apart by the ends of their names or else by how they begin. Of a folder, those are taken whose names say so.
+    /// Files of records, and folders of such files: ISO 2709, MARCXML, MARC-in-JSON, MARCMaker text or the line format of YAZ,
+    /// recognized by extension or by contents. In folders, only files with a known extension are loaded.
     pub paths: Vec<PathBuf>,
-    /// Where docids stand; `None` for the field that holds for all.
+    /// The docid field; `None` for the default.
     pub docid: Option<DocidField>,
-    /// The file that the database is written to whenever it changes. Once it is there, it is read instead of `paths`.
+    /// The file that the database is written to whenever it changes. If it exists, it is read instead of `paths`.
     pub save: Option<PathBuf>,
 }
 
-/// How far loading has come.
+/// The progress of loading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Files to be read.
+    /// Files to read.
     pub files: usize,
     /// Files read to the end.
     pub files_read: usize,
@@ -55,26 +55,26 @@ pub struct Progress {
     pub records: u64,
 }
 
-/// What was wrong with records of a file.
+/// The notes on a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileNotes {
     /// The file.
     pub path: PathBuf,
-    /// The first of them, by their order in the file; at most [`MAX_NOTES`].
+    /// The first notes, in file order; at most [`MAX_NOTES`].
     pub notes: Vec<Note>,
-    /// How many more there are.
+    /// The number of further notes.
     pub more: usize,
 }
 
-/// The most notes kept of a file.
+/// The most notes kept per file.
 pub const MAX_NOTES: usize = 100;
 
-/// What was wrong with a record of a file, and what became of it.
+/// What is wrong with a record of a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[non_exhaustive]
 pub enum Note {
-    /// It is served as repaired.
+    /// The record was repaired.
     #[error(
         "record {number} at octet {offset} {}: {repair}{}", if *.is_loss { "is incomplete" } else { "repaired" }, further(*.more)
     )]
@@ -83,21 +83,21 @@ pub enum Note {
         number: u64,
         /// Of the record's first octet in the file.
         offset: u64,
-        /// The first repair, in words.
+        /// The first repair, described.
         repair: String,
-        /// How many more repairs there were.
+        /// The number of further repairs.
         more: usize,
-        /// Whether something of the record is missing.
+        /// Whether part of the record is missing.
         is_loss: bool,
     },
-    /// It is left out.
+    /// The record is left out.
     #[error("record {number} at octet {offset} left out: {reason}")]
     LeftOut {
         /// Counted from 1.
         number: u64,
         /// Of the record's first octet in the file.
         offset: u64,
-        /// Why it is no record, or cannot be served as one.
+        /// Why it is not a record, or cannot be served.
         reason: String,
     },
 }
@@ -110,7 +110,7 @@ impl Note {
         }
     }
 
-    /// Whether the record, or something of it, is missing from what is served.
+    /// Whether the record, or part of it, is missing.
     pub fn is_loss(&self) -> bool {
         match self {
             Self::Repaired { is_loss, .. } => *is_loss,
@@ -126,42 +126,42 @@ fn further(repairs: usize) -> String {
     }
 }
 
-/// Why files give no databases.
+/// Why databases cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// The file that a database is saved to cannot be had for that: another process writes it.
+    /// The file that a database is saved to is in use: another process writes it.
     #[error(transparent)]
     Saved(#[from] z3950_asn1::file::Error),
-    /// It cannot be read.
+    /// A file or folder cannot be read.
     #[error("cannot read {}", path.display())]
     Unreadable {
         /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The error.
         source: io::Error,
     },
-    /// Nothing in it is a record.
+    /// A file has no records.
     #[error("no record in {}{}", path.display(), first(.notes))]
     NoRecord {
         /// The file.
         path: PathBuf,
-        /// Why what is in it is none.
+        /// What is wrong with its contents.
         notes: Vec<Note>,
     },
-    /// It is worse than what is served already: records in it are lost or incomplete, or none is whole.
+    /// A file is worse than what is served already: records are lost or incomplete, or none is intact.
     #[error(
         "{} is damaged, and does not replace what is served{}{}", path.display(), first(.notes), further(*.more + .notes.len().saturating_sub(1))
     )]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, losses first; the first of many.
+        /// What is wrong with it, losses first.
         notes: Vec<Note>,
-        /// How many more there are.
+        /// The number of further notes.
         more: usize,
     },
-    /// The file that a database is saved to was there when it was last read or written, and is not any more.
+    /// The file that a database is saved to was removed since it was last read or written.
     #[error(
         "{} has been removed: put it back, or the next update writes it anew",
         path.display()
@@ -170,13 +170,13 @@ pub enum LoadError {
         /// The file.
         path: PathBuf,
     },
-    /// No name in it is that of a file of records.
+    /// A folder has no file with a known extension.
     #[error("no file of records in {}", path.display())]
     NoFile {
         /// The folder.
         path: PathBuf,
     },
-    /// There are more records than can be numbered.
+    /// There are too many records.
     #[error("more records than can be served at once")]
     TooMany,
 }
@@ -188,17 +188,17 @@ fn first(notes: &[Note]) -> String {
         .unwrap_or_default()
 }
 
-/// Where the records of a backend come from; enough to load it anew.
+/// The sources of a backend's records, for reloading.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sources {
     pub(super) rules: Rules,
     /// The databases by their numbers.
     pub(super) databases: Arc<[Database]>,
-    /// Where the records of each come from, by the numbers of the databases.
+    /// The sources of each database, by number.
     pub(super) origins: Vec<Origins>,
 }
 
-/// Where the records of a database come from, if they have not been saved since.
+/// The sources of a database that was not saved.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Origins {
     /// Records from memory, in their ISO 2709 form.
@@ -210,7 +210,7 @@ pub(super) struct Origins {
 /// The records in their ISO 2709 form.
 ///
 /// # Errors
-/// The first that has none.
+/// The first record that cannot be encoded.
 pub(super) fn encoded(records: impl IntoIterator<Item = MarcRecord>) -> Result<Vec<Bytes>, Note> {
     let encoded = (1..).zip(records).map(|(number, record)| {
         let left_out = |reason: Iso2709Error| Note::LeftOut {

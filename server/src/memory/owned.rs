@@ -1,4 +1,4 @@
-//! Searches and scans with nothing borrowed, so that they can be done elsewhere.
+//! Searches and scans that own their data, so that they can run on other threads.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,6 @@ pub(super) struct OwnedSearch {
 }
 
 impl OwnedSearch {
-    /// A copy.
     pub(super) fn of(search: &Search<'_>) -> Self {
         let mut result_sets = HashMap::new();
         let mut trees = vec![&search.query.rpn];
@@ -41,7 +40,7 @@ impl OwnedSearch {
         }
     }
 
-    /// What is done with it.
+    /// Calls a function with the search.
     pub(super) fn with<T>(&self, work: impl FnOnce(&Search<'_>) -> T) -> T {
         work(&Search {
             databases: &self.databases,
@@ -65,7 +64,6 @@ pub(super) struct OwnedScan {
 }
 
 impl OwnedScan {
-    /// A copy.
     pub(super) fn of(scan: &Scan<'_>) -> Self {
         Self {
             databases: scan.databases.to_vec(),
@@ -78,7 +76,7 @@ impl OwnedScan {
         }
     }
 
-    /// What is done with it.
+    /// Calls a function with the scan.
     pub(super) fn with<T>(&self, work: impl FnOnce(&Scan<'_>) -> T) -> T {
         work(&Scan {
             databases: &self.databases,

@@ -1,5 +1,5 @@
-//! Which attributes a server takes, refuses and ignores: by default all that the backend can do, and exactly the diagnostic
-//! of Bib-1 for anything else. A tester declares another profile to have a server with another one's habits.
+//! Which attributes a server supports, refuses and ignores: by default everything that the backend supports, and the exact
+//! Bib-1 diagnostic for anything else. Other profiles imitate other servers.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 /// use z3950_asn1::bib1::attributes::{STRUCTURE, TRUNCATION, USE};
 /// use z3950_server::memory::Profile;
 ///
-/// // Three access points, no truncation, and words that stand side by side are a phrase.
+/// // Three access points, no truncation, and several words are a phrase.
 /// let profile = Profile::default()
 ///     .only(USE, [4, 1003, 1032])
 ///     .only(TRUNCATION, [100])
@@ -26,19 +26,19 @@ use z3950_asn1::bib1::diagnostics::Condition;
 pub struct Profile {
     /// The six types of Bib-1: Use, Relation, Position, Structure, Truncation, Completeness.
     pub types: [TypeProfile; 6],
-    /// What becomes of attributes of other types.
+    /// The treatment of attributes of other types.
     pub other_types: Treatment,
-    /// What becomes of attributes of other sets than Bib-1.
+    /// The treatment of attributes of other sets.
     pub other_sets: Treatment,
-    /// Whether a term without Use attribute is refused (116); else it is looked for anywhere.
+    /// Whether a term without a Use attribute is refused (116); otherwise it is searched anywhere.
     pub use_required: bool,
-    /// Whether there is proximity; else it is refused (110).
+    /// Whether proximity is supported; otherwise it is refused (110).
     pub proximity: bool,
-    /// Whether result sets can be operands; else they are refused (18).
+    /// Whether result sets can be operands; otherwise they are refused (18).
     pub result_sets: bool,
-    /// The fewest characters that a truncated word has to have; what is shorter is refused (9).
+    /// The minimum length of a truncated word; shorter ones are refused (9).
     pub shortest_truncated: usize,
-    /// The diagnostic for a term that is of another type than its index can compare.
+    /// The diagnostic for a term of a type that its index cannot compare.
     pub term_type: Condition,
 }
 
@@ -46,18 +46,18 @@ pub struct Profile {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TypeProfile {
-    /// The values taken, as far as the backend can do them.
+    /// The supported values, as far as the backend supports them.
     pub values: Values,
-    /// What becomes of the others.
+    /// The treatment of other values.
     pub others: Treatment,
-    /// The value supposed where a term has none.
+    /// The default value.
     pub supposed: Option<i64>,
 }
 
-/// Which values of a type are taken.
+/// A set of supported values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// All that the backend can do.
+    /// All that the backend supports.
     All,
     /// Only these.
     Only(BTreeSet<i64>),
@@ -75,15 +75,15 @@ impl Values {
     }
 }
 
-/// What becomes of an attribute that is not taken.
+/// The treatment of an unsupported attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Treatment {
-    /// The query is refused with this diagnostic, and the value as additional information.
+    /// Refuse the query with this diagnostic, and the value as additional information.
     Refuse(Condition),
-    /// The query is refused with this diagnostic, without additional information.
+    /// Refuse the query with this diagnostic, without additional information.
     RefuseBriefly(Condition),
-    /// The term is searched as if it did not have the attribute.
+    /// Search the term without the attribute.
     Ignore,
 }
 
@@ -115,10 +115,10 @@ impl Default for Profile {
 }
 
 impl Profile {
-    /// The names of the profiles that are ready made: `bib-1` (the default), `zebra` and `yaz-ztest`.
+    /// The names of the predefined profiles: `bib-1` (the default), `zebra` and `yaz-ztest`.
     pub const NAMES: &[&str] = &["bib-1", "zebra", "yaz-ztest"];
 
-    /// A profile that is ready made.
+    /// A predefined profile.
     pub fn by_name(name: &str) -> Option<Self> {
         match name {
             "bib-1" => Some(Self::default()),
@@ -128,8 +128,8 @@ impl Profile {
         }
     }
 
-    /// Zebra's habits: unknown structures and completenesses are ignored, an unknown relation is refused without saying which,
-    /// and terms that are no text get condition 124.
+    /// Zebra's profile: unknown structures and completenesses are ignored, an unknown relation is refused without its value,
+    /// and terms that are not text get condition 124.
     pub fn zebra() -> Self {
         let profile = Self {
             term_type: Condition::TERM_CODED_VALUE,
@@ -142,7 +142,7 @@ impl Profile {
             .others(RELATION, Treatment::RefuseBriefly(Condition::RELATION))
     }
 
-    /// The habits of yaz-ztest: attributes are not looked at.
+    /// The profile of yaz-ztest: attributes are ignored.
     pub fn yaz_ztest() -> Self {
         let ignoring = Self {
             other_types: Treatment::Ignore,
@@ -157,45 +157,45 @@ impl Profile {
         })
     }
 
-    /// Takes only these values of a type (1 to 6; other types have none).
+    /// Supports only these values of a type (1 to 6; other types have none).
     #[must_use]
     pub fn only(self, attribute_type: i64, values: impl IntoIterator<Item = i64>) -> Self {
         let values = Values::Only(values.into_iter().collect());
         self.change(attribute_type, |rules| rules.values = values)
     }
 
-    /// Takes all values of a type but these.
+    /// Supports all values of a type but these.
     #[must_use]
     pub fn all_but(self, attribute_type: i64, values: impl IntoIterator<Item = i64>) -> Self {
         let values = Values::AllBut(values.into_iter().collect());
         self.change(attribute_type, |rules| rules.values = values)
     }
 
-    /// Does this with values of a type that are not taken.
+    /// Sets the treatment of unsupported values of a type.
     #[must_use]
     pub fn others(self, attribute_type: i64, treatment: Treatment) -> Self {
         self.change(attribute_type, |rules| rules.others = treatment)
     }
 
-    /// Ignores values of a type that are not taken.
+    /// Ignores unsupported values of a type.
     #[must_use]
     pub fn ignore_others(self, attribute_type: i64) -> Self {
         self.others(attribute_type, Treatment::Ignore)
     }
 
-    /// Supposes a value of a type where a term has none: structure 1 makes phrases of terms of several words.
+    /// Sets the default value of a type: structure 1 makes phrases of terms of several words.
     #[must_use]
     pub fn suppose(self, attribute_type: i64, value: i64) -> Self {
         self.change(attribute_type, |rules| rules.supposed = Some(value))
     }
 
-    /// As most servers do: supposes structure 1, phrase.
+    /// Sets the default structure 1, phrase, like most servers.
     #[must_use]
     pub fn suppose_phrases(self) -> Self {
         self.suppose(STRUCTURE, STRUCTURE_PHRASE)
     }
 
-    /// Whether a value of a type is taken, if the backend can do it.
+    /// Whether a value of a type is supported, if the backend supports it.
     pub fn takes(&self, attribute_type: i64, value: i64) -> bool {
         self.of(attribute_type)
             .is_some_and(|rules| rules.values.take(value))
@@ -214,7 +214,7 @@ impl Profile {
     }
 }
 
-/// The place of a type among six.
+/// The index of a type among the six.
 pub(super) fn place(attribute_type: i64) -> Option<usize> {
     usize::try_from(attribute_type.checked_sub(1)?)
         .ok()

@@ -1,4 +1,4 @@
-//! Result sets: the records found and the catalogue they were found in, so that they stay as they were whatever happens to it.
+//! Result sets: the records found, with the catalogue that they were found in.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,21 +9,20 @@ use super::hits::{HitSet, join, split};
 use super::index::{Index, Segment};
 use crate::backend::{HitList, Hits, RecordId};
 
-/// The records of a result set.
+/// The list of a result set.
 pub(super) struct ResultList {
     pub(super) catalogue: Arc<Catalogue>,
     records: RecordOrder,
 }
 
-/// Records in the order in which they are presented.
+/// Records in presentation order.
 enum RecordOrder {
-    /// That of their numbers.
+    /// By number.
     Numbers(HitSet<'static>),
     Sorted(Box<[RecordId]>),
 }
 
 impl ResultList {
-    /// The records in the order of their numbers.
     pub(super) fn of_set(catalogue: Arc<Catalogue>, records: HitSet<'static>) -> Hits {
         Hits::new(Self {
             catalogue,
@@ -31,7 +30,6 @@ impl ResultList {
         })
     }
 
-    /// The records in this order.
     pub(super) fn sorted(catalogue: Arc<Catalogue>, records: Vec<RecordId>) -> Hits {
         Hits::new(Self {
             catalogue,
@@ -39,7 +37,6 @@ impl ResultList {
         })
     }
 
-    /// The records as a set.
     pub(super) fn set(&self) -> HitSet<'static> {
         match &self.records {
             RecordOrder::Numbers(set) => set.clone(),
@@ -75,8 +72,8 @@ impl HitList for ResultList {
 }
 
 impl Index {
-    /// The records of a result set that are still there, by their numbers in this index; `None` if the set is of another
-    /// backend, or of what this one had before it was loaded anew.
+    /// The records of a result set that still exist, by their numbers in this index; `None` if the set belongs to another
+    /// backend, or to this one before a reload.
     pub(super) fn adopt(&self, hits: &Hits) -> Option<HitSet<'static>> {
         let list = hits.downcast::<ResultList>()?;
         let index = &list.catalogue.index;
@@ -84,8 +81,8 @@ impl Index {
     }
 }
 
-/// The records of a set of one index by their numbers in another that has come of it. Segments that both have are taken over as
-/// they are; a record of any other is known by where its octets lie, which no update moves.
+/// Renumbers the records of one index in another that results from changes to it. Segments in both are taken over; records of
+/// others are identified by the address of their octets, which no update moves.
 fn moved(set: HitSet<'static>, from: &Index, to: &Index) -> HitSet<'static> {
     let place_in = |segment: &Arc<Segment>| {
         let mut segments = to.segments();
@@ -124,7 +121,7 @@ fn moved(set: HitSet<'static>, from: &Index, to: &Index) -> HitSet<'static> {
     HitSet::of_sorted(moved)
 }
 
-/// The records of the segments that are new.
+/// The records of new segments.
 fn by_octets(from: &Index, to: &Index) -> HashMap<*const u8, RecordId> {
     let is_new =
         |segment: &Arc<Segment>| !from.segments().any(|(_, old, _)| Arc::ptr_eq(old, segment));

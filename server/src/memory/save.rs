@@ -1,5 +1,4 @@
-//! Databases to files: the whole of a database in a new file beside the old one, which then takes its place, so that there is
-//! never half a file.
+//! Saves whole databases to files, which are replaced atomically.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
@@ -14,20 +13,20 @@ use z3950_marc::stream::InputForm;
 use super::catalogue::Database;
 use super::index::Index;
 
-/// Why a database is not saved.
+/// Why a database cannot be saved.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SaveError {
-    /// There is none of this name.
+    /// There is no database of this name.
     #[error("no database {0}")]
     NoDatabase(
         /// The name.
         String,
     ),
-    /// The file cannot be written; it is what it was.
+    /// The file cannot be written, and is unchanged.
     #[error(transparent)]
     File(#[from] file::Error),
-    /// Another program has changed the file since it was read; its changes would be lost.
+    /// Another program has changed the file since it was read.
     #[error(
         "{} was changed by another program; reload the databases (SIGHUP) to read it",
         path.display()
@@ -38,39 +37,39 @@ pub enum SaveError {
     },
 }
 
-/// The files that databases are saved to: locked for as long as the backend is there, and known by how they looked when they
-/// were last read or written.
+/// The files that databases are saved to. Each is locked as long as the backend exists, and remembered as it was when last read
+/// or written.
 #[derive(Debug, Default)]
 pub(super) struct SavedFiles(BTreeMap<u16, SavedFile>);
 
 #[derive(Debug)]
 struct SavedFile {
     path: PathBuf,
-    /// `None` where there is no folder for it yet.
+    /// `None` if its folder does not exist yet.
     lock: Option<Lock>,
     stamp: Option<Stamp>,
 }
 
-/// How the files look at one moment.
+/// The states of the files at one time.
 #[derive(Debug)]
 pub(super) struct Stamps(BTreeMap<u16, Option<Stamp>>);
 
 impl SavedFiles {
-    /// Locks the files of databases, and removes what a process that was killed while it wrote them has left beside them.
+    /// Locks the files of databases, and removes temporary files that a killed process left beside them.
     ///
     /// # Errors
-    /// Another process, or another database, saves to one of them.
+    /// A file is in use by another process or database.
     pub(super) fn lock(databases: &[Database]) -> Result<Self, file::Error> {
         let mut files = BTreeMap::new();
         for (number, database) in (0..).zip(databases) {
             let Some(path) = &database.save else { continue };
             let lock = match Lock::take(path) {
                 Err(error @ file::Error::Busy { .. }) => return Err(error),
-                // Only when it is to be saved does it matter.
+                // The error is reported when the file is saved.
                 lock => lock.ok(),
             };
             if let Some(lock) = &lock {
-                // It may belong to somebody else.
+                // The file may belong to somebody else.
                 let _ = Draft::remove_hidden(lock.target());
             }
             let file = SavedFile {
@@ -83,22 +82,22 @@ impl SavedFiles {
         Ok(Self(files))
     }
 
-    /// How the files look now, before they are read.
+    /// The current states of the files, before they are read.
     pub(super) fn stamps(&self) -> Stamps {
         let files = self.0.iter();
-        // A file that cannot be looked at is one that changes at once.
+        // A file that cannot be examined counts as changed.
         let stamp = |file: &SavedFile| Stamp::of(&file.path).unwrap_or_default();
         Stamps(files.map(|(number, file)| (*number, stamp(file))).collect())
     }
 
-    /// A file that was there when it was last read or written, and is not any more.
+    /// A file that was removed since it was last read or written.
     pub(super) fn removed(&self) -> Option<&Path> {
         let mut files = self.0.values();
         let removed = files.find(|file| file.stamp.is_some() && !file.path.exists());
         removed.map(|file| file.path.as_path())
     }
 
-    /// They have been read as they looked then.
+    /// Remembers the states in which the files were read.
     pub(super) fn read(&mut self, stamps: Stamps) {
         for (number, stamp) in stamps.0 {
             if let Some(file) = self.0.get_mut(&number) {
@@ -107,10 +106,10 @@ impl SavedFiles {
         }
     }
 
-    /// Saves a database, by its number, to its file, if it has one.
+    /// Saves a database to its file, if it has one.
     ///
     /// # Errors
-    /// The file cannot be written, or another program has changed it. One that was removed is written anew.
+    /// If the file cannot be written, or another program has changed it. A removed file is written again.
     pub(super) fn save(&mut self, index: &Index, number: u16) -> Result<(), SaveError> {
         let Some(file) = self.0.get_mut(&number) else {
             return Ok(());
@@ -121,7 +120,7 @@ impl SavedFiles {
         };
         let found = Stamp::of(&file.path).map_err(file::Error::unwritable(&file.path))?;
         match found {
-            // Nothing of anybody's is overwritten, and memory has all that was in it.
+            // The file was removed, and memory has all its records.
             None if file.stamp.is_some() => {
                 tracing::warn!(path = %file.path.display(), "a saved file was removed and is written anew");
             }
@@ -155,7 +154,7 @@ impl SavedFiles {
 }
 
 impl Drop for SavedFiles {
-    /// Warns of records that end with this process.
+    /// Warns of changes that are lost when the process ends.
     fn drop(&mut self) {
         if let Some(path) = self.removed() {
             let path = path.display();
@@ -212,7 +211,7 @@ fn write_records(
             continue;
         }
         let parsed = iso2709::parse(record).map_err(io::Error::other)?.record;
-        // The other forms are texts.
+        // The other formats are text.
         let readable = charset::to_utf8(&parsed, &charset::Options::default()).record;
         buffer.clear();
         form.write(&readable, &mut buffer)

@@ -1,4 +1,4 @@
-//! Scan: terms of an index around one, with the number of records of the databases that have each (Z39.50-2003 §3.2.8.1).
+//! Scan: the terms around a starting term, with the number of records that have each (Z39.50-2003 §3.2.8.1).
 
 use z3950_asn1::apdu::Term;
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -11,11 +11,11 @@ use super::profile::Profile;
 use crate::backend::{Scan, ScanTerm, Scanned};
 use crate::diagnostic::{Diagnostic, diagnostic};
 
-/// The terms wanted.
+/// Scans an index.
 ///
 /// # Errors
-/// A database that does not exist (235), an attribute that is not supported, a result set that no record is left of (30), or
-/// more work than is allowed (31).
+/// A database that does not exist (235), an unsupported attribute, a result set without current records (30), or too much work
+/// (31).
 pub(super) fn scan(
     catalogue: &Catalogue,
     fields: &Fields,

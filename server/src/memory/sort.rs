@@ -1,4 +1,4 @@
-//! Sort: the records of result sets by the values of indexes or fields (Z39.50-2003 §3.2.7.1).
+//! Sort: orders the records of result sets by the values of indexes or fields (Z39.50-2003 §3.2.7.1).
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -31,10 +31,10 @@ use crate::diagnostic::{Diagnostic, diagnostic};
 const MOST_RECORDS: usize = 2_000_000;
 /// The most keys.
 const MOST_KEYS: usize = 16;
-/// So many records are sorted in no time.
+/// This many records are sorted at once.
 const QUICK: usize = 1000;
 
-/// A sort that can be done.
+/// A sort that was checked.
 pub(super) struct Prepared {
     catalogue: Arc<Catalogue>,
     rules: Rules,
@@ -42,37 +42,37 @@ pub(super) struct Prepared {
     keys: Vec<Key>,
 }
 
-/// A key of it.
+/// A sort key.
 struct Key {
-    /// What it goes by; in the databases of some numbers, or in all.
+    /// The values to sort by, for particular databases or all.
     by: Vec<(Option<u16>, By)>,
     descending: bool,
     case_sensitive: bool,
     missing: Missing,
 }
 
-/// Where the values of a key are.
+/// The values of a key.
 enum By {
     Index(IndexId),
-    /// The first field of this tag, whole or the first subfield of a code.
+    /// The first field of this tag: all of it, or its first subfield of this code.
     Field(Tag, Option<u8>),
 }
 
-/// What becomes of a record without the key.
+/// The treatment of records without the key.
 enum Missing {
-    /// It comes last, whatever the direction: the client has not said.
+    /// Last in either direction, because the client has not said.
     Last,
-    /// There is no sort.
+    /// Fail.
     Abort,
-    /// It has this value; nothing comes before all others.
+    /// Use this value.
     Value(Vec<u8>),
 }
 
-/// Reads what is wanted.
+/// Checks a sort.
 ///
 /// # Errors
-/// 30 for a result set of another backend or a catalogue loaded anew since, 207 for what cannot be sorted by, 211 for too many
-/// keys, 214 for an order by frequency, 230 for too many records, 235 for a database that is not there.
+/// 30 for a result set of another backend or from before a reload, 207 for a key that cannot be sorted by, 211 for too many
+/// keys, 214 for an order by frequency, 230 for too many records, 235 for a database that does not exist.
 pub(super) fn prepared(
     current: &Arc<Catalogue>,
     rules: &Rules,
@@ -105,8 +105,8 @@ pub(super) fn prepared(
     })
 }
 
-/// The records of the sets, each once, in the order of the sets. Sets of one catalogue stay in it; of several, those records are
-/// taken that are still there.
+/// The records of the sets, each once, in the order of the sets. Sets of one catalogue keep it; of several, the records that
+/// still exist are merged.
 fn merged(
     current: &Arc<Catalogue>,
     inputs: &[Hits],
@@ -148,7 +148,7 @@ impl Key {
         let descending = match spec.sort_relation {
             SortRelation::ASCENDING => false,
             SortRelation::DESCENDING => true,
-            // 214: there is no such direction.
+            // 214: unknown direction.
             SortRelation(other) => return Err(diagnostic(Condition(214), other.to_string())),
         };
         let by = match &spec.sort_element {
@@ -222,14 +222,14 @@ fn field(name: &[u8]) -> Option<(Tag, Option<u8>)> {
         .then_some((Tag(*tag), code))
 }
 
-/// A record and the values of its keys.
+/// A record with the values of its keys.
 struct Row<'a> {
     record: RecordId,
     values: Vec<Option<Cow<'a, [u8]>>>,
 }
 
 impl Prepared {
-    /// Whether the sort takes no time worth speaking of: few records, and what they are sorted by is at hand.
+    /// Whether the sort is fast: few records, with their keys at hand.
     pub(super) fn is_quick(&self) -> bool {
         let indexes = self.keys.iter().flat_map(|key| &key.by);
         let indexes: Vec<_> = indexes
@@ -247,10 +247,10 @@ impl Prepared {
         self.records.len() <= QUICK && self.records.iter().all(at_hand)
     }
 
-    /// The records in the order wanted; those of equal keys in the order they had.
+    /// The sorted records. The sort is stable.
     ///
     /// # Errors
-    /// 213 where a record lacks a key that it must not lack; 2 once it is told to stop.
+    /// 213 for a record without a required key; 2 if cancelled.
     pub(super) fn sorted(self, stop: &CancelFlag) -> Result<Hits, Diagnostic> {
         let mut rows = Vec::with_capacity(self.records.len());
         for record in &self.records {
@@ -316,12 +316,12 @@ impl Prepared {
             (Some(value), _) => Ok(Some(value)),
             (None, Missing::Last) => Ok(None),
             (None, Missing::Value(value)) => Ok(Some(Cow::Owned(value.clone()))),
-            // 213: records without the key cannot be treated this way.
+            // 213: unsupported missing value action.
             (None, Missing::Abort) => Err(diagnostic(Condition(213), "abort")),
         }
     }
 
-    /// The text of a record as it is written there.
+    /// The text of a record to sort by.
     fn text(&self, record: &MarcRecord, by: &By) -> Option<String> {
         match by {
             By::Index(wanted) => {
@@ -360,7 +360,7 @@ impl Prepared {
     }
 }
 
-/// A text without what is not filed at its beginning, unless that is all of it.
+/// A text without its nonfiling characters, unless that leaves nothing.
 fn filed(text: &str) -> String {
     let rest = text
         .strip_prefix(NOT_FILED)

@@ -1,4 +1,4 @@
-//! Update: records added, replaced and deleted, all that are asked for at once or none (Z39.50-2003 Appendix EXT.1.4).
+//! Update: adds, replaces and deletes records atomically (Z39.50-2003 Appendix EXT.1.4).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use super::save::SaveError;
 use crate::backend::{Update, UpdateAction, UpdateRecord};
 use crate::diagnostic::{Diagnostic, diagnostic};
 
-/// What has become of each record: its identifier, or why it cannot be changed.
+/// The outcome for each record: its identifier, or a diagnostic.
 pub(super) type Outcomes = Vec<Result<Bytes, Diagnostic>>;
 
-/// The most octets of segments that are made into one.
+/// The most octets of segments that are merged.
 const MERGED_OCTETS: usize = 64 * 1024 * 1024;
 
-/// A change wanted.
+/// A requested change.
 pub(super) struct Change {
     database: DatabaseName,
     action: UpdateAction,
@@ -34,7 +34,6 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// What an update asks for.
     pub(super) fn of(update: &Update<'_>) -> Self {
         Self {
             database: update.database.clone(),
@@ -45,10 +44,10 @@ impl Change {
 }
 
 impl MemoryBackend {
-    /// Makes a change, and saves the database if it is to be: only then it can be seen.
+    /// Makes a change. If the database is saved to a file, the change becomes visible after that.
     ///
     /// # Errors
-    /// 235 if there is no such database, 1 if it cannot be saved; then nothing has changed.
+    /// 235 if the database does not exist, 1 if it cannot be saved; then nothing has changed.
     pub(super) fn change(&self, change: &Change) -> Result<Outcomes, Diagnostic> {
         let mut saved = self.changing();
         let catalogue = self.current();
@@ -92,30 +91,30 @@ impl MemoryBackend {
     }
 }
 
-/// Why a file cannot be written, without its path, which is none of a client's business.
+/// Why a file cannot be written, without its path, which clients need not know.
 fn cause_of(error: &SaveError) -> Option<&(dyn std::error::Error + 'static)> {
     std::error::Error::source(error)
 }
 
-/// A database with the changes made so far.
+/// A database with the changes so far.
 struct Draft<'a> {
     index: &'a Index,
     number: u16,
     database: &'a Database,
-    /// Records that are new, or in the place of others; `None` for one that has been deleted again.
+    /// Records that are new or replace others; `None` for a record that was deleted again.
     new: Vec<Option<MarcRecord>>,
-    /// Their places by their identifiers.
+    /// Their indexes in the list, by identifier.
     new_by_id: HashMap<Bytes, usize>,
     deleted: HitSet<'a>,
-    /// The next number to be tried as an identifier of a record that brings none.
+    /// The next number to try as the identifier of a record without one.
     next_id: usize,
 }
 
-/// A record that is there.
+/// An existing record.
 enum Known<'a> {
-    /// By its place among the new ones.
+    /// By its index among the new ones.
     New(usize),
-    /// By its numbers; a docid may be that of several.
+    /// By number; several records may have the same docid.
     Stored(HitSet<'a>),
 }
 
@@ -199,7 +198,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The first number from that of the records on which no record bears.
+    /// The first number from the record count on that no record has.
     fn free_id(&mut self) -> Bytes {
         loop {
             self.next_id += 1;
@@ -210,7 +209,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The record with the identifier, which it is given if it has none; and sound as ISO 2709.
+    /// The record with the identifier, which is added if necessary, valid as ISO 2709.
     fn identified(&self, mut record: MarcRecord, id: &Bytes) -> Result<MarcRecord, Diagnostic> {
         if self.database.docid.of(&record).is_none() {
             let field = self.database.docid.field(id);
@@ -239,7 +238,7 @@ impl<'a> Draft<'a> {
             if let Some(more) = self.deleted.part(number) {
                 let deleted = Part::clone(deleted).or(&more.clone().into_owned());
                 slice.deleted = Arc::new(deleted);
-                // One that is half empty is not worth its room.
+                // A segment that is half empty wastes memory.
                 if slice.deleted.len() * 2 > slice.segment.len() {
                     slice = made_one(&[slice], rules);
                 }
@@ -275,7 +274,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// A segment and the records of it that are deleted.
+/// A segment and its deleted records.
 #[derive(Clone)]
 struct Slice {
     segment: Arc<Segment>,
@@ -301,7 +300,7 @@ impl Slice {
     }
 }
 
-/// The records of some segments that are not deleted, in one; their octets stay where they are.
+/// Merges the records of some segments that are not deleted. Their octets stay in place.
 fn made_one(slices: &[Slice], rules: &Rules) -> Slice {
     let mut builder = SegmentBuilder::new(rules.clone());
     for Slice { segment, deleted } in slices {
@@ -323,7 +322,7 @@ fn made_one(slices: &[Slice], rules: &Rules) -> Slice {
     Slice::of(builder.finish())
 }
 
-/// The MARC record that a client has sent.
+/// The MARC record of a client.
 fn marc(external: &External) -> Result<MarcRecord, Diagnostic> {
     let malformed = |error: &dyn std::fmt::Display| refused(&error.to_string(), b"");
     match RetrievedRecord::of(external) {
@@ -346,7 +345,7 @@ fn marc(external: &External) -> Result<MarcRecord, Diagnostic> {
     }
 }
 
-/// The record with the fields of others in the places of its own of the same tags.
+/// Replaces the fields of a record by those of the same tags in the elements.
 fn with_elements(mut whole: MarcRecord, elements: MarcRecord) -> MarcRecord {
     let mut fields: Vec<Field> = elements.fields;
     fields.sort_by_key(|field| field.tag);
@@ -356,7 +355,7 @@ fn with_elements(mut whole: MarcRecord, elements: MarcRecord) -> MarcRecord {
         };
         let first = whole.fields.iter().position(|field| field.tag == tag);
         let behind = || whole.fields.iter().position(|field| field.tag > tag);
-        // Those that go stand behind the first.
+        // Fields without a counterpart go after the first.
         let at = first.or_else(behind).unwrap_or(whole.fields.len());
         whole.fields.retain(|field| field.tag != tag);
         whole.fields.splice(at..at, group.iter().cloned());
@@ -364,7 +363,7 @@ fn with_elements(mut whole: MarcRecord, elements: MarcRecord) -> MarcRecord {
     whole
 }
 
-/// Why a record is not changed, in words: Bib-1 has no condition of its own for it.
+/// A record cannot be changed. Bib-1 has no condition for this, so the message says why.
 fn refused(why: &str, about: &[u8]) -> Diagnostic {
     let about = String::from_utf8_lossy(about);
     let text = match &*about {

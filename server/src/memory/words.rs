@@ -1,18 +1,18 @@
-//! Text as the words that a search compares: without case and diacritics, cut at everything that is neither letter nor
-//! digit. The standard leaves words to the server (Z39.50-2003 Appendix ATR, structure `word`).
+//! Splits text into words for searching: without case and diacritics, at everything that is neither letter nor digit. The
+//! standard leaves words to the server (Z39.50-2003 Appendix ATR, structure `word`).
 
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
 /// The words of a text, in order.
 ///
-/// Ideographs and kana, which are written without blanks, are words by themselves: 紅樓夢 has three.
+/// Ideographs and kana, which are written without blanks, are single words: 紅樓夢 has three.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     each_word(text, &mut String::new(), |word| words.push(word.to_owned()));
     words
 }
 
-/// Gives the words of a text one by one, as [`words`] does; `buffer` is only for the room it has.
+/// Calls a function with each of [`words`]; `buffer` is reused memory.
 pub(super) fn each_word(text: &str, buffer: &mut String, mut emit: impl FnMut(&str)) {
     let mut end = |word: &mut String| {
         if !word.is_empty() {
@@ -22,7 +22,7 @@ pub(super) fn each_word(text: &str, buffer: &mut String, mut emit: impl FnMut(&s
     };
     buffer.clear();
     for character in text.chars() {
-        // Nearly all of nearly every text.
+        // The fast path for most text.
         if character.is_ascii() {
             match character.is_ascii_alphanumeric() {
                 true => buffer.push(character.to_ascii_lowercase()),
@@ -46,7 +46,7 @@ pub(super) fn each_word(text: &str, buffer: &mut String, mut emit: impl FnMut(&s
     end(buffer);
 }
 
-/// Compatibility forms decomposed, marks dropped, small letters, and letters with a stroke or of two parts spelled out.
+/// Decomposes compatibility forms, drops marks, lowers case, and spells out letters with a stroke and ligatures.
 fn fold(character: char, mut emit: impl FnMut(char)) {
     decompose_compatible(character, |part| {
         if is_combining_mark(part) {
@@ -64,7 +64,7 @@ fn fold(character: char, mut emit: impl FnMut(char)) {
     });
 }
 
-/// Letters that Unicode does not decompose, as catalogues spell them.
+/// The usual catalogue spelling of letters that Unicode does not decompose.
 fn spelled(letter: char) -> &'static str {
     match letter {
         'æ' => "ae",

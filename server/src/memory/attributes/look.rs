@@ -1,15 +1,15 @@
-//! From a term and its attributes to a look into the indexes (Z39.50-2003 Appendix ATR.1; conditions 5, 9, 11, 123, 125, 126
+//! Translates a term and its attributes into an index lookup (Z39.50-2003 Appendix ATR.1; conditions 5, 9, 11, 123, 125, 126
 //! and 229).
 //!
-//! | structure of a text | what is looked for |
+//! | structure of a text | lookup |
 //! |---|---|
-//! | 1, 101 | the words one behind the other |
+//! | 1, 101 | the words as a phrase |
 //! | 2, 6, 102, 105, none | all of the words, anywhere in the index |
 //! | 106 | any of the words |
-//! | 3 | the words, and no others, as an entry |
+//! | 3 | the words as a whole entry |
 //!
-//! Position and completeness take the words one behind the other as well. In the other indexes a term is one key, which is
-//! first and complete wherever it stands.
+//! Position and completeness make a phrase as well. In other indexes a term is a single key, which is first and complete
+//! anywhere.
 
 use std::ops::Bound;
 
@@ -28,21 +28,20 @@ use crate::memory::index::{Edge, Edges, Terms};
 use crate::memory::profile::Profile;
 use crate::memory::words::words;
 
-/// A look into the indexes.
+/// An index lookup.
 #[derive(Clone, Debug)]
 pub(in crate::memory) struct Look<'q> {
-    /// What is looked for.
     pub(in crate::memory) target: LookTarget<'q>,
-    /// Whether the other records of the index are wanted (relation 6).
+    /// Whether to find the other records of the index (relation 6).
     pub(in crate::memory) negated: bool,
 }
 
-/// What is looked for.
+/// What to look up.
 #[derive(Clone, Debug)]
 pub(in crate::memory) enum LookTarget<'q> {
-    /// Every record that the index has an entry of.
+    /// Every record with an entry in the index.
     Having(IndexId),
-    /// The docid, exactly.
+    /// The exact docid.
     Docid(&'q [u8]),
     /// Any of these in a dictionary.
     Entries(Terms, Vec<EntryMatch>),
@@ -50,30 +49,28 @@ pub(in crate::memory) enum LookTarget<'q> {
     Words(WordLook),
 }
 
-/// A look for words.
+/// A lookup of words.
 #[derive(Clone, Debug)]
 pub(in crate::memory) struct WordLook {
-    /// The index.
     pub(in crate::memory) index: IndexId,
     /// At least one.
     pub(in crate::memory) words: Vec<EntryMatch>,
-    /// How they have to stand.
     pub(in crate::memory) order: WordOrder,
 }
 
-/// How words stand.
+/// How words must occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::memory) enum WordOrder {
     /// All of them, anywhere.
     All,
     /// At least one of them.
     Some,
-    /// One behind the other, at these edges.
+    /// As a phrase, at these edges.
     Phrase(Edges),
 }
 
 impl LookTarget<'_> {
-    /// The index looked into.
+    /// The index of the lookup.
     pub(in crate::memory) fn index(&self) -> IndexId {
         match self {
             Self::Having(index) | Self::Entries(Terms::Words(index) | Terms::Keys(index), _) => {
@@ -88,10 +85,10 @@ impl LookTarget<'_> {
 /// The most words of a term.
 const MOST_WORDS: usize = 256;
 
-/// What a term looks for; `attribute_set` is that of the query.
+/// The lookup of a term; `attribute_set` is the default set of the query.
 ///
 /// # Errors
-/// The first attribute that is not supported, or the term where it does not suit its attributes.
+/// The first unsupported attribute, or the term if it does not fit its attributes.
 pub(in crate::memory) fn look<'q>(
     fields: &Fields,
     profile: &Profile,
@@ -167,7 +164,7 @@ impl<'q> TermReader<'_, 'q> {
         }))
     }
 
-    /// Where the words have to stand, if position, structure or completeness say. An end of the term that is open is no edge.
+    /// The edges that position, structure or completeness require. A truncated end of the term has none.
     fn edges(&self) -> Option<Edges> {
         let TermAttributes {
             position,
@@ -200,8 +197,8 @@ impl<'q> TermReader<'_, 'q> {
         asked.then_some(Edges { first, last })
     }
 
-    /// The words of the term. Of words one behind the other, the first is open on its left and the last on its right; of
-    /// others, each.
+    /// The words of the term. In a phrase, only the first is truncated on its left and the last on its right; otherwise every
+    /// word is.
     fn words(&self, in_order: bool) -> Result<Vec<EntryMatch>, Diagnostic> {
         let text = &*self.term.text;
         let found = match self.mask() {
@@ -251,7 +248,7 @@ impl<'q> TermReader<'_, 'q> {
         }
     }
 
-    /// The relation, if it is one of size. What has a size is not open.
+    /// The relation, if it compares. Such terms cannot be truncated.
     fn comparison(&self) -> Result<Option<i64>, Diagnostic> {
         let relation = self.attributes.relation;
         if !matches!(relation, LESS | LESS_OR_EQUAL | GREATER_OR_EQUAL | GREATER) {
@@ -263,7 +260,7 @@ impl<'q> TermReader<'_, 'q> {
         }
     }
 
-    /// Entries as wholes, in their order, where the index has them; else words.
+    /// Compares whole entries if the index has them, otherwise words.
     fn text_range(&self, relation: i64) -> Result<LookTarget<'q>, Diagnostic> {
         let index = self.attributes.index;
         let words = words(&self.term.text);
@@ -283,14 +280,14 @@ impl<'q> TermReader<'_, 'q> {
         ))
     }
 
-    /// A look for a key.
+    /// The lookup of a key.
     fn key(&self) -> Result<LookTarget<'q>, Diagnostic> {
         let kind = self.attributes.kind;
         self.suits_structure()?;
         let wanted = match (self.comparison()?, self.attributes.truncation) {
             (Some(relation), _) => {
                 let key = self.whole_key()?;
-                // What a year is smaller than, its days are smaller than.
+                // A range that ends with a year includes its days.
                 let end = (kind == Kind::Date).then(|| format!("{key}{BEHIND_DIGITS}"));
                 vec![range(relation, key, end)]
             }
@@ -323,7 +320,7 @@ impl<'q> TermReader<'_, 'q> {
         })
     }
 
-    /// A part of a key; that of an ISBN is looked for in its longer form as well.
+    /// A truncated key. A part of an ISBN is looked up in its form of 13 digits as well.
     fn open_key(&self, (left, right): (bool, bool)) -> Result<Vec<EntryMatch>, Diagnostic> {
         let (kind, text) = (self.attributes.kind, &*self.term.text);
         if let Some(mask) = self.mask() {
@@ -346,7 +343,7 @@ impl<'q> TermReader<'_, 'q> {
             .collect())
     }
 
-    /// Whether the term has the form that its structure says.
+    /// Checks that the term has the form of its structure.
     fn suits_structure(&self) -> Result<(), Diagnostic> {
         if self.attributes.truncation != bib1::TRUNCATION_NONE {
             return Ok(());
@@ -370,7 +367,7 @@ impl<'q> TermReader<'_, 'q> {
         }
     }
 
-    /// That attributes contradict each other, one of them of this type.
+    /// Contradictory attributes, one of them of this type.
     fn contradiction(&self, attribute_type: i64) -> Diagnostic {
         diagnostic(Condition::ATTRIBUTE_COMBINATION, attribute_type.to_string())
     }
@@ -379,10 +376,10 @@ impl<'q> TermReader<'_, 'q> {
 /// 9: a truncated word is too short.
 const TRUNCATED_TOO_SHORT: Condition = Condition(9);
 
-/// What stands behind all digits in the order of characters.
+/// The character after all digits.
 const BEHIND_DIGITS: char = ':';
 
-/// Whether the left and right end of a term are open.
+/// Whether the term is truncated on its left and right.
 fn open_ends(truncation: i64) -> (bool, bool) {
     let both = truncation == bib1::TRUNCATION_LEFT_AND_RIGHT;
     (
@@ -391,7 +388,7 @@ fn open_ends(truncation: i64) -> (bool, bool) {
     )
 }
 
-/// The entries on one side of a key; `end` is behind all that count as equal to it, if those are several.
+/// The entries on one side of a key; `end` is after the last that counts as equal, if there are several.
 fn range(relation: i64, key: String, end: Option<String>) -> EntryMatch {
     let (from, to) = match relation {
         LESS => (Bound::Unbounded, Bound::Excluded(key)),

@@ -1,5 +1,4 @@
-//! Terms of which parts are open: right and left truncation, masks, regular expressions (Z39.50-2003 Appendix ATR.1, type 5;
-//! ANSI Z39.58 for value 104).
+//! Truncated and masked terms and regular expressions (Z39.50-2003 Appendix ATR.1, type 5; ANSI Z39.58 for value 104).
 
 use std::ops::Bound;
 
@@ -8,14 +7,14 @@ use regex::{Regex, RegexBuilder};
 use crate::memory::index::Pattern;
 use crate::memory::words::words;
 
-/// What entries of a dictionary are wanted.
+/// Which entries of a dictionary match.
 #[derive(Clone, Debug)]
 pub(in crate::memory) enum EntryMatch {
     Exact(String),
     Starts(String),
     Ends(String),
     Contains(String),
-    /// All that the expression matches from end to end; they all begin with the prefix.
+    /// Entries that the whole expression matches; all begin with the prefix.
     Matches {
         prefix: String,
         regex: Regex,
@@ -27,7 +26,7 @@ pub(in crate::memory) enum EntryMatch {
 }
 
 impl EntryMatch {
-    /// As the indexes read it.
+    /// The pattern for the index.
     pub(in crate::memory) fn pattern(&self) -> Pattern<'_> {
         match self {
             Self::Exact(text) => Pattern::Exact(text),
@@ -42,7 +41,7 @@ impl EntryMatch {
         }
     }
 
-    /// A word or key whose ends are open or not.
+    /// A word or key with optional truncation.
     pub(super) fn open(text: String, left: bool, right: bool) -> Self {
         match (left, right) {
             (false, false) => Self::Exact(text),
@@ -52,7 +51,7 @@ impl EntryMatch {
         }
     }
 
-    /// How many characters are given of what is open; `None` if nothing is.
+    /// The number of characters given besides the truncated part; `None` if nothing is truncated.
     pub(super) fn given(&self) -> Option<usize> {
         match self {
             Self::Exact(_) | Self::Range { .. } => None,
@@ -64,12 +63,12 @@ impl EntryMatch {
     }
 }
 
-/// Letters that no catalogue has and folding keeps, in the places of what a mask leaves open.
+/// Placeholders for mask characters: letters that no catalogue uses and that folding keeps.
 const ANY_NUMBER: char = '\u{16a0}';
 const EXACTLY_ONE: char = '\u{16a1}';
 const AT_MOST_ONE: char = '\u{16a2}';
 
-/// Which characters of a term are masks.
+/// The mask characters of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mask {
     /// `#` is any number of characters (truncation 101).
@@ -78,14 +77,14 @@ pub(super) enum Mask {
     Z39_58,
 }
 
-/// The words of a term with masks; `None` if there is no word, or one of nothing but masks.
+/// The words of a masked term; `None` without a word, or for a word of masks only.
 pub(super) fn masked(text: &str, mask: Mask) -> Option<Vec<EntryMatch>> {
     let words = words(&stand_ins(text, mask));
     let wanted: Option<Vec<_>> = words.iter().map(|word| wanted(word)).collect();
     wanted.filter(|words| !words.is_empty())
 }
 
-/// As [`masked`], of a key that is no text: letters and digits, however they are parted.
+/// Like [`masked`] for a key other than text: letters and digits, without punctuation.
 pub(super) fn masked_key(text: &str, mask: Mask) -> Option<EntryMatch> {
     wanted(&words(&stand_ins(text, mask)).concat())
 }
@@ -136,9 +135,9 @@ fn wanted(word: &str) -> Option<EntryMatch> {
     })
 }
 
-/// A regular expression that entries have to match from end to end, whatever their case; `None` if it is none, or too large.
+/// A regular expression that must match entire entries, without case; `None` if it is invalid or too large.
 ///
-/// Letters other than ASCII are folded as those of the entries are.
+/// Letters beyond ASCII are folded like those of the entries.
 pub(super) fn regular(expression: &str) -> Option<EntryMatch> {
     let mut folded = String::with_capacity(expression.len());
     for character in expression.chars() {
@@ -156,13 +155,13 @@ pub(super) fn regular(expression: &str) -> Option<EntryMatch> {
     })
 }
 
-/// The most octets that a compiled expression takes, and its tables while it runs.
+/// The size limit of a compiled expression, and of its tables while it runs.
 const MOST_REGEX_OCTETS: usize = 256 * 1024;
-/// How deep groups of an expression may be nested.
+/// The nesting limit of groups.
 const MOST_REGEX_NESTING: u32 = 50;
 
 fn compiled(expression: &str) -> Option<Regex> {
-    // An expression that is only sound inside the parentheses, such as `a)|(b`, is none.
+    // An expression that is only valid inside parentheses, such as `a)|(b`, is refused.
     let is_sound = |text: &str| {
         RegexBuilder::new(text)
             .case_insensitive(true)
@@ -177,7 +176,7 @@ fn compiled(expression: &str) -> Option<Regex> {
     is_sound(&format!("^(?:{expression})$"))
 }
 
-/// The letters and digits that every match begins with, as far as that is plain to see.
+/// The letters and digits that every match begins with, as far as they are easy to find.
 fn literal_prefix(expression: &str) -> String {
     if expression.contains('|') || expression.contains("(?") {
         return String::new();

@@ -1,4 +1,4 @@
-//! The index that a scan goes through and that a sort goes by (Z39.50-2003 §3.2.8.1.1, §3.2.7.1.3).
+//! The index of a scan or sort (Z39.50-2003 §3.2.8.1.1, §3.2.7.1.3).
 
 use z3950_asn1::apdu::{AttributesPlusTerm, SortKey};
 use z3950_asn1::bib1::attributes as bib1;
@@ -14,12 +14,12 @@ use crate::memory::index::Terms;
 use crate::memory::profile::Profile;
 use crate::memory::words::words;
 
-/// The terms that a scan goes through, and the one to begin at as they are written there; empty for the first.
+/// The terms to scan, and the starting term in their form; empty for the first term.
 ///
-/// Structures 1, 3 and 101 go through the entries of an index of texts that has them as wholes, all others through its words.
+/// Structures 1, 3 and 101 scan the whole entries of an index of texts that has them, all others its words.
 ///
 /// # Errors
-/// The first attribute that is not supported.
+/// The first unsupported attribute.
 pub(in crate::memory) fn scan_start(
     fields: &Fields,
     profile: &Profile,
@@ -58,7 +58,7 @@ pub(in crate::memory) fn scan_start(
             Terms::Words(index),
             words(text).into_iter().next().unwrap_or_default(),
         ),
-        // The beginning of a key is a place to begin at, whether or not it is a whole one.
+        // A scan can start at an incomplete key.
         _ => (
             Terms::Keys(index),
             kind.key(text).unwrap_or_else(|| words(text).concat()),
@@ -67,10 +67,10 @@ pub(in crate::memory) fn scan_start(
     Ok((terms, start.into_bytes()))
 }
 
-/// The index that a sort key means: a name, or attributes with a Use value.
+/// The index of a sort key: a name, or attributes with a Use value.
 ///
 /// # Errors
-/// 207 for a name that is no index and for elements; for attributes, the first that is not supported.
+/// 207 for elements and for a name without an index; for attributes, the first unsupported one.
 pub(in crate::memory) fn sort_index(
     fields: &Fields,
     profile: &Profile,

@@ -1,5 +1,5 @@
-//! The attributes of a term: which set, which types, which values, each taken, refused or ignored as the profile says
-//! (Z39.50-2003 §3.7.1, Appendix ATR.1, conditions 113 to 123 and 246).
+//! Reads the attributes of a term: sets, types and values, each supported, refused or ignored under the profile (Z39.50-2003
+//! §3.7.1, Appendix ATR.1, conditions 113 to 123 and 246).
 
 use z3950_asn1::apdu::{AttributeElement, AttributeValue, StringOrNumeric};
 use z3950_asn1::bib1::attributes as bib1;
@@ -11,22 +11,22 @@ use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::memory::fields::{Fields, IndexId, Kind};
 use crate::memory::profile::{Profile, Treatment, TypeProfile, place};
 
-/// The attributes of a term, each of a value that its index and the profile support.
+/// The attributes of a term, with values that its index and the profile support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::memory) struct TermAttributes {
-    /// The index that Use means.
+    /// The index of Use.
     pub(in crate::memory) index: IndexId,
-    /// What the index holds.
+    /// The kind of the index.
     pub(in crate::memory) kind: Kind,
-    /// Bib-1 type 2, 3 if there is none.
+    /// Bib-1 type 2, by default 3.
     pub(in crate::memory) relation: i64,
-    /// Bib-1 type 3, 3 if there is none.
+    /// Bib-1 type 3, by default 3.
     pub(in crate::memory) position: i64,
     /// Bib-1 type 4.
     pub(in crate::memory) structure: Option<i64>,
-    /// Bib-1 type 5, 100 if there is none.
+    /// Bib-1 type 5, by default 100.
     pub(in crate::memory) truncation: i64,
-    /// Bib-1 type 6, 1 if there is none.
+    /// Bib-1 type 6, by default 1.
     pub(in crate::memory) completeness: i64,
 }
 
@@ -47,10 +47,10 @@ impl Value {
 }
 
 impl TermAttributes {
-    /// Reads the attributes of a term; those that name no set are of `attribute_set`.
+    /// Reads the attributes of a term; `attribute_set` is their default set.
     ///
     /// # Errors
-    /// The first attribute that is not supported: sets come first, then types, then values in the order of their types.
+    /// The first unsupported attribute: sets first, then types, then values in the order of their types.
     pub(in crate::memory) fn read(
         fields: &Fields,
         profile: &Profile,
@@ -83,13 +83,13 @@ impl TermAttributes {
     }
 }
 
-/// The values given, by type. The same attribute twice is one; two values of a type contradict each other.
+/// The values by type. Duplicates are dropped; two values of a type contradict each other.
 fn values(
     profile: &Profile,
     attribute_set: &Oid,
     elements: &[AttributeElement],
 ) -> Result<[Option<Value>; 6], Diagnostic> {
-    // A term without attributes has those that the query's set supposes.
+    // A term without attributes has the query's set.
     let sets = elements
         .iter()
         .map(|element| element.attribute_set.as_ref());
@@ -124,7 +124,7 @@ fn values(
     Ok(values)
 }
 
-/// The value: a number, a name, or the only one of either in a list of alternatives.
+/// The value: a number, a name, or a list of alternatives with only one.
 fn value(element: &AttributeElement) -> Result<Value, Diagnostic> {
     let list = match &element.attribute_value {
         AttributeValue::Numeric(value) => return Ok(Value::Number(*value)),
@@ -137,7 +137,7 @@ fn value(element: &AttributeElement) -> Result<Value, Diagnostic> {
     }
 }
 
-/// The index of a Use value, a number or a name. A name stands for the first number of its row in the profile.
+/// The index of a Use value, a number or a name. In the profile, a name stands for the first number of its row.
 fn access(
     fields: &Fields,
     profile: &Profile,
@@ -171,7 +171,7 @@ fn access(
     }
 }
 
-/// The index that a single Use attribute means; `None` if it is none that is supported.
+/// The index of a single Use attribute; `None` if it is unsupported.
 pub(in crate::memory) fn access_of(
     fields: &Fields,
     profile: &Profile,
@@ -183,7 +183,7 @@ pub(in crate::memory) fn access_of(
         .map(|(index, _)| index)
 }
 
-/// A value if the index and the profile support it, the one supposed if there is none, or none if it is ignored.
+/// A value if the index and the profile support it, the default if there is none, or none if it is ignored.
 fn supported(
     profile: &Profile,
     group: Group,

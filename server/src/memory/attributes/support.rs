@@ -1,5 +1,5 @@
-//! Which values of the attributes other than Use the backend can do, by what an index holds; and the list of it all for
-//! Explain (Z39.50-2003 Appendix ATR.1).
+//! Which attribute values other than Use the backend supports for which kinds of index, also as a list for Explain (Z39.50-2003
+//! Appendix ATR.1).
 
 use z3950_asn1::bib1::attributes as bib1;
 use z3950_asn1::oid::BIB_1;
@@ -8,7 +8,7 @@ use crate::backend::AttributeInfo;
 use crate::memory::fields::{Fields, Kind};
 use crate::memory::profile::Profile;
 
-/// What indexes that are searched alike hold.
+/// The kinds of index that are searched alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Group {
     Text = 1,
@@ -47,7 +47,7 @@ const KEYS: u8 = NUMBER | CODE | DATE;
 const INDEXED: u8 = TEXT | KEYS;
 const ALL: u8 = INDEXED | DOCID;
 
-/// Type, value, and the groups of indexes that it can be used with.
+/// Type, value, and the groups of indexes that support it.
 const SUPPORT: &[(i64, i64, u8)] = &[
     (bib1::RELATION, LESS, INDEXED),
     (bib1::RELATION, LESS_OR_EQUAL, INDEXED),
@@ -98,37 +98,37 @@ const SUPPORT: &[(i64, i64, u8)] = &[
     (bib1::COMPLETENESS, bib1::COMPLETENESS_COMPLETE_FIELD, ALL),
 ];
 
-/// Relation 1: what is smaller than the term.
+/// Relation 1: less than.
 pub(super) const LESS: i64 = 1;
-/// Relation 2: what is smaller, and the term.
+/// Relation 2: less than or equal.
 pub(super) const LESS_OR_EQUAL: i64 = 2;
-/// Relation 4: what is greater, and the term.
+/// Relation 4: greater than or equal.
 pub(super) const GREATER_OR_EQUAL: i64 = 4;
-/// Relation 5: what is greater than the term.
+/// Relation 5: greater than.
 pub(super) const GREATER: i64 = 5;
 /// Relation 6: records of the index without the term.
 pub(super) const NOT_EQUAL: i64 = 6;
 /// Relation 103: all records of the index, whatever the term.
 pub(super) const ALWAYS_MATCHES: i64 = 103;
 
-/// Structure 3: an entry as a whole.
+/// Structure 3: a whole entry.
 pub(super) const KEY: i64 = 3;
-/// Structure 5: a day as eight digits.
+/// Structure 5: a date of eight digits.
 pub(super) const DATE_NORMALIZED: i64 = 5;
-/// Structure 100: a date as people write it.
+/// Structure 100: a date in any form.
 pub(super) const DATE_UNNORMALIZED: i64 = 100;
-/// Structure 101: a name as it is indexed; the field writes it like a phrase.
+/// Structure 101: a name as indexed, like a phrase.
 pub(super) const NAME_NORMALIZED: i64 = 101;
 /// Structure 102: a name in any order.
 pub(super) const NAME_UNNORMALIZED: i64 = 102;
-/// Structure 105: words of any kind.
+/// Structure 105: any words.
 pub(super) const FREE_FORM_TEXT: i64 = 105;
-/// Structure 106: a text, records like which are wanted.
+/// Structure 106: a text to find similar records for.
 pub(super) const DOCUMENT_TEXT: i64 = 106;
 /// Structure 109: a string of digits.
 pub(super) const NUMERIC_STRING: i64 = 109;
 
-/// Truncation 102: the term is a regular expression.
+/// Truncation 102: a regular expression.
 pub(super) const REGULAR_EXPRESSION: i64 = 102;
 /// Truncation 104: `#` is any character, `?` any number of them, `?3` at most three (ANSI Z39.58).
 pub(super) const Z39_58: i64 = 104;

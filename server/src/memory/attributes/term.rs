@@ -1,4 +1,4 @@
-//! The term of an operand as text, whichever of its types it is of (Z39.50-2003 §3.7.1; conditions 11, 125, 126 and 229).
+//! The text of an operand's term, whatever its type (Z39.50-2003 §3.7.1; conditions 11, 125, 126 and 229).
 
 use std::borrow::Cow;
 
@@ -14,16 +14,16 @@ const MOST_TERM_OCTETS: usize = 8192;
 
 /// A term as text.
 pub(super) struct TermText<'q> {
-    /// As sent, where it was sent as text.
+    /// The octets, if the term was sent as text.
     pub(super) octets: &'q [u8],
     pub(super) text: Cow<'q, str>,
 }
 
 impl<'q> TermText<'q> {
-    /// The two types that are texts, and of the others those that an index of this kind can compare: numbers with numbers,
-    /// codes and dates, times with dates.
+    /// Reads the two text types, and other types if an index of this kind can compare them: numbers with numbers, codes and
+    /// dates, times with dates.
     ///
-    /// Octets that are not UTF-8 are taken for Latin-1, which is what peers without it send.
+    /// Octets that are not UTF-8 are read as Latin-1, which peers without UTF-8 send.
     pub(super) fn read(term: &'q Term, kind: Kind, profile: &Profile) -> Result<Self, Diagnostic> {
         let comparable = !matches!(kind, Kind::Text | Kind::Octets);
         let text = |octets: &'q [u8]| {

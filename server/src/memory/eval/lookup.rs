@@ -1,19 +1,19 @@
-//! The records of one look into the indexes.
+//! The records of one index lookup.
 
 use crate::memory::attributes::{EntryMatch, Look, LookTarget, WordLook, WordOrder};
 use crate::memory::fields::IndexId;
 use crate::memory::hits::HitSet;
 use crate::memory::index::{Exhausted, Index, Pattern, Terms, Work};
 
-/// What words are to be like.
+/// The patterns of some words.
 pub(super) fn patterns(words: &[EntryMatch]) -> Vec<Pattern<'_>> {
     words.iter().map(EntryMatch::pattern).collect()
 }
 
-/// The records that a look finds.
+/// The records that a lookup finds.
 ///
 /// # Errors
-/// When it is too much work.
+/// If the work is exhausted.
 pub(super) fn records<'a>(
     index: &'a Index,
     look: &Look<'_>,
@@ -52,7 +52,7 @@ pub(super) fn records<'a>(
     })
 }
 
-/// The records that an index has an entry of; every record is in that of docids and in that of everything.
+/// The records with an entry in the index; all records, for that of docids and that of everything.
 fn having<'a>(index: &'a Index, of: IndexId, work: &mut Work) -> Result<HitSet<'a>, Exhausted> {
     match of {
         IndexId::DOCID | IndexId::ANY => Ok(index.all()),

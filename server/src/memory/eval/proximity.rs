@@ -1,8 +1,8 @@
-//! Proximity: words and phrases at some distance from each other in one field (Z39.50-2003 §3.7.2). The unit is the word.
+//! Proximity: words and phrases at some distance in one field (Z39.50-2003 §3.7.2). The unit is the word.
 //!
-//! The distance of two neighbours is 1; from a phrase it counts from the nearer end, and what overlaps has none. Both
-//! operands have to stand in the same occurrence of a field. With the exclusion flag, records are found that have both
-//! operands and no pair of them so near.
+//! Neighbours have distance 1. The distance from a phrase counts from its nearer end; overlapping operands have none. Both
+//! operands must be in the same occurrence of a field. With the exclusion flag, records are found that have both operands but
+//! no such pair.
 
 use z3950_asn1::apdu::{KnownProximityUnit, ProximityOperator, ProximityUnitCode, RelationType};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -21,18 +21,18 @@ pub(super) struct Proximity {
     relation: RelationType,
 }
 
-/// 131: that comparison of distances is not supported.
+/// 131: unsupported relation.
 const RELATION: Condition = Condition(131);
-/// 132: that unit of distance is not supported.
+/// 132: unsupported unit.
 const UNIT: Condition = Condition(132);
-/// 202: that distance is not supported.
+/// 202: unsupported distance.
 const DISTANCE: Condition = Condition(202);
 
 impl Proximity {
     /// Reads an operator.
     ///
     /// # Errors
-    /// 131 for an unknown relation, 132 for a unit other than the word, 202 for a distance that is none.
+    /// 131 for an unknown relation, 132 for a unit other than the word, 202 for an invalid distance.
     pub(super) fn read(operator: &ProximityOperator) -> Result<Self, Diagnostic> {
         match operator.proximity_unit_code {
             ProximityUnitCode::Known(KnownProximityUnit::WORD) => {}
@@ -78,7 +78,7 @@ impl Proximity {
         }
     }
 
-    /// The records in which any pair is so near.
+    /// The records with a pair in proximity.
     pub(super) fn records(
         &self,
         entries: Entries<'_>,
@@ -101,7 +101,7 @@ impl Proximity {
         Ok(HitSet::of_sorted(records))
     }
 
-    /// The places from the beginning of the first to the end of the last of each pair that is so near.
+    /// The spans from the beginning to the end of each pair in proximity.
     pub(super) fn spans(&self, entries: Entries<'_>, work: &mut Work) -> Result<Spans, Exhausted> {
         let mut near = Vec::new();
         entries.each(&mut |record, left, right| {
@@ -126,15 +126,15 @@ impl Proximity {
     }
 }
 
-/// The work of comparing each span with each.
+/// The number of pairs to compare.
 fn pairs(left: &[Span], right: &[Span]) -> usize {
     1 + left.len().saturating_mul(right.len()) / PAIRS_A_UNIT
 }
 
-/// Pairs compared for one unit of work.
+/// Pairs per unit of work.
 const PAIRS_A_UNIT: usize = 16;
 
-/// Words one behind the other in a record: the positions of the first and the last.
+/// A phrase in a record: the positions of its first and last words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Span {
     record: RecordId,
@@ -142,12 +142,12 @@ struct Span {
     end: u32,
 }
 
-/// Where an operand of a proximity stands; ascending.
+/// The positions of an operand of proximity, ascending.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spans(Vec<Span>);
 
 impl Spans {
-    /// Of phrases of so many words that start at these places.
+    /// The spans of phrases of this many words that start at these positions.
     pub(super) fn of_phrases(starts: &WordPlaces, words: usize) -> Self {
         let more = u32::try_from(words.saturating_sub(1)).unwrap_or(u32::MAX);
         let spans = starts.iter().map(|WordPlace { record, position }| Span {
@@ -168,7 +168,8 @@ impl Spans {
         )
     }
 
-    /// Those from the first that is not before this place to the last that is before another, from a place in the list on.
+    /// The spans from the first that is not before `start` to the last that is before `end`, searching from an index in the
+    /// list.
     fn between(&self, from: &mut usize, start: (RecordId, u32), end: (RecordId, u32)) -> &[Span] {
         let rest = self.0.get(*from..).unwrap_or_default();
         *from += rest.partition_point(|span| (span.record, span.start) < start);
@@ -179,7 +180,7 @@ impl Spans {
     }
 }
 
-/// The operands of a proximity, and the boundaries between the entries of their index.
+/// The operands of a proximity, and the boundaries of the entries of their index.
 #[derive(Clone, Copy)]
 pub(super) struct Entries<'a> {
     pub(super) left: &'a Spans,
@@ -187,11 +188,11 @@ pub(super) struct Entries<'a> {
     pub(super) boundaries: &'a WordPlaces,
 }
 
-/// What is done with the spans of both sides in one entry.
+/// Called with the spans of both sides in one entry.
 type OfEntry<'f> = &'f mut dyn FnMut(RecordId, &[Span], &[Span]) -> Result<(), Exhausted>;
 
 impl Entries<'_> {
-    /// Goes through the entries in which there are spans of both sides.
+    /// Visits the entries that have spans of both sides.
     fn each(self, of_entry: OfEntry<'_>) -> Result<(), Exhausted> {
         let (mut at_left, mut at_right) = (0, 0);
         for (record, boundaries) in self.boundaries.by_record() {

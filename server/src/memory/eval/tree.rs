@@ -1,4 +1,4 @@
-//! The tree of a query, walked on explicit stacks, so that a thousand levels take no more stack than one (Z39.50-2003 §3.7.1).
+//! Walks the tree of a query on explicit stacks, so that the depth of a query does not matter (Z39.50-2003 §3.7.1).
 
 use z3950_asn1::apdu::{AttributesPlusTerm, Operand, Operator, ProximityOperator, RpnStructure};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -14,22 +14,22 @@ use crate::memory::hits::HitSet;
 use crate::memory::index::{Edges, Exhausted, Index, Work};
 use crate::memory::profile::Profile;
 
-/// What a query has found, in whatever database it is.
+/// The result of a query over all databases.
 #[derive(Debug)]
 pub(in crate::memory) struct Evaluated<'a> {
     /// The records.
     pub(in crate::memory) hits: HitSet<'a>,
-    /// The terms from the left and the records of each, if the search asked for their counts.
+    /// The terms, from the left, with the records of each, if the search counts them.
     pub(in crate::memory) operands: Vec<(AttributesPlusTerm, HitSet<'a>)>,
 }
 
 /// The most operators of a query.
 const MOST_OPERATORS: usize = 20_000;
 
-/// The records that a query finds.
+/// Evaluates a query.
 ///
 /// # Errors
-/// The first part of the query, from the left, that is not supported; 31 where it is too much work.
+/// The first unsupported part of the query, from the left; 31 for too much work.
 pub(in crate::memory) fn find<'a>(
     index: &'a Index,
     fields: &Fields,
@@ -58,15 +58,15 @@ pub(in crate::memory) fn find<'a>(
     })
 }
 
-/// What remains to be done.
+/// A step to do.
 enum Step<'q> {
     /// The records of a tree.
     Records(&'q RpnStructure),
-    /// The places of a tree in its records.
+    /// The positions of a tree in its records.
     Places(&'q RpnStructure),
-    /// What an operator makes of two sets of records.
+    /// Combines two sets of records.
     Combine(&'q Operator),
-    /// The records, or the places, where two lists of places are near each other.
+    /// The records, or the positions, where two operands are near each other.
     Near { proximity: Proximity, places: bool },
 }
 
@@ -76,11 +76,11 @@ struct Evaluation<'a, 'q> {
     profile: &'q Profile,
     search: &'q Search<'q>,
     work: &'q mut Work,
-    /// The next thing last.
+    /// The next step is the last.
     steps: Vec<Step<'q>>,
-    /// Of trees whose operator has not been reached.
+    /// The sets of trees whose operator was not reached yet.
     sets: Vec<HitSet<'a>>,
-    /// Of operands whose proximity has not been reached.
+    /// The operands whose proximity was not reached yet.
     near: Vec<Near<'a>>,
     operands: Vec<(AttributesPlusTerm, HitSet<'a>)>,
     operators: usize,
@@ -121,7 +121,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
                     Operator::Prox(operator) => {
                         self.open(operator, [&node.rpn1, &node.rpn2], true)?
                     }
-                    // The records that other operators find have no place.
+                    // Records found by other operators have no positions.
                     _ => return Err(diagnostic(Condition::PROXIMITY_OF_SETS, "")),
                 }
             }
@@ -141,7 +141,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         Ok(())
     }
 
-    /// A set that a tree has left; each leaves one.
+    /// Pops the set that a tree has left.
     fn set(&mut self) -> HitSet<'a> {
         self.sets.pop().unwrap_or_else(HitSet::empty)
     }
@@ -168,7 +168,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         }
         let proximity = Proximity::read(operator)?;
         if places && proximity.exclusion {
-            // What is not there has no place.
+            // Records without such a pair have no positions.
             return Err(diagnostic(
                 Condition::PROXIMITY,
                 "exclusion inside proximity",
@@ -206,7 +206,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         }
     }
 
-    /// A term that has places: one word, or words one behind the other.
+    /// A term with positions: a word or a phrase.
     fn phrase(&mut self, operand: &Operand) -> Result<Near<'a>, Diagnostic> {
         let operand = match operand {
             Operand::AttributesPlusTerm(operand) => operand,
@@ -260,7 +260,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         })
     }
 
-    /// What is near each other of the last two that have places.
+    /// Combines the last two operands with positions.
     fn near(&mut self, proximity: Proximity, places: bool) -> Result<(), Diagnostic> {
         let (Some(right), Some(left)) = (self.near.pop(), self.near.pop()) else {
             return Ok(());
@@ -319,7 +319,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
     }
 }
 
-/// Records handled for one unit of work.
+/// Records per unit of work.
 const RECORDS_A_UNIT: usize = 64;
 
 /// An operand of a proximity.
@@ -329,7 +329,7 @@ struct Near<'a> {
     places: Where,
 }
 
-/// The places of an operand, looked up no earlier than it is known in which records they matter.
+/// The positions of an operand, looked up once it is known in which records they matter.
 enum Where {
     Phrase {
         words: Vec<EntryMatch>,

@@ -1,5 +1,5 @@
-//! The entries that a record makes in each index, field by field; an 880 in another script counts as the field it is linked
-//! to (MARC 21 Appendix A).
+//! The entries of a record in each index, field by field. An 880 in another script counts as the field that it is linked to
+//! (MARC 21 Appendix A).
 
 use std::borrow::Cow;
 
@@ -14,21 +14,21 @@ use super::key::Kind;
 use super::source::Condition;
 use super::{AccessPoint, AccessPoints, IndexId, IndexSet};
 
-/// What stands between the subfields in the entry of a field.
+/// The separator of subfields in the entry of a field.
 pub(in crate::memory) const SUBFIELD_MARK: char = '\u{1f}';
 
-/// What stands in front of the beginning of a text that is not filed, such as an article, and behind it: NON-SORT BEGIN and END of
-/// ISO 6630, which UNIMARC has in its records. Where MARC 21 counts the characters in an indicator, they are put in.
+/// Marks the beginning and, with [`FILED`], the end of nonfiling characters, such as an article: NON-SORT BEGIN and END of ISO
+/// 6630, which UNIMARC records contain. Where an indicator of MARC 21 counts the characters, the marks are added.
 pub(in crate::memory) const NOT_FILED: char = '\u{98}';
 /// See [`NOT_FILED`].
 pub(in crate::memory) const FILED: char = '\u{9c}';
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::memory) enum EntryKind {
     /// The text of a field, with [`SUBFIELD_MARK`]s between its subfields.
     Text,
-    /// A key as it is compared.
+    /// A key in the form in which it is compared.
     Key,
 }
 
@@ -38,7 +38,7 @@ pub(in crate::memory) struct Fields {
     points: AccessPoints,
     /// The indexes of texts.
     texts: IndexSet,
-    /// Those of them whose entries can be looked up as wholes.
+    /// Of these, the indexes with whole entries.
     with_keys: IndexSet,
     marc21: Format,
     unimarc: Format,
@@ -50,7 +50,7 @@ impl Default for Fields {
     }
 }
 
-/// The indexes that nobody reads from end to end: texts that are long, or that other indexes have too.
+/// The indexes without whole entries: their texts are long, or in other indexes too.
 const WITHOUT_KEYS: &[&str] = &[
     "any",
     "abstract",
@@ -63,7 +63,7 @@ const WITHOUT_KEYS: &[&str] = &[
 ];
 
 impl Fields {
-    /// The rows of the access points, turned round.
+    /// Inverts the rows of the access points.
     pub(in crate::memory) fn new(points: AccessPoints) -> Self {
         let of = |is: &dyn Fn(&AccessPoint) -> bool| {
             let indexes = points
@@ -95,18 +95,17 @@ impl Fields {
         }
     }
 
-    /// Whether the entries of an index can be looked up as wholes; those of an index of texts may not.
+    /// Whether the index has whole entries; an index of texts may not.
     pub(in crate::memory) fn has_keys(&self, index: IndexId) -> bool {
         self.with_keys.contains(index)
     }
 
-    /// Those of some indexes whose entries can be looked up as wholes.
+    /// Those of some indexes that have whole entries.
     pub(in crate::memory) fn of_keys(&self, indexes: IndexSet) -> IndexSet {
         indexes.intersection(self.with_keys)
     }
 
-    /// Gives every entry that a record makes, and the indexes it makes it in. The field that names the record comes first, then
-    /// the others in order.
+    /// Emits every entry of a record with its indexes. The field that names the record comes first, then the others in order.
     pub(in crate::memory) fn entries(
         &self,
         record: &MarcRecord,
@@ -142,7 +141,7 @@ impl Fields {
     }
 }
 
-/// The tag a field counts as: that in `$6` for an 880 (MARC 21 Appendix A, `$6 245-01/(N`).
+/// The tag that a field counts as: that in `$6` for an 880 (MARC 21 Appendix A, `$6 245-01/(N`).
 pub(in crate::memory) fn effective_tag(field: &Field) -> Tag {
     if field.tag.as_ref() != b"880" {
         return field.tag;
@@ -151,7 +150,7 @@ pub(in crate::memory) fn effective_tag(field: &Field) -> Tag {
     linked.map_or(field.tag, Tag::from)
 }
 
-/// Characters at the beginning of a title that are not filed, as an indicator of MARC 21 counts them; UNIMARC marks them.
+/// The number of nonfiling characters, from an indicator of MARC 21; UNIMARC marks them.
 pub(in crate::memory) fn not_filed(field: &Field, is_unimarc: bool) -> usize {
     let place = match effective_tag(field).as_ref() {
         _ if is_unimarc => return 0,
@@ -165,7 +164,7 @@ pub(in crate::memory) fn not_filed(field: &Field, is_unimarc: bool) -> usize {
         .map_or(0, |count| count as usize)
 }
 
-/// A text with marks round so many characters at its beginning, unless it has marks or no more characters than those.
+/// Marks the nonfiling characters of a text, unless it has marks already or no more characters than these.
 pub(in crate::memory) fn marked(text: Cow<'_, str>, not_filed: usize) -> Cow<'_, str> {
     match text.char_indices().nth(not_filed) {
         Some((end @ 1.., _)) if !text.contains(NOT_FILED) => {
@@ -214,7 +213,7 @@ impl<'r> Reader<'r, '_> {
                 let text = self.text.decode(data);
                 self.parts.push((indexes, marked(text, not_filed)));
             }
-            // It is the first text that begins so, and not the link to another field.
+            // Not the text of a numeric subfield, such as a link to another field.
             if *slot < FIRST_DIGIT {
                 not_filed = 0;
             }
@@ -223,7 +222,7 @@ impl<'r> Reader<'r, '_> {
         self.give_parts();
     }
 
-    /// Takes the elements of a field; a control field has one, without a code. Answers which codes there are.
+    /// Takes the elements of a field; a control field has one, without a code. Returns which codes there are.
     fn read(&mut self, field: &'r Field) -> Slots {
         self.elements.clear();
         if field.is_control() {
@@ -257,14 +256,14 @@ impl<'r> Reader<'r, '_> {
         }
     }
 
-    /// Gives the parts of a field, together to each index that takes several of them.
+    /// Emits the parts of a field, joined for each index that takes several of them.
     fn give_parts(&mut self) {
         let parts = std::mem::take(&mut self.parts);
         let mut left = parts
             .iter()
             .fold(IndexSet::default(), |all, (indexes, _)| all.union(*indexes));
         while !left.is_empty() {
-            // All indexes that take exactly the parts that the first one takes.
+            // The indexes that take exactly the same parts as the first one.
             let first = left.first();
             let takes = |indexes: IndexSet| !indexes.intersection(first).is_empty();
             let alike = parts
@@ -280,7 +279,7 @@ impl<'r> Reader<'r, '_> {
         self.parts = parts;
     }
 
-    /// Gives texts to indexes, each of which takes them all.
+    /// Emits texts to indexes, each of which takes all of them.
     fn give_alike<'p>(&mut self, indexes: IndexSet, texts: impl Iterator<Item = &'p str> + Clone) {
         let of_texts = indexes.intersection(self.fields.texts);
         if !of_texts.is_empty() {
@@ -301,20 +300,20 @@ impl<'r> Reader<'r, '_> {
         }
     }
 
-    /// Gives one text by itself.
+    /// Emits a single text.
     fn give(&mut self, indexes: IndexSet, octets: &[u8]) {
         let text = self.text.decode(octets);
         self.give_alike(indexes, std::iter::once(&*text));
     }
 }
 
-/// The octets from one position to another, counted from 0; fewer where there are fewer.
+/// The octets in a range of positions, from 0, as far as there are any.
 fn slice(octets: &[u8], (from, to): (usize, usize)) -> &[u8] {
     let rest = octets.get(from..).unwrap_or_default();
     rest.get(..=to.saturating_sub(from)).unwrap_or(rest)
 }
 
-/// The octets of one record as text; its character set is looked for when it first matters.
+/// The octets of a record as text; its character set is determined when needed.
 struct Text<'a> {
     record: &'a MarcRecord,
     charset: Option<Charset>,
@@ -335,5 +334,5 @@ impl Text<'_> {
     }
 }
 
-/// What begins a change of character sets in MARC-8.
+/// Begins a change of character set in MARC-8.
 const ESCAPE: u8 = 0x1b;

@@ -1,14 +1,14 @@
-//! The access points turned round: for each tag of a format, which subfields feed which indexes.
+//! The access points inverted: which subfields of each tag feed which indexes.
 
 use z3950_marc::Tag;
 
 use super::source::{Codes, Condition, LEADER, Source};
 use super::{AccessPoint, AccessPoints, IndexId, IndexSet, Sources};
 
-/// From and to a position, both included, counted from 0.
+/// First and last position, counted from 0.
 pub(super) type Positions = (usize, usize);
 
-/// One format's rules.
+/// The rules of one format.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Format {
     pub(super) leader: Vec<(Positions, IndexSet)>,
@@ -16,16 +16,16 @@ pub(super) struct Format {
     fields: Vec<Option<Box<FieldRules>>>,
 }
 
-/// What becomes of the elements of a field.
+/// The rules of a field.
 #[derive(Clone, Debug)]
 pub(super) struct FieldRules {
-    /// What elements feed whatever else the field has, by their slots.
+    /// By slot, the indexes fed unconditionally.
     pub(super) codes: [IndexSet; SLOTS],
-    /// What they feed besides.
+    /// The other rules.
     pub(super) others: Vec<Rule>,
 }
 
-/// A rule with a condition, or about positions.
+/// A rule with a condition or positions.
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     pub(super) condition: Option<Condition>,
@@ -34,13 +34,13 @@ pub(super) struct Rule {
     pub(super) indexes: IndexSet,
 }
 
-/// The codes of subfields as small numbers: letters, digits, and one for all else.
+/// Subfield codes as small numbers: letters, digits, and one for all others.
 pub(super) const SLOTS: usize = 37;
 
-/// The slot of the digit 0; those of letters are before it.
+/// The slot of the digit 0, after those of letters.
 pub(super) const FIRST_DIGIT: usize = 26;
 
-/// What stands for the code of an element that has none.
+/// The code of an element without one.
 pub(super) const NO_CODE: u8 = 0;
 
 /// The slot of a code.
@@ -52,7 +52,7 @@ pub(super) fn slot(code: u8) -> usize {
     }
 }
 
-/// A set of slots; a bit for each.
+/// A set of slots, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Slots(u64);
 
@@ -83,7 +83,7 @@ impl From<&Codes> for Slots {
 }
 
 impl Format {
-    /// The rules of one format, whose fields the rows name here.
+    /// The rules of one format, whose fields are selected by `fields`.
     pub(super) fn new(points: &AccessPoints, fields: impl Fn(&AccessPoint) -> &Sources) -> Self {
         let mut format = Self::default();
         for (index, row) in points.iter() {
@@ -143,7 +143,7 @@ impl Format {
     }
 }
 
-/// The tags that a pattern with X for any digit stands for, as numbers.
+/// The tags of a pattern with X for any digit, as numbers.
 fn tags(pattern: [u8; 3]) -> Vec<usize> {
     pattern.iter().fold(vec![0], |tags, digit| {
         let digits = match digit {

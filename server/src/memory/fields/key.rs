@@ -1,35 +1,34 @@
-//! Numbers, dates and codes in the one form in which they are kept and compared, so that a term finds them however either
-//! side writes them.
+//! Numbers, dates and codes in the form in which they are indexed and compared, so that spelling does not matter.
 
 use crate::memory::isbn;
 use crate::memory::words::words;
 
-/// What an index holds, and so how its entries and the terms that look for them are read.
+/// The kind of an index, which determines how its entries and search terms are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
     /// Text: words, phrases, and whole subfields and fields.
     Text,
-    /// International Standard Book Numbers, which are the same with 10 and with 13 digits.
+    /// International Standard Book Numbers; 10 and 13 digits are equivalent.
     Isbn,
     /// International Standard Serial Numbers, with or without the hyphen.
     Issn,
-    /// Control numbers of the Library of Congress, padded to the form that its catalogue uses in addresses.
+    /// Control numbers of the Library of Congress, padded as in its catalogue's addresses.
     Lccn,
-    /// Numbers of any other kind: their letters and digits. `(OCoLC)123` is found with and without what is in parentheses.
+    /// Other numbers: their letters and digits. `(OCoLC)123` is found with and without the parenthesized prefix.
     Number,
-    /// Codes from a list, in small letters without blanks and fill characters.
+    /// Codes from a list, in lower case, without blanks and fill characters.
     Code,
-    /// Codes of languages, three letters each; several may stand one behind the other.
+    /// Codes of languages, three letters each; several may be concatenated.
     Language,
     /// Years (`1999`) and days (`19990131`).
     Date,
-    /// Octets exactly as they stand: the docid.
+    /// Unchanged octets: the docid.
     Octets,
 }
 
 impl Kind {
-    /// The name of the kind in configuration files.
+    /// The name of the kind in settings files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -44,7 +43,7 @@ impl Kind {
         }
     }
 
-    /// The kind of a name.
+    /// The kind with this name.
     pub fn by_name(name: &str) -> Option<Self> {
         let all = [
             Self::Text,
@@ -60,8 +59,8 @@ impl Kind {
         all.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The keys that a text of a record is found by. A text gives its words with one blank between them, a date every year
-    /// in it, a number of another system its form with and without the name of the system; what is no such number, none.
+    /// Emits the keys of a text in a record: the words of a text, joined by single blanks; every year in a date; a number with
+    /// and without its prefix. A text that is not of this kind has none.
     pub(in crate::memory) fn keys(self, text: &str, emit: &mut dyn FnMut(&str)) {
         match self {
             Self::Date => dates(text, emit),
@@ -79,7 +78,7 @@ impl Kind {
         }
     }
 
-    /// The key that a term looks for; `None` if the term is nothing of the kind.
+    /// The key of a search term; `None` if it is not of this kind.
     pub(in crate::memory) fn key(self, text: &str) -> Option<String> {
         match self {
             Self::Text => some(words(text).join(" ")),
@@ -107,7 +106,7 @@ fn alphanumeric(text: &str) -> String {
     words(text).concat()
 }
 
-/// Eight characters, the last of which may be X (ISO 3297); what follows them is dropped.
+/// Eight characters, the last of which may be X (ISO 3297); the rest is dropped.
 fn issn(text: &str) -> Option<String> {
     let characters = text
         .trim_start()
@@ -120,7 +119,7 @@ fn issn(text: &str) -> Option<String> {
     (number.len() == 8).then_some(number)
 }
 
-/// Blanks go, what is behind a slash goes, and the part behind a hyphen is filled up to six digits.
+/// Drops blanks and anything after a slash, and pads the part after a hyphen to six digits.
 fn lccn(text: &str) -> Option<String> {
     let number: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let number = number.split('/').next().unwrap_or_default().to_lowercase();
@@ -135,12 +134,12 @@ fn lccn(text: &str) -> Option<String> {
     sound.then_some(padded)
 }
 
-/// Blanks, fill characters and the hyphens and points at the end say nothing.
+/// Drops blanks, fill characters, and trailing hyphens and points.
 fn code(text: &str) -> Option<String> {
     some(text.trim_matches([' ', '|', '#', '-', '.']).to_lowercase())
 }
 
-/// As they were written up to 2001: `engfre`.
+/// Also in the form used until 2001: `engfre`.
 fn languages(text: &str, emit: &mut dyn FnMut(&str)) {
     let Some(text) = code(text) else { return };
     if text.len() % 3 != 0 || !text.bytes().all(|octet| octet.is_ascii_lowercase()) {
@@ -153,8 +152,8 @@ fn languages(text: &str, emit: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Every year in a text, and days as far as it is one: `c1999, 2001 printing`, `1999-01-31`, `19990131`, `20200101123456.0`,
-/// and of six digits `990131`, whose century is that of the machine (MARC 21 008/00-05).
+/// Every year in a text, and full dates as far as they are complete: `c1999, 2001 printing`, `1999-01-31`, `19990131`,
+/// `20200101123456.0`, and six digits `990131` with the century of cataloguing by machine (MARC 21 008/00-05).
 fn dates(text: &str, emit: &mut dyn FnMut(&str)) {
     let text = text.trim();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();

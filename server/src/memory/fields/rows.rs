@@ -1,5 +1,5 @@
-//! The access points of Bib-1 that have a home in MARC 21 or UNIMARC: one row for each index, with the Use values that mean
-//! it (Z39.50-2003 Appendix ATR.1; the Maintenance Agency's "Bib-1 attribute semantics").
+//! The access points of Bib-1 that exist in MARC 21 or UNIMARC: a row for each index, with its Use values (Z39.50-2003 Appendix
+//! ATR.1; the Maintenance Agency's "Bib-1 attribute semantics").
 
 use super::key::Kind;
 
@@ -12,7 +12,7 @@ pub(super) type Row = (
     &'static str,
 );
 
-/// The rows. The first two have fixed places: see [`super::IndexId`].
+/// The rows. The positions of the first two are fixed, see [`super::IndexId`].
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
     ("docid", &[1032, 12, 1007], Kind::Octets, "", ""),

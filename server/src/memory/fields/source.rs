@@ -1,18 +1,18 @@
-//! Where in a MARC record an index is fed from, in a text form that people read and write: `245$^ch 700$at 008/07-10`.
+//! The parts of a MARC record that feed an index, in text form: `245$^ch 700$at 008/07-10`.
 
 use std::fmt;
 use std::str::FromStr;
 
 /// A part of a MARC record: some subfields of a field, or positions of a field, subfield or the leader.
 ///
-/// | text | what it names |
+/// | text | meaning |
 /// |---|---|
-/// | `001`, `500` | a control field; all subfields of a data field whose codes are no digits |
+/// | `001`, `500` | a control field; all subfields of a data field, except those with a digit as code |
 /// | `6XX` | `X` is any digit |
 /// | `245$abnp`, `245$^ch` | these subfields; all but these |
-/// | `008/35-37`, `LDR/06`, `100$a/09-12` | characters, counted from 0, both included |
+/// | `008/35-37`, `LDR/06`, `100$a/09-12` | character positions, counted from 0 |
 /// | `650(i2=0)$a`, `246(i1=1)` | only with this indicator |
-/// | `650(2=ram)$a` | only with a subfield `$2` of this value, in any case |
+/// | `650(2=ram)$a` | only with a subfield `$2` of this value, without case |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     pub(super) tag: [u8; 3],
@@ -21,10 +21,10 @@ pub struct Source {
     pub(super) positions: Option<(usize, usize)>,
 }
 
-/// What a field has to have.
+/// A condition on a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Condition {
-    /// The indicator at this place, 0 or 1, is this.
+    /// The indicator at this index, 0 or 1, has this value.
     Indicator(usize, u8),
     /// A subfield of this code has this value, compared without case.
     Subfield(u8, String),
@@ -33,17 +33,17 @@ pub(super) enum Condition {
 /// Which subfields of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Codes {
-    /// All whose codes are no digits.
+    /// All except digits.
     All,
     Only(Vec<u8>),
-    /// All whose codes are no digits, but these.
+    /// All except digits and these.
     Except(Vec<u8>),
 }
 
-/// The tag that stands for the leader.
+/// The pseudo tag of the leader.
 pub(super) const LEADER: [u8; 3] = *b"LDR";
 
-/// Why a text names no part of a record.
+/// Why a text is not a part of a record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a part of a MARC record such as 245$^ch, 6XX, 650(i2=0)$a or 008/07-10")]
 pub struct SourceError(
@@ -146,7 +146,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// Several parts of a record, with blanks between them.
+/// Several parts of a record, separated by blanks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources(
     /// The parts, in any order.

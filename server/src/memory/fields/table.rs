@@ -1,4 +1,4 @@
-//! The access points of a backend: the rows of Bib-1, and what a configuration adds to them or puts in their place.
+//! The access points of a backend: the rows of Bib-1, with additions and replacements from the settings.
 
 use std::borrow::Cow;
 
@@ -9,15 +9,15 @@ use super::rows::ROWS;
 use super::source::Sources;
 use super::{IndexId, MAX_INDEXES};
 
-/// One index: what it is called, which Use values mean it, what it holds and where from.
+/// An index: its name, Use values, kind and source fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AccessPoint {
-    /// Its name, in small letters: what a string as Use value, a facet and a sort key may call it.
+    /// The name, in lower case: usable as a Use value, a facet and a sort key.
     pub name: Cow<'static, str>,
-    /// The values of Bib-1 type 1 that mean it. No value means two indexes.
+    /// The values of Bib-1 type 1 for it. A value belongs to one index only.
     pub uses: Vec<i64>,
-    /// What it holds.
+    /// The kind of its entries.
     pub kind: Kind,
     /// The fields of MARC 21 records that feed it.
     pub marc21: Sources,
@@ -26,7 +26,7 @@ pub struct AccessPoint {
 }
 
 impl AccessPoint {
-    /// An index that no Use value means and no field feeds yet.
+    /// An index without Use values and fields.
     pub fn new(name: impl Into<Cow<'static, str>>, kind: Kind) -> Self {
         Self {
             name: name.into(),
@@ -38,9 +38,9 @@ impl AccessPoint {
     }
 }
 
-/// The indexes of a backend; by default a row for every Use value of Bib-1 that has a home in MARC.
+/// The indexes of a backend; by default a row for every Use value of Bib-1 that exists in MARC.
 ///
-/// `docid` and `any` are always there, and no fields feed the first: see [`crate::memory::DocidField`].
+/// `docid` and `any` are always present. `docid` has no fields, see [`crate::memory::DocidField`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessPoints(Vec<AccessPoint>);
 
@@ -48,10 +48,10 @@ pub struct AccessPoints(Vec<AccessPoint>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccessPointsError {
-    /// There are as many as a backend can have.
+    /// A backend cannot have more.
     #[error("{0} would be the 129th index; a backend has at most 128")]
     TooMany(String),
-    /// The row is one that has to stay as it is.
+    /// The row cannot be changed.
     #[error("the index docid holds octets, and no other index does")]
     Docid,
 }
@@ -78,7 +78,7 @@ impl AccessPoints {
         &self.0
     }
 
-    /// Adds a row, or puts it in the place of the one of its name. Its Use values no longer mean another row.
+    /// Adds a row, or replaces the one of its name. Its Use values are removed from other rows.
     ///
     /// # Errors
     /// See [`AccessPointsError`].
@@ -100,12 +100,12 @@ impl AccessPoints {
         Ok(())
     }
 
-    /// The row that a Use value means.
+    /// The row of a Use value.
     pub(in crate::memory) fn by_use(&self, value: i64) -> Option<(IndexId, &AccessPoint)> {
         self.find(|row| row.uses.contains(&value))
     }
 
-    /// The row of a name in any case: its own, or one of those that query languages know it by.
+    /// The row with this name, or with one of its names in query languages, without case.
     pub(in crate::memory) fn by_name(&self, name: &str) -> Option<(IndexId, &AccessPoint)> {
         let name = name.to_lowercase();
         self.find(|row| row.name == name).or_else(|| {
@@ -121,7 +121,7 @@ impl AccessPoints {
         self.0.get(usize::from(index.0))
     }
 
-    /// What an index holds; an index that is not there, text.
+    /// The kind of an index; text, if there is no such index.
     pub(in crate::memory) fn kind(&self, index: IndexId) -> Kind {
         self.row(index).map_or(Kind::Text, |row| row.kind)
     }

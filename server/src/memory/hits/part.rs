@@ -1,4 +1,4 @@
-//! The part of a set that lies in one segment: a sorted list while it is short, a bit for each record when it is long.
+//! The part of a set in one segment: a sorted list if it is short, bits if it is long.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,21 +6,21 @@ use std::ops::Range;
 
 /// The most records in a segment.
 pub(in crate::memory) const SEGMENT: usize = 1 << 16;
-/// The most records in a list; beyond that a bit for each takes less room.
+/// The most records in a list; for more, bits take less memory.
 pub(in crate::memory) const LIST: usize = SEGMENT / 16;
 /// Words of bits.
 const WORDS: usize = SEGMENT / 64;
 
-/// Some records of a segment. What has at most [`LIST`] is a list, what has more is bits.
+/// A set of records of a segment.
 #[derive(Clone, PartialEq, Eq)]
 pub(in crate::memory) enum Part<'a> {
-    /// Ascending, each record once.
+    /// Up to [`LIST`] records, ascending, without duplicates.
     List(Vec<u16>),
-    /// A bit for each record.
+    /// More than [`LIST`] records.
     Bits(Cow<'a, Bits>),
 }
 
-/// A bit for each record of a segment, and how many are set.
+/// A bit for each record of a segment, and the number of bits set.
 #[derive(Clone, PartialEq, Eq)]
 pub(in crate::memory) struct Bits {
     words: Box<[u64; WORDS]>,
@@ -34,7 +34,7 @@ impl fmt::Debug for Part<'_> {
 }
 
 impl<'a> Part<'a> {
-    /// The part with these records, which are ascending and each given once.
+    /// The part with these records, which are ascending and without duplicates.
     pub(in crate::memory) fn of_vec(sorted: Vec<u16>) -> Self {
         match sorted.len() {
             0..=LIST => Self::List(sorted),
@@ -52,7 +52,6 @@ impl<'a> Part<'a> {
         Self::of_vec((0..=u16::MAX).skip(range.start).take(range.len()).collect())
     }
 
-    /// How many records there are.
     pub(in crate::memory) fn len(&self) -> usize {
         match self {
             Self::List(list) => list.len(),
@@ -60,12 +59,10 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Whether there is none.
     pub(in crate::memory) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the record is one of them.
     pub(in crate::memory) fn contains(&self, record: u16) -> bool {
         match self {
             Self::List(list) => list.binary_search(&record).is_ok(),
@@ -81,7 +78,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The records at these places of their order, from 0.
+    /// The records at these positions, from 0.
     pub(in crate::memory) fn at(&self, places: Range<usize>) -> Box<dyn Iterator<Item = u16> + '_> {
         match self {
             Self::List(list) => {
@@ -97,7 +94,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The records in both.
+    /// The intersection.
     pub(in crate::memory) fn and(self, other: &Part<'_>) -> Part<'a> {
         match (self, other) {
             (Self::List(list), Part::List(other)) => Self::List(intersection(&list, other)),
@@ -113,7 +110,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The records in either.
+    /// The union.
     pub(in crate::memory) fn or(self, other: &Part<'_>) -> Part<'a> {
         match (self, other) {
             (Self::List(list), Part::List(other)) if list.len() + other.len() <= LIST => {
@@ -131,7 +128,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The records of this one that are not in the other.
+    /// The difference.
     pub(in crate::memory) fn and_not(self, other: &Part<'_>) -> Part<'a> {
         match (self, other) {
             (Self::List(list), other) => {
@@ -148,7 +145,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// How many records are in both.
+    /// The size of the intersection.
     pub(in crate::memory) fn count_in(&self, other: &Part<'_>) -> usize {
         match (self, other) {
             (Self::List(list), other) => list
@@ -165,7 +162,6 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The same with nothing borrowed.
     pub(in crate::memory) fn into_owned(self) -> Part<'static> {
         match self {
             Self::List(list) => Part::List(list),
@@ -190,25 +186,22 @@ impl fmt::Debug for Bits {
 }
 
 impl Bits {
-    /// The bits of a list.
     pub(in crate::memory) fn of(sorted: &[u16]) -> Self {
         let mut bits = Self::default();
         sorted.iter().for_each(|record| bits.set(*record));
         bits.counted()
     }
 
-    /// How many are set.
     pub(in crate::memory) fn count(&self) -> usize {
         self.count
     }
 
-    /// Whether the record is set.
     pub(in crate::memory) fn has(&self, record: u16) -> bool {
         let word = self.words.get(usize::from(record / 64));
         word.is_some_and(|word| word & bit(record) != 0)
     }
 
-    /// The count is not kept.
+    /// Does not update the count.
     fn set(&mut self, record: u16) {
         if let Some(word) = self.words.get_mut(usize::from(record / 64)) {
             *word |= bit(record);
@@ -234,13 +227,12 @@ impl Bits {
         self
     }
 
-    /// The records set, ascending.
     pub(in crate::memory) fn iter(&self) -> impl Iterator<Item = u16> {
         let words = self.words.iter().zip((0..=u16::MAX).step_by(64));
         words.flat_map(|(word, base)| ones(*word, base))
     }
 
-    /// The records set among `count` of them, of which the first is a multiple of 64.
+    /// The records in the range of `count` from `first` on, both multiples of 64.
     pub(in crate::memory) fn between(&self, first: u16, count: u16) -> impl Iterator<Item = u16> {
         let words = self.words.iter().zip((0..=u16::MAX).step_by(64));
         let words = words.skip(usize::from(first / 64));
@@ -248,7 +240,7 @@ impl Bits {
         words.flat_map(|(word, base)| ones(*word, base))
     }
 
-    /// The records set, from a place of their order on.
+    /// The records from a position on.
     fn at(&self, mut skip: usize) -> impl Iterator<Item = u16> {
         let mut words = self.words.iter().zip((0..=u16::MAX).step_by(64)).peekable();
         while let Some((word, _)) = words.peek() {
@@ -270,16 +262,16 @@ impl Bits {
     }
 }
 
-/// Collects the union of many lists and parts: a few records as they come, more as bits.
+/// Collects the union of many lists and parts: a few records as a list, more as bits.
 #[derive(Default)]
 pub(in crate::memory) struct Union {
-    /// In any order.
+    /// Unsorted.
     few: Vec<u16>,
-    /// All of them, once they have become more; the count is not kept.
+    /// All records, once there are many; the count is not updated.
     bits: Option<Bits>,
 }
 
-/// The most records that are collected as they come.
+/// The most records collected as a list.
 const FEW: usize = 512;
 
 impl Union {
@@ -292,7 +284,6 @@ impl Union {
         }
     }
 
-    /// Adds many records.
     pub(in crate::memory) fn add_bits(&mut self, more: &Bits) {
         let bits = self.as_bits();
         for (word, other) in bits.words.iter_mut().zip(more.words.iter()) {
@@ -300,7 +291,6 @@ impl Union {
         }
     }
 
-    /// Adds the records of a part.
     fn add(&mut self, part: &Part<'_>) {
         match part {
             Part::List(list) => list.iter().for_each(|record| self.insert(*record)),
@@ -308,7 +298,7 @@ impl Union {
         }
     }
 
-    /// What has been collected.
+    /// The union.
     pub(in crate::memory) fn into_part<'a>(mut self) -> Part<'a> {
         match self.bits {
             Some(bits) => bits.counted().into_part(),
@@ -337,7 +327,7 @@ fn count(words: impl Iterator<Item = u64>) -> usize {
     words.map(|word| word.count_ones() as usize).sum()
 }
 
-/// The numbers of the bits that are set.
+/// The records of the bits that are set.
 fn ones(mut word: u64, base: u16) -> impl Iterator<Item = u16> {
     std::iter::from_fn(move || {
         let place = (word != 0).then(|| word.trailing_zeros())?;
@@ -354,7 +344,7 @@ fn filtered(list: &[u16], keep: impl Fn(u16) -> bool) -> Vec<u16> {
         .collect()
 }
 
-/// Looks each record of the short list up in what is left of the long one, in steps that double.
+/// Finds each record of the short list in the rest of the long one, by doubling steps.
 fn intersection(left: &[u16], right: &[u16]) -> Vec<u16> {
     let (short, mut long) = match left.len() <= right.len() {
         true => (left, right),

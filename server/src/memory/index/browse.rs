@@ -1,4 +1,4 @@
-//! The terms of an index in order, on both sides of one, with the number of records that have each.
+//! The terms of an index in order, before and after a starting term, with the number of records that have each.
 
 use std::ops::Range;
 
@@ -6,20 +6,20 @@ use super::dictionary::{Dictionary, Seen};
 use super::{Exhausted, Index, Terms, Work};
 use crate::memory::hits::{HitSet, Part};
 
-/// Which terms are wanted.
+/// A range of terms.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::memory) struct Browse<'a> {
     /// The index.
     pub(in crate::memory) terms: Terms,
-    /// Where to begin.
+    /// The starting term.
     pub(in crate::memory) start: &'a [u8],
     /// The most terms before the start.
     pub(in crate::memory) before: usize,
     /// The most terms from the start on.
     pub(in crate::memory) after: usize,
-    /// Terms to leave out between two.
+    /// Terms to skip between two.
     pub(in crate::memory) step: usize,
-    /// Only terms of these records count, and only in them; `None`: of all.
+    /// Restricts terms and counts to these records; `None` for all.
     pub(in crate::memory) within: Option<&'a HitSet<'a>>,
 }
 
@@ -33,15 +33,15 @@ pub(in crate::memory) struct Browsed {
     pub(in crate::memory) before: Vec<Counted>,
     /// Those from the start on, ascending.
     pub(in crate::memory) after: Vec<Counted>,
-    /// Whether the first of `after` is the start itself.
+    /// Whether the first of `after` equals the start.
     pub(in crate::memory) exact: bool,
 }
 
 impl Index {
-    /// Terms of an index that some record has.
+    /// The terms of an index that any record has.
     ///
     /// # Errors
-    /// When it is too much work.
+    /// If the work is exhausted.
     pub(in crate::memory) fn browse(
         &self,
         browse: &Browse<'_>,
@@ -74,7 +74,7 @@ impl Index {
         up.iter_mut().try_for_each(|cursor| cursor.up(effort))?;
         down.iter_mut().try_for_each(|cursor| cursor.down(effort))?;
         let after = taken(&mut up, browse.after, browse.step, effort, next_up)?;
-        // Those before are counted from the first of the others on.
+        // Backwards, steps count from the first term after the start.
         let mut left_out = 0;
         while left_out < browse.step && next_down(&mut down, effort)?.is_some() {
             left_out += 1;
@@ -90,7 +90,7 @@ impl Index {
     }
 }
 
-/// What work may be done, and room to count records in.
+/// The work budget, and memory to count records in.
 struct Effort<'w> {
     work: &'w mut Work,
     seen: Seen,
@@ -102,14 +102,14 @@ impl Effort<'_> {
     }
 }
 
-/// A place in the dictionary of a segment.
+/// A position in the dictionary of a segment.
 struct Cursor<'a> {
     dictionary: Dictionary<'a>,
-    /// The records that count; `None`: all.
+    /// The records to count; `None` for all.
     within: Option<&'a Part<'a>>,
-    /// The strings not looked at yet.
+    /// The remaining strings.
     left: Range<u32>,
-    /// The term that is next, and its string.
+    /// The next term and its string.
     next: Option<(u32, &'a [u8])>,
 }
 
@@ -144,7 +144,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Strings passed over for one unit of work.
+/// Strings skipped per unit of work.
 const STRINGS_A_UNIT: usize = 16;
 
 type Advance<'a> = fn(&mut [Cursor<'a>], &mut Effort<'_>) -> Result<Option<Counted>, Exhausted>;
@@ -187,7 +187,7 @@ fn next_down(
     next(cursors, effort, |one, other| one > other, Cursor::down)
 }
 
-/// The nearest term that any record has; then the cursors are behind it.
+/// The nearest term that any record has. Moves the cursors past it.
 fn next<'a>(
     cursors: &mut [Cursor<'a>],
     effort: &mut Effort<'_>,

@@ -1,5 +1,4 @@
-//! Records into a segment: which records it has, of which databases and syntaxes; what is noted of each is made into indexes at
-//! the end.
+//! Builds a segment: its records with their databases and syntaxes, and at the end the indexes of what was noted.
 
 use std::mem::take;
 use std::ops::Range;
@@ -14,10 +13,9 @@ use super::notes::Notes;
 use super::segment::{Rules, Segment, Stored, note};
 use crate::memory::fields::MAX_INDEXES;
 
-/// A segment in the making.
+/// A segment being built.
 ///
-/// Whoever fills it sees to it that the octets of its records are some hundred MiB at the most: then whatever is counted in a
-/// segment stays below 2^32.
+/// The octets of its records must not exceed some hundred MiB, so that counts within a segment fit 32 bits.
 #[derive(Debug)]
 pub(in crate::memory) struct SegmentBuilder {
     rules: Rules,
@@ -29,7 +27,7 @@ pub(in crate::memory) struct SegmentBuilder {
 }
 
 impl SegmentBuilder {
-    /// A segment of no records.
+    /// A builder without records.
     pub(in crate::memory) fn new(rules: Rules) -> Self {
         Self {
             rules,
@@ -41,7 +39,7 @@ impl SegmentBuilder {
         }
     }
 
-    /// The same, whose texts are indexed when they are first looked at: for records so few that nobody will notice.
+    /// A builder of a segment whose texts are indexed on first use: for a small number of records.
     pub(in crate::memory) fn putting_off(rules: Rules) -> Self {
         Self {
             puts_off: true,
@@ -49,7 +47,7 @@ impl SegmentBuilder {
         }
     }
 
-    /// Adds a record of a database, unless the segment has as many as it can have.
+    /// Adds a record of a database, unless the segment is full.
     pub(in crate::memory) fn add(&mut self, database: u16, octets: Bytes, record: &MarcRecord) {
         let Ok(number) = u16::try_from(self.records.len()) else {
             return;
@@ -71,7 +69,7 @@ impl SegmentBuilder {
         }
     }
 
-    /// The segment of the records added; then there are none, and the room that was taken serves the next.
+    /// Finishes the segment. The builder is empty then, and keeps its memory.
     pub(in crate::memory) fn finish(&mut self) -> Segment {
         let segment = Segment {
             records: self.records.as_slice().into(),

@@ -9,22 +9,22 @@ use super::{Exhausted, RECORDS_A_UNIT, Work};
 use crate::memory::fields::{IndexId, IndexSet};
 use crate::memory::hits::{Bits, Part, SEGMENT, Union};
 
-/// The terms of all indexes of a segment: a string and its postings have the same number.
+/// The terms of all indexes of a segment: strings, and postings of the same numbers.
 #[derive(Debug, Default)]
 pub(super) struct Lexicon {
     strings: Strings,
     postings: Postings,
-    /// For each [`BLOCK`] of strings, the indexes that any of them is a term of.
+    /// For each [`BLOCK`] of strings, the indexes that have any of them.
     blocks: Box<[IndexSet]>,
-    /// The terms of an index that have many records in several lists, ascending, and all those records.
+    /// The records of terms with many records in several lists, ascending by term and index.
     wholes: Box<[(u32, IndexId, Bits)]>,
 }
 
-/// Strings looked at as one.
+/// Strings per block.
 const BLOCK: u32 = 64;
 
 impl Lexicon {
-    /// Strings in order and their postings; `classes` are the indexes of each class.
+    /// A lexicon of sorted strings and their postings; `classes` are the indexes of each class.
     pub(super) fn new(strings: Strings, postings: Postings, classes: &[IndexSet]) -> Self {
         let block = |first: u32| {
             let behind = first.saturating_add(BLOCK).min(strings.len());
@@ -41,7 +41,7 @@ impl Lexicon {
         }
     }
 
-    /// The same, where the records of such terms as these are there as wholes.
+    /// Adds the records of these terms for each index.
     pub(super) fn with_wholes(self, terms: &[u32], classes: &[IndexSet]) -> Self {
         let mut wholes = Vec::new();
         for term in terms {
@@ -60,7 +60,6 @@ impl Lexicon {
         }
     }
 
-    /// The strings.
     pub(super) fn strings(&self) -> &Strings {
         &self.strings
     }
@@ -75,7 +74,7 @@ impl Lexicon {
     }
 }
 
-/// The terms of one index, known by the numbers of their strings.
+/// The terms of one index, identified by the numbers of their strings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dictionary<'a> {
     lexicon: &'a Lexicon,
@@ -89,12 +88,11 @@ impl<'a> Dictionary<'a> {
         &self.lexicon.strings
     }
 
-    /// A string.
     pub(super) fn string(&self, term: u32) -> &'a [u8] {
         self.lexicon.strings.at(term)
     }
 
-    /// The lists of a string in the texts of the index; none if it is no term of the index.
+    /// The lists of a string in the texts of the index; none if it is not a term of the index.
     pub(super) fn lists(&self, term: u32) -> impl Iterator<Item = List<'a>> + use<'a> {
         let Self { classes, index, .. } = *self;
         let of_index = move |list: &List<'_>| {
@@ -114,7 +112,7 @@ impl<'a> Dictionary<'a> {
         self.lists(term).next().is_some()
     }
 
-    /// The first term of the index among the strings of a range.
+    /// The first term of the index in a range of strings.
     pub(super) fn first(&self, mut strings: Range<u32>) -> Option<u32> {
         loop {
             while self.is_out(strings.start) && strings.start < strings.end {
@@ -127,7 +125,7 @@ impl<'a> Dictionary<'a> {
         }
     }
 
-    /// The last term of the index among the strings of a range.
+    /// The last term of the index in a range of strings.
     pub(super) fn last(&self, mut strings: Range<u32>) -> Option<u32> {
         loop {
             while strings.start < strings.end && self.is_out(strings.end - 1) {
@@ -140,13 +138,13 @@ impl<'a> Dictionary<'a> {
         }
     }
 
-    /// Whether no string of the block of this one is a term of the index.
+    /// Whether no string in this one's block is a term of the index.
     fn is_out(&self, string: u32) -> bool {
         let block = self.lexicon.blocks.get((string / BLOCK) as usize);
         block.is_some_and(|indexes| !indexes.contains(self.index))
     }
 
-    /// The terms of the index among the strings of a range.
+    /// The terms of the index in a range of strings.
     pub(super) fn terms(&self, mut strings: Range<u32>) -> impl Iterator<Item = u32> {
         std::iter::from_fn(move || {
             let term = self.first(strings.clone())?;
@@ -180,7 +178,7 @@ impl<'a> Dictionary<'a> {
         wholes.get(place.ok()?).map(|(_, _, bits)| bits)
     }
 
-    /// In how many records a term is; `seen` is only for the room it has.
+    /// The number of records that have a term; `seen` is reused memory.
     pub(super) fn count(&self, term: u32, seen: &mut Seen) -> usize {
         let mut lists = self.lists(term);
         match (lists.next(), lists.next()) {
@@ -193,15 +191,15 @@ impl<'a> Dictionary<'a> {
         }
     }
 
-    /// In how many of some records a term is.
+    /// The number of given records that have a term.
     pub(super) fn count_in(&self, term: u32, records: &Part<'_>) -> usize {
         self.part(term).count_in(records)
     }
 
-    /// The records of any of these terms.
+    /// The records that have any of these terms.
     ///
     /// # Errors
-    /// When it is too much work.
+    /// If the work is exhausted.
     pub(super) fn union(
         &self,
         terms: impl Iterator<Item = u32>,
@@ -219,7 +217,7 @@ impl<'a> Dictionary<'a> {
     }
 }
 
-/// Records that have been counted, a bit for each; between two counts there are none.
+/// Bits of counted records; all clear between counts.
 #[derive(Debug)]
 pub(super) struct Seen(Box<[u64]>);
 
@@ -230,7 +228,7 @@ impl Default for Seen {
 }
 
 impl Seen {
-    /// How many records there are in some lists, those in several of them counted once.
+    /// The number of distinct records in some lists.
     fn count<'a>(&mut self, lists: impl Iterator<Item = List<'a>>) -> usize {
         let (mut count, mut end) = (0, 0);
         for list in lists {

@@ -1,4 +1,4 @@
-//! The records of an index whose terms are like something.
+//! The records of terms that match a pattern.
 
 use super::pattern::{Matches, Pattern, matches};
 use super::segment::Segment;
@@ -7,10 +7,10 @@ use crate::memory::fields::IndexId;
 use crate::memory::hits::{HitSet, Part};
 
 impl Index {
-    /// The records with a term like the pattern.
+    /// The records with a matching term.
     ///
     /// # Errors
-    /// When it is too much work.
+    /// If the work is exhausted.
     pub(in crate::memory) fn find(
         &self,
         terms: Terms,
@@ -25,10 +25,10 @@ impl Index {
         Ok(HitSet::of_parts(parts))
     }
 
-    /// The records with a text in the index, or with a key where it has no texts.
+    /// The records with a text in the index, or with a key if it has no texts.
     ///
     /// # Errors
-    /// When it is too much work.
+    /// If the work is exhausted.
     pub(in crate::memory) fn having(
         &self,
         index: IndexId,
@@ -46,7 +46,7 @@ impl Index {
         Ok(HitSet::of_parts(parts))
     }
 
-    /// The records whose docid is exactly these octets.
+    /// The records with this docid.
     pub(in crate::memory) fn docid(&self, docid: &[u8]) -> HitSet<'_> {
         let parts = self.segments().map(|(number, segment, _)| {
             let docids = segment.dictionary(Terms::Keys(IndexId::DOCID));

@@ -1,8 +1,8 @@
-//! The entries of records as they come, texts cut into words, and at the end the dictionaries made of them.
+//! Collects the entries of records, splits texts into words, and makes dictionaries of them at the end.
 //!
-//! A text is cut and noted once, whatever the number of its indexes, which make its class. The words of a record are numbered
-//! through all its texts, with one number between two texts. When the words have got their order, their places are put where
-//! they belong, so many words at a time that this stays near the processor.
+//! A text is split and noted once for all its indexes, which make up its class. The words of a record are numbered through all
+//! its texts, with one number between two texts. After sorting the words, their positions are distributed in portions that fit
+//! the cache.
 
 use std::collections::HashMap;
 
@@ -13,10 +13,10 @@ use super::{BOUNDARY, DOCIDS};
 use crate::memory::fields::{FILED, IndexId, IndexSet, MAX_INDEXES, NOT_FILED, SUBFIELD_MARK};
 use crate::memory::words::each_word;
 
-/// The most octets of a key; a longer one is cut.
+/// The size limit of a key, in octets; longer ones are cut.
 const KEY: usize = 200;
 
-/// What has been noted of the records so far.
+/// What was noted so far.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     words: Interner,
@@ -25,38 +25,38 @@ pub(super) struct Notes {
     pairs: Interner,
     classes: Classes,
     texts: Vec<Text>,
-    /// The words of all texts, one text behind the other; with [`BEGINS`] those that a subfield begins with.
+    /// The words of all texts, concatenated; [`BEGINS`] marks the first word of a subfield.
     log: Vec<u32>,
     of_keys: Vec<Posting>,
     of_docids: Vec<Posting>,
     of_pairs: Vec<Posting>,
     not_filed: Vec<(u32, u8)>,
     record: u16,
-    /// Where the next word of the record stands, and how many keys it has.
+    /// The position of the record's next word, and of its next key.
     next: (u16, u16),
     cut: CutText,
     builder: PostingsBuilder,
     room: Room,
 }
 
-/// What the records of a segment are found by, but for their docids.
+/// The indexes of a segment, except that of docids.
 #[derive(Debug)]
 pub(super) struct Texts {
     /// The indexes of each class of texts.
     pub(super) classes: Box<[IndexSet]>,
-    /// Single words of texts; what they are in are texts by their classes.
+    /// Single words of texts, by class.
     pub(super) words: Lexicon,
-    /// Words that occur more often than most, ascending by their numbers.
+    /// The frequent words, ascending by number.
     pub(super) frequent: Box<[u32]>,
-    /// Each two of those that stand one behind the other in a text, with a blank between; they are where the first is.
+    /// Pairs of frequent words that are adjacent in a text, joined by a blank, at the position of the first.
     pub(super) pairs: Lexicon,
-    /// Whole entries. The place of one is how many entries of its record are before it.
+    /// Whole entries. The position of an entry is the number of the record's entries before it.
     pub(super) keys: Lexicon,
-    /// The places of entries, ascending, whose first octets do not count when they are sorted, and how many those are.
+    /// Entries with nonfiling characters: their positions, ascending, and the number of octets to skip in sorting.
     pub(super) not_filed: Box<[(u32, u8)]>,
 }
 
-/// The classes of texts: at first one for each index, by its number.
+/// The classes of texts. The first classes are the single indexes, by number.
 #[derive(Debug)]
 struct Classes {
     indexes: Vec<IndexSet>,
@@ -66,15 +66,15 @@ struct Classes {
 /// A text of a record.
 #[derive(Clone, Copy, Debug)]
 struct Text {
-    /// Where its words are in the log.
+    /// The index of its first word in the log.
     start: u32,
     length: u16,
     class: Class,
-    /// The place of the first.
+    /// The position of its first word.
     at: u32,
 }
 
-/// A string by its number, and where it stands; in the order of the lists that are made of them.
+/// A string number and a position, in list order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Posting {
     string: u32,
@@ -82,17 +82,17 @@ struct Posting {
     at: u32,
 }
 
-/// The text last cut. The strings are kept for their room.
+/// The text split last. Its strings are reused.
 #[derive(Debug, Default)]
 struct CutText {
-    /// All words with blanks between.
+    /// All words, joined by blanks.
     key: String,
-    /// Octets of the key that are not filed.
+    /// The nonfiling octets of the key.
     not_filed: usize,
     buffer: String,
 }
 
-/// Kept for the room they have.
+/// Reused memory.
 #[derive(Debug, Default)]
 struct Room {
     counts: Vec<u32>,
@@ -101,10 +101,9 @@ struct Room {
     pair: Vec<u8>,
 }
 
-/// The bit of words that a subfield begins with.
+/// Marks the first word of a subfield.
 const BEGINS: u32 = 1 << 31;
-/// The boundary between two texts, and the beginning of a subfield, among the words in their order: no text has them, and
-/// nothing comes before them.
+/// The boundary between texts, and the mark of a subfield, as words that no text contains and that sort first.
 const BOUNDARY_WORD: u32 = 0;
 const MARK_WORD: u32 = 1;
 
@@ -123,7 +122,7 @@ impl Default for Classes {
 }
 
 impl Classes {
-    /// The number of a class; `None` if no more can be numbered.
+    /// The number of a class; `None` if there are too many.
     fn number(&mut self, indexes: IndexSet) -> Option<Class> {
         if let Some(number) = self.numbers.get(&indexes) {
             return Some(*number);
@@ -134,14 +133,14 @@ impl Classes {
         Some(number)
     }
 
-    /// What is behind all classes: that of no index.
+    /// The number after all classes, for the class of no index.
     fn none(&self) -> Class {
         Class::try_from(self.indexes.len()).unwrap_or(Class::MAX)
     }
 }
 
 impl Notes {
-    /// Begins with the next record.
+    /// Begins the next record.
     pub(super) fn begin(&mut self, record: u16) {
         self.record = record;
         self.next = (1, 1);
@@ -156,11 +155,11 @@ impl Notes {
         });
     }
 
-    /// Notes a text of the record, as a whole in some of its indexes.
+    /// Notes a text of the record, and its whole in the indexes `with_keys`.
     pub(super) fn text(&mut self, indexes: IndexSet, with_keys: IndexSet, text: &str) {
         let start = self.log.len();
         self.cut.cut(text, &mut self.words, &mut self.log);
-        // No record is so long that a text of it has more words.
+        // Texts of records have fewer words.
         let length = u16::try_from(self.log.len() - start).unwrap_or(u16::MAX);
         if length == 0 {
             return;
@@ -179,7 +178,7 @@ impl Notes {
                 self.texts.extend(by_itself.map(note));
             }
         }
-        // Behind the last word stands a boundary.
+        // A boundary follows the last word.
         self.next.0 = first.saturating_add(length).saturating_add(1);
         if !with_keys.is_empty() {
             if let Ok(octets @ 1..) = u8::try_from(self.cut.not_filed) {
@@ -207,7 +206,7 @@ impl Notes {
         }
     }
 
-    /// The docids noted, of the one class they have; then none is.
+    /// The lexicon of the docids, which are cleared.
     pub(super) fn docids(&mut self) -> Lexicon {
         let sorted = self.docids.sorted();
         let postings = &mut self.of_docids;
@@ -217,7 +216,7 @@ impl Notes {
         Lexicon::new(sorted, lists, DOCIDS)
     }
 
-    /// The indexes of the texts noted; then none is.
+    /// The indexes of the texts, which are cleared.
     pub(super) fn texts(&mut self) -> Texts {
         self.words.number(BOUNDARY.as_bytes());
         self.words.number(SUBFIELD_MARK.to_string().as_bytes());
@@ -307,7 +306,7 @@ impl CutText {
     }
 }
 
-/// The words of texts with their places, and the signs between them.
+/// The words of texts with their positions, and the marks between them.
 struct Occurrences<'a> {
     texts: &'a [Text],
     log: &'a [u32],
@@ -316,7 +315,7 @@ struct Occurrences<'a> {
 }
 
 impl Occurrences<'_> {
-    /// Gives each two of some words, which are in order, that stand one behind the other, and where the first stands.
+    /// Emits the adjacent pairs of some words, which are sorted, with the position of the first.
     fn each_pair(&self, of: &[u32], mut give: impl FnMut([u32; 2], Class, u32)) {
         let is_one = |word: &u32| of.binary_search(word).is_ok();
         for text in self.texts {
@@ -333,7 +332,7 @@ impl Occurrences<'_> {
         }
     }
 
-    /// Gives them as they come: those of a word in ascending order of their places.
+    /// Emits all occurrences, those of a word in ascending order of positions.
     fn each(&self, mut give: impl FnMut(u32, Class, u32)) {
         let mut texts = self.texts.iter().peekable();
         while let Some(text) = texts.next() {
@@ -358,14 +357,14 @@ impl Occurrences<'_> {
     }
 }
 
-/// A word is frequent if there are more of it in a segment.
+/// A word with more occurrences in a segment is frequent.
 const FREQUENT: u32 = 4096;
 
-/// Occurrences handled at a time.
+/// Occurrences per portion.
 const PORTION: usize = 1 << 18;
 
 impl Room {
-    /// Counts the occurrences of each of so many words.
+    /// Counts the occurrences of each word.
     fn count(&mut self, occurrences: &Occurrences<'_>, words: u32) {
         self.counts.clear();
         self.counts.resize(words as usize, 0);
@@ -376,14 +375,14 @@ impl Room {
         });
     }
 
-    /// The words counted that are frequent, ascending.
+    /// The frequent words, ascending.
     fn frequent(&self) -> Vec<u32> {
         let words = (0..).zip(&self.counts);
         let frequent = words.filter(|(word, count)| *word > MARK_WORD && **count > FREQUENT);
         frequent.map(|(word, _)| word).collect()
     }
 
-    /// The postings of the words counted, in their order.
+    /// The postings of the counted words.
     fn of_words(
         &mut self,
         occurrences: &Occurrences<'_>,
@@ -394,7 +393,7 @@ impl Room {
         } = self;
         let mut first = 0;
         while first < counts.len() {
-            // From how many there are of each word to where they begin in the portion; then, to where they end.
+            // Turns counts into start indexes in the portion; below, these become end indexes.
             let (mut behind, mut length) = (first, 0);
             while let Some(count) = counts.get_mut(behind)
                 && (length == 0 || length + *count as usize <= PORTION)
@@ -421,7 +420,7 @@ impl Room {
                 let end = *end as usize;
                 builder.term();
                 if let Some(of_word) = portion.get_mut(start..end) {
-                    // In the order of texts so far, which is that of places; a stable sort keeps it in each class.
+                    // Sorted by position so far; the stable sort keeps that within each class.
                     of_word.sort_by_key(|(class, _)| *class);
                     for list in of_word.chunk_by(|left, right| left.0 == right.0) {
                         self.places.clear();
@@ -437,7 +436,7 @@ impl Room {
         builder.finish()
     }
 
-    /// The postings of keys, whose strings have got their order.
+    /// The postings of keys, whose strings are sorted by now.
     fn of_keys(
         &mut self,
         postings: &mut [Posting],
@@ -461,7 +460,7 @@ impl Room {
     }
 }
 
-/// The key, cut if it is too long.
+/// Cuts a key to the size limit.
 fn shortened(key: &str) -> &str {
     let end = (0..=KEY.min(key.len()))
         .rev()

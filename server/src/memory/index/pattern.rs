@@ -1,4 +1,4 @@
-//! What a term of an index is to be like, and the terms that are.
+//! Patterns, and the terms that match them.
 
 use std::ops::{Bound, Range};
 
@@ -7,25 +7,25 @@ use regex::Regex;
 use super::dictionary::Dictionary;
 use super::{Exhausted, Work};
 
-/// What a term is to be like; texts are folded as the terms are.
+/// A pattern for terms; texts are folded like terms.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::memory) enum Pattern<'p> {
-    /// The very term.
+    /// The term itself.
     Exact(&'p str),
-    /// It begins so.
+    /// Terms with this beginning.
     Starts(&'p str),
-    /// It ends so.
+    /// Terms with this end.
     Ends(&'p str),
-    /// It has this in it.
+    /// Terms that contain this.
     Contains(&'p str),
-    /// An expression that describes the whole term.
+    /// Terms that the expression matches entirely.
     Matches {
-        /// What all such terms begin with; may be empty.
+        /// The common beginning of all matches; may be empty.
         prefix: &'p str,
         /// The expression, anchored on both sides.
         regex: &'p Regex,
     },
-    /// It is not before and not behind these, by its octets.
+    /// Terms in a range, compared by octets.
     Range {
         /// The beginning.
         from: Bound<&'p str>,
@@ -36,21 +36,20 @@ pub(in crate::memory) enum Pattern<'p> {
     Any,
 }
 
-/// Strings like a pattern, ascending. Not each is a term of the index.
+/// Matching strings, ascending. Not all of them are terms of the index.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Matches {
     Range(Range<u32>),
     List(Vec<u32>),
 }
 
-/// What is before all words: signs such as [`super::BOUNDARY`] that no text has among its words.
+/// The first string that is a word: after the marks, such as [`super::BOUNDARY`].
 const FIRST_WORD: Bound<&str> = Bound::Included(" ");
 
-/// The strings like a pattern, among them all terms of the index that are. Signs among the words are like [`Pattern::Exact`]
-/// alone.
+/// The strings that match a pattern, including all matching terms of the index. Marks only match [`Pattern::Exact`].
 ///
 /// # Errors
-/// When it is too much work.
+/// If the work is exhausted.
 pub(super) fn matches(
     dictionary: &Dictionary<'_>,
     pattern: &Pattern<'_>,
@@ -80,7 +79,7 @@ pub(super) fn matches(
         } => Matches::Range(strings.between(FIRST_WORD, to)),
         Pattern::Range { from, to } => Matches::Range(strings.between(from, to)),
         Pattern::Ends(end) => test(words(), work, &|term| term.ends_with(end.as_bytes()))?,
-        // To go through the octets of all strings is quicker than from term to term.
+        // Searching the octets of all strings is faster than going from term to term.
         Pattern::Contains(inner) => {
             work.spend(strings.len() as usize / 16)?;
             let found = strings.containing(inner.as_bytes());

@@ -1,4 +1,4 @@
-//! Words one behind the other, anywhere in an entry or at its edges.
+//! Phrases: adjacent words, anywhere in an entry or at its edges.
 
 use super::dictionary::Dictionary;
 use super::pattern::{Matches, Pattern, matches};
@@ -9,32 +9,32 @@ use super::{BOUNDARY, Exhausted, Index, RECORDS_A_UNIT, Terms, Work};
 use crate::memory::fields::{IndexId, SUBFIELD_MARK};
 use crate::memory::hits::{HitSet, Part, Union};
 
-/// What has to be in front of a phrase or behind it.
+/// What must be before or after a phrase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::memory) enum Edge {
-    /// Whatever there is.
+    /// Anything.
     #[default]
     Any,
-    /// The edge of a subfield or of its field.
+    /// The edge of a subfield or of the field.
     Subfield,
     /// The edge of the field.
     Field,
 }
 
-/// The edges at which a phrase has to stand.
+/// The required edges of a phrase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::memory) struct Edges {
-    /// In front of its first word.
+    /// Before its first word.
     pub(in crate::memory) first: Edge,
-    /// Behind its last word.
+    /// After its last word.
     pub(in crate::memory) last: Edge,
 }
 
 impl Index {
-    /// The records with words like the patterns one behind the other in one entry of the index.
+    /// The records with adjacent words that match the patterns, in one entry of the index.
     ///
     /// # Errors
-    /// When it is too much work.
+    /// If the work is exhausted.
     pub(in crate::memory) fn phrase(
         &self,
         index: IndexId,
@@ -59,10 +59,10 @@ impl Index {
         Ok(HitSet::of_parts(parts))
     }
 
-    /// The places of the first words of such phrases in some records (`None`: in all).
+    /// The positions of the first words of such phrases in some records (`None`: in all).
     ///
     /// # Errors
-    /// When it is too much work.
+    /// If the work is exhausted.
     pub(in crate::memory) fn phrase_places(
         &self,
         index: IndexId,
@@ -90,7 +90,7 @@ impl Index {
     /// The boundaries of all texts in some records: the positions between texts, before the first and after the last.
     ///
     /// # Errors
-    /// When it is too much work.
+    /// If the work is exhausted.
     pub(in crate::memory) fn boundaries(
         &self,
         within: &HitSet<'_>,
@@ -107,14 +107,14 @@ impl Index {
     }
 }
 
-/// Lists with the places of a word that belong to a phrase if the phrase begins so many places before.
+/// The lists of a word of the phrase, and its offset from the beginning of the phrase.
 struct PhraseWord<'a> {
-    /// Ascending by their classes.
+    /// Ascending by class.
     lists: Vec<List<'a>>,
     behind: u16,
 }
 
-/// The same in the texts of one class.
+/// The lists of a word in one class of texts.
 struct InClass<'s, 'a> {
     lists: &'s [List<'a>],
     records: usize,
@@ -141,8 +141,7 @@ fn records_in<'a>(
     Ok(Part::of_vec(records))
 }
 
-/// The steps to go; none if there cannot be such a phrase. Where two words are so frequent that they are kept as a pair, this is one
-/// step.
+/// The words of the phrase; none if it cannot occur. Two words that are indexed as a pair count as one.
 fn steps<'a>(
     segment: &'a Segment,
     index: IndexId,
@@ -165,7 +164,7 @@ fn steps<'a>(
                 let pair = format!("{one} {other}");
                 lists_of(&pairs, &Pattern::Exact(&pair), work)?
             }
-            // It is the second of a pair.
+            // The second word of a pair.
             (Some(_), Some(_), None) => continue,
             _ => lists_of(&single, word, work)?,
         };
@@ -181,7 +180,7 @@ fn steps<'a>(
     Ok(steps)
 }
 
-/// The places of the first words of phrases of so many words, packed as in postings.
+/// The positions of the first words of phrases of this many words, packed as in postings.
 fn places_in(
     segment: &Segment,
     index: IndexId,
@@ -192,14 +191,14 @@ fn places_in(
 ) -> Result<Vec<u32>, Exhausted> {
     let mut starts: Vec<u32> = Vec::new();
     let of_first = steps.first().map_or(&[][..], |step| &step.lists);
-    // A phrase stands in one text, and so in one class.
+    // A phrase is in one text, and so in one class.
     for lists in of_first.chunk_by(|left, right| left.class == right.class) {
         let class = lists.first().map_or(0, |list| list.class);
         if let Some(steps) = steps.iter().map(|step| step.of(class)).collect() {
             starts.extend(in_class(steps, within, work)?);
         }
     }
-    // One ascending run for each class, which the standard sort merges.
+    // An ascending run per class: the standard sort merges them.
     starts.sort();
     let dictionary = segment.dictionary(Terms::Words(index));
     let length = u16::try_from(words).unwrap_or(u16::MAX);
@@ -212,7 +211,7 @@ fn places_in(
     Ok(starts)
 }
 
-/// The lists of all words like the pattern, ascending by their classes.
+/// The lists of all words that match the pattern, ascending by class.
 fn lists_of<'a>(
     dictionary: &Dictionary<'a>,
     word: &Pattern<'_>,
@@ -234,7 +233,7 @@ fn lists_of<'a>(
 }
 
 impl<'a> PhraseWord<'a> {
-    /// Those of one class, if there are any.
+    /// The lists of one class, if any.
     fn of(&self, class: Class) -> Option<InClass<'_, 'a>> {
         let start = self.lists.partition_point(|list| list.class < class);
         let end = self.lists.partition_point(|list| list.class <= class);
@@ -259,13 +258,13 @@ fn part<'a>(lists: &[List<'a>], work: &mut Work) -> Result<Part<'a>, Exhausted> 
     Ok(union.into_part())
 }
 
-/// The places of the first words in texts of one class.
+/// The positions of first words in texts of one class.
 fn in_class(
     mut steps: Vec<InClass<'_, '_>>,
     within: Option<&Part<'_>>,
     work: &mut Work,
 ) -> Result<Vec<u32>, Exhausted> {
-    // The rarest word leaves the fewest records and places to look behind.
+    // The rarest word leaves the fewest records and positions to check.
     steps.sort_by_key(|step| step.records);
     let mut candidates: Option<Part<'_>> = None;
     for step in &steps {
@@ -295,7 +294,7 @@ fn in_class(
     Ok(starts.unwrap_or_default())
 }
 
-/// The places of lists in some records, so many places before where they are; ascending.
+/// The positions of lists in some records, minus `before`; ascending.
 fn places_of<'a>(
     lists: impl Iterator<Item = List<'a>>,
     records: &Part<'_>,
@@ -320,10 +319,10 @@ fn places_of<'a>(
     Ok(found)
 }
 
-/// The places of the boundaries of all texts in some records, so many places before where they are; ascending.
+/// The positions of text boundaries in some records, minus `before`; ascending.
 ///
 /// # Errors
-/// When it is too much work.
+/// If the work is exhausted.
 fn boundaries(
     dictionary: &Dictionary<'_>,
     records: &Part<'_>,
@@ -337,7 +336,7 @@ fn boundaries(
     places_of(lists, records, before, work)
 }
 
-/// Keeps the starts of phrases that have an edge so many places behind them: 0 for the edge in front of them.
+/// Keeps the starts with an edge `behind` words later; 0 is the edge before the phrase.
 fn at_edge(
     starts: &mut Vec<u32>,
     dictionary: &Dictionary<'_>,
@@ -348,8 +347,8 @@ fn at_edge(
     let mut records: Vec<_> = starts.iter().map(|start| record(*start)).collect();
     records.dedup();
     let records = Part::of_vec(records);
-    // A boundary stands at the place before the first word of its text, or behind the last of the text before; the mark of a
-    // subfield at that of its first word.
+    // A boundary is at the position before the first word of its text, or after the last of the previous text; the mark of a
+    // subfield is at that of its first word.
     let mut edges = match behind {
         0 => {
             let boundary = Pattern::Exact(BOUNDARY);
@@ -370,10 +369,10 @@ fn at_edge(
     Ok(())
 }
 
-/// A list so many times longer than the other is looked into, and not walked along.
+/// The ratio of lengths from which the longer list is searched instead of scanned.
 const FAR_LONGER: usize = 16;
 
-/// What is in both of two ascending lists.
+/// The intersection of two ascending lists.
 fn common(left: &[u32], right: &[u32]) -> Vec<u32> {
     let (short, mut long) = match left.len() <= right.len() {
         true => (left, right),
@@ -395,7 +394,7 @@ fn common(left: &[u32], right: &[u32]) -> Vec<u32> {
             if at == other {
                 both.push(*at);
             }
-            // Without a branch: which of the two is behind cannot be foreseen.
+            // Without a branch, because it would be unpredictable.
             here += usize::from(at <= other);
             there += usize::from(other <= at);
         }

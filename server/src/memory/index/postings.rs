@@ -1,26 +1,26 @@
-//! The records that terms are in and the places where they stand in them, packed. A term has one list for each class of texts it
-//! occurs in; a class is a set of indexes that have the same texts.
+//! The records and positions of terms, packed. A term has a list for each class of texts that it occurs in; a class is a set of
+//! indexes that share texts.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::memory::hits::{Bits, LIST, Part, Union};
 
-/// Lists of terms, which are numbered from 0.
+/// The lists of terms, by number.
 ///
-/// A list begins with a number: that of its class times four, and its form.
+/// A list begins with a number: its class times four, plus its form.
 ///
-/// | form | what follows |
+/// | form | contents |
 /// |---|---|
-/// | [`ONE`] | the record and its places |
-/// | [`MANY`] | how many records; how many octets those take; how many their places; each record as the distance from the one before; places |
-/// | [`DENSE`] | which of `dense`; how many octets the places take; places |
+/// | [`ONE`] | the record and its positions |
+/// | [`MANY`] | the number of records; the octets of these; the octets of their positions; the records as differences;
+/// positions |
+/// | [`DENSE`] | an index in `dense`; the octets of the positions; positions |
 ///
-/// The places in a record are the distances of each from the one before, times two, and 1 if it is the last. Numbers are in
-/// groups of seven bits, the lowest first.
+/// Positions in a record are differences, times two, plus 1 for the last. Numbers are in groups of seven bits, lowest first.
 #[derive(Debug, Default)]
 pub(super) struct Postings {
-    /// For each term and behind the last, where its lists begin.
+    /// For each term, and after the last, where its lists begin.
     starts: Box<[u32]>,
     octets: Box<[u8]>,
     dense: Box<[Dense]>,
@@ -28,27 +28,27 @@ pub(super) struct Postings {
 
 /// The form of a list of one record.
 const ONE: u32 = 0;
-/// That of a list of some records.
+/// The form of a list of several records.
 const MANY: u32 = 1;
-/// That of a list of more than [`LIST`] records.
+/// The form of a list of more than [`LIST`] records.
 const DENSE: u32 = 2;
 
-/// The number of a class.
+/// The number of a class of texts.
 pub(super) type Class = u16;
 
-/// More than [`LIST`] records.
+/// A list of more than [`LIST`] records.
 #[derive(Debug)]
 struct Dense {
     bits: Bits,
-    /// Where the places in each [`BLOCK`] of records begin among those of the list.
+    /// Where the positions of each [`BLOCK`] of records begin.
     blocks: Box<[u32]>,
 }
 
-/// Records of a block, by their numbers.
+/// Record numbers per block.
 const BLOCK: u16 = 256;
 
 impl Postings {
-    /// The lists of a term, ascending by their classes.
+    /// The lists of a term, ascending by class.
     pub(super) fn lists(&self, term: u32) -> Lists<'_> {
         let octets = self.octets.get(span(&self.starts, term as usize));
         Lists {
@@ -130,7 +130,7 @@ impl<'a> Iterator for Lists<'a> {
 }
 
 impl<'a> List<'a> {
-    /// How many records there are.
+    /// The number of records.
     pub(super) fn count(&self) -> usize {
         self.count
     }
@@ -148,7 +148,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Gives every record, ascending.
+    /// Emits every record, ascending.
     pub(super) fn each_record(&self, mut emit: impl FnMut(u16)) {
         match self.records {
             RecordList::One(record) => emit(record),
@@ -157,7 +157,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Adds the records to others.
+    /// Adds the records to a union.
     pub(super) fn add_to(&self, union: &mut Union) {
         match self.records {
             RecordList::One(record) => union.insert(record),
@@ -166,16 +166,16 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Gives every place, ascending; those in a record one after the other.
+    /// Emits every position, ascending, record by record.
     pub(super) fn each_place(&self, emit: impl FnMut(u16, u16)) {
         self.each_place_where(|_| true, emit);
     }
 
-    /// Gives the places in some records.
+    /// Emits the positions in some records.
     pub(super) fn each_place_in(&self, records: &Part<'_>, mut emit: impl FnMut(u16, u16)) {
         match (records, self.records) {
             (Part::Bits(bits), _) => self.each_place_where(|record| bits.has(record), emit),
-            // Few records of many: only the blocks with any of them are read.
+            // For few records of many, reads only the blocks that have any of them.
             (Part::List(list), RecordList::Dense(dense)) => {
                 for wanted in list.chunk_by(|left, right| left / BLOCK == right / BLOCK) {
                     let block = wanted.first().map_or(0, |first| first / BLOCK);
@@ -202,7 +202,7 @@ impl<'a> List<'a> {
     }
 }
 
-/// Records from the distances between them.
+/// Records from their differences.
 fn deltas(octets: &[u8]) -> impl Iterator<Item = u16> {
     Varints(octets).scan(0_u16, |record, distance| {
         *record = record.wrapping_add(distance as u16);
@@ -210,7 +210,7 @@ fn deltas(octets: &[u8]) -> impl Iterator<Item = u16> {
     })
 }
 
-/// Whether records, asked for in ascending order, are in a list.
+/// Tests whether records are in a list, in ascending order.
 fn among(mut list: &[u16]) -> impl FnMut(u16) -> bool {
     move |record| {
         while let Some((first, rest)) = list.split_first().filter(|(first, _)| **first <= record) {
@@ -223,7 +223,7 @@ fn among(mut list: &[u16]) -> impl FnMut(u16) -> bool {
     }
 }
 
-/// Gives the places in some of these records.
+/// Emits the positions in some of these records.
 fn read_places(
     records: impl Iterator<Item = u16>,
     places: &[u8],
@@ -238,7 +238,7 @@ fn read_places(
         }
         let mut place: u16 = 0;
         for number in numbers.by_ref() {
-            // Written with 17 bits at the most.
+            // At most 17 bits were written.
             place = place.saturating_add((number >> 1) as u16);
             emit(record, place);
             if number & 1 == 1 {
@@ -253,7 +253,7 @@ fn read_places(
 struct Varints<'a>(&'a [u8]);
 
 impl<'a> Varints<'a> {
-    /// So many octets as they are.
+    /// Octets without decoding.
     fn octets(&mut self, count: u32) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count as usize)?;
         self.0 = rest;
@@ -268,7 +268,7 @@ impl Iterator for Varints<'_> {
     fn next(&mut self) -> Option<u32> {
         let (first, rest) = self.0.split_first()?;
         self.0 = rest;
-        // Nearly always that is all.
+        // The most common case.
         if first & 0x80 == 0 {
             return Some((*first).into());
         }
@@ -285,13 +285,13 @@ impl Iterator for Varints<'_> {
     }
 }
 
-/// Postings in the making.
+/// Postings being built.
 #[derive(Debug, Default)]
 pub(super) struct PostingsBuilder {
     starts: Vec<u32>,
     octets: Vec<u8>,
     dense: Vec<Dense>,
-    /// Of one list: its records, those and the places packed, and where the places in each block begin. Kept for their room.
+    /// Reused for each list: its records, packed records and positions, and where the positions of blocks begin.
     list: Vec<u16>,
     records: Vec<u8>,
     places: Vec<u8>,
@@ -299,12 +299,12 @@ pub(super) struct PostingsBuilder {
 }
 
 impl PostingsBuilder {
-    /// Begins with the lists of the next term.
+    /// Begins the lists of the next term.
     pub(super) fn term(&mut self) {
         self.starts.push(length(self.octets.len()));
     }
 
-    /// Adds a list to the term, whose classes come in ascending order: its places packed by [`at`], ascending.
+    /// Adds a list to the term, in ascending order of classes: its positions, packed by [`at`], ascending.
     pub(super) fn list(&mut self, class: Class, places: &[u32]) {
         self.list.clear();
         self.records.clear();
@@ -362,10 +362,10 @@ impl PostingsBuilder {
         self.octets.extend_from_slice(&self.places);
     }
 
-    /// The postings of the terms added; then there are none.
+    /// Finishes the postings. The builder is empty then.
     pub(super) fn finish(&mut self) -> Postings {
         self.starts.push(length(self.octets.len()));
-        // In boxes of their very size: what has grown here serves the next.
+        // Copied to the exact size, so that the builder keeps its memory.
         let postings = Postings {
             starts: self.starts.as_slice().into(),
             octets: self.octets.as_slice().into(),
@@ -385,22 +385,22 @@ fn write(octets: &mut Vec<u8>, mut number: u32) {
     octets.push(number as u8);
 }
 
-/// A segment is so small that this counts all it can hold; see [`super::builder`].
+/// Lengths within a segment fit 32 bits; see [`super::builder`].
 fn length(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// The record of a place.
+/// The record of a packed position.
 pub(super) fn record(at: u32) -> u16 {
     (at >> 16) as u16
 }
 
-/// The place in its record.
+/// The position within its record.
 pub(super) fn place(at: u32) -> u16 {
     at as u16
 }
 
-/// A record and a place in it.
+/// Packs a record and a position.
 pub(super) fn at(record: u16, place: u16) -> u32 {
     u32::from(record) << 16 | u32::from(place)
 }

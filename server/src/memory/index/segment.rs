@@ -1,5 +1,5 @@
-//! A part of a backend's records with its own indexes, built once and not changed afterwards: docids at once, texts perhaps only
-//! when they are first looked at.
+//! A segment: some of a backend's records with their own indexes. Docids are indexed at once, texts possibly on first use. It
+//! never changes afterwards.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -15,28 +15,28 @@ use super::{DOCIDS, Terms};
 use crate::memory::docid::DocidField;
 use crate::memory::fields::{EntryKind, Fields, IndexId};
 
-/// At most 65,536 records and what they are found by.
+/// At most 65,536 records and their indexes.
 #[derive(Debug)]
 pub(in crate::memory) struct Segment {
     pub(super) records: Box<[Stored]>,
     /// The syntaxes of the records.
     pub(super) syntaxes: Vec<Oid>,
-    /// The records of each database, by its number; ascending, and together all records.
+    /// The records of each database, by number; ascending, and together all records.
     pub(super) databases: Vec<(u16, Range<usize>)>,
     pub(super) docids: Lexicon,
     pub(super) rules: Rules,
-    /// Made of the records, if they are not there.
+    /// Made from the records on first use.
     pub(super) texts: OnceLock<Texts>,
-    /// For each index, once it has been sorted by: the first entry of each record.
+    /// For each index, once it was sorted by: the first key of each record.
     pub(super) first_keys: Box<[OnceLock<Box<[FirstKey]>>]>,
 }
 
-/// What a record is sorted by.
+/// The sort key of a record.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FirstKey {
-    /// The number of the entry and 1, or 0 if there is none.
+    /// The number of the key plus 1, or 0 if there is none.
     term: u32,
-    /// Octets at its beginning that do not count.
+    /// Its nonfiling octets.
     not_filed: u8,
 }
 
@@ -45,21 +45,21 @@ pub(super) struct FirstKey {
 pub(super) struct Stored {
     /// Its ISO 2709 form.
     pub(super) octets: Bytes,
-    /// The place of its syntax among those of the segment.
+    /// The index of its syntax in the segment.
     pub(super) syntax: u8,
 }
 
-/// How records are indexed: what every segment of a backend has in common.
+/// How the records of a backend are indexed.
 #[derive(Clone, Debug, Default)]
 pub(in crate::memory) struct Rules {
     /// The indexes.
     pub(in crate::memory) fields: Arc<Fields>,
-    /// Where docids stand, for each database by its number; 001 in others.
+    /// The docid field of each database, by number; 001 for others.
     pub(in crate::memory) docids: Arc<[DocidField]>,
 }
 
 impl Rules {
-    /// Where docids stand in a database.
+    /// The docid field of a database.
     pub(in crate::memory) fn docid(&self, database: u16) -> DocidField {
         let field = self.docids.get(usize::from(database));
         field.copied().unwrap_or_default()
@@ -67,7 +67,6 @@ impl Rules {
 }
 
 impl Segment {
-    /// How many records there are.
     pub(in crate::memory) fn len(&self) -> usize {
         self.records.len()
     }
@@ -98,7 +97,7 @@ impl Segment {
         self.databases.get(found).map(|(database, _)| *database)
     }
 
-    /// What the records are found by; it may have to be made first, on this thread or another.
+    /// The indexes of texts, which are made on first use.
     pub(super) fn texts(&self) -> &Texts {
         self.texts.get_or_init(|| texts(&self.rules, &self.records))
     }
@@ -124,14 +123,14 @@ impl Segment {
         texts.pairs.of(&texts.classes, index)
     }
 
-    /// Whether a word is one of [`Texts::frequent`].
+    /// Whether a word is in [`Texts::frequent`].
     pub(super) fn is_frequent(&self, word: &str) -> bool {
         let texts = self.texts();
         let term = texts.words.strings().find(word.as_bytes());
         term.is_some_and(|term| texts.frequent.binary_search(&term).is_ok())
     }
 
-    /// The first key of a record in an index, which it is sorted by: without what is not filed, unless that is all of it.
+    /// The first key of a record in an index, to sort by: without nonfiling characters, unless that leaves nothing.
     pub(in crate::memory) fn first_key(&self, index: IndexId, number: u16) -> Option<&[u8]> {
         let dictionary = self.dictionary(Terms::Keys(index));
         let column = self.first_keys.get(usize::from(index.0))?;
@@ -142,7 +141,7 @@ impl Segment {
         filed.filter(|filed| !filed.is_empty()).or(Some(key))
     }
 
-    /// Whether it is known already what records are sorted by in an index.
+    /// Whether the first keys of an index are computed.
     pub(in crate::memory) fn has_first_keys(&self, index: IndexId) -> bool {
         let column = self.first_keys.get(usize::from(index.0));
         column.is_some_and(|column| column.get().is_some())
@@ -185,7 +184,7 @@ pub(super) fn note(fields: &Fields, record: &MarcRecord, notes: &mut Notes) {
     });
 }
 
-/// What records are found by that a segment has already.
+/// The indexes of the records in a segment.
 fn texts(rules: &Rules, records: &[Stored]) -> Texts {
     let mut notes = Notes::default();
     for (number, stored) in (0..=u16::MAX).zip(records) {

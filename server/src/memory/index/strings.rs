@@ -1,26 +1,24 @@
-//! Strings in the order of their octets, one behind the other in one piece of memory, and the table that gives each string its
-//! number while they are collected.
+//! Sorted strings in one piece of memory, and the interner that numbers strings while they are collected.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::{Bound, Range};
 
-/// Strings, ascending, each once; a string is known by its place.
+/// Sorted strings without duplicates, identified by index.
 #[derive(Debug, Default)]
 pub(super) struct Strings {
-    /// Each string and a zero octet behind it.
+    /// Each string, followed by a zero octet.
     octets: Box<[u8]>,
-    /// For each string, where its zero octet is.
+    /// For each string, the index of its zero octet.
     ends: Box<[u32]>,
 }
 
 impl Strings {
-    /// How many there are.
     pub(super) fn len(&self) -> u32 {
-        // A place is counted with 32 bits when it is given.
+        // Strings are numbered with 32 bits.
         u32::try_from(self.ends.len()).unwrap_or(u32::MAX)
     }
 
-    /// The string at a place; empty where there is none.
+    /// The string at an index; empty if there is none.
     pub(super) fn at(&self, place: u32) -> &[u8] {
         let place = place as usize;
         let end = |place: usize| self.ends.get(place).map(|end| *end as usize);
@@ -29,18 +27,18 @@ impl Strings {
         octets.unwrap_or_default()
     }
 
-    /// The place of a string.
+    /// The index of a string.
     pub(super) fn find(&self, string: &[u8]) -> Option<u32> {
         let place = self.first_from(string);
         (place < self.len() && self.at(place) == string).then_some(place)
     }
 
-    /// The place of the first string that is not before this one.
+    /// The index of the first string that is not less than this one.
     pub(super) fn first_from(&self, string: &[u8]) -> u32 {
         self.partition(|known| known < string)
     }
 
-    /// The places of the strings in a range.
+    /// The indexes of the strings in a range.
     pub(super) fn between(&self, from: Bound<&str>, to: Bound<&str>) -> Range<u32> {
         let start = match from {
             Bound::Unbounded => 0,
@@ -55,14 +53,14 @@ impl Strings {
         start..end.max(start)
     }
 
-    /// The places of the strings that begin so.
+    /// The indexes of the strings with this beginning.
     pub(super) fn beginning_with(&self, start: &str) -> Range<u32> {
         let start = start.as_bytes();
         let from = self.first_from(start);
         from..self.partition(|known| known < start || known.starts_with(start))
     }
 
-    /// The places of the strings in which these octets occur, which have no zero octet among them.
+    /// The indexes of the strings that contain these octets, which include no zero octet.
     pub(super) fn containing(&self, inner: &[u8]) -> Vec<u32> {
         let mut places: Vec<u32> = Vec::new();
         for found in memchr::memmem::find_iter(&self.octets, inner) {
@@ -80,7 +78,7 @@ impl Strings {
         places
     }
 
-    /// The first place whose string is not `before`.
+    /// The index of the first string that is not `before`.
     fn partition(&self, before: impl Fn(&[u8]) -> bool) -> u32 {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -94,27 +92,27 @@ impl Strings {
     }
 }
 
-/// Strings as they come, each with a number from 0 that it keeps.
+/// Numbers strings from 0, in the order in which they are first seen.
 #[derive(Debug)]
 pub(super) struct Interner {
     octets: Vec<u8>,
     ends: Vec<u32>,
-    /// Each string at a place that follows from its hash, or behind it; never full, its length a power of two.
+    /// Open addressing by hash; never full, with a power of two as its length.
     table: Vec<Slot>,
     seed: u64,
-    /// The beginnings and numbers of the strings in order; kept for the room it has.
+    /// The first octets and numbers of the strings, sorted; reused memory.
     order: Vec<(u64, u32)>,
-    /// For each number the place of its string, once they are in order.
+    /// For each number, the index of its string after sorting.
     places: Vec<u32>,
 }
 
-/// A string in the table. Most strings are so short that nothing else is looked at.
+/// A string in the table. For most strings, the first octets are all of it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     /// See [`first_octets`].
     first: u64,
     length: u32,
-    /// Its number and 1; 0 where there is none.
+    /// Its number plus 1; 0 for an empty slot.
     number: u32,
 }
 
@@ -124,7 +122,7 @@ impl Default for Interner {
             octets: Vec::new(),
             ends: Vec::new(),
             table: vec![Slot::default(); 1024],
-            // So that nobody can write records whose strings all fall on one place.
+            // Random, so that nobody can craft records whose strings all collide.
             seed: RandomState::new().hash_one(0),
             order: Vec::new(),
             places: Vec::new(),
@@ -133,7 +131,7 @@ impl Default for Interner {
 }
 
 impl Interner {
-    /// The number of a string, a new one if it has none.
+    /// The number of a string, which is added if it is new.
     pub(super) fn number(&mut self, string: &[u8]) -> u32 {
         let first = first_octets(string);
         let length = u32::try_from(string.len()).unwrap_or(u32::MAX);
@@ -162,14 +160,14 @@ impl Interner {
                 number: number + 1,
             };
         }
-        // Fuller, it would be slow.
+        // More load would make it slow.
         if self.ends.len() * 3 > self.table.len() * 2 {
             self.grow();
         }
         number
     }
 
-    /// The string of a number.
+    /// The string with a number.
     pub(super) fn string(&self, number: u32) -> &[u8] {
         let number = number as usize;
         let start = number
@@ -183,14 +181,14 @@ impl Interner {
             .unwrap_or_default()
     }
 
-    /// Forgets all strings, but keeps the room they had.
+    /// Removes all strings, but keeps the memory.
     pub(super) fn clear(&mut self) {
         self.octets.clear();
         self.ends.clear();
         self.table.fill(Slot::default());
     }
 
-    /// The strings in order; from now on [`Interner::place`] tells where each is.
+    /// The sorted strings. After this, [`Interner::place`] gives the index of each.
     pub(super) fn sorted(&mut self) -> Strings {
         let mut order = std::mem::take(&mut self.order);
         order.clear();
@@ -219,7 +217,7 @@ impl Interner {
         }
     }
 
-    /// The place among the strings in order of a string by its number.
+    /// The index of a string among the sorted ones.
     pub(super) fn place(&self, number: u32) -> u32 {
         self.places
             .get(number as usize)
@@ -243,7 +241,7 @@ impl Interner {
     }
 }
 
-/// The first eight octets as a number of the same order; zeros stand for those that are not there.
+/// The first eight octets as a number that sorts like them, padded with zeros.
 #[inline]
 pub(super) fn first_octets(string: &[u8]) -> u64 {
     if let Some(octets) = string.first_chunk() {
@@ -251,7 +249,7 @@ pub(super) fn first_octets(string: &[u8]) -> u64 {
     }
     let missing = 64 - 8 * string.len();
     match (string.first_chunk(), string.last_chunk()) {
-        // Some octets are in both.
+        // The two may overlap.
         (Some(first), Some(last)) => {
             let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
             u64::from(first) << 32 | u64::from(last) << missing

@@ -1,13 +1,13 @@
-//! How many of some records have each term of an index: what facets are made of.
+//! The number of given records that have each term of an index, for facets.
 
 use super::{Exhausted, Index, RECORDS_A_UNIT, Terms, Work};
 use crate::memory::hits::HitSet;
 
 impl Index {
-    /// Every term of the index that any of the records has, ascending, with how many have it.
+    /// Every term of the index that any of the records has, ascending, with the number of these records.
     ///
     /// # Errors
-    /// When it is too much work.
+    /// If the work is exhausted.
     pub(in crate::memory) fn tally(
         &self,
         terms: Terms,

@@ -298,7 +298,7 @@ fn phrases_of_frequent_words_are_found() {
     };
     let texts: Vec<String> = (0..9_000).map(|_| text()).collect();
     let shown: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let fields: Vec<Vec<EntryKind<'_>>> = texts.iter().map(|text| entries(text)).collect();
+    let fields: Vec<Vec<FieldWords<'_>>> = texts.iter().map(|text| entries(text)).collect();
     let index = index(&shown, 6_000);
     assert!(
         index
@@ -338,9 +338,9 @@ fn phrases_of_frequent_words_are_found() {
 }
 
 /// The words of a field, and whether a subfield begins with each.
-type EntryKind<'t> = Vec<(&'t str, bool)>;
+type FieldWords<'t> = Vec<(&'t str, bool)>;
 
-fn entries(text: &str) -> Vec<EntryKind<'_>> {
+fn entries(text: &str) -> Vec<FieldWords<'_>> {
     fn words(data: &str) -> Vec<(&str, bool)> {
         let words = data.split(' ').enumerate();
         words.map(|(place, word)| (word, place == 0)).collect()
@@ -351,7 +351,7 @@ fn entries(text: &str) -> Vec<EntryKind<'_>> {
         .collect()
 }
 
-fn has_phrase(fields: &[EntryKind<'_>], words: &[String], edges: Edges) -> bool {
+fn has_phrase(fields: &[FieldWords<'_>], words: &[String], edges: Edges) -> bool {
     fields.iter().any(|entry| {
         let is_edge = |edge, place: usize, of_field: usize| match edge {
             Edge::Any => true,

@@ -1,31 +1,30 @@
-//! Files looked through without being served: what starting would repair, and what it would leave out.
+//! Checks files without serving them: reports what loading would repair or leave out.
 
 use std::path::{Path, PathBuf};
 
 use super::read::{Arena, Damage, RawRecord, Sound, files_of, parsed, read};
 use super::{DatabaseFiles, LoadError, Note};
 
-/// What a file of a database holds.
+/// The contents of a file of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checked {
     /// The file.
     pub path: PathBuf,
-    /// The records that starting would serve.
+    /// Records that would be served.
     pub records: u64,
-    /// Of them, those that would be repaired and have lost nothing.
+    /// Of these, records that would be repaired without loss.
     pub repaired: u64,
-    /// Of them, those of which something is missing.
+    /// Of these, records with parts missing.
     pub incomplete: u64,
-    /// The records that it would leave out.
+    /// Records that would be left out.
     pub left_out: u64,
 }
 
-/// Looks through the files that a database would be loaded from, one after the other. `note` is told of every record that
-/// would be repaired, repair by repair, or left out.
+/// Checks the files of a database one by one. `note` is called for every repair and every record that would be left out.
 ///
 /// # Errors
-/// For each file, or folder, why it could not be loaded.
+/// For each file or folder, why it could not be loaded.
 pub fn check_files(
     database: &DatabaseFiles,
     note: &mut dyn FnMut(&Path, &Note),
@@ -60,7 +59,7 @@ fn of_file(
         path: path.to_owned(),
         ..Checked::default()
     };
-    // What `read` notes and what comes of its pieces are told in turn.
+    // Both closures add to this.
     let told = std::cell::RefCell::new(Vec::new());
     let mut tell = |checked: &mut Checked| {
         for found in told.borrow_mut().drain(..) {

@@ -1,4 +1,4 @@
-//! One file after the other, cut into the octets of single records.
+//! Reads files and splits them into the octets of records.
 
 use std::fs;
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use z3950_marc::stream::{GUESS_OCTETS, InputForm, RecordReader, refuse_compresse
 
 use super::{LoadError, Note};
 
-/// The octets of a record, and where they come from.
+/// The octets of a record, and their source.
 #[derive(Debug)]
 pub(super) struct RawRecord {
     pub(super) octets: Bytes,
@@ -22,26 +22,26 @@ pub(super) struct RawRecord {
     pub(super) file: usize,
     /// The number of the record in the file, from 1.
     pub(super) number: u64,
-    /// The octets of the file in front of it.
+    /// The offset of the record in the file, in octets.
     pub(super) offset: u64,
-    /// What was wrong with it when it was read, which has been noted.
+    /// The damage found while reading, which was noted.
     pub(super) damage: Option<Damage>,
 }
 
-/// What a damaged record has suffered.
+/// The damage of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Damage {
-    /// It was repaired, and nothing of it is missing.
+    /// Repaired without loss.
     Repaired,
-    /// Something of it is missing.
+    /// Part of the record is missing.
     Loss,
 }
 
-/// The files of a path: the file itself, or those of a folder and its folders whose names are those of files of records, in
-/// order; hidden ones are left out.
+/// The files of a path: the file itself, or all files with a known extension in the folder and its subfolders, in order,
+/// without hidden ones.
 ///
 /// # Errors
-/// What cannot be read, or has no such file in it.
+/// If a folder cannot be read, or has no such file.
 pub(super) fn files_of(path: &Path) -> Result<Vec<PathBuf>, LoadError> {
     let unreadable = |path: &Path, source| LoadError::Unreadable {
         path: path.to_owned(),
@@ -64,7 +64,7 @@ pub(super) fn files_of(path: &Path) -> Result<Vec<PathBuf>, LoadError> {
                 .map_err(|error| unreadable(&entry.path(), error))?;
             match entry.path() {
                 _ if hidden => {}
-                // Links to folders are not followed: they could lead round in a circle.
+                // Links to folders are not followed, because they could form a cycle.
                 folder if is.is_dir() => folders.push(folder),
                 file if form_of(&file).is_some() => files.push(file),
                 _ => {}
@@ -84,11 +84,11 @@ fn form_of(path: &Path) -> Option<InputForm> {
     InputForm::by_extension(path.extension()?.to_str()?)
 }
 
-/// Reads a file and gives the records in it; `note` is told of what is wrong with it, before it is known what comes of ISO 2709
-/// octets.
+/// Reads a file and calls `give` with its records; `note` is called for damage, except in ISO 2709 octets, which are not parsed
+/// yet.
 ///
 /// # Errors
-/// What cannot be read, and those of `give`.
+/// If the file cannot be read, and the errors of `give`.
 pub(super) fn read(
     path: &Path,
     (database, file): (u16, usize),
@@ -180,20 +180,20 @@ pub(super) fn read(
     Ok(())
 }
 
-/// A record, and the octets to serve it by.
+/// A parsed record, and the octets to serve.
 pub(super) struct Sound {
     pub(super) octets: Bytes,
     pub(super) record: MarcRecord,
-    /// What was repaired, losses first.
+    /// The repairs, losses first.
     pub(super) repairs: Vec<Repair>,
-    /// Whether nothing but numbers was repaired, so that all of it is there.
+    /// Whether nothing but numbers was repaired, without loss.
     pub(super) is_whole: bool,
 }
 
-/// A record of ISO 2709 octets; what needs no repair is served as it is.
+/// Parses ISO 2709 octets. A record without repairs keeps its octets.
 ///
 /// # Errors
-/// Why it is no record, in words.
+/// A message that says why it is not a record.
 pub(super) fn parsed(octets: Bytes, arena: &mut Arena) -> Result<Sound, String> {
     let parsed = iso2709::parse(&octets).map_err(|error| error.to_string())?;
     if parsed.repairs.is_empty() {
@@ -215,7 +215,8 @@ pub(super) fn parsed(octets: Bytes, arena: &mut Arena) -> Result<Sound, String> 
     })
 }
 
-/// Whether only a number was wrong: a length, an address, a digit of the leader. Files converted from one character set to
+/// Whether only a number was wrong: a length, an address, a digit of the leader. Files that were converted to another character
+/// set are full of such records.
 /// another have such records throughout.
 fn is_of_a_number(repair: RepairKind) -> bool {
     matches!(
@@ -227,14 +228,14 @@ fn is_of_a_number(repair: RepairKind) -> bool {
     )
 }
 
-/// Room for the octets of many records: each by itself would need a piece of memory of its own.
+/// Memory for the octets of many records, instead of an allocation for each.
 #[derive(Debug, Default)]
 pub(super) struct Arena(BytesMut);
 
 impl Arena {
     const ROOM: usize = 256 * 1024;
 
-    /// Octets of its own.
+    /// Copies octets into the arena.
     pub(super) fn keep(&mut self, octets: &[u8]) -> Bytes {
         if self.0.capacity() < octets.len() {
             self.0 = BytesMut::with_capacity(Self::ROOM.max(octets.len()));

@@ -1,4 +1,4 @@
-//! Records into segments, one on each processor at a time.
+//! Builds segments of records on all processors.
 
 use std::fs;
 use std::num::NonZero;
@@ -14,48 +14,48 @@ use super::{FileNotes, LoadError, MAX_NOTES, Note, Progress, Sources};
 use crate::memory::hits::{Part, SEGMENT};
 use crate::memory::index::{Index, Rules, Segment, SegmentBuilder};
 
-/// Octets that are not worth a second thread.
+/// Octets below which a second thread does not pay.
 const SMALL: u64 = 4 * 1024 * 1024;
-/// Octets whose texts are indexed when they are first looked at, which takes some hundredths of a second.
+/// Octets whose texts are indexed on first use, which takes some hundredths of a second.
 const FEW: u64 = 512 * 1024;
-/// Octets of files for a segment: what it takes to make one stays near the processor, and is not much.
+/// Octets of files per segment, so that the working memory of building one stays in the cache.
 const OCTETS: u64 = 20 * 1024 * 1024;
-/// Beyond so many segments, they are made larger, because each is looked into by every search;
+/// Beyond this number, segments are made larger, because every search examines each one;
 const SEGMENTS: u64 = 64;
 /// but not larger than this.
 const MOST_OCTETS: u64 = 64 * 1024 * 1024;
-/// The progress is told after so many records.
+/// Records between calls of `progress`.
 const TELL: u64 = 4096;
 
-/// Records that become a segment, by its number.
+/// The records of a segment.
 struct Batch {
     number: usize,
-    /// In lists of at most [`LIST`]: long ones are pieces of memory that an allocator may keep.
+    /// In lists of at most [`LIST`]: allocators may keep the memory of longer ones.
     pieces: Vec<Vec<RawRecord>>,
 }
 
 /// The most records in one list.
 const LIST: usize = 1024;
 
-/// What has become of a batch.
+/// The result of a batch.
 struct Indexed {
     number: usize,
     segment: Segment,
-    /// By the numbers of the files.
+    /// By file number.
     notes: Vec<(usize, Note)>,
-    /// By the numbers of the files, the records that have been taken.
+    /// The records that were accepted, by file number.
     taken: Vec<(usize, Taken)>,
 }
 
-/// Records of a file that are served.
+/// The number of records of a file that are served.
 #[derive(Clone, Copy, Debug, Default)]
 struct Taken {
     records: u64,
-    /// Of them, those that have lost nothing.
+    /// The number of these that lost nothing.
     whole: u64,
 }
 
-/// A file to be read.
+/// A file to read.
 struct InputFile {
     path: PathBuf,
     octets: u64,
@@ -80,22 +80,22 @@ impl InputFile {
         }
     }
 
-    /// Whether records that are served already are better: some of the file's are lost or incomplete, or none is whole. An
-    /// empty file is no damage where it may be there.
+    /// Whether the records that are served already are better: some of the file's are lost or incomplete, or none is intact. An
+    /// empty file is no damage where it is allowed.
     fn is_damaged(&self) -> bool {
         let is_empty = self.taken.records == 0 && self.may_be_empty;
         self.loss.is_some() || (self.taken.whole == 0 && !is_empty)
     }
 }
 
-/// What files have to be like.
+/// What files must contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::memory) enum Demand<'a> {
-    /// There is something to serve: records that are damaged are repaired or left out.
+    /// Any record: damaged ones are repaired or left out.
     AnyRecord,
-    /// It is to replace what is served: nothing of any record is lost.
+    /// Everything, because it replaces what is served: no record may lose anything.
     NoLoss {
-        /// How many records each database has now; none of these becomes empty.
+        /// The number of records of each database, none of which may become empty.
         served: &'a [usize],
     },
 }
@@ -103,7 +103,7 @@ pub(in crate::memory) enum Demand<'a> {
 /// Reads all sources; `progress` is called from time to time on this thread.
 ///
 /// # Errors
-/// See [`LoadError`]; a file in which some records are sound is read, with notes on the others, unless more is demanded.
+/// See [`LoadError`]. A file with some valid records is loaded, with notes on the others, unless more is demanded.
 pub(in crate::memory) fn load(
     sources: &Sources,
     demand: Demand<'_>,
@@ -132,7 +132,7 @@ pub(in crate::memory) fn load(
                     octets: fs::metadata(&path).map_or(0, |metadata| metadata.len()),
                     taken: Taken::default(),
                     loss: None,
-                    // A database from which all records have been deleted is saved as an empty file.
+                    // A database without records is saved as an empty file.
                     may_be_empty: saved.is_some() && !has_records,
                     notes: FileNotes {
                         path: path.clone(),
@@ -156,7 +156,7 @@ pub(in crate::memory) fn load(
             let (taking, done) = (Arc::clone(&taking), &done);
             scope.spawn(move || work_off(&taking, &sources.rules, done));
         }
-        // When no thread is left, nobody is to wait for one.
+        // When the last thread ends, senders must not wait.
         drop(taking);
         let sink = match threads {
             0 => Sink::Here(&sources.rules, &done),
@@ -267,14 +267,14 @@ pub(in crate::memory) fn load(
     Ok((Index::new(segments), notes))
 }
 
-/// One thing to be read.
+/// A source to read.
 enum Job<'a> {
     Memory(&'a [bytes::Bytes]),
-    /// By its number.
+    /// By number.
     File(usize),
 }
 
-/// Octets for a segment: all threads are to come to the end at the same time, and no segment is to be too large.
+/// Octets per segment, so that all threads finish at the same time and no segment is too large.
 fn batch_octets(octets: u64, threads: usize) -> u64 {
     let threads = u64::try_from(threads.max(1)).unwrap_or(1);
     let most = (octets / SEGMENTS).clamp(OCTETS, MOST_OCTETS);
@@ -282,7 +282,7 @@ fn batch_octets(octets: u64, threads: usize) -> u64 {
     (octets / (threads * rounds) + 1).max(SMALL)
 }
 
-/// Collects records until they are enough for a segment.
+/// Collects records into segments.
 struct Batcher<'a> {
     sink: Sink<'a>,
     next: usize,
@@ -292,7 +292,7 @@ struct Batcher<'a> {
     most: u64,
 }
 
-/// Who makes segments.
+/// Where batches go.
 enum Sink<'a> {
     Threads(SyncSender<Batch>),
     Here(&'a Rules, &'a Mutex<Vec<Indexed>>),
@@ -313,7 +313,7 @@ impl Batcher<'_> {
     }
 
     fn flush(&mut self) -> Result<(), LoadError> {
-        // The number of a segment has 16 bits.
+        // Segments have 16-bit numbers.
         if self.next > usize::from(u16::MAX) {
             return Err(LoadError::TooMany);
         }
@@ -331,7 +331,7 @@ impl Batcher<'_> {
             Sink::Here(rules, done) => {
                 push(done, indexed(batch, &mut builder((*rules).clone())));
             }
-            // Where nobody takes it, a thread has panicked, which the scope passes on.
+            // If no thread receives it, one has panicked, and the scope propagates that.
             Sink::Threads(batches) => drop(batches.send(batch)),
         }
         Ok(())
@@ -344,7 +344,7 @@ fn push(done: &Mutex<Vec<Indexed>>, indexed: Indexed) {
         .push(indexed);
 }
 
-/// Makes segments of batches until there are no more.
+/// Builds segments until there are no more batches.
 fn work_off(batches: &Mutex<Receiver<Batch>>, rules: &Rules, done: &Mutex<Vec<Indexed>>) {
     let mut builder = SegmentBuilder::new(rules.clone());
     loop {
