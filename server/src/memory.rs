@@ -9,18 +9,18 @@
 //! | `fields`, `words`, `isbn` | the access points, words and keys of records |
 //! | `index`, `hits` | the indexes, and sets of records |
 //! | `attributes`, `eval`, `profile` | the evaluation of queries |
-//! | `elsewhere`, `owned` | long work on other threads |
+//! | `background`, `owned` | long work on other threads |
 //! | `facets`, `scan`, `sort` | counts, terms and orders of records |
 //! | `forms`, `brief` | the record syntaxes and element sets |
 //! | `demo` | the demo catalogue |
 
 mod attributes;
+mod background;
 mod brief;
 mod builder;
 mod catalogue;
 mod demo;
 mod docid;
-mod elsewhere;
 mod eval;
 mod facets;
 mod fields;
@@ -46,10 +46,10 @@ use z3950_asn1::apdu::{DatabaseName, Schema};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{Oid, XML};
 
+use self::background::{Background, CancelFlag};
 pub use self::builder::MemoryBackendBuilder;
 use self::catalogue::Catalogue;
 pub use self::docid::{DocidField, DocidFieldError};
-use self::elsewhere::{CancelFlag, Elsewhere};
 use self::eval::Evaluated;
 pub use self::fields::{
     AccessPoint, AccessPoints, AccessPointsError, Kind, Source, SourceError, Sources,
@@ -84,7 +84,7 @@ struct Shared {
     current: RwLock<Arc<Catalogue>>,
     /// Held while a catalogue is being made, so that there is one change at a time.
     changing: Mutex<SavedFiles>,
-    elsewhere: Elsewhere,
+    background: Background,
 }
 
 /// The work after which a query starts again on another thread; this much takes a millisecond or two.
@@ -118,7 +118,7 @@ impl MemoryBackend {
             profile,
             current: RwLock::new(Arc::new(catalogue)),
             changing: Mutex::new(saved),
-            elsewhere: Elsewhere::default(),
+            background: Background::default(),
         }))
     }
 
@@ -271,7 +271,7 @@ impl Backend for MemoryBackend {
             return ready(found);
         }
         let (backend, search) = (self.clone(), OwnedSearch::of(&search));
-        self.0.elsewhere.answer(move |stop| {
+        self.0.background.answer(move |stop| {
             let mut work = Work::new(MOST_WORK).until(stop);
             search.with(|search| backend.find(search, &mut work))
         })
@@ -306,7 +306,7 @@ impl Backend for MemoryBackend {
             return ready(scanned);
         }
         let (backend, scan) = (self.clone(), OwnedScan::of(&scan));
-        self.0.elsewhere.answer(move |stop| {
+        self.0.background.answer(move |stop| {
             let mut work = Work::new(MOST_WORK).until(stop);
             scan.with(|scan| backend.scanned(scan, &mut work))
         })
@@ -318,8 +318,8 @@ impl Backend for MemoryBackend {
             Err(diagnostic) => ready(Err(diagnostic)),
             Ok(prepared) if prepared.is_quick() => ready(prepared.sorted(&CancelFlag::default())),
             Ok(prepared) => {
-                let elsewhere = &self.0.elsewhere;
-                elsewhere.answer(move |stop| prepared.sorted(stop))
+                let background = &self.0.background;
+                background.answer(move |stop| prepared.sorted(stop))
             }
         }
     }
@@ -327,8 +327,8 @@ impl Backend for MemoryBackend {
     fn update<'a>(&'a self, update: Update<'a>) -> Answer<'a, update::Outcomes> {
         let (backend, change) = (self.clone(), update::Change::of(&update));
         // A change is not interrupted once it has begun.
-        let elsewhere = &self.0.elsewhere;
-        elsewhere.answer(move |_| backend.change(&change))
+        let background = &self.0.background;
+        background.answer(move |_| backend.change(&change))
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) use self::phrase::{Edge, Edges};
 pub(super) use self::places::{WordPlace, WordPlaces};
 pub(super) use self::segment::{Rules, Segment};
 use self::strings::Strings;
-use super::elsewhere::CancelFlag;
+use super::background::CancelFlag;
 use super::fields::{IndexId, IndexSet};
 use super::hits::{HitSet, Part, split};
 use crate::backend::RecordId;

@@ -100,7 +100,7 @@ fn moved(set: HitSet<'static>, from: &Index, to: &Index) -> HitSet<'static> {
         return set;
     }
     let mut moved: Vec<RecordId> = Vec::new();
-    let mut elsewhere: Option<HashMap<*const u8, RecordId>> = None;
+    let mut new_records: Option<HashMap<*const u8, RecordId>> = None;
     for record in set.iter() {
         let (segment, number) = split(record);
         let same = numbers
@@ -112,8 +112,8 @@ fn moved(set: HitSet<'static>, from: &Index, to: &Index) -> HitSet<'static> {
                 let octets = from
                     .segment(record)
                     .and_then(|(segment, number)| segment.record(number));
-                let elsewhere = elsewhere.get_or_insert_with(|| by_octets(from, to));
-                octets.and_then(|(octets, _)| elsewhere.get(&octets.as_ptr()).copied())
+                let new_records = new_records.get_or_insert_with(|| by_octets(from, to));
+                octets.and_then(|(octets, _)| new_records.get(&octets.as_ptr()).copied())
             }
         });
     }

@@ -15,8 +15,8 @@ use z3950_marc::crosswalk::is_unimarc;
 use z3950_marc::iso2709;
 
 use super::attributes::sort_index;
+use super::background::CancelFlag;
 use super::catalogue::Catalogue;
-use super::elsewhere::CancelFlag;
 use super::fields::{
     FILED, IndexId, Kind, NOT_FILED, SUBFIELD_MARK, effective_tag, marked, not_filed,
 };

@@ -240,7 +240,7 @@ impl<'a> Draft<'a> {
                 slice.deleted = Arc::new(deleted);
                 // A segment that is half empty wastes memory.
                 if slice.deleted.len() * 2 > slice.segment.len() {
-                    slice = made_one(&[slice], rules);
+                    slice = merged(&[slice], rules);
                 }
             }
             segments.push(slice);
@@ -262,7 +262,7 @@ impl<'a> Draft<'a> {
             && left.records() + right.records() <= SEGMENT
             && left.octets() + right.octets() <= MERGED_OCTETS
         {
-            let one = made_one(&[left.clone(), right.clone()], rules);
+            let one = merged(&[left.clone(), right.clone()], rules);
             segments.truncate(rest.len());
             segments.push(one);
         }
@@ -301,7 +301,7 @@ impl Slice {
 }
 
 /// Merges the records of some segments that are not deleted. Their octets stay in place.
-fn made_one(slices: &[Slice], rules: &Rules) -> Slice {
+fn merged(slices: &[Slice], rules: &Rules) -> Slice {
     let mut builder = SegmentBuilder::new(rules.clone());
     for Slice { segment, deleted } in slices {
         for number in (0..=u16::MAX)

@@ -224,7 +224,7 @@ const HOUSES: &[House] = &[
             "memory::brief",
             "memory::index",
             "memory::docid",
-            "memory::elsewhere",
+            "memory::background",
             "memory::fields",
             "memory::hits",
             "memory::isbn",

@@ -23,7 +23,7 @@ pub(in crate::memory) struct SegmentBuilder {
     syntaxes: Vec<Oid>,
     databases: Vec<(u16, Range<usize>)>,
     notes: Notes,
-    puts_off: bool,
+    is_deferred: bool,
 }
 
 impl SegmentBuilder {
@@ -35,14 +35,14 @@ impl SegmentBuilder {
             syntaxes: Vec::new(),
             databases: Vec::new(),
             notes: Notes::default(),
-            puts_off: false,
+            is_deferred: false,
         }
     }
 
     /// A builder of a segment whose texts are indexed on first use: for a small number of records.
-    pub(in crate::memory) fn putting_off(rules: Rules) -> Self {
+    pub(in crate::memory) fn deferred(rules: Rules) -> Self {
         Self {
-            puts_off: true,
+            is_deferred: true,
             ..Self::new(rules)
         }
     }
@@ -64,7 +64,7 @@ impl SegmentBuilder {
         if let Some(docid) = self.rules.docid(database).of(record) {
             notes.docid(docid);
         }
-        if !self.puts_off {
+        if !self.is_deferred {
             note(&self.rules.fields, record, notes);
         }
     }
@@ -74,7 +74,7 @@ impl SegmentBuilder {
         let segment = Segment {
             records: self.records.as_slice().into(),
             docids: self.notes.docids(),
-            texts: match self.puts_off {
+            texts: match self.is_deferred {
                 true => OnceLock::new(),
                 false => self.notes.texts().into(),
             },

@@ -394,7 +394,7 @@ fn texts_put_off_are_as_those_indexed_at_once() {
     };
     let (at_once, put_off) = (
         segment(SegmentBuilder::new),
-        segment(SegmentBuilder::putting_off),
+        segment(SegmentBuilder::deferred),
     );
     let docids = Terms::Keys(IndexId::DOCID);
     assert_eq!(terms(&at_once, docids), terms(&put_off, docids));

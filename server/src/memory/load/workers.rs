@@ -323,7 +323,7 @@ impl Batcher<'_> {
         };
         self.next += 1;
         let builder = match self.octets {
-            0..=FEW => SegmentBuilder::putting_off,
+            0..=FEW => SegmentBuilder::deferred,
             _ => SegmentBuilder::new,
         };
         (self.records, self.octets) = (0, 0);

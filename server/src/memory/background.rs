@@ -15,9 +15,9 @@ use crate::diagnostic::{Diagnostic, diagnostic};
 
 /// Runs long work.
 #[derive(Debug)]
-pub(super) struct Elsewhere {
+pub(super) struct Background {
     /// A permit for each piece of work that may run at the same time.
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 /// Set when nobody waits for the work any more. Clones share the flag.
@@ -39,16 +39,16 @@ impl Drop for CancelOnDrop {
     }
 }
 
-impl Default for Elsewhere {
+impl Default for Background {
     fn default() -> Self {
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
         Self {
-            places: Arc::new(Semaphore::new(processors)),
+            permits: Arc::new(Semaphore::new(processors)),
         }
     }
 }
 
-impl Elsewhere {
+impl Background {
     /// The answer of some work, done on another thread if there is a runtime. Dropping the answer cancels the work.
     pub(super) fn answer<'a, T: Send + 'static>(
         &self,
@@ -58,15 +58,15 @@ impl Elsewhere {
         let Ok(runtime) = Handle::try_current() else {
             return ready(work(&stop));
         };
-        let places = Arc::clone(&self.places);
+        let permits = Arc::clone(&self.permits);
         Box::pin(async move {
-            let told = CancelOnDrop(stop);
+            let cancel = CancelOnDrop(stop);
             let lost = || diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, "");
-            let place = places.acquire_owned().await.map_err(|_| lost())?;
-            let stop = told.0.clone();
+            let permit = permits.acquire_owned().await.map_err(|_| lost())?;
+            let stop = cancel.0.clone();
             let task = runtime.spawn_blocking(move || {
                 let answer = work(&stop);
-                drop(place);
+                drop(permit);
                 answer
             });
             task.await.unwrap_or_else(|_| Err(lost()))
@@ -82,10 +82,10 @@ mod tests {
 
     #[tokio::test]
     async fn work_ends_when_its_answer_is_dropped() {
-        let elsewhere = Elsewhere::default();
+        let background = Background::default();
         let (begun, has_begun) = tokio::sync::oneshot::channel();
         let (ended, has_ended) = mpsc::channel();
-        let answer: Answer<'_, ()> = elsewhere.answer(move |stop| {
+        let answer: Answer<'_, ()> = background.answer(move |stop| {
             let _ = begun.send(());
             while !stop.is_cancelled() {
                 thread::yield_now();
@@ -103,8 +103,8 @@ mod tests {
 
     #[tokio::test]
     async fn no_more_work_goes_on_than_there_are_processors() {
-        let elsewhere = Elsewhere::default();
-        let processors = elsewhere.places.available_permits();
+        let background = Background::default();
+        let processors = background.permits.available_permits();
         let (go, wait) = mpsc::channel::<()>();
         let wait = Arc::new(std::sync::Mutex::new(wait));
         let going = |answer: &mut Answer<'static, ()>| {
@@ -117,25 +117,25 @@ mod tests {
         let mut answers: Vec<Answer<'static, ()>> = (0..=processors)
             .map(|_| {
                 let wait = Arc::clone(&wait);
-                elsewhere.answer(move |_| {
+                background.answer(move |_| {
                     let _ = wait.lock().map(|wait| wait.recv());
                     Ok(())
                 })
             })
             .collect();
         answers.iter_mut().for_each(going);
-        assert_eq!(elsewhere.places.available_permits(), 0);
+        assert_eq!(background.permits.available_permits(), 0);
         drop(go);
         for answer in answers {
             answer.await.expect("an answer");
         }
-        assert_eq!(elsewhere.places.available_permits(), processors);
+        assert_eq!(background.permits.available_permits(), processors);
     }
 
     #[test]
     fn without_a_runtime_the_answer_is_there_at_once() {
         let answer =
-            crate::requests::now(Elsewhere::default().answer(|stop| Ok(stop.is_cancelled())));
+            crate::requests::now(Background::default().answer(|stop| Ok(stop.is_cancelled())));
         assert_eq!(answer, Ok(false));
     }
 }
