@@ -1,5 +1,5 @@
 //! Character sets of library records and queries: octets to Unicode and back, and the choice of the set a record is in.
-//! MARC-8 and ISO 5426 are our own; the sets of the rest of the world come from `encoding_rs`.
+//! MARC-8, ISO 5426 and danMARC are implemented here; all other sets come from `encoding_rs`.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | `record` | [`to_utf8`], [`to_charset`]: whole records |
 //! | `marc8`, `iso5426` | the library sets, with tables that `asn1/marc/tables/generate.py` writes |
 //! | `danmarc` | ISO 8859-1 with escapes, the set of danMARC2 |
-//! | `combine`, `cluster` | marks before their character made marks after it, and back |
+//! | `combine`, `cluster` | combining marks moved from before their character to after it, and back |
 //! | `problem` | [`Problem`]: what could not be converted, and where |
 
 mod choose;
@@ -65,15 +65,15 @@ pub enum Charset {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// The set the octets are in, whatever they say themselves; `None` to find out.
+    /// The character set of the octets, whatever the record declares; `None` to detect it.
     pub charset: Option<Charset>,
     /// The normal form of decoded text. `None` is NFC for text that was not in Unicode; UTF-8 stays as it is.
     pub form: Option<NormalForm>,
-    /// What becomes of the marks around characters that filing leaves out (U+0098, U+009C).
+    /// What happens to the marks around non-filing characters (U+0098, U+009C).
     pub non_sorting: NonSorting,
     /// Whether `&#xXXXX;` in MARC-8 becomes the character it names (MARC 21: lossless conversion).
     pub character_references: bool,
-    /// What stands for a character that the set written to does not have.
+    /// What replaces a character that the target set lacks.
     pub unencodable: Unencodable,
 }
 
@@ -86,17 +86,17 @@ pub enum NormalForm {
     Nfd,
 }
 
-/// What becomes of the marks around characters that filing leaves out.
+/// What happens to the marks around non-filing characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NonSorting {
     /// They stay, as U+0098 and U+009C.
     #[default]
     Keep,
-    /// They go; what is between them stays.
+    /// They are removed; the characters between them stay.
     Strip,
 }
 
-/// What stands for a character that a character set does not have.
+/// What replaces a character that a character set lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unencodable {
@@ -110,7 +110,7 @@ pub enum Unencodable {
 }
 
 impl Unencodable {
-    /// What is written for a character.
+    /// The replacement of a character.
     pub fn replacement(self, character: char) -> String {
         match self {
             Unencodable::QuestionMark => "?".to_owned(),
@@ -120,23 +120,23 @@ impl Unencodable {
     }
 }
 
-/// Text that was decoded.
+/// Decoded text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decoded<'a> {
-    /// The text; borrowed where the octets are UTF-8 as they stand.
+    /// The text; borrowed where the octets are valid UTF-8 already.
     pub text: Cow<'a, str>,
     /// What was wrong, in order; empty for sound octets.
     pub problems: Vec<Problem>,
 }
 
-/// Octets that were written.
+/// Encoded text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Encoded<'a> {
-    /// The octets, with replacements for what the set does not have; borrowed where the text is the same in it.
+    /// The octets, with replacements for characters the set lacks; borrowed where the text needs no conversion.
     pub octets: Cow<'a, [u8]>,
-    /// What the set does not have, in order; empty if every character was written.
+    /// The characters the set lacks, in order; empty if every character was written.
     pub problems: Vec<Problem>,
 }
 
@@ -151,9 +151,9 @@ impl Charset {
         self.decode_with(octets, &Options::default())
     }
 
-    /// Decodes one data element as the options say. [`Options::charset`] does not matter here.
+    /// Decodes one data element as the options say. [`Options::charset`] is ignored.
     ///
-    /// MARC-8 begins with ASCII and ANSEL: pass each subfield by itself, as the format demands.
+    /// Every element of MARC-8 starts in ASCII and ANSEL: pass each subfield separately.
     pub fn decode_with<'a>(self, octets: &'a [u8], options: &Options) -> Decoded<'a> {
         let mut problems = Vec::new();
         let (text, unnormalised) = match self {
@@ -179,10 +179,10 @@ impl Charset {
         Decoded { text, problems }
     }
 
-    /// Writes text, all of it.
+    /// Encodes text, or fails.
     ///
     /// # Errors
-    /// [`Unwritable`] with the first character that the set does not have.
+    /// [`Unwritable`] with the first character that the set lacks.
     pub fn encode(self, text: &str) -> Result<Vec<u8>, Unwritable> {
         let encoded = self.encode_with(text, Unencodable::QuestionMark);
         match encoded.problems.into_iter().next() {
@@ -191,7 +191,7 @@ impl Charset {
         }
     }
 
-    /// Writes text, with replacements for what the set does not have. In UTF-8 that is nothing, and the text goes as it is.
+    /// Encodes text, with replacements for characters the set lacks. UTF-8 lacks none: the text is returned as it is.
     pub fn encode_with(self, text: &str, unencodable: Unencodable) -> Encoded<'_> {
         let as_it_is = match self {
             Charset::Utf8 => true,
@@ -224,9 +224,9 @@ impl Charset {
         Encoded { octets, problems }
     }
 
-    /// Whether the octets stand for ASCII and nothing else: then most of a record needs no conversion.
+    /// Whether the octets are plain ASCII in this set and need no conversion, as in most of a record.
     fn keeps(self, octets: &[u8]) -> bool {
-        // Without an early end, the search takes many octets at once.
+        // Without an early exit, the loop is vectorised.
         let foreign = |found, octet: &u8| found | !octet.is_ascii() | (*octet == 0x1B);
         let plain = !octets.iter().fold(false, foreign);
         match self {
@@ -251,7 +251,7 @@ impl fmt::Debug for Charset {
     }
 }
 
-/// The text of octets whose character set is not known, such as what a peer says in words: UTF-8, or else ISO 8859-1.
+/// The text of octets in an unknown character set, such as a peer's messages: UTF-8, or else ISO 8859-1.
 pub fn utf8_or_latin1(octets: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(octets) {
         Ok(text) => Cow::Borrowed(text),

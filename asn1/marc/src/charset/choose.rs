@@ -1,5 +1,5 @@
-//! Which character set a record is in: what the caller knows, then what the octets say, then what the record says of itself
-//! (MARC 21 leader/09; UNIMARC 100 $a, positions 26–29, in authorities 13–16). Leaders lie more often than octets.
+//! Which character set a record is in: what the caller knows, then what the octets show, then what the record declares
+//! (MARC 21 leader/09; UNIMARC 100 $a, positions 26–29, in authorities 13–16). Leaders are wrong more often than octets.
 
 use std::fmt;
 
@@ -23,15 +23,15 @@ pub struct Choice {
 pub enum Reason {
     /// The caller named it.
     Named,
-    /// Octets above 0x7F occur, and every field is UTF-8; nothing else looks like that by chance.
+    /// Octets above 0x7F occur, and every field is valid UTF-8, which text in another set hardly ever is.
     ValidUtf8,
     /// Leader position 9 of MARC 21 says so: `a` for UTF-8, blank for MARC-8.
     Leader,
-    /// Leader position 9 has this octet, to which MARC 21 gives no meaning; MARC-8 is what remains.
+    /// Leader position 9 has this octet, to which MARC 21 gives no meaning; MARC-8 is assumed.
     UnknownLeader(u8),
     /// The UNIMARC record names its sets in 100 $a: these four octets.
     Unimarc([u8; 4]),
-    /// The UNIMARC record names these sets, none of which is known, or none at all (blanks); ISO 5426 is the usual one.
+    /// The UNIMARC record names these sets, which are not supported, or none (blanks); ISO 5426 is assumed.
     UnknownUnimarc([u8; 4]),
 }
 
@@ -56,7 +56,7 @@ impl fmt::Display for Choice {
     }
 }
 
-/// Chooses the character set of a record. `named` is what the caller knows of its source, and decides.
+/// Chooses the character set of a record; one `named` by the caller wins.
 pub fn choose(record: &MarcRecord, named: Option<Charset>) -> Choice {
     let choice = |charset, reason| Choice { charset, reason };
     if let Some(charset) = named {
@@ -87,8 +87,8 @@ pub fn choose(record: &MarcRecord, named: Option<Charset>) -> Choice {
     }
 }
 
-/// Where the sets are named in a UNIMARC record, whose 100 $a is general processing data and begins with a date: the index of
-/// the field and the place in its body. And what they are.
+/// Where a UNIMARC record names its sets, as the index of the field and the offset in its body, and the names. Its 100 $a is
+/// general processing data and begins with a date.
 pub(crate) fn unimarc_sets(record: &MarcRecord) -> Option<((usize, usize), [u8; 4])> {
     let mut fields = record.fields.iter().enumerate();
     let (index, field) = fields.find(|(_, field)| field.tag.0 == *b"100")?;
@@ -110,9 +110,9 @@ pub(crate) fn unimarc_sets(record: &MarcRecord) -> Option<((usize, usize), [u8; 
     Some(((index, place + position), *sets))
 }
 
-/// The octets that 100 $a of an authority has at least, up to the second set.
+/// The minimum length of 100 $a in an authority, up to the second set.
 const SHORTEST: usize = 17;
-/// The octets that 100 $a of a bibliographic record has at least, up to the second set.
+/// The minimum length of 100 $a in a bibliographic record, up to the second set.
 const SHORTEST_BIBLIOGRAPHIC: usize = 30;
 const BIBLIOGRAPHIC_POSITION: usize = 26;
 const AUTHORITY_POSITION: usize = 13;

@@ -1,5 +1,5 @@
-//! Text cut into characters with their marks, as the library sets need it: each is written whole, in pieces, or not at all.
-//! What a set has whole (ơ, й) stays whole; all else is taken apart by its canonical decomposition (Unicode §3.7).
+//! Text split into characters with their combining marks, as the library sets need it. What a set has precomposed (ơ, й) is
+//! written so, the rest decomposed canonically (Unicode §3.7), or not at all.
 
 use std::borrow::Cow;
 
@@ -14,15 +14,15 @@ use super::problem::{Problem, ProblemKind};
 #[derive(Debug)]
 pub(super) struct Cluster<'a> {
     pub(super) base: char,
-    /// In canonical order; each of them the repertoire has.
+    /// In canonical order; the repertoire has each of them.
     pub(super) marks: &'a [char],
     /// Whether the next character, or this one itself, belongs to Greek words.
     pub(super) beside_greek: bool,
 }
 
-/// What a library set can write, and the writing of it.
+/// What a library set has, and how to write it.
 pub(super) trait Repertoire {
-    /// Whether it has the character, or the mark, by itself.
+    /// Whether it has the character or mark on its own.
     fn has(&self, character: char) -> bool;
     /// Whether it has the mark as a mark.
     fn has_mark(&self, mark: char) -> bool;
@@ -32,7 +32,7 @@ pub(super) trait Repertoire {
     fn write_plain(&mut self, text: &str);
 }
 
-/// Writes text to a repertoire; returns what it does not have. `set` is its name.
+/// Writes text to a repertoire and returns the characters it lacks. `set` is its name.
 pub(super) fn write(
     text: &str,
     to: &mut impl Repertoire,
@@ -74,7 +74,7 @@ pub(super) fn write(
     problems
 }
 
-/// Whether the character goes with the one in front: a combining character that the set does not treat as a letter.
+/// Whether the character belongs to the preceding one: a combining character that the set does not treat as a letter.
 fn is_mark(character: char, to: &impl Repertoire) -> bool {
     character >= '\u{300}'
         && canonical_combining_class(character) != 0

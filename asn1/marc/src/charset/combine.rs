@@ -13,25 +13,25 @@ pub(super) const LIGATURE: char = '\u{361}';
 /// The tilde over two characters.
 pub(super) const DOUBLE_TILDE: char = '\u{360}';
 
-/// On this stand marks at the end of text that have no character of their own (Unicode §7.9).
+/// The base of marks at the end of the text that have no character (Unicode §7.9).
 pub(super) const BLANK_BASE: char = '\u{A0}';
 
 /// Builds text from characters and the marks that come before them.
 #[derive(Debug)]
 pub(super) struct Composer {
     text: String,
-    /// Marks for the character to come, in their order.
+    /// Marks for the next character, in order.
     waiting: Vec<char>,
-    /// The left half over the last character, and where it stands in the text.
+    /// The left half over the last character, and its offset in the text.
     open: Option<(char, usize)>,
     /// Whether one left half serves ligature and tilde alike (ISO 5426, 5/13).
     shared_left: bool,
-    /// Whether something was written that NFC might write otherwise.
+    /// Whether NFC might change the text.
     unnormalised: bool,
 }
 
 impl Composer {
-    /// An empty text with room for so many octets.
+    /// An empty text with this capacity in octets.
     pub(super) fn with_capacity(octets: usize, shared_left: bool) -> Self {
         Composer {
             text: String::with_capacity(octets),
@@ -42,9 +42,9 @@ impl Composer {
         }
     }
 
-    /// A character, which takes the marks that wait for it.
+    /// Adds a character with the pending marks.
     pub(super) fn base(&mut self, character: char) {
-        // Below are Latin letters and marks, whose only other forms are made by marks.
+        // Below are Latin letters and marks, of which only marks make other forms.
         self.unnormalised |= character >= '\u{340}';
         let open = self.open.take();
         // The usual cases: no mark, or one that composes. The halves of double marks compose with nothing.
@@ -62,7 +62,7 @@ impl Composer {
         }
     }
 
-    /// A character and several marks, or one that does not compose.
+    /// Adds a character with several marks, or with one that does not compose.
     fn marked(&mut self, character: char, mut open: Option<(char, usize)>) {
         self.text.push(character);
         let mut waiting = std::mem::take(&mut self.waiting);
@@ -87,7 +87,7 @@ impl Composer {
         self.waiting = waiting;
     }
 
-    /// ASCII, none of it a mark.
+    /// Adds ASCII, which has no marks.
     pub(super) fn plain(&mut self, text: &str) {
         let mut characters = text.chars();
         if !self.waiting.is_empty()
@@ -102,12 +102,12 @@ impl Composer {
         }
     }
 
-    /// A mark for the next character.
+    /// Adds a mark for the next character.
     pub(super) fn mark(&mut self, mark: char) {
         self.waiting.push(mark);
     }
 
-    /// The text, and whether it may need normalisation; marks left over stand on a no-break space.
+    /// The text, and whether it may need normalisation; left-over marks get a no-break space as their base.
     pub(super) fn finish(mut self) -> (String, bool) {
         if self.is_waiting() {
             self.base(BLANK_BASE);
@@ -115,7 +115,7 @@ impl Composer {
         (self.text, self.unnormalised)
     }
 
-    /// Whether marks wait for a character.
+    /// Whether marks are pending.
     pub(super) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }

@@ -1,5 +1,5 @@
-//! Real records against yaz-marcdump, record by record, and MARC-8 there and back. Both are left out aloud where the files or
-//! the program are missing.
+//! Real records compared with yaz-marcdump, and MARC-8 there and back. Both are skipped with a message where the files or the
+//! program are missing.
 
 use std::path::Path;
 use std::process::Command;
@@ -26,7 +26,7 @@ fn parsed(octets: &Bytes) -> MarcRecord {
     iso2709::parse(octets).expect("a sound record").record
 }
 
-/// What differs for a reason, made the same in our line:
+/// Our line without the intended differences:
 /// - the leader and UNIMARC 100 $a say UTF-8, theirs say what the source said;
 /// - halves of ligatures and double tildes without the other half stay halves, where theirs make a left half a whole and
 ///   drop a right half.

@@ -1,5 +1,5 @@
-//! The character set of danMARC2 (DBC; as yaz-iconv reads and writes it): ISO 8859-1, in which `@` begins what that lacks, and
-//! marks before their character: as `@0302` in `danmarc`, as the spacing character `^` in `danmarc2`.
+//! The character set of danMARC2 (DBC; as yaz-iconv reads and writes it): ISO 8859-1 with escapes that begin with `@`. Marks come
+//! before their character: as `@0302` in `danmarc`, as the spacing character `^` in `danmarc2`.
 
 use unicode_normalization::char::compose;
 
@@ -7,7 +7,7 @@ use super::Unencodable;
 use super::combine::Composer;
 use super::problem::{Problem, ProblemKind};
 
-/// What problems call the set.
+/// The name of the set in problems.
 pub(super) const NAME: &str = "danMARC";
 
 const ESCAPE: u8 = b'@';
@@ -28,10 +28,10 @@ const SPACING: [(char, char); 12] = [
     ('\u{2DD}', '\u{30B}'),
 ];
 
-/// The currency sign, which may follow `@` but needs not.
+/// The currency sign, with or without `@`.
 const CURRENCY: u8 = 0xA4;
 
-/// What follows `@` and is one octet: itself, or a letter that ISO 8859-1 lacks.
+/// Escapes of one octet after `@`: the octet itself, or a letter that ISO 8859-1 lacks.
 const SHORT: [(u8, char); 5] = [
     (b'@', '@'),
     (b'*', '*'),
@@ -40,7 +40,7 @@ const SHORT: [(u8, char); 5] = [
     (0xC5, '\u{A732}'),
 ];
 
-/// `@U` and two digits: an octet of the older set, where it is not that of ISO 8859-1.
+/// `@U` and two digits: the octets of the older set that differ from ISO 8859-1.
 const OLDER: [(u8, char); 18] = [
     (0xA7, '\u{2B9}'),
     (0xAE, '\u{2BC}'),
@@ -62,7 +62,7 @@ const OLDER: [(u8, char); 18] = [
     (0xFF, '\u{F0FF}'),
 ];
 
-/// Decodes one data element, in either way of writing marks. `None` stands for text that reads as it is.
+/// Decodes one data element, whichever way marks are written. `None`: the text needs no conversion.
 ///
 /// The flag says whether the text may need normalisation.
 pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(String, bool)> {
@@ -70,7 +70,7 @@ pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(Stri
         return None;
     }
     let mut composer = Composer::with_capacity(octets.len() + octets.len() / 4, false);
-    // The mark that is next to its character comes last.
+    // The mark nearest to its character is last.
     let mut marks: Vec<char> = Vec::new();
     let mut offset = 0;
     while let Some(rest) = octets.get(offset..).filter(|rest| !rest.is_empty()) {
@@ -95,12 +95,12 @@ pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(Stri
     Some((text, true))
 }
 
-/// Whether the octet is ASCII and stands for something else here.
+/// Whether the octet is ASCII with another meaning here.
 pub(super) fn is_special(octet: &u8) -> bool {
     matches!(octet, b'@' | b'*' | b'^' | b'_' | b'`')
 }
 
-/// The character or mark that stands first, and how many octets it takes; `None` for an `@` that begins nothing.
+/// The first character or mark, and its length in octets; `None` for an `@` that begins no escape.
 fn read(octets: &[u8]) -> Option<(char, usize)> {
     let (&first, rest) = octets.split_first()?;
     if first != ESCAPE {
@@ -118,7 +118,7 @@ fn read(octets: &[u8]) -> Option<(char, usize)> {
         return Some((as_mark(character).unwrap_or(character), 4));
     }
     let character = char::from_u32(hexadecimal(rest.get(..4)?)?)?;
-    // What has an octet of its own is written so only where it is not meant as a mark.
+    // A character that has an octet is escaped only where it is not a mark.
     let mark = as_mark(character).filter(|_| character > '\u{FF}');
     Some((mark.unwrap_or(character), 5))
 }
@@ -141,7 +141,7 @@ fn is_mark(character: char) -> bool {
         | '\u{20D0}'..='\u{20FF}' | '\u{FE20}'..='\u{FE2F}')
 }
 
-/// Writes text; `spacing` for marks as the spacing characters of `danmarc2`.
+/// Encodes text; with `spacing`, marks become the spacing characters of `danmarc2`.
 pub(super) fn encode(
     text: &str,
     spacing: bool,
@@ -188,7 +188,7 @@ pub(super) fn encode(
     (octets, problems)
 }
 
-/// A character that is no mark; `false` if the set does not have it.
+/// Writes a character that is not a mark; `false` if the set lacks it.
 fn put(character: char, octets: &mut Vec<u8>) -> bool {
     let mut short = SHORT.iter().filter(|(octet, _)| *octet != CURRENCY);
     if let Some((octet, _)) = short.find(|(_, known)| *known == character) {
@@ -196,7 +196,7 @@ fn put(character: char, octets: &mut Vec<u8>) -> bool {
         return true;
     }
     match (character, as_mark(character)) {
-        // Its code is read as a mark.
+        // Its code would be read as a mark.
         ('\u{100}'.., Some(_)) | ('\u{10000}'.., _) => return false,
         ('\u{100}'.., None) | (_, Some(_)) => put_code(character, octets),
         _ => put_octet(character, octets),

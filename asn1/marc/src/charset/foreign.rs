@@ -1,5 +1,5 @@
-//! Character sets of the rest of the world (WHATWG Encoding Standard), UTF-8 and ISO 8859-1, with every fault in its place.
-//! Text is written in NFC, since these sets have accented letters whole.
+//! The sets of the WHATWG Encoding Standard, UTF-8 and ISO 8859-1, with the offset of each fault.
+//! Text is written in NFC, since these sets have precomposed letters.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 use super::Unencodable;
 use super::problem::{Problem, ProblemKind};
 
-/// UTF-8; each longest piece that begins no character becomes one U+FFFD.
+/// UTF-8; each maximal invalid sequence becomes one U+FFFD.
 pub(super) fn decode_utf8<'a>(octets: &'a [u8], problems: &mut Vec<Problem>) -> Cow<'a, str> {
     if let Ok(text) = std::str::from_utf8(octets) {
         return Cow::Borrowed(text);
@@ -28,7 +28,7 @@ pub(super) fn decode_utf8<'a>(octets: &'a [u8], problems: &mut Vec<Problem>) -> 
     Cow::Owned(text)
 }
 
-/// Any other set; no byte order mark is looked for.
+/// Any other set; a byte order mark has no special meaning.
 pub(super) fn decode<'a>(
     encoding: &'static Encoding,
     octets: &'a [u8],
@@ -42,7 +42,7 @@ pub(super) fn decode<'a>(
     let mut offset = 0;
     loop {
         let rest = octets.get(offset..).unwrap_or_default();
-        // Room for all that is left, so that the decoder never stops for want of it.
+        // Room for the whole rest, so that the decoder never stops for lack of space.
         let most = decoder.max_utf8_buffer_length_without_replacement(rest.len());
         text.reserve(most.unwrap_or(rest.len()));
         let (result, read) = decoder.decode_to_string_without_replacement(rest, &mut text, true);

@@ -1,5 +1,5 @@
 //! ISO 5426, the Latin set of UNIMARC (ISO 5426:1983; ISO-IR 53), over ISO 646: marks before their character.
-//! 0x88 and 0x89 stand around characters that filing leaves out, as ISO 6630 has them.
+//! 0x88 and 0x89 enclose non-filing characters (ISO 6630).
 
 mod iso5426_table;
 
@@ -11,13 +11,13 @@ use super::cluster::{Cluster, Repertoire};
 use super::combine::{BLANK_BASE, Composer, DOUBLE_TILDE, LIGATURE};
 use super::problem::{Problem, ProblemKind};
 
-/// What problems call the set.
+/// The name of the set in problems.
 pub(super) const NAME: &str = "ISO 5426";
 
-/// Marks around characters that filing leaves out.
+/// Marks around non-filing characters.
 const CONTROLS: [(u8, char); 2] = [(0x88, '\u{98}'), (0x89, '\u{9C}')];
 
-/// Decodes one data element. `None` stands for text that is ASCII throughout and reads as it is.
+/// Decodes one data element. `None`: the text is ASCII and needs no conversion.
 ///
 /// The flag says whether the text may need normalisation.
 pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(String, bool)> {
@@ -74,7 +74,7 @@ fn character(octet: u8) -> Option<char> {
 #[derive(Debug)]
 pub(super) struct Iso5426Encoder {
     octets: Vec<u8>,
-    /// The right half that belongs in front of the next character.
+    /// The right half that precedes the next character.
     right_half: Option<u8>,
 }
 
@@ -126,7 +126,7 @@ impl Repertoire for Iso5426Encoder {
         for mark in cluster.marks {
             self.put(*mark);
         }
-        // What the decoder put under marks at the end goes again.
+        // The base that the decoder gave to marks at the end is dropped.
         if cluster.base != BLANK_BASE {
             self.put(cluster.base);
         }
@@ -137,7 +137,7 @@ impl Repertoire for Iso5426Encoder {
     }
 }
 
-/// The first octet of every character: the trema of trema and umlaut.
+/// The first octet of each character: of trema and umlaut, the trema.
 static OCTETS: LazyLock<HashMap<char, u8>> = LazyLock::new(|| {
     let mut octets = HashMap::new();
     for octet in 0x80..=0xFF {

@@ -126,7 +126,7 @@ impl Charset {
     }
 }
 
-/// Small letters and digits only.
+/// The letters, in lower case, and digits of a name.
 fn squeeze(name: &str) -> String {
     let kept = name.chars().filter(char::is_ascii_alphanumeric);
     kept.map(|character| character.to_ascii_lowercase())

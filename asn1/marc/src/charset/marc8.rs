@@ -1,5 +1,5 @@
 //! MARC-8 to text (MARC 21 Specifications, Character Sets: MARC-8 Encoding Environment; technique of ISO 2022): two working
-//! sets, escape sequences that change them, marks before their character. Every run of octets starts with ASCII and ANSEL.
+//! sets, escape sequences that change them, marks before their character. Each data element starts in ASCII and ANSEL.
 
 mod eacc;
 mod eacc_table;
@@ -12,7 +12,7 @@ use super::problem::{Problem, ProblemKind};
 /// Begins an escape sequence.
 const ESCAPE: u8 = 0x1B;
 
-/// Marks around characters that filing leaves out, and the zero-width joiners: controls of MARC-8 in every working set.
+/// Marks around non-filing characters, and the zero-width joiners: controls of MARC-8 in every working set.
 const CONTROLS: [(u8, char); 4] = [
     (0x88, '\u{98}'),
     (0x89, '\u{9C}'),
@@ -20,12 +20,12 @@ const CONTROLS: [(u8, char); 4] = [
     (0x8E, '\u{200C}'),
 ];
 
-/// A graphic set with one octet a character.
+/// A graphic set with one octet per character.
 #[derive(Debug)]
 struct GraphicSet {
     /// The name in the code tables.
     name: &'static str,
-    /// What names the set in an escape sequence.
+    /// The octet that names the set in an escape sequence.
     final_octet: u8,
     /// A bit for each code that is a combining mark.
     marks: u128,
@@ -43,10 +43,10 @@ impl GraphicSet {
     }
 }
 
-/// A set that octets are read with.
+/// A working set.
 #[derive(Clone, Copy, Debug)]
 enum Working {
-    /// One octet a character.
+    /// One octet per character.
     Single(&'static GraphicSet),
     /// East Asian characters, three octets each.
     Eacc,
@@ -70,7 +70,7 @@ impl Working {
     }
 }
 
-/// Decodes one data element. `None` stands for text that is ASCII throughout and reads as it is.
+/// Decodes one data element. `None`: the text is ASCII and needs no conversion.
 ///
 /// The flag says whether the text may need normalisation.
 pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(String, bool)> {
@@ -93,16 +93,16 @@ pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(Stri
     Some(decoder.composer.finish())
 }
 
-/// The working sets: G0 reads octets from 0x21 to 0x7E, G1 those from 0xA1 to 0xFE. `None` is the usual set of each.
+/// The working sets: G0 reads octets from 0x21 to 0x7E, G1 those from 0xA1 to 0xFE. `None` is the default set.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sets {
     g0: Option<Working>,
     g1: Option<Working>,
 }
 
-/// The usual set of G0.
+/// The default set of G0.
 const ASCII: u8 = b'B';
-/// The usual set of G1.
+/// The default set of G1.
 const ANSEL: u8 = b'E';
 
 struct Decoder<'a> {
@@ -112,7 +112,7 @@ struct Decoder<'a> {
 }
 
 impl Decoder<'_> {
-    /// Reads what stands first, and returns how many octets that took: at least one.
+    /// Reads the first character or escape sequence and returns its length in octets, at least one.
     fn step(&mut self, rest: &[u8], offset: usize) -> usize {
         let Some(&first) = rest.first() else {
             return 1;
@@ -150,7 +150,7 @@ impl Decoder<'_> {
         length
     }
 
-    /// A character of a working set.
+    /// Reads a character of a working set.
     fn graphic(&mut self, set: Option<Working>, rest: &[u8], offset: usize) -> usize {
         let Some(&first) = rest.first() else {
             return 1;
@@ -172,7 +172,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// A code of EACC: three octets of the same half as the first. One that is odd or cut short is one fault.
+    /// Reads a code of EACC: three octets of the same half as the first. An invalid or truncated code is one fault.
     fn east_asian(&mut self, rest: &[u8], offset: usize) -> usize {
         let half = rest.first().copied().unwrap_or_default() & 0x80;
         let of_half = |octet: &&u8| matches!(**octet ^ half, 0x21..=0x7E);
@@ -201,7 +201,7 @@ impl Decoder<'_> {
         length
     }
 
-    /// An escape sequence (technique 1: one octet, for Greek symbols, subscripts, superscripts; technique 2: ISO 2022).
+    /// Reads an escape sequence (technique 1: one octet, for Greek symbols, subscripts, superscripts; technique 2: ISO 2022).
     fn escape(&mut self, rest: &[u8], offset: usize) -> usize {
         let Some((length, first_half, working)) = escape_sequence(rest) else {
             self.problems.push(ProblemKind::UnknownEscape.at(offset));

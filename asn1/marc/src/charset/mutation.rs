@@ -1,4 +1,4 @@
-//! Damaged text by the hundred thousand through every decoder and encoder: none may panic, and offsets stay inside.
+//! Many thousands of damaged texts through every decoder and encoder: none may panic, and offsets stay in range.
 //! Seeded, so that a failure can be repeated; `Z3950_MUTATIONS=N` multiplies the count.
 
 use unicode_normalization::is_nfc;
@@ -13,7 +13,7 @@ use crate::random::Random;
 
 const MUTATIONS: usize = 150_000;
 
-/// Text in the sets of the library world and of the rest of it.
+/// Text in library sets and others.
 const ORIGINALS: &[&[u8]] = &[
     b"Gr\xE8une H\xE8auser, caf\xE2e \xB5gean",
     b"\xEBt\xECsar, \xFAn\xFBg, \xE1\xF2a\xE2",
@@ -25,7 +25,7 @@ const ORIGINALS: &[&[u8]] = &[
     b"\x8A\xBF\x8E\x9A \x81\x40 \xA4\xA2 \xB0\xA1 \x81\x30\x81\x30",
 ];
 
-/// Octets that matter to one set or another.
+/// Octets with a special meaning in some set.
 const TELLING: &[u8] = &[
     0x1B, 0x1F, b'(', b')', b'$', b'!', b'1', b's', b'g', 0x20, 0x7F, 0x80, 0x88, 0xA0, 0xC2, 0xEB,
     0xEC, 0xFA, 0xFB, 0xDD, 0xDF, 0xFF, 0xF0, b'&',

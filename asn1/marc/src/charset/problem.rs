@@ -1,42 +1,42 @@
-//! What could not be converted, and where: text that was damaged or that a character set has no room for.
-//! Conversion always goes on; the caller decides whether a problem matters.
+//! What could not be converted, and where: damaged text, or characters that a set lacks.
+//! Conversion always continues; the caller decides whether a problem matters.
 
 use std::fmt;
 
-/// Something that was not converted as it stood.
+/// Text that could not be converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// Octets from the start of what was converted: of the octets when decoding, of the text in NFC when encoding.
+    /// The offset in octets: in the input when decoding, in the text in NFC when encoding.
     pub offset: usize,
     /// What is wrong there.
     pub kind: ProblemKind,
 }
 
-/// Why something was not converted as it stood.
+/// Why text could not be converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// Octets to which the character set gives no character; U+FFFD stands for them.
+    /// Octets that the character set leaves unassigned; U+FFFD replaces them.
     Unassigned {
         /// One octet, or the three of a code of EACC.
         octets: Vec<u8>,
         /// The set within MARC-8, else the character set.
         set: &'static str,
     },
-    /// Octets that no text in the character set has; U+FFFD stands for them.
+    /// Octets that are malformed in the character set; U+FFFD replaces them.
     Malformed {
         /// The octets of one fault.
         octets: Vec<u8>,
         /// The name of the character set.
         set: &'static str,
     },
-    /// An escape sequence of MARC-8 that names no known set; U+FFFD stands for the escape character.
+    /// An escape sequence of MARC-8 that names no known set; U+FFFD replaces the escape character.
     UnknownEscape,
-    /// Combining marks without a character after them; they stand on a no-break space.
+    /// Combining marks without a character after them; they get a no-break space.
     MarkWithoutBase,
-    /// A character that the character set does not have; [`super::Unencodable`] says what stands for it.
-    /// The offset of a mark is that of the character it stands on.
+    /// A character that the character set lacks; [`super::Unencodable`] says what replaces it.
+    /// The offset of a mark is that of its base character.
     Unencodable {
         /// The character.
         character: char,
@@ -46,7 +46,7 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// Whether octets could not be decoded, so that U+FFFD stands for them.
+    /// Whether octets could not be decoded, so that U+FFFD replaces them.
     pub fn is_undecoded(&self) -> bool {
         matches!(
             self,

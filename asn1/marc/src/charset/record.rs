@@ -1,5 +1,5 @@
-//! Whole records in another character set: every subfield by itself, as MARC-8 and ISO 5426 demand, and the record made to
-//! say what it is in then (MARC 21 leader/09; UNIMARC 100 $a). Fields that are the same in both sets are shared, not copied.
+//! Whole records in another character set: each subfield on its own, as MARC-8 and ISO 5426 demand, and the declared set
+//! updated (MARC 21 leader/09; UNIMARC 100 $a). Fields that are the same in both sets are shared, not copied.
 
 use std::fmt;
 
@@ -58,11 +58,11 @@ pub fn to_utf8(record: &MarcRecord, options: &Options) -> Converted {
     let choice = choose(record, options.charset);
     let charset = choice.charset;
     let references = options.character_references && charset == Charset::Marc8;
-    // Valid UTF-8 stays as it is, unless more than decoding is asked for.
+    // Valid UTF-8 stays as it is, unless the options ask for more than decoding.
     let untouched = charset == Charset::Utf8
         && options.form.is_none()
         && options.non_sorting == NonSorting::Keep;
-    // The choice has looked at every field already.
+    // Choosing the set has validated every field.
     let valid = untouched && choice.reason == Reason::ValidUtf8;
     let same = |octets: &[u8]| {
         valid
@@ -84,12 +84,11 @@ pub fn to_utf8(record: &MarcRecord, options: &Options) -> Converted {
     }
 }
 
-/// Converts a record to any set. What the set does not have is replaced as the options say, and reported.
+/// Converts a record to any set. Characters that the set lacks are replaced as the options say, and reported.
 ///
-/// The record is read as UTF-8 if that is what it is in, else converted to it first; problems of both ways are reported,
-/// those of the second counted in the UTF-8 form. Leader position 9 becomes blank for any set but UTF-8, and UNIMARC 100 $a
-/// says `0103` for ISO 5426 and nothing, in blanks, for every other set: UNIMARC has codes for none of them. Such a record is
-/// read in the right set only where the reader is told which one it is.
+/// A record that is not in UTF-8 is converted to it first; problems of both steps are reported, with offsets of the second in
+/// the UTF-8 form. Leader position 9 becomes blank for any set but UTF-8. UNIMARC 100 $a becomes `0103` for ISO 5426 and blank
+/// for every other set, since UNIMARC has no codes for them: readers of such a record have to be told its set.
 pub fn to_charset(record: &MarcRecord, charset: Charset, options: &Options) -> Converted {
     let mut converted = to_utf8(record, options);
     if charset == Charset::Utf8 {
@@ -108,7 +107,7 @@ pub fn to_charset(record: &MarcRecord, charset: Charset, options: &Options) -> C
     converted
 }
 
-/// The fields with every data element converted; those that are the `same` are shared.
+/// The fields with each data element converted; fields that are the `same` in both sets are shared.
 fn convert(
     record: &MarcRecord,
     same: impl Fn(&[u8]) -> bool,
@@ -166,13 +165,13 @@ fn record_octets(fields: &[Field]) -> usize {
     fields.iter().map(|field| field.body.len()).sum()
 }
 
-/// The subfield code in front of a data element, if it is ASCII; any other is converted with the data.
+/// The subfield code before a data element, if it is ASCII; any other is converted with the data.
 fn code_of(piece: &[u8], code_length: usize) -> &[u8] {
     let code = piece.get(..code_length).unwrap_or_default();
     if code.is_ascii() { code } else { &[] }
 }
 
-/// Makes the record say what it is in.
+/// Updates the record's declaration of its character set.
 fn declare(record: &mut MarcRecord, charset: Charset) {
     match unimarc_sets(record) {
         Some(((index, place), sets)) => {
@@ -187,7 +186,7 @@ fn declare(record: &mut MarcRecord, charset: Charset) {
                 let mut body = field.body.to_vec();
                 let in_data = |octet: &&mut u8| **octet != SUBFIELD_DELIMITER;
                 let octets = body.iter_mut().skip(place).take_while(in_data);
-                // The four octets after them name additional sets, none of which the text is in any more.
+                // The following four octets name additional sets, which no longer apply.
                 for (octet, new) in octets.zip(declared.iter().chain(b"    ")) {
                     *octet = *new;
                 }

@@ -1,4 +1,4 @@
-//! `&#xXXXX;` in MARC-8, which stands for a character that the sets do not have (MARC 21 Specifications, Character Sets:
+//! `&#xXXXX;` in MARC-8, for characters that the sets lack (MARC 21 Specifications, Character Sets:
 //! Unicode to MARC-8, lossless conversion).
 
 use std::borrow::Cow;
@@ -7,7 +7,7 @@ const START: &str = "&#x";
 /// The most digits that the number of a character has.
 const MOST_DIGITS: usize = 6;
 
-/// Replaces every reference that names a character; what only looks like one, or names a control, stays.
+/// Replaces every reference to a character; what only looks like one, or names a control, stays.
 pub(super) fn resolve(text: Cow<'_, str>) -> Cow<'_, str> {
     if !text.contains(START) {
         return text;
@@ -38,7 +38,7 @@ fn reference(text: &str) -> Option<(char, &str)> {
         .take(MOST_DIGITS + 1)
         .position(|octet| octet == b';')?;
     let (digits, tail) = text.split_at_checked(digits)?;
-    // The parser of numbers takes a sign.
+    // `from_str_radix` accepts a sign.
     let number = u32::from_str_radix(digits, 16)
         .ok()
         .filter(|_| !digits.starts_with('+'))?;

@@ -1,27 +1,27 @@
 //! The East Asian Character Code (ANSI Z39.64): codes of three octets and their characters, both ways.
-//! One table of runs serves both; the way from characters to codes is sorted out when it is first needed.
+//! One table of runs serves both directions; the index by character is built on first use.
 
 use std::sync::LazyLock;
 
 use super::eacc_table::{FILLER, RUNS};
 
-/// What names the set in an escape sequence.
+/// The octet that names the set in an escape sequence.
 pub(super) const FINAL_OCTET: u8 = b'1';
-/// What problems call it.
+/// The name of the set in problems.
 pub(super) const NAME: &str = "EACC";
 
 /// The one code with a blank in it. It is read, but not written: another code has the same character.
 pub(super) const IDEOGRAPHIC_SPACE: [u8; 3] = [0x21, 0x23, 0x20];
 
-/// Stands for characters of EACC that Unicode did not have; it names none of them, so it has no code.
+/// The placeholder for EACC characters that Unicode lacked: it is read, but never written.
 const GETA: char = '\u{3013}';
 
-/// Every character of the table has as many octets in UTF-8.
+/// The length in UTF-8 of every character in the table.
 const OCTETS: usize = 3;
 
-/// The length of a code at the start of the octets that is none: `plain` of them, at most two, can be part of one; a blank,
-/// a control character or the end follows. It is three where the codes after it stay in step, else it was cut short and the
-/// blank stands for itself.
+/// The length of an invalid code at the start of the octets: `plain` octets of a code, at most two, then a blank, a control
+/// character or the end. It is three if that keeps the following codes in step; otherwise the code was cut short, and a blank
+/// is a blank.
 pub(super) fn odd_code(octets: &[u8], plain: usize) -> usize {
     let half = octets.first().copied().unwrap_or_default() & 0x80;
     // Up to the next escape sequence, line end or separator, or to the other half.
@@ -49,7 +49,7 @@ const CODE: usize = 3;
 /// How many octets are searched for the end of a run of codes.
 const MOST_SEARCHED: usize = 192;
 
-/// Whether a known code begins the octets, blanks in front of it not counted.
+/// Whether the octets begin with a known code, after any blanks.
 fn is_code(octets: &[u8]) -> bool {
     let code = octets.trim_ascii_start().first_chunk::<CODE>();
     code.is_some_and(|code| character(code.map(|octet| octet & 0x7F)).is_some())

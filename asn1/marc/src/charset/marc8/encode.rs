@@ -1,5 +1,5 @@
-//! Text to MARC-8: marks in front of their character, the working sets changed only where they must be, and the usual ones
-//! restored at the end (MARC 21 Specifications, Character Sets: MARC-8 Encoding Environment).
+//! Text to MARC-8: marks before their character, working sets changed only where necessary, and the default ones restored at
+//! the end (MARC 21 Specifications, Character Sets: MARC-8 Encoding Environment).
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ pub(in crate::charset) struct Marc8Encoder {
     /// The final octets of the working sets.
     g0: u8,
     g1: u8,
-    /// The right half that belongs in front of the next character.
+    /// The right half that precedes the next character.
     right_half: Option<u8>,
 }
 
@@ -65,7 +65,7 @@ impl Marc8Encoder {
         self.g1 = set;
     }
 
-    /// Writes a character or mark with the sets at hand, or with the first that has it.
+    /// Writes a character or mark with the current sets, or with the first set that has it.
     fn put(&mut self, character: char, symbol: bool) {
         if let Some((octet, _)) = CONTROLS.iter().find(|(_, known)| *known == character) {
             self.octets.push(*octet);
@@ -93,7 +93,7 @@ impl Marc8Encoder {
         }
     }
 
-    /// A blank or a control, which is the same in every set but may cut a code of three octets short.
+    /// Writes a blank or control. All sets share them, but within three-octet codes they would cut one short.
     fn put_ascii(&mut self, character: char) {
         if matches!(self.g0, b'g' | b'b' | b'p' | eacc::FINAL_OCTET) {
             self.designate_g0(ASCII);
@@ -137,7 +137,7 @@ impl Repertoire for Marc8Encoder {
         for mark in cluster.marks {
             self.put_mark(*mark);
         }
-        // What the decoder put under marks at the end goes again.
+        // The base that the decoder gave to marks at the end is dropped.
         if cluster.base != BLANK_BASE {
             self.put(cluster.base, !cluster.beside_greek);
         }
