@@ -1,5 +1,5 @@
-//! ISO 2709, the exchange form of MARC: a lenient reader that says what it repaired, a strict one, and a writer (ISO 2709 §4).
-//! Lengths, base addresses and directories lie in real files; fields are found all the same and no octet of them is changed.
+//! ISO 2709, the exchange form of MARC: a lenient reader that reports its repairs, a strict one, and a writer (ISO 2709 §4).
+//! In real files, lengths, base addresses and directories are often wrong; the fields are found anyway, unchanged.
 
 mod directory;
 mod repair;
@@ -18,7 +18,7 @@ use super::record::{
 /// The most octets a field may have in ISO 2709, its terminator included: four digits.
 pub const MAX_FIELD: usize = 9_999;
 
-/// A record as it was found, and what had to be repaired to find it.
+/// A record, and the repairs it took to read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Parsed {
@@ -38,13 +38,13 @@ pub enum Iso2709Error {
         /// How many there are.
         octets: usize,
     },
-    /// Nothing after the leader ends a directory or a field, so nothing here is a field.
+    /// No directory or field ends after the leader, so there is no field.
     #[error("no field terminator after the leader")]
     NoFieldTerminator,
-    /// The strict reader met something to repair.
+    /// The strict reader found something to repair.
     #[error("damaged record: {0}")]
     Damaged(Repair),
-    /// A field is longer than the directory can say.
+    /// A field is longer than the directory can state.
     #[error("field {tag} has {octets} octets, ISO 2709 allows {MAX_FIELD}")]
     FieldTooLong {
         /// The tag of the field.
@@ -52,13 +52,13 @@ pub enum Iso2709Error {
         /// Its length with the terminator.
         octets: usize,
     },
-    /// The record is longer than its leader can say.
+    /// The record is longer than its leader can state.
     #[error("the record has {octets} octets, ISO 2709 allows {MAX_RECORD}")]
     RecordTooLong {
         /// Its length with the terminator.
         octets: usize,
     },
-    /// A terminator (or, in a tag or the leader, a delimiter) stands where it would cut the record.
+    /// A terminator (or, in a tag or the leader, a delimiter) is where it would cut the record.
     #[error("a separator octet inside {place}")]
     Separator {
         /// The leader, or a field by its tag.
@@ -68,10 +68,10 @@ pub enum Iso2709Error {
 
 /// Reads the one record that these octets begin with, repairing what can be repaired.
 ///
-/// The record length counts if a terminator stands there, else the next terminator ends the record, or the leader of
-/// another record in front of it. A directory entry
-/// counts if it names exactly the octets between two terminators; entries that do not take the fields left over, in
-/// order. The entry map (leader 20–22) is followed when it makes sense. The record shares `octets`, nothing is copied.
+/// The record length is trusted if it leads to a terminator; otherwise the record ends at the next terminator, or before the
+/// leader of another record. A directory entry is trusted if it names exactly the octets between two terminators; the others
+/// get the remaining fields, in order. The entry map (leader 20–22) is used if it makes sense. The record shares `octets`;
+/// nothing is copied.
 ///
 /// # Errors
 /// [`Iso2709Error::TooShort`] and [`Iso2709Error::NoFieldTerminator`]; everything else is repaired.
@@ -113,7 +113,7 @@ pub fn parse(octets: &Bytes) -> Result<Parsed, Iso2709Error> {
     Ok(Parsed { record, repairs })
 }
 
-/// Reads a record as [`parse`] does, and refuses it where that would repair anything.
+/// Reads a record as [`parse`] does, but fails instead of repairing it.
 ///
 /// # Errors
 /// As [`parse`], and [`Iso2709Error::Damaged`] with the first repair.
@@ -125,7 +125,7 @@ pub fn parse_strict(octets: &Bytes) -> Result<MarcRecord, Iso2709Error> {
     }
 }
 
-/// Writes a record: the leader with record length and base address counted anew in octets and the usual entry map
+/// Writes a record: the leader with recomputed record length and base address and the usual entry map
 /// (`450`), the directory, and the fields as they are.
 ///
 /// # Errors
@@ -182,7 +182,7 @@ fn check(record: &MarcRecord, length: usize) -> Result<(), Iso2709Error> {
         if octets > MAX_FIELD {
             return Err(Iso2709Error::FieldTooLong { tag, octets });
         }
-        // Without an early end, the search takes many octets at once.
+        // Without an early exit, the loop is vectorised.
         let terminators = |found, octet| found | is_terminator(octet);
         if tag.0.iter().any(is_separator) || field.body.iter().fold(false, terminators) {
             return Err(separator(&format!("field {tag}")));
@@ -240,8 +240,7 @@ fn sound(octets: &Bytes, leader: &Leader) -> Option<(Bytes, Vec<Field>)> {
     Some((content, fields))
 }
 
-/// Where the content of a record ends that is not sound: at its terminator, at the next record, or with the octets. Notes
-/// what the leader said wrong.
+/// The end of the content of a damaged record: its terminator, the next record, or the last octet. Notes a wrong length.
 fn content_end(octets: &[u8], leader: &Leader, repairs: &mut Vec<Repair>) -> usize {
     let stated = leader.record_length();
     let length = split::record_length(octets, true).unwrap_or(octets.len());

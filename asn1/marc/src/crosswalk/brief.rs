@@ -1,5 +1,5 @@
 //! A MARC record in a few lines, with the areas and the punctuation of ISBD (ISBD consolidated edition, areas 1 to 8).
-//! MARC 21 brings its punctuation along; UNIMARC has none, so it is put in by subfield.
+//! MARC 21 records contain their punctuation; for UNIMARC it is added by subfield.
 
 use super::labels::{Joint, Label, clean, effective_tag, is_unimarc, label};
 use crate::record::{Field, MarcRecord};
@@ -7,8 +7,8 @@ use crate::record::{Field, MarcRecord};
 /// The record in up to four lines, each ended by a newline: heading; title and responsibility; edition, publication,
 /// description and series; standard numbers and control number.
 ///
-/// Headings and titles in another script (880) follow theirs on lines of their own. What is missing is left out, a record
-/// without any of it is one empty line. Control characters become blanks.
+/// Headings and titles in another script (880) follow on lines of their own. Missing parts are left out; a record with none of
+/// them is one empty line. Control characters become blanks.
 pub fn brief_text(record: &MarcRecord) -> String {
     let unimarc = is_unimarc(record);
     let mut lines = Vec::new();
@@ -54,7 +54,7 @@ const MARC21_AREAS: &[Label] = &[
 ];
 
 const UNIMARC_HEADING: Label = label("", "700 710 720", "abcdf", Joint::Comma);
-/// The subfields of an area, each with the punctuation in front of it.
+/// The subfields of an area, each with the punctuation before it.
 type Punctuation = [(u8, &'static str)];
 const UNIMARC_TITLE: &Punctuation = &[
     (b'a', " ; "),
@@ -81,7 +81,7 @@ const UNIMARC_SERIES: &Punctuation = &[
     (b'x', ", ISSN "),
 ];
 
-/// The areas of these tags, with blanks between, in record order.
+/// The areas of the tags, which are separated by blanks, in record order.
 fn areas(record: &MarcRecord, tags: &str, punctuation: &Punctuation) -> Vec<String> {
     let wanted = |field: &&Field| {
         let tag = effective_tag(field);
@@ -111,7 +111,7 @@ fn area(field: &Field, punctuation: &Punctuation) -> String {
     area
 }
 
-/// Areas on one line, each ended by a full stop and parted by a dash.
+/// Areas on one line, each ended by a full stop, separated by dashes.
 fn joined(areas: &[String]) -> String {
     let mut line = String::new();
     for area in areas {

@@ -9,19 +9,19 @@ use super::labels::{Joint, Label, clean, has_controls, is_unimarc, label};
 use crate::record::{Field, MarcRecord};
 use crate::xmltext::put_content;
 
-/// What stands in front of the records of a document.
+/// The beginning of a document, before its records.
 pub const COLLECTION_BEGIN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
     <oai_dc:dcCollection xmlns:oai_dc=\"http://www.openarchives.org/OAI/2.0/oai_dc/\" \
     xmlns:dc=\"http://purl.org/dc/elements/1.1/\">\n";
-/// What stands behind them.
+/// The end of a document.
 pub const COLLECTION_END: &str = "</oai_dc:dcCollection>\n";
 
 const RECORD_BEGIN: &str = "<oai_dc:dc xmlns:oai_dc=\"http://www.openarchives.org/OAI/2.0/oai_dc/\" \
     xmlns:dc=\"http://purl.org/dc/elements/1.1/\">\n";
 const RECORD_END: &str = "</oai_dc:dc>\n";
 
-/// The record as an `oai_dc:dc` element that declares its namespaces, with a newline: a document of its own, or a part of
-/// one behind [`COLLECTION_BEGIN`].
+/// The record as an `oai_dc:dc` element that declares its namespaces, with a newline: a document of its own, or part of one
+/// after [`COLLECTION_BEGIN`].
 ///
 /// Fields in another script (880) make elements of their own. Octets that are not UTF-8 are shown as `\xNN`, control
 /// characters become blanks.
@@ -40,7 +40,7 @@ pub fn to_dublin_core(record: &MarcRecord) -> String {
     text
 }
 
-/// Where [`to_dublin_core`] writes blanks in place of control characters, in words, each field once.
+/// A note for each field in which [`to_dublin_core`] replaces control characters by blanks.
 pub(crate) fn replaced(record: &MarcRecord) -> Vec<String> {
     let lines = if is_unimarc(record) { UNIMARC } else { MARC21 };
     let mut notes: Vec<String> = Vec::new();
@@ -89,8 +89,7 @@ pub fn elements(record: &MarcRecord) -> Vec<(&'static str, String)> {
     elements
 }
 
-/// The first title of a record of Dublin Core in XML, under any namespace of its elements; `None` where there is none, or
-/// the document cannot be read up to it.
+/// The first title of a Dublin Core record in XML, in any namespace; `None` if there is none, or the XML before it is malformed.
 pub fn title_in_xml(document: &[u8]) -> Option<String> {
     let mut reader = Reader::from_str(std::str::from_utf8(document).ok()?);
     let mut title: Option<String> = None;
@@ -179,7 +178,7 @@ fn add(elements: &mut Vec<(&'static str, String)>, element: &'static str, value:
     }
 }
 
-/// Positions of coded data, if there is a word in them.
+/// Positions of coded data, if they hold only letters and digits.
 fn coded(record: &MarcRecord, tag: &str, positions: std::ops::Range<usize>) -> String {
     let field = record.fields_by_tag(tag).next();
     let data = field.and_then(|field| field.value().or_else(|| field.subfield("a")));

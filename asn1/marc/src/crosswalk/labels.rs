@@ -1,5 +1,5 @@
-//! What a crosswalk shows of a record: labels, the fields they stand for, and how their subfields are joined.
-//! MARC 21 and UNIMARC share nothing but this; fields in another script (880) count with the fields they are linked to.
+//! Labels, the fields they stand for, and how subfields are joined: all that crosswalks of MARC 21 and UNIMARC share.
+//! Fields in another script (880) count with the fields they are linked to.
 
 use crate::charset::unimarc_sets;
 use crate::record::{Field, MarcRecord, Subfield};
@@ -8,7 +8,7 @@ use crate::text::text_lossless;
 /// A label, the fields it stands for, and what of them is shown.
 pub(crate) struct Label {
     pub(crate) name: &'static str,
-    /// Tags with blanks between.
+    /// Tags, separated by blanks.
     tags: &'static str,
     /// The subfield codes that are shown.
     codes: &'static str,
@@ -21,7 +21,7 @@ impl Label {
         self.tags.split(' ').any(|known| known.as_bytes() == tag)
     }
 
-    /// The values under the label, fields in record order, those in another script among them; empty ones left out.
+    /// The values under the label in record order, without empty ones; fields in another script are included.
     pub(crate) fn values(&self, record: &MarcRecord) -> impl Iterator<Item = String> {
         let fields = record.fields.iter();
         fields
@@ -30,7 +30,7 @@ impl Label {
             .filter(|value| !value.is_empty())
     }
 
-    /// What is shown of a field; possibly nothing.
+    /// The text shown for a field, possibly empty.
     pub(crate) fn value(&self, field: &Field) -> String {
         if let Some(value) = field.value() {
             return clean(value);
@@ -52,13 +52,13 @@ impl Label {
             }
             value.push_str(&data);
         }
-        // Punctuation that leads on to a part not shown here.
+        // Punctuation that leads to a part that is not shown.
         let shown = value.trim_end_matches([' ', '/', ':', ';', ',', '=']).len();
         value.truncate(shown);
         value
     }
 
-    /// Whether a field shows text in which [`clean`] puts blanks in place of control characters.
+    /// Whether [`clean`] replaces control characters in the text shown for the field.
     pub(crate) fn loses_controls(&self, field: &Field) -> bool {
         self.has(&effective_tag(field))
             && match field.value() {
@@ -74,13 +74,13 @@ impl Label {
     }
 }
 
-/// What stands between two subfields.
+/// The separator of two subfields.
 pub(crate) enum Joint {
     /// A blank: the record has its own punctuation (MARC 21).
     Blank,
     /// A comma and a blank: the record has none (UNIMARC).
     Comma,
-    /// A dash in front of subdivisions, a blank else.
+    /// A dash before subdivisions, otherwise a blank.
     Subdivision,
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn effective_tag(field: &Field) -> [u8; 3] {
     linked.unwrap_or(field.tag.0)
 }
 
-/// Text on one line, without blanks outside and without the marks of non-sorting words.
+/// Text on one line, trimmed, without the marks of non-filing words.
 pub(crate) fn clean(octets: &[u8]) -> String {
     let text = text_lossless(octets);
     let visible = |character: char| {
@@ -129,9 +129,9 @@ pub(crate) fn clean(octets: &[u8]) -> String {
         .collect()
 }
 
-/// Whether the octets have control characters that are neither white space nor marks of non-sorting words.
+/// Whether the octets have control characters that are neither white space nor marks of non-filing words.
 pub(crate) fn has_controls(octets: &[u8]) -> bool {
-    // No octet of plain text is below a blank, nor begins a character of the second range of them (U+0080 to U+009F).
+    // Plain text has no octet below a blank, and none that begins U+0080 to U+009F.
     let is_likely = |octet: &u8| matches!(octet, 0..b' ' | 0x7F | 0xC2);
     octets.iter().any(is_likely)
         && text_lossless(octets).chars().any(|character| {
@@ -139,7 +139,7 @@ pub(crate) fn has_controls(octets: &[u8]) -> bool {
         })
 }
 
-/// The marks around words that filing leaves out, in MARC 21 and UNIMARC.
+/// The marks around non-filing words in MARC 21 and UNIMARC.
 fn is_sorting_mark(character: char) -> bool {
     matches!(character, '\u{88}' | '\u{89}' | '\u{98}' | '\u{9C}')
 }

@@ -5,9 +5,9 @@ use super::labels::{Joint, Label, is_unimarc, label};
 use crate::record::MarcRecord;
 
 /// The record as lines of text, each ended by a newline: title, author, publication and so on, in a fixed order of
-/// labels, fields of one label in record order. What is missing is left out; a record without any of it is one empty line.
+/// labels, fields of one label in record order. Missing parts are left out; a record with none of them is one empty line.
 ///
-/// Fields in another script (880) stand with the fields they are linked to. Control characters become blanks, octets that
+/// Fields in another script (880) go with the fields they are linked to. Control characters become blanks, octets that
 /// are not UTF-8 are shown as `\xNN`. Lines are not folded.
 pub fn sutrs_text(record: &MarcRecord) -> String {
     let mut text = String::new();

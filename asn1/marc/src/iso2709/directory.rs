@@ -1,5 +1,5 @@
 //! The directory of an ISO 2709 record and the fields it names (ISO 2709 §4.4), sound or not.
-//! A sound directory is followed in one pass; a lying one is matched with the fields that the terminators show.
+//! A sound directory is followed in one pass; a damaged one is matched with the fields between the terminators.
 
 use std::ops::Range;
 
@@ -92,7 +92,7 @@ pub(super) fn is_terminated(octets: &[u8], length: usize) -> bool {
 
 /// How many field terminators there are.
 fn terminators(octets: &[u8]) -> usize {
-    // So many at once that an octet holds their number: many are compared in one step then.
+    // In chunks whose count fits into an octet, so that the loop is vectorised.
     let counts = octets.chunks(usize::from(u8::MAX)).map(|octets| {
         let found = octets
             .iter()
@@ -112,8 +112,8 @@ impl Directory {
     /// Finds the entries and the first field in `content`, the record without its terminator; `None` if no 0x1E
     /// follows the leader.
     ///
-    /// The first 0x1E ends the directory, if what is in front of it reads as entries. If it does not, either entries are
-    /// damaged or that terminator belongs to a field already; the stated base address and the entries decide.
+    /// The first 0x1E ends the directory if the octets before it read as entries. Otherwise entries are damaged, or that
+    /// terminator belongs to a field; the stated base address and the entries decide.
     pub(super) fn read(content: &[u8], leader: &Leader, repairs: &mut Vec<Repair>) -> Option<Self> {
         let behind = content.get(Leader::LENGTH..)?;
         let region = behind.get(..position(behind, FIELD_TERMINATOR)?)?;
@@ -199,8 +199,8 @@ impl Directory {
         }
     }
 
-    /// The entries still without a field take the segments still without an entry, in order. If one side has too many,
-    /// its empty ones give way first.
+    /// Gives the remaining segments to the remaining entries, in order. If one side has too many, its empty ones are dropped
+    /// first.
     fn assign(&mut self, segments: Vec<Segment>, repairs: &mut Vec<Repair>) {
         let mut free: Vec<_> = segments
             .into_iter()
@@ -255,7 +255,7 @@ impl EntryMap {
         implementation: 0,
     };
 
-    /// What the leader says, if lengths and starts have digits at all.
+    /// The map in the leader, if it gives lengths and starts any digits.
     fn stated(leader: &Leader) -> Option<Self> {
         let digit = |position| number(&[leader.octet(position)]);
         Some(EntryMap {
@@ -312,7 +312,7 @@ impl EntryMap {
             .is_some_and(|digits| digits.iter().all(u8::is_ascii_digit))
     }
 
-    /// Whether an entry says that the first field, `gap` octets behind the entries, ends at `end`, terminator included.
+    /// Whether an entry says that the first field, `gap` octets after the entries, ends at `end`, terminator included.
     fn first_field_fits(self, listed: &[u8], gap: usize, end: usize) -> bool {
         let base = Leader::LENGTH + listed.len() + gap;
         let mut entries = listed.chunks_exact(self.entry());
@@ -322,7 +322,7 @@ impl EntryMap {
         })
     }
 
-    /// One entry at `offset` from the start of the record; its numbers are left out if they are none.
+    /// One entry at `offset` from the start of the record; without a range if its numbers are malformed.
     fn read(self, octets: &[u8], base: usize, offset: usize) -> Option<DirectoryEntry> {
         let (tag, numbers) = octets.split_first_chunk()?;
         let (length, numbers) = numbers.split_at_checked(self.length_digits)?;

@@ -1,4 +1,4 @@
-//! What the lenient ISO 2709 reader repaired, and where (ISO 2709 §4.3–4.6): one kind per way in which records are damaged.
+//! What the lenient ISO 2709 reader repaired, and where (ISO 2709 §4.3–4.6): one kind for each type of damage.
 
 use crate::record::Tag;
 
@@ -17,7 +17,7 @@ pub struct Repair {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RepairKind {
-    /// Leader 0–4 is no number or not where the record ends; the terminator counts.
+    /// Leader 0–4 is not the length of the record; the terminator decides.
     #[error("record length {}{actual}", Stated(*.stated))]
     RecordLength {
         /// What the leader says, if it is a number.
@@ -34,13 +34,13 @@ pub enum RepairKind {
         /// How many.
         count: usize,
     },
-    /// A digit of the leader that says how the record is laid out is none or makes no sense; the usual value counts.
+    /// A digit of the leader that describes the layout is not a digit or makes no sense; the usual value is assumed.
     #[error("leader position {position} is not usable")]
     LeaderDigit {
         /// The position in the leader, from 0.
         position: usize,
     },
-    /// Leader 12–16 is no number or not where the directory ends.
+    /// Leader 12–16 is not the end of the directory.
     #[error("base address {}{actual}", Stated(*.stated))]
     BaseAddress {
         /// What the leader says, if it is a number.
@@ -57,7 +57,7 @@ pub enum RepairKind {
         /// How many.
         count: usize,
     },
-    /// An entry names octets that are no field; the next field that no entry names takes its tag.
+    /// An entry does not point to a field; the next field without an entry gets its tag.
     #[error("directory entry {tag} does not point to a field")]
     DirectoryEntry {
         /// The tag of the entry.
@@ -75,7 +75,7 @@ pub enum RepairKind {
         /// The tag of the field.
         tag: Tag,
     },
-    /// A field that no entry names, so that it has no tag: it is left out.
+    /// A field without an entry, and so without a tag: it is left out.
     #[error("{octets} octets of a field that no directory entry names")]
     FieldUnlisted {
         /// Its length without the terminator.
@@ -84,9 +84,8 @@ pub enum RepairKind {
 }
 
 impl RepairKind {
-    /// Whether something of the record is lost by this: octets of it are missing, or were left out because nothing says
-    /// what they are. Every other repair keeps all octets of all fields; only numbers are counted anew, or a field takes the
-    /// tag of the entry that is left for it.
+    /// Whether data is lost: octets are missing, or were left out because nothing says what they are. Every other repair
+    /// keeps all octets of all fields; numbers are recomputed, or a field gets the tag of a remaining entry.
     pub fn is_loss(&self) -> bool {
         match self {
             Self::RecordTerminatorMissing
@@ -109,7 +108,7 @@ impl RepairKind {
     }
 }
 
-/// A number of the leader as a message shows it, up to the one that is right.
+/// A number of the leader as a message shows it, before the right one.
 struct Stated(Option<usize>);
 
 impl std::fmt::Display for Stated {

@@ -1,5 +1,5 @@
-//! A file or stream of ISO 2709 records cut into records (ISO 2709 §4.7): a damaged one never costs its neighbours.
-//! Only the ends are looked for; [`super::parse`] reads what is between.
+//! Splits a file or stream into ISO 2709 records (ISO 2709 §4.7): a damaged record never affects its neighbours.
+//! Only the ends are found here; [`super::parse`] reads the records.
 
 use std::iter::FusedIterator;
 
@@ -12,7 +12,7 @@ use crate::record::{FIELD_TERMINATOR, Leader, RECORD_TERMINATOR};
 pub const MAX_RECORD: usize = 99_999;
 
 /// Cuts octets into records, terminators included, without copying. Line ends, blanks, NULs and byte order marks between
-/// records are skipped; octets after the last terminator make a last piece, which [`super::parse`] then judges.
+/// records are skipped; octets after the last terminator are one more record, for [`super::parse`] to judge.
 pub fn split(octets: Bytes) -> Split {
     Split {
         offset: 0,
@@ -28,7 +28,7 @@ pub struct Split {
 }
 
 impl Split {
-    /// How many octets have been passed: after a record, the offset of its end in the file.
+    /// The number of octets consumed: after a record, the offset of its end in the file.
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -52,12 +52,12 @@ impl Iterator for Split {
 
 impl FusedIterator for Split {}
 
-/// What may stand between records without being one.
+/// Whether the octet may occur between records.
 pub(crate) fn is_filler(octet: &u8) -> bool {
     matches!(octet, b'\r' | b'\n' | b' ' | 0 | 0x1A)
 }
 
-/// How many octets in front are between records.
+/// The number of octets before the first record.
 pub(crate) fn filler(octets: &[u8]) -> usize {
     let mut rest = octets;
     loop {
@@ -70,17 +70,17 @@ pub(crate) fn filler(octets: &[u8]) -> usize {
     }
 }
 
-/// What editors write in front of text in UTF-8; files that were joined have it between records.
+/// The byte order mark of UTF-8; concatenated files have it between records.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
 
-/// The most octets after its first one that tell whether a leader begins a record.
+/// How many octets, from a leader on, decide whether it begins a record.
 pub(crate) const LOOK_AHEAD: usize = MAX_RECORD + 64;
 
-/// The length of the first record, its terminator included where it has one; `None` if there is no end. Octets that are
-/// not `complete` are searched only as far as more of them could not change the answer.
+/// The length of the first record, its terminator included where it has one; `None` if it has no end. Input that is not
+/// `complete` is searched only as far as more octets could not change the answer.
 ///
 /// A record whose leader, directory and terminators agree ends where its leader says. Any other ends at its terminator,
-/// or where the leader of another record shows that the terminator is lost (ISO 2709 §4.3, §4.7).
+/// or where the leader of another record shows that the terminator is missing (ISO 2709 §4.3, §4.7).
 pub(crate) fn record_length(octets: &[u8], complete: bool) -> Option<usize> {
     let leader = leader_at(octets);
     let stated = leader.as_ref().and_then(Leader::record_length);
@@ -99,7 +99,7 @@ pub(crate) fn record_length(octets: &[u8], complete: bool) -> Option<usize> {
     for (place, octet) in octets.iter().enumerate() {
         match *octet {
             RECORD_TERMINATOR if place < judged => {
-                // One inside a record ends it only where another record follows.
+                // A terminator inside a record ends it only where another record follows.
                 let inside = ends_there.is_some_and(|length| place + 1 < length);
                 if !inside || is_followed_by_a_record(octets, place) {
                     return Some(place + 1);
@@ -136,7 +136,7 @@ fn is_followed_by_a_record(octets: &[u8], place: usize) -> bool {
 
 /// Whether a record begins at that place, five digits, within octets whose own leader states a length.
 ///
-/// Text may look like a leader, but not like a leader and its directory. Where the stated length ends, less is enough.
+/// Text may look like a leader, but not like a leader and its directory. At the stated end, less evidence is enough.
 fn begins_record(octets: &[u8], place: usize, stated: Option<usize>) -> bool {
     let Some((before, record)) = octets.split_at_checked(place) else {
         return false;
@@ -147,7 +147,7 @@ fn begins_record(octets: &[u8], place: usize, stated: Option<usize>) -> bool {
     if directory::is_believable(record, &leader) {
         return true;
     }
-    // The terminator is lost, or another octet stands in its place.
+    // The terminator is missing, or another octet is in its place.
     let content = match stated {
         Some(length) if length == place + 1 => before,
         Some(length) if length == place => before.get(..place - 1).unwrap_or_default(),
