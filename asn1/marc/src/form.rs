@@ -10,19 +10,19 @@ use super::{marcjson, marcline, marcxml, mrk};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Form {
-    /// ISO 2709, lengths counted anew.
+    /// ISO 2709, with recomputed lengths.
     Marc,
     /// MARCXML, records in a collection.
     MarcXml,
-    /// MARC-in-JSON, an object a line.
+    /// MARC-in-JSON, one object per line.
     Json,
-    /// MARCMaker text, records parted by blank lines.
+    /// MARCMaker text, records separated by blank lines.
     Mrk,
-    /// Lines as YAZ prints them, records parted by blank lines.
+    /// Lines as YAZ prints them, records separated by blank lines.
     Line,
     /// Dublin Core, in the XML of OAI-PMH.
     DublinCore,
-    /// A few lines as ISBD has them, records parted by blank lines.
+    /// A few lines in the style of ISBD, records separated by blank lines.
     Brief,
 }
 
@@ -50,7 +50,7 @@ impl Form {
         Self::Brief,
     ];
 
-    /// Its name: `marc`, `marcxml`, `json`, `mrk`, `line`, `dc` or `brief`.
+    /// The name: `marc`, `marcxml`, `json`, `mrk`, `line`, `dc` or `brief`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Marc => "marc",
@@ -71,7 +71,7 @@ impl Form {
         }
     }
 
-    /// What a document begins with, in front of its first record.
+    /// The beginning of a document, before its first record.
     pub fn begin(self) -> &'static str {
         match self {
             Self::MarcXml => marcxml::COLLECTION_BEGIN,
@@ -80,7 +80,7 @@ impl Form {
         }
     }
 
-    /// What stands between two records.
+    /// The separator of two records.
     pub fn between(self) -> &'static str {
         match self {
             Self::Mrk | Self::Line | Self::Brief => "\n",
@@ -88,7 +88,7 @@ impl Form {
         }
     }
 
-    /// What a document ends with.
+    /// The end of a document.
     pub fn end(self) -> &'static str {
         match self {
             Self::MarcXml => marcxml::COLLECTION_END,
@@ -97,7 +97,7 @@ impl Form {
         }
     }
 
-    /// Appends one record, and returns what the form could not hold, in words: each is a loss.
+    /// Appends one record, and returns a message for each loss: what the form cannot hold.
     ///
     /// # Errors
     /// [`WriteError`], only by [`Form::Marc`]; nothing is appended then.
@@ -121,7 +121,7 @@ impl Form {
                 out.push(b'\n');
             }
             Self::Mrk => out.extend_from_slice(mrk::to_mrk(record).as_bytes()),
-            // A vector takes every octet: writing to it cannot fail.
+            // Writing to a vector cannot fail.
             Self::Line => drop(marcline::write_lines(record, out)),
             Self::DublinCore => {
                 out.extend_from_slice(dublin_core::to_dublin_core(record).as_bytes());

@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
-//! Bibliographic records in MARC: read, repaired, converted and written, in any of the forms they are kept in.
-//! Octets stay as they came, and what is not UTF-8 is shown as `\xNN`; [`charset`] makes UTF-8 of a record first.
+//! Bibliographic records in MARC: read, repaired, converted and written, in all their common forms.
+//! Octets stay as they are, and those that are not UTF-8 are shown as `\xNN`; [`charset`] converts records to UTF-8.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | [`marcjson`] | MARC-in-JSON, written and read |
 //! | [`mrk`] | MARCMaker text that people edit, written and read |
 //! | [`stream`] | records from a file or pipe, one at a time, in any form |
-//! | `remarks` | [`Remarks`]: what a lenient reader repaired or left out |
+//! | `remarks` | [`Remarks`]: what a lenient reader repaired or skipped |
 //! | `form` | [`Form`]: records written to one document, in any form |
 //! | [`charset`] | MARC-8, ISO 5426 and the other character sets of records and queries |
 //! | [`crosswalk`] | a record as ISBD lines, Dublin Core or labelled lines |
@@ -21,10 +21,10 @@
 //! # Stability
 //!
 //! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor versions:
-//! make options with `default()` or `new` and set their fields, and let each `match` end with an arm for what is yet unknown.
+//! make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm.
 //! Not covered: what `Debug` prints, and the wording of messages. `bytes` 1, `serde_json` 1 and `encoding_rs` 0.8 are part of the
 //! interface.
-//! The least version of Rust is 1.89, as the manifest says; raising it takes a minor version.
+//! The minimum version of Rust is 1.89, as in the manifest; raising it takes a minor version.
 
 // Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
 #![deny(

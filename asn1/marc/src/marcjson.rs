@@ -1,5 +1,5 @@
 //! MARC-in-JSON, the object form: `{"leader": …, "fields": [{"001": …}, {"245": {"ind1": …, "ind2": …, "subfields": […]}}]}`.
-//! Octets that are not UTF-8 are shown as `\xNN` and read back, so any record survives the way there and back.
+//! Octets that are not UTF-8 are shown as `\xNN` and read back, so that every record round-trips.
 
 mod members;
 
@@ -35,7 +35,7 @@ pub fn to_value(record: &MarcRecord) -> Value {
     ])
 }
 
-/// Why a text is no MARC-in-JSON record.
+/// Why a text is not a MARC-in-JSON record.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MarcJsonError {
@@ -50,7 +50,7 @@ pub enum MarcJsonError {
         /// What should stand there.
         expected: &'static str,
     },
-    /// An object has a member twice that a record has once.
+    /// An object has a member twice that may occur once.
     #[error("{path} is given twice")]
     Repeated {
         /// Where, as in `fields[2].245.subfields`.
@@ -60,7 +60,7 @@ pub enum MarcJsonError {
 
 /// Reads one record in the form [`to_json`] writes, and in the usual forms of others: a missing `ind1` or `ind2` is a
 /// blank, one object may hold several fields or subfields, also of the same name, unknown members of a data field are
-/// passed over.
+/// ignored.
 ///
 /// # Errors
 /// [`MarcJsonError`] for text that is not JSON (or nested deeper than 128 levels) and for JSON of another shape.
@@ -125,7 +125,7 @@ const USUAL_INDICATORS: usize = 2;
 /// `ind9` is the last one looked for: leader position 10 is one digit.
 const MOST_INDICATORS: usize = 9;
 
-/// The member of that name, which is there once at most.
+/// The member of that name, which may occur once.
 fn member<'a>(
     members: &'a [(String, Json)],
     name: &str,
@@ -221,7 +221,7 @@ fn read_data(
     Ok(body.freeze())
 }
 
-/// How many characters octets have, an octet that is not UTF-8 counting as one.
+/// The number of characters; an octet that is not UTF-8 counts as one.
 fn characters(octets: &[u8]) -> usize {
     let mut rest = octets;
     let mut count = 0;

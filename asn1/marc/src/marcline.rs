@@ -1,5 +1,5 @@
 //! The line form of MARC: the leader, then a line for each field, as yaz-client and yaz-marcdump print it; written and read.
-//! Octets go out as they are in the record; making them safe for a terminal is the reader's business.
+//! Octets are written as they are in the record; making them safe for a terminal is up to the caller.
 
 use std::io::{self, Write};
 
@@ -9,10 +9,10 @@ use super::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag, characte
 use super::remarks::Remarks;
 
 /// The record as lines: the leader, then `TAG VALUE` for a control field and `TAG I1I2 $a DATA $b DATA` for a data field,
-/// each with its newline. No blank line follows; who prints several records puts one between them.
+/// each with its newline. No blank line follows; between records, the caller adds one.
 pub fn to_lines(record: &MarcRecord) -> Vec<u8> {
     let mut lines = Vec::new();
-    // A vector takes every octet: writing to it cannot fail.
+    // Writing to a vector cannot fail.
     let _ = write_lines(record, &mut lines);
     lines
 }
@@ -31,23 +31,23 @@ pub fn write_lines(record: &MarcRecord, out: &mut impl Write) -> io::Result<()> 
         .try_for_each(|field| write_field(field, code_length, out))
 }
 
-/// Why lines are no record: their first, by its number.
+/// Lines that are not a record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: neither a leader nor a field")]
 #[non_exhaustive]
 pub struct LineError {
-    /// The line, counted from 1.
+    /// The first line, counted from 1.
     pub line: usize,
 }
 
 /// Reads the lines of one record. The first of them has the number `first_line`.
 ///
-/// The form does not say where text ends and a subfield begins: each blank, `$`, code and blank begin one, also where a
-/// price such as `$5` was meant. Lines that are no field are passed over, a leader of another length than 24 is filled up
-/// with blanks or cut, each with a remark. All of these are losses, and so is a missing leader.
+/// The form is ambiguous: blank, `$`, code and blank begin a subfield, even where a price such as `$5` was meant. Lines that
+/// are not fields are skipped, and a leader of another length than 24 is padded with blanks or truncated, each with a remark.
+/// All of these are losses, and so is a missing leader.
 ///
 /// # Errors
-/// [`LineError`], if not one line can be read.
+/// [`LineError`], if no line can be read.
 pub fn from_lines(
     lines: &[u8],
     first_line: usize,
@@ -96,7 +96,7 @@ pub(super) fn begins_record(line: &[u8]) -> bool {
     }
 }
 
-/// Where the leader of another record ends a line that begins with something else.
+/// Where the leader of another record begins, at the end of a line of its own record.
 pub(super) fn joined_record(line: &[u8]) -> Option<usize> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -143,7 +143,7 @@ fn read_field(line: &[u8], code_length: usize) -> Option<Field> {
     let mut body = BytesMut::with_capacity(content.len());
     let head_end = first.unwrap_or(content.len());
     let head = content.get(..head_end).unwrap_or_default();
-    // Text in front of the first subfield stands behind two indicators and a blank.
+    // Text before the first subfield follows two indicators and a blank.
     match head.split_at_checked(USUAL_INDICATORS) {
         Some((indicators, [b' ', text @ ..]))
             if first.is_none_or(|first| first > MOST_INDICATORS) =>
@@ -172,14 +172,14 @@ fn read_field(line: &[u8], code_length: usize) -> Option<Field> {
 const USUAL_INDICATORS: usize = 2;
 const MOST_INDICATORS: usize = 9;
 
-/// Where a subfield is announced: ` $a `.
+/// The beginning of a subfield: ` $a `.
 struct Mark {
     start: usize,
     code_end: usize,
     data: usize,
 }
 
-/// The first announcement at or behind an index.
+/// The first subfield at or after an index.
 fn subfield_at(content: &[u8], from: usize, code_length: usize) -> Option<Mark> {
     let mut start = from;
     loop {
@@ -214,7 +214,7 @@ fn write_field(field: &Field, code_length: usize, out: &mut impl Write) -> io::R
     out.write_all(b" ")?;
     out.write_all(field.value().unwrap_or(field.indicators()))?;
     for subfield in field.subfields_with(code_length) {
-        // Text in front of the first delimiter has no code to print; an empty subfield is a lone delimiter.
+        // Text before the first delimiter has no code to print; an empty subfield is a lone delimiter.
         if !subfield.code.is_empty() || subfield.data.is_empty() {
             out.write_all(b" $")?;
             out.write_all(subfield.code)?;

@@ -11,13 +11,13 @@ pub use self::write::{
 use super::record::MarcRecord;
 use super::remarks::Remarks;
 
-/// A record read from XML, and what was odd about it.
+/// A record read from XML, with remarks on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct XmlRecord {
     /// The record, its text in UTF-8.
     pub record: MarcRecord,
-    /// What was repaired or passed over.
+    /// What was repaired or skipped.
     pub remarks: Remarks,
 }
 
@@ -27,7 +27,7 @@ pub struct XmlRecord {
 pub struct XmlText {
     /// The `record` element, with a newline.
     pub text: String,
-    /// What was replaced or left out, each in words.
+    /// A message for each thing that was replaced or left out.
     pub notes: Vec<String>,
 }
 

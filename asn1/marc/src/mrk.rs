@@ -1,6 +1,6 @@
 //! MARCMaker text (`mrk`), the form in which people edit MARC: `=245  10$aEmma /$cJane Austen.`, a blank line after each record.
-//! Mnemonics of MARCMaker are read, and `{dollar}`, `{bsol}`, `{lcub}`, `{rcub}`, `{esc}` written; `{xNN}` is ours, for octets
-//! no text can hold.
+//! Mnemonics of MARCMaker are read, and `{dollar}`, `{bsol}`, `{lcub}`, `{rcub}`, `{esc}` written; `{xNN}` is an extension for
+//! octets that text cannot hold.
 
 mod mnemonics;
 
@@ -25,13 +25,13 @@ pub struct MrkError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MrkErrorKind {
-    /// The line is neither a field nor a comment in front of a record.
+    /// The line is neither a field nor a comment before a record.
     #[error("a field begins with =")]
     NoField,
     /// The tag is not three octets, or no blank follows it.
     #[error("{tag} is not a tag of three characters followed by two blanks")]
     Tag {
-        /// What stands in its place.
+        /// What was found instead.
         tag: String,
     },
     /// A record begins with another field.
@@ -50,10 +50,10 @@ pub enum MrkErrorKind {
 
 /// Reads a text of any number of records, with LF or CRLF.
 ///
-/// Blank lines end a record; lines that begin with `#` are comments in front of one. A backslash is a blank in the leader,
-/// in control fields and in indicators. A mnemonic such as `{eacute}` is its character in UTF-8, one such as `{acute}` the mark
-/// of the character after it. Braces that are no mnemonic stay as they are. The lengths in the leader are kept;
-/// [`super::iso2709::encode`] counts them anew.
+/// Blank lines end a record; before a record, lines that begin with `#` are comments. A backslash is a blank in the leader, in
+/// control fields and in indicators. A mnemonic such as `{eacute}` is a character in UTF-8, one such as `{acute}` a mark on the
+/// following character. Braces that are not a mnemonic stay as they are. The lengths in the leader are kept;
+/// [`super::iso2709::encode`] recomputes them.
 ///
 /// # Errors
 /// The first line that cannot be read, and why.
@@ -80,11 +80,12 @@ pub fn parse_all(text: &str) -> Result<Vec<MarcRecord>, MrkError> {
     Ok(records)
 }
 
-/// Reads one record as [`parse_all`] does, but passes over lines that cannot be read, each with a remark; a leader
-/// of another length than 24 is filled up with blanks or cut. Both are losses, and so is a missing leader. The first line of the text has the number `first_line`.
+/// Reads one record as [`parse_all`] does, but skips lines that cannot be read, each with a remark; a leader of another length
+/// than 24 is padded with blanks or truncated. Both are losses, and so is a missing leader. The first line of the text has the
+/// number `first_line`.
 ///
 /// # Errors
-/// The first line, if not one line of the text can be read.
+/// The first line, if no line of the text can be read.
 pub fn parse_lenient(
     text: &str,
     first_line: usize,
@@ -136,7 +137,7 @@ pub(super) fn begins_record(line: &[u8]) -> bool {
     line.starts_with(b"=LDR ") || line.starts_with(b"=000 ")
 }
 
-/// Where the leader of another record ends a line that begins with something else.
+/// Where the leader of another record begins, at the end of a line of its own record.
 pub(super) fn joined_record(line: &[u8]) -> Option<usize> {
     const MARK: &[u8] = b"=LDR  ";
     let line = line.trim_ascii_end();
@@ -232,12 +233,12 @@ fn read_field(line: &str) -> Result<Field, MrkErrorKind> {
     Ok(Field::control(tag, body))
 }
 
-/// Cuts `=TAG  content`, into the tag as it is written, as it is, and the content; one blank after the tag is enough, and none
-/// at the end of the line.
+/// Splits `=TAG  content` into the tag as written, the tag and the content. One blank after the tag is enough, and none at the
+/// end of the line.
 fn tag_and_content(line: &str) -> Result<(&str, Tag, &str), MrkErrorKind> {
     let line = line.strip_prefix('=').ok_or(MrkErrorKind::NoField)?;
     let (name, content) = line.split_once(' ').unwrap_or((line, ""));
-    // A tag that is cut off or runs on would otherwise become data.
+    // A tag that is too short or too long would otherwise become data.
     let tag: [u8; 3] =
         octets(name, Blanks::Backslash)
             .try_into()
@@ -260,7 +261,7 @@ fn octets(text: &str, blanks: Blanks) -> Vec<u8> {
     octets
 }
 
-/// A tag, so written that it is no leader and has no blanks.
+/// Writes a tag so that it is not taken for a leader and has no blanks.
 fn put_tag(text: &mut String, tag: Tag) {
     let mut written = String::new();
     put_head(&mut written, &tag.0);
@@ -273,7 +274,7 @@ fn put_tag(text: &mut String, tag: Tag) {
     }
 }
 
-/// The part of a field in front of its first delimiter: blanks are shown as backslashes.
+/// Writes the part of a field before its first delimiter, with blanks as backslashes.
 fn put_head(text: &mut String, octets: &[u8]) {
     let mut first = true;
     for part in octets.split(|octet| *octet == b' ') {
@@ -285,7 +286,7 @@ fn put_head(text: &mut String, octets: &[u8]) {
     }
 }
 
-/// Octets as text with mnemonics.
+/// Writes octets as text with mnemonics.
 fn put(text: &mut String, octets: &[u8]) {
     for chunk in octets.utf8_chunks() {
         for character in chunk.valid().chars() {
@@ -308,7 +309,7 @@ fn put(text: &mut String, octets: &[u8]) {
 }
 
 fn put_octet(text: &mut String, octet: u8) {
-    // A string takes every character: writing to it cannot fail.
+    // Writing to a String cannot fail.
     let _ = write!(text, "{{x{octet:02X}}}");
 }
 

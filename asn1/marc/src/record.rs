@@ -1,5 +1,5 @@
 //! A MARC record as octets: leader, fields in their order, and views of indicators and subfields (ISO 2709 §4; MARC 21, UNIMARC).
-//! Nothing is decoded, tidied or regrouped here: odd tags, odd codes, repeated fields and empty subfields stay as they came.
+//! Nothing is decoded, tidied or regrouped here: odd tags, odd codes, repeated fields and empty subfields stay as they are.
 
 use std::fmt;
 
@@ -19,8 +19,8 @@ pub const SUBFIELD_DELIMITER: u8 = 0x1F;
 /// Every value is a record; whether it fits ISO 2709 is decided by [`super::iso2709::encode`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MarcRecord {
-    /// The 24 octets in front. Its record length and base address are what the source said, right or wrong; a length of
-    /// codes that its subfields contradict has become the usual one.
+    /// The first 24 octets. Record length and base address are those of the source, right or wrong; a code length that the
+    /// subfields contradict has been replaced by the usual one.
     pub leader: Leader,
     /// The fields, in the order of the directory.
     pub fields: Vec<Field>,
@@ -34,14 +34,13 @@ impl MarcRecord {
             .filter(move |field| field.tag.0 == tag.as_ref())
     }
 
-    /// The value of the first 001 without its outer blanks: what a docid search compares with.
+    /// The value of the first 001, trimmed, with which a docid search compares.
     pub fn control_number(&self) -> Option<&[u8]> {
         let field = self.fields_by_tag("001").next()?;
         Some(field.body.trim_ascii())
     }
 
-    /// Makes the leader say that codes have one character, if it says that they have more and its fields say otherwise;
-    /// `true` if that was so.
+    /// Resets the code length in the leader to one if the fields contradict a longer one; `true` if so.
     pub(super) fn mend_code_length(&mut self) -> bool {
         let length = self.leader.code_length();
         if length == 1 {
@@ -65,11 +64,11 @@ impl MarcRecord {
     }
 }
 
-/// Of so many codes, one may be damaged.
+/// One in this many codes may be damaged.
 const ODD_CODES: usize = 10;
 
-/// Whether a code of several characters looks like one. A code of one character and the text after it rarely do: text
-/// begins with a capital, a blank or a bracket more often than not.
+/// Whether the octets look like a code of several characters. A one-character code and its text rarely do, since text often
+/// begins with a capital, a blank or a bracket.
 fn is_plain_code(code: &[u8], length: usize) -> bool {
     let of = |letter: fn(&u8) -> bool| {
         code.iter()
@@ -78,7 +77,7 @@ fn is_plain_code(code: &[u8], length: usize) -> bool {
     code.len() == length && (of(u8::is_ascii_lowercase) || of(u8::is_ascii_uppercase))
 }
 
-/// The record label: 24 octets (ISO 2709 §4.3). Any octets make one, so that a damaged leader can be shown and kept.
+/// The record label: 24 octets (ISO 2709 §4.3). Any octets are valid, so that a damaged leader can be shown and kept.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Leader(pub [u8; Leader::LENGTH]);
 
@@ -86,12 +85,12 @@ impl Leader {
     /// The length of every leader, in octets.
     pub const LENGTH: usize = 24;
 
-    /// Positions 0–4: the length of the record in octets, terminator included; `None` when it is no number.
+    /// Positions 0–4: the length of the record in octets, terminator included; `None` if it is not a number.
     pub fn record_length(&self) -> Option<usize> {
         number(self.0.get(..5)?)
     }
 
-    /// Positions 12–16: the offset of the first field in octets; `None` when it is no number.
+    /// Positions 12–16: the offset of the first field in octets; `None` if it is not a number.
     pub fn base_address(&self) -> Option<usize> {
         number(self.0.get(12..17)?)
     }
@@ -109,7 +108,7 @@ impl Leader {
         }
     }
 
-    /// Whether the octets can be a leader by their kind, the lengths in it written or left blank.
+    /// Whether the octets look like a leader, with its lengths filled in or blank.
     pub(super) fn is_plausible(&self) -> bool {
         let of = |range, kind: fn(&u8) -> bool| {
             self.0
@@ -125,7 +124,7 @@ impl Leader {
             && of(20..22, u8::is_ascii_digit)
     }
 
-    /// A leader of these octets, filled up with blanks or cut where they are not 24.
+    /// A leader of these octets, padded with blanks or truncated to 24.
     pub fn padded(octets: &[u8]) -> Self {
         let mut leader = [b' '; Self::LENGTH];
         for (position, octet) in leader.iter_mut().zip(octets) {
@@ -190,9 +189,9 @@ impl fmt::Debug for Tag {
 
 /// One field: its tag and its octets without the field terminator.
 ///
-/// A data field reads as indicators, then subfields, each begun by 0x1F. Its indicators are the octets in front of the
-/// first delimiter; a field without one, or with more than nine octets in front, has two indicators and then text that
-/// belongs to no subfield, which [`Field::subfields`] gives first, with an empty code.
+/// A data field consists of indicators, then subfields, each begun by 0x1F. Its indicators are the octets before the first
+/// delimiter; a field without one, or with more than nine octets before it, has two indicators and then text that belongs to
+/// no subfield, which [`Field::subfields`] gives first, with an empty code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     /// The tag as the directory gives it.
@@ -337,7 +336,7 @@ impl<'a> Iterator for Subfields<'a> {
     }
 }
 
-/// Splits after so many characters of UTF-8, an octet that is not UTF-8 counting as one.
+/// Splits after `count` characters of UTF-8; an octet that is not UTF-8 counts as one.
 fn split_characters(octets: &[u8], count: usize) -> (&[u8], &[u8]) {
     let mut length = 0;
     for _ in 0..count {
@@ -361,7 +360,7 @@ pub(super) fn character_length(octets: &[u8]) -> usize {
     }
 }
 
-/// The offset of the first such octet.
+/// The offset of the first octet of that value.
 pub(super) fn position(octets: &[u8], wanted: u8) -> Option<usize> {
     octets.iter().position(|octet| *octet == wanted)
 }

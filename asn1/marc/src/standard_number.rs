@@ -10,12 +10,12 @@ pub struct Isbn {
     digits: [u8; 12],
 }
 
-/// What the ISBNs of ten digits begin with in thirteen.
+/// The prefix of ten-digit ISBNs in the form of thirteen digits.
 const BOOKLAND: [u8; 3] = [9, 7, 8];
 
 impl Isbn {
-    /// Reads an ISBN of 10 or 13 digits whose check digit is right; blanks and any kind of hyphen between them do not
-    /// count. `None` for every other text.
+    /// Reads an ISBN of 10 or 13 digits whose check digit is right; blanks and any kind of hyphen are ignored. `None` for
+    /// every other text.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = check_digits(text, 13)?;
         match *digits.as_slice() {
@@ -37,8 +37,7 @@ impl Isbn {
         }
     }
 
-    /// The check digit that makes a text an ISBN: its digits are those of one, whatever its last. `None` for a text of another
-    /// shape.
+    /// The check digit that would make the text an ISBN, whatever its last digit is. `None` for a text of another shape.
     pub fn check_digit_of(text: &str) -> Option<char> {
         let digits = check_digits(text, 13)?;
         match *digits.as_slice() {
@@ -103,8 +102,7 @@ impl Issn {
         (is_decimal(number) && check == [check_11(number)]).then_some(issn)
     }
 
-    /// The check digit that makes a text an ISSN: its digits are those of one, whatever its last. `None` for a text of another
-    /// shape.
+    /// The check digit that would make the text an ISSN, whatever its last digit is. `None` for a text of another shape.
     pub fn check_digit_of(text: &str) -> Option<char> {
         let digits = check_digits(text, 8)?;
         let (number, _) = digits
@@ -128,10 +126,10 @@ impl fmt::Display for Issn {
     }
 }
 
-/// A Library of Congress Control Number in its normalised form, such as `n78890351` or `2001000002`: no blanks, what
-/// follows a slash left out, the serial number behind a hyphen filled up to six digits.
+/// A Library of Congress Control Number in its normalised form, such as `n78890351` or `2001000002`: without blanks and what
+/// follows a slash, the serial number after a hyphen padded to six digits.
 ///
-/// `None` for a text that is none: up to three letters, then eight digits, or ten with a year of four.
+/// `None` unless the result is up to three letters, then eight digits, or ten with a year of four.
 pub fn lccn(text: &str) -> Option<String> {
     let text: String = text.split('/').next()?.split_whitespace().collect();
     let normalised = match text.split_once('-') {
@@ -152,7 +150,7 @@ pub fn lccn(text: &str) -> Option<String> {
 }
 
 /// The number of an OCLC control number as records write it: `(OCoLC)ocm00012345`, `ocn123456789`, `on1234567890`,
-/// without leading zeros. `None` for a text that is none.
+/// without leading zeros. `None` for any other text.
 pub fn oclc_number(text: &str) -> Option<&str> {
     let text = text.trim();
     let bare = ["(OCoLC)", "(ocolc)"]

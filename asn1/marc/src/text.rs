@@ -1,5 +1,5 @@
-//! Octets shown as text without loss, and read back: what a record holds need not be UTF-8, yet a person must see all of it.
-//! The form is `\xNN` per octet, as the record listings, MARC-in-JSON and every message of the program use it.
+//! Octets shown as text without loss, and read back: records need not be UTF-8, yet people must see all of them.
+//! Listings, MARC-in-JSON and messages show each octet that is not UTF-8 as `\xNN`.
 
 use std::borrow::Cow;
 
@@ -50,7 +50,7 @@ fn escaped(octets: &[u8]) -> String {
 
 /// Where the first escape begins and which octet it stands for. Only octets that are never plain text are escapes.
 fn escape_at(text: &[u8]) -> Option<(usize, u8)> {
-    // Most text has no backslash at all, and `contains` is the fast search.
+    // Most text has no backslash, and `contains` shows that fast.
     if !text.contains(&b'\\') {
         return None;
     }

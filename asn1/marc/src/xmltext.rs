@@ -5,8 +5,8 @@ use super::text::text_lossless;
 
 /// Appends octets as element content; `true` if a character had to be replaced.
 ///
-/// Octets that are not UTF-8 are shown as `\xNN`. A carriage return is written as a reference, for a reader would make a
-/// line feed of it.
+/// Octets that are not UTF-8 are shown as `\xNN`. A carriage return is written as a reference, since readers turn it into a
+/// line feed.
 pub fn put_content(out: &mut String, octets: &[u8]) -> bool {
     put(out, octets, |character| match character {
         '<' => Some("&lt;"),

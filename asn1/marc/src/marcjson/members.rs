@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// A JSON value, as far as a record is made of such.
+/// A JSON value, as far as records need it.
 #[derive(Debug)]
 pub(super) enum Json {
     Text(String),

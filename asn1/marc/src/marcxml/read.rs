@@ -1,4 +1,4 @@
-//! A `record` element into a record: lenient about what a person would understand, strict about well-formed XML.
+//! Reads a `record` element: lenient about what a person would understand, strict about well-formed XML.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use quick_xml::XmlVersion;
@@ -13,7 +13,7 @@ use crate::text::octets_from_text;
 /// How deep elements may be nested. MARCXML itself needs four levels; wrappers such as OAI-PMH a few more.
 pub const MAX_DEPTH: usize = 64;
 
-/// Why a text is no MARCXML record. Offsets count octets from the start of the text.
+/// Why a text is not a MARCXML record. Offsets count octets from the start of the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MarcXmlError {
@@ -39,20 +39,20 @@ pub enum MarcXmlError {
     NoRecord,
 }
 
-/// Reads the first record of an XML text, whatever stands around it.
+/// Reads the first record of an XML text, whatever is around it.
 ///
 /// White space in text is kept. `\xNN`, as [`super::to_xml`] writes it, becomes an octet again. A leader of another length
-/// than 24 is filled up with blanks or cut, a missing or empty indicator is a blank, a field without a tag of three octets
-/// is left out, elements and text that the schema does not have are passed over: each with a remark. Missing
-/// indicators and foreign elements are no loss, but text in such an element within a field is, and so are all others, a
-/// missing leader and the missing code of a subfield.
+/// than 24 is padded with blanks or truncated, a missing or empty indicator is a blank, a field without a tag of three octets
+/// is left out, elements and text outside the schema are ignored: each with a remark. Missing indicators and foreign
+/// elements are no loss; everything else is, such as text in a foreign element of a field, a missing leader, or a subfield
+/// without a code.
 ///
 /// # Errors
 /// [`MarcXmlError`] for text that is not well-formed up to the end of the record, or holds no record.
 pub fn from_xml(text: &str) -> Result<XmlRecord, MarcXmlError> {
     let mut reader = Reader::from_str(text);
     let mut builder = Builder::default();
-    // The elements that are open, as far as the schema has them.
+    // The open elements.
     let mut open: Vec<Element> = Vec::new();
     loop {
         let event = reader.read_event().map_err(|error| MarcXmlError::Syntax {
@@ -90,7 +90,7 @@ pub fn from_xml(text: &str) -> Result<XmlRecord, MarcXmlError> {
     }
 }
 
-/// What an open element is to the record.
+/// The role of an open element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Element {
     Record,
@@ -100,7 +100,7 @@ enum Element {
     Subfield,
     /// Around the record.
     Outside,
-    /// Within the record, but not of the schema.
+    /// Within the record, but not in the schema.
     Foreign,
     /// The same within the leader or a field.
     ForeignInField,
@@ -126,7 +126,7 @@ impl Builder {
         let name = start.local_name();
         let name: &str = name.as_ref();
         match (parent, name) {
-            // A record that holds a record is a wrapper, as SRU and OAI-PMH have it.
+            // A record that contains a record is a wrapper, as in SRU and OAI-PMH.
             (_, "record") if self.leader.is_none() && self.fields.is_empty() => {
                 self.in_record = true;
                 self.remarks = Remarks::default();
@@ -311,7 +311,7 @@ fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
         })?;
     match found.normalized_value(XmlVersion::Implicit1_0) {
         Ok(value) => Some(value.into_owned()),
-        // An entity that is not known: as it stands.
+        // An unknown entity: the value as it is written.
         Err(_) => Some(found.value.to_string()),
     }
 }

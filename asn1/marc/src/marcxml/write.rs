@@ -6,9 +6,9 @@ use crate::xmltext::{put_attribute, put_content};
 
 /// The namespace of MARC 21 slim.
 pub const NAMESPACE: &str = "http://www.loc.gov/MARC21/slim";
-/// What stands in front of the records of a document.
+/// The beginning of a document, before its records.
 pub const COLLECTION_BEGIN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<collection xmlns=\"http://www.loc.gov/MARC21/slim\">\n";
-/// What stands behind them.
+/// The end of a document.
 pub const COLLECTION_END: &str = "</collection>\n";
 
 /// Writes one record as a document of its own: a `record` element that declares its namespace.
@@ -21,7 +21,7 @@ pub fn to_xml(record: &MarcRecord) -> XmlText {
     element(record, &begin)
 }
 
-/// Writes one record as [`to_xml`] does, for a place in which [`COLLECTION_BEGIN`] has declared the namespace.
+/// Writes one record as [`to_xml`] does, inside [`COLLECTION_BEGIN`], which declares the namespace.
 pub fn to_xml_in_collection(record: &MarcRecord) -> XmlText {
     element(record, "<record>")
 }
@@ -43,7 +43,7 @@ fn element(record: &MarcRecord, begin: &str) -> XmlText {
     }
 }
 
-/// Writes records as a document of their own, without a word on what XML cannot hold.
+/// Writes records as one document. What XML cannot hold is replaced without notes.
 pub fn collection<'a>(records: impl IntoIterator<Item = &'a MarcRecord>) -> String {
     let mut text = COLLECTION_BEGIN.to_owned();
     for record in records {

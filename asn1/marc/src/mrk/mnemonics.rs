@@ -1,10 +1,10 @@
-//! Mnemonics of MARCMaker 2.5 (Library of Congress, Text-to-MARC 21 Character Conversion Table, 2003). The table gives MARC-8;
-//! those are here that stand for one character or mark exactly. Approximations, such as `--` for `{mdash}`, are not.
+//! Mnemonics of MARCMaker 2.5 (Library of Congress, Text-to-MARC 21 Character Conversion Table, 2003), with the MARC-8 of that
+//! table. Approximations, such as `--` for `{mdash}`, are left out.
 
 use crate::charset::Charset;
 use crate::text::hexadecimal;
 
-/// Mnemonics for octets that have a meaning in the form itself, in every character set.
+/// Mnemonics for octets with a meaning in MARCMaker text, in every character set.
 pub(super) const OCTETS: [(&str, u8); 5] = [
     ("dollar", b'$'),
     ("bsol", b'\\'),
@@ -52,7 +52,7 @@ pub(super) enum Blanks {
     AsTheyAre,
 }
 
-/// Puts the octets of a text with mnemonics behind others.
+/// Appends the octets of a text with mnemonics.
 pub(super) fn read(text: &str, blanks: Blanks, octets: &mut Vec<u8>) {
     let mut run = Marc8Run {
         octets,
@@ -87,7 +87,7 @@ pub(super) fn read(text: &str, blanks: Blanks, octets: &mut Vec<u8>) {
 /// What a mnemonic stands for.
 enum Mnemonic {
     Octet(u8),
-    /// Zero to two octets of MARC-8; 0 is none.
+    /// Up to two octets of MARC-8; 0 is none.
     Marc8([u8; 2]),
 }
 
@@ -110,7 +110,7 @@ fn mnemonic(text: &str) -> Option<(Mnemonic, &str)> {
     } else if let Some(octet) = named(&CHARACTERS, name) {
         Mnemonic::Marc8([0, octet])
     } else {
-        // A letter with a mark, which stands in front of it in MARC-8.
+        // A letter with a mark, which precedes it in MARC-8.
         let (letter, mark) = name.split_at_checked(1)?;
         let letter = letter.bytes().next().filter(u8::is_ascii_alphabetic)?;
         let mark = named(&CHARACTERS, MARKS.into_iter().find(|known| *known == mark)?)?;
