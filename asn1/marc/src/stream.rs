@@ -1,5 +1,5 @@
 //! Records from a file or a pipe, one at a time and in constant memory, in any form that can be read.
-//! A damaged record never costs its neighbours: each form has its own way to find where the next one begins.
+//! A damaged record never affects its neighbours: each form has its own way to find where the next one begins.
 
 mod guess;
 mod json;
@@ -42,7 +42,7 @@ pub enum InputForm {
     Marc,
     /// MARCXML, with or without a collection, also within SRU and OAI-PMH answers.
     MarcXml,
-    /// MARC-in-JSON: objects one after the other, on a line each or not, or in an array.
+    /// MARC-in-JSON: a sequence of objects, one per line or not, or an array.
     Json,
     /// MARCMaker text.
     Mrk,
@@ -50,26 +50,26 @@ pub enum InputForm {
     Line,
 }
 
-/// A record of the input, or what stands in the place of one.
+/// A record of the input, or a report on damage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InputRecord {
-    /// Its number in the input, from 1; damaged ones count.
+    /// The number in the input, from 1; damaged records count.
     pub number: u64,
-    /// The octets of the input in front of it (of the text, where the input is XML in another encoding than UTF-8).
+    /// The offset in the input, in octets (in the text converted to UTF-8, for XML in another encoding).
     pub offset: u64,
-    /// The record, or in words why there is none.
+    /// The record, or the reason why there is none.
     pub record: Result<MarcRecord, String>,
-    /// What was repaired or passed over, each in words.
+    /// What was repaired or skipped.
     pub notes: Vec<String>,
     /// Whether the record is not whole: octets of it are missing, or were left out.
     pub incomplete: bool,
 }
 
-/// Reads records from any source of octets; iterates over what is [`InputRecord`].
+/// Reads records from any source of octets: an iterator over [`InputRecord`]s.
 ///
-/// Memory is bounded by [`MAX_RECORD`] and the size of one record. An input that is compressed is refused as
-/// [`refuse_compressed`] does. After an error of the source the iterator ends.
+/// Memory is bounded by [`MAX_RECORD`] and the size of one record. Compressed input is refused as by
+/// [`refuse_compressed`]. After an error of the source the iterator ends.
 #[derive(Debug)]
 pub struct RecordReader<R> {
     window: Window<R>,
@@ -89,7 +89,7 @@ impl<R: Read> RecordReader<R> {
         }
     }
 
-    /// A reader that finds out the form from the first [`GUESS_OCTETS`]; without a hint there, it is `fallback`.
+    /// A reader that detects the form from the first [`GUESS_OCTETS`]; if they give no hint, it is `fallback`.
     ///
     /// # Errors
     /// Those of the source.
@@ -110,7 +110,7 @@ impl<R: Read> RecordReader<R> {
         self.cut.form()
     }
 
-    /// How many octets have been passed.
+    /// The number of octets consumed.
     pub fn offset(&self) -> u64 {
         self.window.offset()
     }
@@ -236,7 +236,7 @@ fn parse(form: InputForm, raw: &RawRecord, remarks: &mut Remarks) -> Result<Marc
     }
 }
 
-/// The octets as text; what is not UTF-8 as `\xNN`, which the readers of text make octets of again.
+/// The octets as text; those that are not UTF-8 as `\xNN`, which the readers turn back into octets.
 fn text<'a>(octets: &'a Bytes, remarks: &mut Remarks) -> std::borrow::Cow<'a, str> {
     match std::str::from_utf8(octets) {
         Ok(text) => text.into(),

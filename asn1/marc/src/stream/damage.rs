@@ -1,4 +1,4 @@
-//! Healthy records between damaged ones: each damaged record costs only itself, in every form that is read.
+//! Sound records between damaged ones, in every input form: each damaged record affects only itself.
 
 use super::*;
 use crate::Field;
@@ -7,7 +7,7 @@ use crate::Leader;
 use crate::random::Random;
 
 const RECORDS: usize = 1200;
-/// One record in so many is damaged.
+/// One in this many records is damaged.
 const RATE: usize = 10;
 
 #[test]
@@ -80,7 +80,7 @@ fn come_through(input: InputForm, output: Form, random: &mut Random) {
     );
 }
 
-/// Damages a record as it is written; returns whether a reader can see that it is not whole.
+/// Damages a written record; returns whether a reader can see that it is incomplete.
 fn damage(form: InputForm, written: &mut Vec<u8>, random: &mut Random) -> bool {
     let line_ends = written
         .iter()
@@ -108,9 +108,9 @@ fn damage(form: InputForm, written: &mut Vec<u8>, random: &mut Random) -> bool {
     }
     match form {
         InputForm::Marc => kind <= 3,
-        // Cut off within its first tag or name, a record is none.
+        // A record cut off within its first tag or name is not recognised.
         InputForm::MarcXml | InputForm::Json => kind <= 1,
-        // A line that lost its end can be told only where the next record follows on it.
+        // A line that lost its end is noticed only if the next record follows on it.
         _ => kind <= 1 && !is_line_kept,
     }
 }

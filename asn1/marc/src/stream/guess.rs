@@ -1,4 +1,4 @@
-//! Which form an input has, told by how it begins or by the name of its file.
+//! Detects the form of an input from its first octets or the name of its file.
 
 use std::io;
 
@@ -9,7 +9,7 @@ impl InputForm {
     /// Every form.
     pub const ALL: [Self; 5] = [Self::Marc, Self::MarcXml, Self::Json, Self::Mrk, Self::Line];
 
-    /// Its name: `marc`, `marcxml`, `json`, `mrk` or `line`.
+    /// The name: `marc`, `marcxml`, `json`, `mrk` or `line`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Marc => "marc",
@@ -20,7 +20,7 @@ impl InputForm {
         }
     }
 
-    /// The form of an input that begins with these octets; `None` if they are too few or like nothing known.
+    /// The form of an input that begins with these octets; `None` if they are too few or unlike every form.
     pub fn guess(octets: &[u8]) -> Option<Self> {
         if octets.starts_with(b"\xFF\xFE") || octets.starts_with(b"\xFE\xFF") {
             return Some(Self::MarcXml);
@@ -52,7 +52,7 @@ impl InputForm {
     }
 }
 
-/// Refuses an input that begins as compressed files do: nothing in it would be a record.
+/// Refuses compressed input, in which no record would be found.
 ///
 /// # Errors
 /// [`io::ErrorKind::InvalidData`], naming the compression.
@@ -76,7 +76,7 @@ pub fn refuse_compressed(octets: &[u8]) -> io::Result<()> {
     }
 }
 
-/// The longest of these beginnings.
+/// The length of the longest of these signatures.
 pub(super) const LONGEST_MAGIC: usize = 6;
 
 /// 24 octets without a separator, then the end of the line.

@@ -1,4 +1,4 @@
-//! MARC-in-JSON cut into records: the objects of an array, of lines, or of a stream, each up to the brace that closes it.
+//! Splits MARC-in-JSON into records: the objects of an array, of lines, or of a stream, each up to its closing brace.
 
 use std::io::{self, Read};
 
@@ -6,13 +6,13 @@ use super::window::{MAX_RECORD, RawRecord, Window};
 
 #[derive(Debug, Default)]
 pub(super) struct JsonCutter {
-    /// Whether what stands between records has been reported since the last one.
+    /// Whether junk since the last record has been reported.
     reported: bool,
     /// Whether an array is open.
     in_array: bool,
     /// Whether a comma may come next: once after each record and each array.
     after_value: bool,
-    /// The first bracket or comma out of place since the last record, and where it stands.
+    /// The first misplaced bracket or comma since the last record, with its offset.
     stray: Option<(u64, u8)>,
 }
 
@@ -41,7 +41,7 @@ impl JsonCutter {
                 (self.after_value, self.stray) = (true, None);
                 let offset = window.offset();
                 pass_junk(window)?;
-                // What follows a damaged record on its line belongs to it.
+                // The rest of a line after a damaged record belongs to that record.
                 if !std::mem::replace(&mut self.reported, true) {
                     return Ok(Some(RawRecord::damage(offset, "no JSON object")));
                 }
@@ -78,7 +78,7 @@ impl JsonCutter {
         }))
     }
 
-    /// Takes note of an octet between records at an offset of the input.
+    /// Checks an octet between records, at an offset of the input.
     fn punctuation(&mut self, octet: u8, offset: u64) {
         let is_in_place = match octet {
             b'[' => {
@@ -97,7 +97,7 @@ impl JsonCutter {
         }
     }
 
-    /// The report on brackets and commas that records may be missing between.
+    /// The report on misplaced brackets and commas, between which records may be missing.
     fn out_of_place(&mut self) -> Option<RawRecord> {
         let (offset, octet) = self.stray.take()?;
         let kind = match octet {
@@ -110,14 +110,14 @@ impl JsonCutter {
 }
 
 fn is_filler(octet: u8) -> bool {
-    // The octets of a byte order mark and the record separator of RFC 7464 are passed over too.
+    // The octets of a byte order mark and the record separator of RFC 7464 are skipped too.
     matches!(
         octet,
         b' ' | b'\t' | b'\r' | b'\n' | b',' | b'[' | b']' | 0x1E | 0xEF | 0xBB | 0xBF
     )
 }
 
-/// Passes over what is no object, up to the next brace or the end of the line.
+/// Skips to the next brace or the end of the line.
 fn pass_junk<R: Read>(window: &mut Window<R>) -> io::Result<()> {
     loop {
         let held = window.held();
@@ -132,13 +132,13 @@ fn pass_junk<R: Read>(window: &mut Window<R>) -> io::Result<()> {
 
 /// Where an object ends.
 enum ObjectEnd {
-    /// With its brace.
+    /// After its closing brace.
     Object(usize),
-    /// Here, without it.
+    /// Here, without its brace.
     Damage(usize, &'static str),
 }
 
-/// A look for the end of an object that goes on where it stopped.
+/// A search for the end of an object that resumes where it stopped.
 #[derive(Default)]
 struct ObjectScan {
     index: usize,
@@ -150,7 +150,7 @@ struct ObjectScan {
 impl ObjectScan {
     fn run(&mut self, octets: &[u8]) -> Option<ObjectEnd> {
         while let Some(&octet) = octets.get(self.index) {
-            // Another record, wherever this one was cut off: a string that holds these characters has them escaped.
+            // Another record begins, so this one was cut off: within a string, the quotes would be escaped.
             if octet == b'{' && self.index > 0 {
                 let reason = match self.in_string {
                     true => "a string without its end",
@@ -159,7 +159,7 @@ impl ObjectScan {
                 match begins_record(octets.get(self.index..).unwrap_or_default()) {
                     Some(true) => return Some(ObjectEnd::Damage(self.index, reason)),
                     Some(false) => {}
-                    // Wait until enough of it is there.
+                    // More octets are needed to decide.
                     None => return None,
                 }
             }
@@ -187,7 +187,7 @@ impl ObjectScan {
     }
 }
 
-/// Whether octets begin as a record does, with its first name: `{"leader":` or `{"fields":`; `None` if too few are there.
+/// Whether octets begin a record, with `{"leader":` or `{"fields":`; `None` if there are too few.
 fn begins_record(octets: &[u8]) -> Option<bool> {
     const NAMES: [&[u8]; 2] = [b"\"leader\"", b"\"fields\""];
     let inside = octets.strip_prefix(b"{")?.trim_ascii_start();
@@ -204,5 +204,5 @@ fn begins_record(octets: &[u8]) -> Option<bool> {
     (!undecided).then_some(false)
 }
 
-/// The most blanks that are passed over in search of a name.
+/// The most blanks skipped before a name.
 const MOST_BLANKS: usize = 64;

@@ -1,4 +1,4 @@
-//! Forms of lines cut into records: a blank line ends one, the line that can only be its first begins the next.
+//! Splits line-based forms into records: at blank lines, and before lines that can only be the first of a record.
 
 use std::io::{self, Read};
 
@@ -10,13 +10,13 @@ use crate::mrk;
 
 #[derive(Debug)]
 pub(super) struct LineCutter {
-    /// Lines passed so far.
+    /// Lines consumed so far.
     lines: usize,
     /// Whether a line can only be the first of a record.
     begins: fn(&[u8]) -> bool,
-    /// Whether a line between records is none of them.
+    /// Whether a line between records is a comment.
     is_comment: fn(&[u8]) -> bool,
-    /// Where the first line of a record stands at the end of another line, which lost the rest of its own record.
+    /// Where the first line of another record begins, at the end of a line whose own record was cut off.
     joined: fn(&[u8]) -> Option<usize>,
     /// The tag of the field on a line; `None` if the line is not a field.
     tag: fn(&[u8]) -> Option<Tag>,
@@ -82,8 +82,8 @@ impl LineCutter {
         }))
     }
 
-    /// Whether the fields begin anew with the line at `next`: after the leader of another record, but not after text that
-    /// looks like one. `tag` is that of the line before; `None` stands for a leader.
+    /// Whether a new sequence of fields begins with the line at `next`, as it does after the leader of another record but not
+    /// after text that looks like one. `tag` is that of the previous line, `None` for a leader.
     fn restarts<R: Read>(
         &self,
         window: &mut Window<R>,
@@ -98,7 +98,7 @@ impl LineCutter {
             .is_some_and(|first| first.is_control() || tag.is_none_or(|tag| first < tag)))
     }
 
-    /// Passes over blank lines and comments.
+    /// Skips blank lines and comments.
     fn pass_comments<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<()> {
         window.fill(BYTE_ORDER_MARK.len())?;
         if window.offset() == 0 && window.held().starts_with(BYTE_ORDER_MARK) {

@@ -1,4 +1,4 @@
-//! ISO 2709 cut into records as [`iso2709::split`] does it, on an input that is not all in memory.
+//! Splits ISO 2709 into records as [`iso2709::split`] does, with only part of the input in memory.
 
 use std::io::{self, Read};
 

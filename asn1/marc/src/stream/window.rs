@@ -5,16 +5,16 @@ use std::io::{self, Read};
 use bytes::{Buf, Bytes, BytesMut};
 use encoding_rs::{Decoder, Encoding};
 
-/// The most octets that are read in search of the end of one record; what is longer is reported and passed over.
+/// The most octets read for one record; a longer one is reported and skipped.
 pub const MAX_RECORD: usize = 16 * 1024 * 1024;
 
 /// How many octets of an input show its form and its encoding.
 pub const GUESS_OCTETS: usize = 1024;
 
-/// How many octets are asked for at once.
+/// How many octets are read at once.
 const CHUNK: usize = 64 * 1024;
 
-/// Octets of an input, and where they stand in it.
+/// Octets of an input, and their offset in it.
 pub(super) struct Window<R> {
     input: R,
     held: BytesMut,
@@ -44,17 +44,17 @@ impl<R: Read> Window<R> {
         }
     }
 
-    /// What is held.
+    /// The octets held.
     pub(super) fn held(&self) -> &[u8] {
         &self.held
     }
 
-    /// What is held from an index on.
+    /// The octets held from an index on.
     pub(super) fn from(&self, index: usize) -> &[u8] {
         self.held.get(index..).unwrap_or_default()
     }
 
-    /// Where the first octet held stands in the input.
+    /// The offset of the first octet held.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
@@ -65,7 +65,7 @@ impl<R: Read> Window<R> {
         Ok(())
     }
 
-    /// Reads on; `false` at the end of the input.
+    /// Reads more octets; `false` at the end of the input.
     pub(super) fn more(&mut self) -> io::Result<bool> {
         if self.ended {
             return Ok(false);
@@ -90,20 +90,20 @@ impl<R: Read> Window<R> {
         self.held.split_to(count).freeze()
     }
 
-    /// Passes octets over.
+    /// Drops octets from the front.
     pub(super) fn pass(&mut self, count: usize) {
         let count = count.min(self.held.len());
         self.offset += u64::try_from(count).unwrap_or(u64::MAX);
         self.held.advance(count);
     }
 
-    /// Reads the input in another encoding from here on; what is held is converted too.
+    /// Decodes the input from another encoding from here on, including the octets held.
     pub(super) fn decode_from(&mut self, encoding: &'static Encoding) {
         self.decoder = Some(encoding.new_decoder_with_bom_removal());
         self.decode(0);
     }
 
-    /// The index of the needle at or behind `from`, reading on up to a limit.
+    /// The index of the needle at or after `from`, reading more up to a limit.
     pub(super) fn find(
         &mut self,
         from: usize,
@@ -122,16 +122,16 @@ impl<R: Read> Window<R> {
         }
     }
 
-    /// The index behind the line that begins at `from`, its end included; `None` where the input ends.
+    /// The index after the line that begins at `from`, line end included; `None` at the end of the input.
     ///
-    /// A line that would go beyond the limit ends there.
+    /// A line beyond the limit ends there.
     pub(super) fn line(&mut self, from: usize, limit: usize) -> io::Result<Option<usize>> {
         let end = self.find(from, b"\n", limit)?.map(|place| place + 1);
         let end = end.unwrap_or(self.held.len());
         Ok((end > from).then_some(end))
     }
 
-    /// Converts what is held from an index on.
+    /// Decodes the octets held from an index on.
     fn decode(&mut self, from: usize) {
         if let Some(decoder) = &mut self.decoder {
             let octets = self.held.split_off(from.min(self.held.len()));

@@ -1,5 +1,5 @@
-//! MARCXML cut into records: from a `record` tag to the one that closes it, whatever stands around them.
-//! Comments, CDATA and a document type are passed over as what they are; nothing in them is a tag.
+//! Splits MARCXML into records: from a `record` tag to its end tag, whatever is around them.
+//! Comments, CDATA and document types are skipped; nothing in them is a tag.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -11,9 +11,9 @@ use super::window::{GUESS_OCTETS, MAX_RECORD, RawRecord, Window, find};
 #[derive(Debug, Default)]
 pub(super) struct XmlCutter {
     begun: bool,
-    /// Whether the input has nothing, or something that is a record or holds records; any other input is none in MARCXML.
+    /// Whether the input is empty or has an element of MARCXML or its wrappers; any other input is not MARCXML.
     known: bool,
-    /// What stands around the records.
+    /// What is around the records.
     outside: Outside,
 }
 
@@ -30,9 +30,9 @@ impl XmlCutter {
             self.known = is_blank(window.held());
         }
         let mut from = 0;
-        // Within a record, which begins at 0 of the window; and whether it has anything of MARC.
+        // Whether a record is open, which begins at 0 of the window, and whether it has MARC content.
         let (mut inside, mut content) = (false, false);
-        // Elements that are open within it, for the case that it is a wrapper.
+        // Open elements within it, in case it is a wrapper.
         let mut open = 0_usize;
         let (end, damage) = loop {
             if !inside {
@@ -67,7 +67,7 @@ impl XmlCutter {
                 break (end, Some(damage));
             };
             self.known |= markup.kind.is_known();
-            // What stands in front of a record is reported before it.
+            // Junk before a record is reported first.
             if !inside
                 && matches!(
                     markup.kind,
@@ -132,7 +132,7 @@ impl XmlCutter {
     }
 }
 
-/// What stands outside of records: wrappers of any names with their own text, and remains of records, which are damage.
+/// What is outside records: wrappers of any name with their text, and remains of records, which are damage.
 #[derive(Debug, Default)]
 struct Outside {
     /// The octets of the input from the first to the last remains since the last record.
@@ -143,20 +143,20 @@ struct Outside {
     open: usize,
     /// How many are open with the innermost collection, which has records and no text.
     collection: Option<usize>,
-    /// `record` elements that are open around records, as SRU and OAI-PMH have them.
+    /// `record` elements that are open around records, as in SRU and OAI-PMH.
     wrappers: usize,
     /// How many of them are around the innermost collection.
     around_collection: usize,
-    /// Where the last of them begins.
+    /// The offset of the last of them.
     wrapper: u64,
-    /// Where one begins that a collection ends without.
+    /// The offset of one that is still open when its collection ends.
     unclosed: Option<u64>,
     /// How many documents of records are open: collections, and answers of SRU and OAI-PMH.
     documents: usize,
 }
 
 impl Outside {
-    /// Passes over the text in front of the next markup. Within wrappers it is theirs.
+    /// Skips the text before the next markup. Within wrappers it is theirs.
     fn text<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<()> {
         loop {
             let held = window.held();
@@ -176,7 +176,7 @@ impl Outside {
         }
     }
 
-    /// Takes note of a tag, which only records have or a wrapper.
+    /// Takes note of a tag outside records: of a wrapper, or the remains of a record.
     fn markup<R: Read>(&mut self, markup: &Markup, window: &Window<R>) {
         match markup.kind {
             Kind::Start("collection" | "searchRetrieveResponse" | "OAI-PMH") => self.documents += 1,
@@ -226,7 +226,7 @@ impl Outside {
         self.documents > 0 || self.wrappers > 0
     }
 
-    /// A record begins; within another `record` at `offset`, which has so many elements open, that one is a wrapper.
+    /// A record begins. One that is `within` another, at `offset` and with that many open elements, makes the other a wrapper.
     fn record(&mut self, offset: u64, within: Option<usize>) {
         self.reported = false;
         if let Some(open) = within {
@@ -236,7 +236,7 @@ impl Outside {
         }
     }
 
-    /// Remains of a record, by their place in the window, which begins at `offset`.
+    /// Takes note of remains of a record, by their place in the window, which begins at `offset`.
     fn remains(&mut self, offset: u64, place: Range<usize>) {
         let at = |index: usize| offset.saturating_add(u64::try_from(index).unwrap_or(u64::MAX));
         let start = self
@@ -246,7 +246,7 @@ impl Outside {
         self.remains = Some(start..at(place.end));
     }
 
-    /// The report on a document that has no end, which stands there once the input ends: records may be missing.
+    /// The report, at the end of the input, on a document that is not closed: records may be missing.
     fn unclosed(&mut self, offset: u64) -> Option<RawRecord> {
         let is_open = std::mem::take(&mut self.documents) > 0;
         let is_wrapped = std::mem::take(&mut self.wrappers) > 0;
@@ -278,12 +278,12 @@ impl Outside {
 
 const UNCLOSED: &str = "the record is not closed";
 
-/// Whether an octet between records is neither space nor of a byte order mark, which joined files have there.
+/// Whether an octet between records is neither white space nor part of a byte order mark, as in concatenated files.
 fn is_text(octet: &u8) -> bool {
     !octet.is_ascii_whitespace() && !matches!(octet, 0 | 0x1A | 0xEF | 0xBB | 0xBF)
 }
 
-/// Whether there is nothing but space, as in a file without records.
+/// Whether there is only white space, as in a file without records.
 fn is_blank(octets: &[u8]) -> bool {
     let octets = octets.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(octets);
     octets.trim_ascii().is_empty()
@@ -316,20 +316,20 @@ struct Markup {
     kind: Kind,
 }
 
-/// What it is, with the local name where that matters here; other elements have an empty one.
+/// What it is, with the local name if it matters here; other elements have an empty one.
 enum Kind {
     Start(&'static str),
     Empty(&'static str),
     End(&'static str),
-    /// What is left of the first tag of a record, such as `<rec`.
+    /// The truncated first tag of a record, such as `<rec`.
     Cut,
-    /// What begins as markup does and does not end, such as `<!--` or a `<` alone.
+    /// Markup that does not end, such as `<!--` or a lone `<`.
     Unclosed,
     Other,
 }
 
 impl Kind {
-    /// Whether only MARCXML and what wraps it has such markup.
+    /// Whether only MARCXML and its wrappers have such markup.
     fn is_known(&self) -> bool {
         match self {
             Self::Start(name) | Self::Empty(name) | Self::End(name) => !name.is_empty(),
@@ -340,7 +340,7 @@ impl Kind {
 }
 
 impl Markup {
-    /// The first markup at or behind an index; `None` if there is no more, or none that ends within [`MAX_RECORD`].
+    /// The first markup at or after an index; `None` if there is no more, or none that ends within [`MAX_RECORD`].
     fn find<R: Read>(window: &mut Window<R>, from: usize) -> io::Result<Option<Self>> {
         let Some(start) = window.find(from, b"<", MAX_RECORD)? else {
             return Ok(None);
@@ -416,8 +416,8 @@ const DOCUMENT_TYPE: &[u8] = b"<!DOCTYPE";
 /// `<![CDATA[`
 const LONGEST_OPENING: usize = 9;
 
-/// The index behind what closes a comment, CDATA or processing instruction; `None` if the next of its kind, which it
-/// cannot hold, begins before that, or nothing does within [`MAX_RECORD`].
+/// The index after the end of a comment, CDATA section or processing instruction; `None` if the next of its kind, which it
+/// cannot contain, begins first, or it does not end within [`MAX_RECORD`].
 fn end_of<R: Read>(
     window: &mut Window<R>,
     inside: usize,
@@ -453,7 +453,7 @@ fn is_cut(tag: &[u8]) -> bool {
     !local.is_empty() && b"record".starts_with(local)
 }
 
-/// What a tag, from its name on, calls its element, without a prefix.
+/// The local name of the element, given a tag from its name on.
 fn local_name(inside: &[u8]) -> &[u8] {
     let is_end = |octet: &u8| octet.is_ascii_whitespace() || matches!(octet, b'/' | b'>');
     let name = inside.split(is_end).next().unwrap_or_default();
