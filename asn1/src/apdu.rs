@@ -1,5 +1,5 @@
 //! The APDUs of Z39.50-2003 §4.1, a file for each service; types, fields and variants bear the standard's
-//! names and stand in its order.
+//! names and are in its order.
 #![allow(
     missing_docs,
     reason = "fields and variants are the standard's; a type's doc names its section"
@@ -45,7 +45,7 @@ use rasn::prelude::*;
 use crate::describe::describe;
 use crate::types::{InternationalString, OctetString};
 
-/// Gives `Apdu` its variants, each boxed under its tag, and what can be said of all of them.
+/// Gives `Apdu` its variants, each boxed under its tag, and the methods that all share.
 macro_rules! apdus {
     ($($tag:literal $name:ident $text:literal,)*) => {
         /// Application protocol data unit: one message of the protocol.
@@ -70,7 +70,7 @@ macro_rules! apdus {
                 }
             }
 
-            /// The same with another referenceId.
+            /// Replaces the referenceId.
             pub fn set_reference_id(&mut self, reference_id: Option<ReferenceId>) {
                 match self {
                     $(Self::$name(apdu) => apdu.reference_id = reference_id,)*
@@ -85,7 +85,7 @@ macro_rules! apdus {
                 }
             }
 
-            /// The elements of the APDU with the given context tag: name in Rust's spelling, and the tags each may bear.
+            /// The elements of the APDU with the given context tag: name in Rust's spelling, and the tags each may have.
             pub(crate) fn elements_of_tag(tag: u32) -> Vec<rasn::types::fields::Field> {
                 use rasn::types::Constructed;
                 match tag {
@@ -134,7 +134,7 @@ apdus! {
 }
 
 impl Apdu {
-    /// The octets of the records in a response, in its order: what is large in an APDU.
+    /// The octets of the records in a response, in order: the large parts of an APDU.
     pub(crate) fn record_octets(&self) -> Vec<&[u8]> {
         let records = match self {
             Self::SearchResponse(response) => response.records.as_ref(),

@@ -2,26 +2,28 @@
 //! Z39.50 (ANSI/NISO Z39.50-2003, ISO 23950) on the wire, without sockets.
 //!
 //! - [`apdu`]: the 25 APDUs, a type for each, with the standard's names;
-//! - [`concurrency`]: which requests may be under way side by side;
+//! - [`concurrency`]: which requests may run concurrently;
 //! - [`codec`]: octets to APDUs and back, where an APDU ends in a stream, listings for people;
+//! - [`decoded`]: APDUs as JSON and as text;
 //! - [`oid`], [`bib1`]: object identifiers, Bib-1 attributes and diagnostics by name;
 //! - [`query`]: text forms of the query of a search;
-//! - [`record`]: the records that an APDU carries; those in MARC are of `z3950-marc`, which is here as [`marc`];
+//! - [`record`]: the records that an APDU carries; those in MARC are in `z3950-marc`, re-exported as [`marc`];
+//! - [`describe`]: what values of ASN.1 consist of, by name;
 //! - [`es`], [`format`](mod@format): extended services, and what else travels in an EXTERNAL;
-//! - [`input`], [`pem`]: files that are read whole, and what one of certificates holds;
+//! - [`input`], [`pem`]: files that are read whole, and what a PEM file holds;
 //! - `file`, behind a feature of that name: how the programs write files.
 //!
-//! Whatever a peer sends is decoded within limits that have a name, or refused with an [`error`] that says
-//! where; nothing here panics on it.
+//! Whatever a peer sends is decoded within named limits, or refused with an [`error`] that says where; nothing
+//! panics on it.
 //!
 //! # Stability
 //!
 //! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor versions:
-//! make options with `default()` or `new` and set their fields, and let each `match` end with an arm for what is yet unknown.
+//! make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm.
 //! The types of ASN.1, in [`apdu`], [`es`], [`format`](mod@format) and [`record`], are exhaustive: they mirror a fixed standard.
 //! Not covered: what `Debug` prints, the wording of messages, and that types implement traits of `rasn`, which the derives need;
 //! [`codec`] encodes and decodes. `bytes` 1, `serde_json` 1 and `tokio-util` 0.7 are part of the interface.
-//! The least version of Rust is 1.89, as the manifest says; raising it takes a minor version.
+//! The minimum version of Rust is 1.89, as in the manifest; raising it takes a minor version.
 
 // Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
 #![deny(

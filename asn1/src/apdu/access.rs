@@ -35,7 +35,7 @@ production! {
     }
 }
 
-/// The answer itself; never shown by Debug.
+/// The answer; never shown by Debug.
 #[derive(AsnType, Decode, Encode, Clone, PartialEq)]
 #[rasn(choice)]
 pub enum SecurityChallengeResponse {

@@ -19,7 +19,7 @@ production! {
 }
 
 impl Close {
-    /// A Close with its reason and, for the other side's log, a word on it.
+    /// A Close with its reason and, for the peer's log, a message.
     pub fn new(close_reason: CloseReason, diagnostic_information: Option<&str>) -> Self {
         Self {
             reference_id: None,

@@ -17,7 +17,7 @@ production! {
 }
 
 production! {
-    /// What became of the request, set by set.
+    /// The result of the request, set by set.
     pub struct DeleteResultSetResponse {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(0))] delete_operation_status: DeleteSetStatus,
@@ -30,7 +30,7 @@ production! {
 }
 
 production! {
-    /// What became of one result set.
+    /// The result for one result set.
     pub struct ListStatus {
         id: ResultSetId,
         status: DeleteSetStatus,

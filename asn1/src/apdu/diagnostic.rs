@@ -38,7 +38,7 @@ bare_choice! {
 }
 
 impl AddInfo {
-    /// The octets, whichever type they came in.
+    /// The octets, in either type.
     pub fn as_bytes(&self) -> &[u8] {
         match self {
             Self::V2Addinfo(text) => text.as_bytes(),

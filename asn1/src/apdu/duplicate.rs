@@ -56,7 +56,7 @@ production! {
 }
 
 production! {
-    /// What became of the request.
+    /// The result of the request.
     pub struct DuplicateDetectionResponse {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(3))] status: DuplicateDetectionStatus,
@@ -67,6 +67,6 @@ production! {
 }
 
 named_integer!(
-    /// Whether duplicates were found out.
+    /// Whether duplicates were detected.
     DuplicateDetectionStatus { SUCCESS = 0 "success", FAILURE = 1 "failure" }
 );

@@ -31,7 +31,7 @@ named_integer!(
 );
 
 named_integer!(
-    /// Whether the server is to answer when the task is done, or at once.
+    /// Whether the server is to answer when the task is done, or immediately.
     WaitAction {
         WAIT = 1 "wait", WAIT_IF_POSSIBLE = 2 "waitIfPossible", DONT_WAIT = 3 "dontWait",
         DONT_RETURN_PACKAGE = 4 "dontReturnPackage",
@@ -56,7 +56,7 @@ named_integer!(
 described_by_name!(AllowableFunction);
 
 production! {
-    /// What became of the task.
+    /// The result of the request.
     pub struct ExtendedServicesResponse {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(3))] operation_status: OperationStatus,
@@ -67,6 +67,6 @@ production! {
 }
 
 named_integer!(
-    /// Whether the task was done or taken on.
+    /// Whether the task was done or accepted.
     OperationStatus { DONE = 1 "done", ACCEPTED = 2 "accepted", FAILURE = 3 "failure" }
 );

@@ -43,7 +43,7 @@ impl External {
     /// The BER value `value` of the syntax `syntax`.
     ///
     /// # Errors
-    /// Only for values that no BER can carry.
+    /// Only for values that BER cannot encode.
     pub fn of_value(syntax: Oid, value: &impl BerValue) -> Result<Self, EncodeError> {
         let value = Any::new(encode_value(value)?).ok_or_else(|| EncodeError {
             apdu: "value",
@@ -62,7 +62,7 @@ impl External {
     }
 }
 
-/// A type of ASN.1 that travels in an EXTERNAL under an object identifier of its own: the formats of
+/// A type of ASN.1 that travels in an EXTERNAL under its own object identifier: the formats of
 /// [`format`](crate::format), the services of [`es`](crate::es).
 pub trait ExternalValue: BerValue {
     /// The identifier under which a value is sent.
@@ -73,10 +73,10 @@ pub trait ExternalValue: BerValue {
         *syntax == Self::SYNTAX
     }
 
-    /// The value in an EXTERNAL. It may stand there as octets too, as some peers send it.
+    /// The value in an EXTERNAL. Some peers send it as octets, which is accepted.
     ///
     /// # Errors
-    /// If the EXTERNAL is of another syntax or none, or what it holds is no such value.
+    /// If the EXTERNAL has another syntax or none, or does not hold such a value.
     fn from_external(external: &External) -> Result<Self, ExternalError> {
         let found = external.direct_reference;
         if !found.as_ref().is_some_and(Self::is_syntax) {
@@ -94,28 +94,28 @@ pub trait ExternalValue: BerValue {
     /// The value as it travels.
     ///
     /// # Errors
-    /// Only for values that no BER can carry.
+    /// Only for values that BER cannot encode.
     fn to_external(&self) -> Result<External, EncodeError> {
         External::of_value(Self::SYNTAX, self)
     }
 }
 
-/// Why an EXTERNAL does not give the value looked for.
+/// Why an EXTERNAL does not hold the expected value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExternalError {
     /// It names another syntax, or none.
     #[error("no value of syntax {expected:?}")]
     Syntax {
-        /// The syntax looked for.
+        /// The expected syntax.
         expected: Oid,
-        /// The syntax named.
+        /// The syntax found.
         found: Option<Oid>,
     },
-    /// It holds a string of bits, which no BER value is.
+    /// It holds a bit string, which is not a BER value.
     #[error("bits in the place of a value of syntax {0:?}")]
     Bits(Oid),
-    /// What it holds does not decode.
+    /// Its contents do not decode.
     #[error("a malformed value in an EXTERNAL")]
     Value(#[from] DecodeError),
 }

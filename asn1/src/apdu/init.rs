@@ -9,7 +9,7 @@ use crate::optional::Unknown;
 use crate::types::{Bits, InternationalString, VisibleString, production};
 
 production! {
-    /// What the client offers to open the session.
+    /// What the client offers when it opens the session.
     pub struct InitializeRequest {
         reference_id: Option<ReferenceId>,
         protocol_version: ProtocolVersion,
@@ -29,7 +29,7 @@ production! {
 }
 
 production! {
-    /// What the server grants; `result` tells whether the session is open.
+    /// What the server grants; `result` says whether the session is open.
     pub struct InitializeResponse {
         reference_id: Option<ReferenceId>,
         protocol_version: ProtocolVersion,
@@ -87,7 +87,7 @@ impl fmt::Debug for IdPass {
     }
 }
 
-/// The protocol versions a side speaks; bit 0 is version 1.
+/// The protocol versions a peer speaks; bit 0 is version 1.
 #[derive(AsnType, Decode, Encode, Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[rasn(delegate, tag(context, 3))]
 pub struct ProtocolVersion(pub Bits);
@@ -115,7 +115,7 @@ impl ProtocolVersion {
     }
 }
 
-/// The services and features a side offers or grants (Z39.50-2003 §3.2.1.1.4).
+/// The services and features a peer offers or grants (Z39.50-2003 §3.2.1.1.4).
 #[derive(AsnType, Decode, Encode, Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[rasn(delegate, tag(context, 4))]
 pub struct Options(pub Bits);
@@ -128,7 +128,7 @@ macro_rules! options {
                 pub const $constant: Self = Self(Bits::of(&[$bit]));
             )*
 
-            /// The standard's names of the options that are set, in bit order; a bit it does not name is left out.
+            /// The standard's names of the options that are set, in bit order; bits without a name are left out.
             pub fn names(self) -> impl Iterator<Item = &'static str> {
                 [$((Self::$constant, $name)),*]
                     .into_iter()

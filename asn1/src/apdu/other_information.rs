@@ -24,10 +24,10 @@ impl OtherInformation {
         })
     }
 
-    /// Adds a value, under its own identifier and no category.
+    /// Adds a value under its own identifier, without a category.
     ///
     /// # Errors
-    /// Only for values that no BER can carry.
+    /// Only for values that BER cannot encode.
     pub fn put_value(&mut self, value: &impl ExternalValue) -> Result<(), EncodeError> {
         let information = Information::ExternallyDefinedInfo(value.to_external()?);
         self.0.push(OtherInformationUnit {

@@ -33,7 +33,7 @@ production! {
 }
 
 production! {
-    /// The records asked for, or why not.
+    /// The requested records, or why they are missing.
     pub struct PresentResponse {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(24))] number_of_records_returned: i64,
@@ -56,7 +56,7 @@ production! {
 }
 
 named_integer!(
-    /// Whether all records asked for came (Z39.50-2003 §3.2.2.1.8).
+    /// Whether all requested records were sent (Z39.50-2003 §3.2.2.1.8).
     PresentStatus[27] {
         SUCCESS = 0 "success", PARTIAL_1 = 1 "partial-1", PARTIAL_2 = 2 "partial-2",
         PARTIAL_3 = 3 "partial-3", PARTIAL_4 = 4 "partial-4", FAILURE = 5 "failure",

@@ -14,7 +14,7 @@ pub use super::rpn::{MAX_RPN_DEPTH, RpnRpnOp, RpnStructure};
 production! {
     /// A query, by its type.
     pub enum Query {
-        /// By agreement between the two sides.
+        /// By agreement between the peers.
         #[rasn(tag(0))] Type0(Any),
         /// Reverse Polish notation.
         #[rasn(tag(1))] Type1(RpnQuery),
@@ -97,7 +97,7 @@ production! {
     }
 }
 
-/// AttributeList `[44]`, where it stands by itself.
+/// AttributeList `[44]`, as a type of its own.
 #[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
 #[rasn(delegate, tag(context, 44))]
 pub struct AttributeList(pub Vec<AttributeElement>);
@@ -189,7 +189,7 @@ bare_choice! {
 }
 
 production! {
-    /// Proximity: how near and in which order the operands stand (Z39.50-2003 §3.7.2).
+    /// Proximity: how near the operands are, and in which order (Z39.50-2003 §3.7.2).
     pub struct ProximityOperator {
         #[rasn(tag(1))] exclusion: Option<bool>,
         #[rasn(tag(2))] distance: i64,
@@ -208,7 +208,7 @@ production! {
 }
 
 named_integer!(
-    /// How the distance found compares with the one asked for.
+    /// How the actual distance compares with the requested one.
     RelationType {
         LESS_THAN = 1 "lessThan", LESS_THAN_OR_EQUAL = 2 "lessThanOrEqual", EQUAL = 3 "equal",
         GREATER_THAN_OR_EQUAL = 4 "greaterThanOrEqual", GREATER_THAN = 5 "greaterThan", NOT_EQUAL = 6 "notEqual",

@@ -7,7 +7,7 @@ use super::{DatabaseName, DefaultDiagFormat, DiagRec, External, ExternalEncoding
 use crate::types::{OctetString, production};
 
 production! {
-    /// What a response carries in the place of records.
+    /// The records of a response, or diagnostics in their place.
     pub enum Records {
         #[rasn(tag(28))] ResponseRecords(Vec<NamePlusRecord>),
         #[rasn(tag(130))] NonSurrogateDiagnostic(DefaultDiagFormat),
@@ -24,7 +24,7 @@ production! {
 }
 
 impl NamePlusRecord {
-    /// The octets of the record or fragment, where it travels as octets.
+    /// The octets of the record or fragment, if it travels as octets.
     pub(crate) fn octets(&self) -> Option<&[u8]> {
         let external = match &self.record {
             Record::RetrievalRecord(external) => external,

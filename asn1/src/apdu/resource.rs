@@ -7,7 +7,7 @@ use crate::oid::Oid;
 use crate::types::{named_integer, production};
 
 production! {
-    /// The server tells what an operation costs, and may ask whether to go on.
+    /// The server reports what an operation costs, and may ask whether to continue.
     pub struct ResourceControlRequest {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(39))] suspended_flag: Option<bool>,
@@ -20,7 +20,7 @@ production! {
 }
 
 production! {
-    /// Whether to go on.
+    /// Whether to continue.
     pub struct ResourceControlResponse {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(44))] continue_flag: bool,
@@ -30,7 +30,7 @@ production! {
 }
 
 production! {
-    /// The client asks for a report on, or the end of, the operation in progress; it has no answer of its own.
+    /// The client asks for a report on, or the end of, the operation in progress; there is no direct response.
     pub struct TriggerResourceControlRequest {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(46))] requested_action: RequestedAction,
@@ -61,17 +61,17 @@ production! {
 }
 
 named_integer!(
-    /// What a suspended operation leaves behind if it ends now.
+    /// What is left of a suspended operation if it ends now.
     PartialResultsAvailable { SUBSET = 1 "subset", INTERIM = 2 "interim", NONE = 3 "none" }
 );
 
 named_integer!(
-    /// What the client wants by a trigger.
+    /// What the client wants with a trigger.
     RequestedAction { RESOURCE_REPORT = 1 "resourceReport", RESOURCE_CONTROL = 2 "resourceControl", CANCEL = 3 "cancel" }
 );
 
 named_integer!(
-    /// Whether a report could be given (Z39.50-2003 §3.2.6.3).
+    /// Whether a report is available (Z39.50-2003 §3.2.6.3).
     ResourceReportStatus {
         SUCCESS = 0 "success", PARTIAL = 1 "partial", FAILURE_1 = 2 "failure-1", FAILURE_2 = 3 "failure-2",
         FAILURE_3 = 4 "failure-3", FAILURE_4 = 5 "failure-4", FAILURE_5 = 6 "failure-5", FAILURE_6 = 7 "failure-6",

@@ -1,4 +1,4 @@
-//! RPNStructure: the query tree, read without recursion so that a hostile nest costs no stack
+//! RPNStructure: the query tree, read without recursion so that hostile nesting takes no stack
 //! (Z39.50-2003 §4.1; the depth rasn allows would refuse chains of more than 121 operands).
 
 use rasn::ber::de::{Decoder as BerDecoder, DecoderOptions};
@@ -10,7 +10,7 @@ use rasn::types::{Class, Constraints};
 use super::query::{Operand, Operator};
 use crate::codec::frame::{Header, Length};
 
-/// The deepest query tree decoded; one level for each operator on the way down.
+/// The deepest query tree decoded; each operator on a path is one level.
 pub const MAX_RPN_DEPTH: usize = 1000;
 
 /// A query tree.
@@ -33,7 +33,7 @@ pub struct RpnRpnOp {
 }
 
 impl RpnStructure {
-    /// How many operators stand above the deepest operand; 0 for a single operand.
+    /// The number of operators above the deepest operand; 0 for a single operand.
     pub fn depth(&self) -> usize {
         let mut deepest = 0;
         let mut open = vec![(self, 0)];
@@ -93,7 +93,7 @@ impl Reader<'_> {
                 }
                 _ => return self.refuse("operand or operator expected in the query"),
             };
-            // A finished tree is the left side of what is open, or completes it.
+            // A finished tree is the left operand of the innermost open operator, or completes it.
             loop {
                 let Some(mut node) = open.pop() else {
                     return Ok(tree);
@@ -124,7 +124,7 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    /// Passes the header of a constructed value; answers where its contents end, if the length says.
+    /// Consumes the header of a constructed value; returns where its contents end, if the length is definite.
     fn enter(&mut self) -> Result<Option<usize>, DecodeError> {
         let rest = self.input.get(self.at..).unwrap_or_default();
         let Ok(Some(header)) = Header::read(rest) else {

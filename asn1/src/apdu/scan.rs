@@ -40,7 +40,7 @@ production! {
 }
 
 named_integer!(
-    /// Whether all terms asked for came.
+    /// Whether all requested terms were sent.
     ScanStatus {
         SUCCESS = 0 "success", PARTIAL_1 = 1 "partial-1", PARTIAL_2 = 2 "partial-2", PARTIAL_3 = 3 "partial-3",
         PARTIAL_4 = 4 "partial-4", PARTIAL_5 = 5 "partial-5", FAILURE = 6 "failure",
@@ -48,7 +48,7 @@ named_integer!(
 );
 
 production! {
-    /// The terms, or why there are none.
+    /// The terms, or why they are missing.
     #[derive(Default)]
     pub struct ListEntries {
         #[rasn(tag(1))] entries: Option<Vec<Entry>>,
@@ -87,7 +87,7 @@ production! {
 }
 
 production! {
-    /// Occurrences, in all or database by database.
+    /// Occurrences, in total or by database.
     pub enum Occurrences {
         #[rasn(tag(explicit(2)))] Global(i64),
         #[rasn(tag(3))] ByDatabase(Vec<DatabaseOccurrences>),

@@ -10,14 +10,14 @@ use crate::optional::OptionalChoice;
 use crate::types::{InternationalString, named_integer, production};
 
 production! {
-    /// A search, with how many records its response may carry.
+    /// A search, with the number of records that its response may carry.
     pub struct SearchRequest {
         reference_id: Option<ReferenceId>,
-        /// Up to this many hits, all records come with the response.
+        /// With this many hits or fewer, the response carries all records.
         #[rasn(tag(13))] small_set_upper_bound: i64,
-        /// From this many hits on, none does.
+        /// With this many hits or more, the response carries no records.
         #[rasn(tag(14))] large_set_lower_bound: i64,
-        /// Between the two bounds, so many records come.
+        /// Between the two bounds, the response carries this many records.
         #[rasn(tag(15))] medium_set_present_number: i64,
         #[rasn(tag(16))] replace_indicator: bool,
         #[rasn(tag(17))] result_set_name: InternationalString,

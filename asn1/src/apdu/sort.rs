@@ -19,7 +19,7 @@ production! {
 }
 
 production! {
-    /// What became of the sort.
+    /// The result of the sort.
     pub struct SortResponse {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(3))] sort_status: SortStatus,
@@ -36,7 +36,7 @@ named_integer!(
 );
 
 named_integer!(
-    /// What became of the sorted set when a sort did not succeed.
+    /// The state of the sorted set after a sort that did not succeed.
     SortResultSetStatus { EMPTY = 1 "empty", INTERIM = 2 "interim", UNCHANGED = 3 "unchanged", NONE = 4 "none" }
 );
 

@@ -1,17 +1,17 @@
 //! Bib-1 attributes: the six types, and the values of each by name (Z39.50-2003 §ATR.1; Bib-1 Attribute Set of the Maintenance Agency).
-//! Use values up to 63 and from 1000 on; those of the GILS and NORZIG communities carry their name in front.
+//! Use values up to 63 and from 1000 on; those of the GILS and NORZIG communities are prefixed with their names.
 
 use super::find;
 
-/// Type 1: the access point that a term is looked for in.
+/// Type 1: the access point in which the term is searched.
 pub const USE: i64 = 1;
-/// Type 2: how term and access point compare.
+/// Type 2: how the term compares with the access point.
 pub const RELATION: i64 = 2;
-/// Type 3: where in the field the term stands.
+/// Type 3: where in the field the term is.
 pub const POSITION: i64 = 3;
-/// Type 4: what form the term has.
+/// Type 4: the form of the term.
 pub const STRUCTURE: i64 = 4;
-/// Type 5: which end of the term is open.
+/// Type 5: at which end the term is truncated.
 pub const TRUNCATION: i64 = 5;
 /// Type 6: whether the term is all of a field or subfield.
 pub const COMPLETENESS: i64 = 6;
@@ -49,7 +49,7 @@ pub const USE_DOC_ID: i64 = 1032;
 /// Use 1035, anywhere in the record.
 pub const USE_ANYWHERE: i64 = 1035;
 
-/// Relation 3, equal: what a server supposes where none is given.
+/// Relation 3, equal: the default of servers.
 pub const RELATION_EQUAL: i64 = 3;
 
 /// Position 1, first in the field.
@@ -67,22 +67,22 @@ pub const STRUCTURE_WORD: i64 = 2;
 pub const STRUCTURE_YEAR: i64 = 4;
 /// Structure 6, word list.
 pub const STRUCTURE_WORD_LIST: i64 = 6;
-/// Structure 104, URx: what the docid of a Z39.50 URL is searched as (RFC 2056 §4).
+/// Structure 104, URx: that of the docid of a Z39.50 URL (RFC 2056 §4).
 pub const STRUCTURE_URX: i64 = 104;
 /// Structure 107, local number.
 pub const STRUCTURE_LOCAL_NUMBER: i64 = 107;
 /// Structure 108, string.
 pub const STRUCTURE_STRING: i64 = 108;
 
-/// Truncation 1, the end of the term is open.
+/// Truncation 1, on the right.
 pub const TRUNCATION_RIGHT: i64 = 1;
-/// Truncation 2, the start of the term is open.
+/// Truncation 2, on the left.
 pub const TRUNCATION_LEFT: i64 = 2;
-/// Truncation 3, both are.
+/// Truncation 3, on both sides.
 pub const TRUNCATION_LEFT_AND_RIGHT: i64 = 3;
-/// Truncation 100, neither is.
+/// Truncation 100, none.
 pub const TRUNCATION_NONE: i64 = 100;
-/// Truncation 101, `#` in the term is open.
+/// Truncation 101, at each `#` in the term.
 pub const TRUNCATION_NUMBER_SIGN: i64 = 101;
 
 /// Completeness 1, a part of a subfield.
@@ -92,7 +92,7 @@ pub const COMPLETENESS_COMPLETE_SUBFIELD: i64 = 2;
 /// Completeness 3, all of a field.
 pub const COMPLETENESS_COMPLETE_FIELD: i64 = 3;
 
-/// The name of an attribute type: `Use` for 1. `None` beyond the six of Bib-1.
+/// The name of an attribute type: `Use` for 1. `None` for types other than the six of Bib-1.
 pub fn type_name(attribute_type: i64) -> Option<&'static str> {
     find(TYPES, attribute_type).map(|(name, _)| name)
 }

@@ -1,5 +1,5 @@
 //! Bib-1 diagnostics: what each condition means in plain words, and what its addinfo is (Z39.50-2003 §ERR.1; Bib-1 Diagnostics of the Maintenance Agency).
-//! A condition says which rule a request ran into; the texts are the project's own, for people who do not know the protocol.
+//! The texts are the project's own, for people who do not know the protocol.
 
 use std::fmt;
 
@@ -11,9 +11,9 @@ pub struct Condition(pub i64);
 
 /// The conditions that the client and the server of this project name.
 impl Condition {
-    /// 1: the server failed, and will again.
+    /// 1: the server failed and will fail again.
     pub const PERMANENT_SYSTEM_ERROR: Self = Self(1);
-    /// 2: the server failed, and may not again.
+    /// 2: the server failed; the request may succeed later.
     pub const TEMPORARY_SYSTEM_ERROR: Self = Self(2);
     /// 3: this kind of search is not offered.
     pub const UNSUPPORTED_SEARCH: Self = Self(3);
@@ -33,7 +33,7 @@ impl Condition {
     pub const RECORD_EXCEEDS_PREFERRED_SIZE: Self = Self(16);
     /// 17: the record is longer than the exceptional record size.
     pub const RECORD_EXCEEDS_EXCEPTIONAL_SIZE: Self = Self(17);
-    /// 18: a result set cannot be a part of a search.
+    /// 18: a result set cannot be part of a search.
     pub const RESULT_SET_AS_TERM: Self = Self(18);
     /// 21: the result set exists and may not be replaced.
     pub const RESULT_SET_EXISTS: Self = Self(21);
@@ -99,7 +99,7 @@ impl Condition {
     pub const MALFORMED_TERM: Self = Self(125);
     /// 126: the term is no value for its attributes.
     pub const TERM_VALUE: Self = Self(126);
-    /// 128: that is no name for a result set.
+    /// 128: not a valid name for a result set.
     pub const RESULT_SET_NAME: Self = Self(128);
     /// 129: proximity of result sets is not supported.
     pub const PROXIMITY_OF_SETS: Self = Self(129);
@@ -131,7 +131,7 @@ impl Condition {
     pub const DATABASE_ACCESS_DENIED: Self = Self(236);
     /// 237: the sort is not allowed.
     pub const ILLEGAL_SORT: Self = Self(237);
-    /// 238: the record is not to be had in this syntax.
+    /// 238: the record is not available in this syntax.
     pub const NOT_AVAILABLE_IN_SYNTAX: Self = Self(238);
     /// 239: the record syntax is not supported.
     pub const RECORD_SYNTAX: Self = Self(239);
@@ -210,7 +210,7 @@ pub fn addinfo(code: i64) -> Option<&'static str> {
     find(CONDITIONS, code).and_then(|(_, addinfo)| addinfo)
 }
 
-/// A text, and what the addinfo is.
+/// A message, and what the addinfo is.
 type Meaning = (&'static str, Option<&'static str>);
 
 #[rustfmt::skip]
