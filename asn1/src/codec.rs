@@ -17,7 +17,7 @@ use crate::error::{DecodeError, EncodeError};
 /// The octets of an APDU, every length in the definite form.
 ///
 /// # Errors
-/// Only for values that no BER can carry; none that this crate builds is one.
+/// Only for values that BER cannot encode; this crate builds none.
 pub fn encode(apdu: &Apdu) -> Result<Vec<u8>, EncodeError> {
     let mut octets = Vec::new();
     encode_into(apdu, &mut octets)?;
@@ -48,7 +48,7 @@ pub fn decode(octets: &[u8]) -> Result<Apdu, DecodeError> {
     }
 }
 
-/// Finds in the APDU the element that the fault's outermost field names.
+/// Finds the element of the APDU that the outermost field of the fault names.
 fn locate(octets: &[u8], fault: Fault) -> DecodeError {
     let header = Header::read(octets).ok().flatten();
     let tag = header
@@ -64,7 +64,7 @@ fn locate(octets: &[u8], fault: Fault) -> DecodeError {
         Some(element(octets, start, |tag| match (fault.found, named) {
             (Some(found), _) => tag == found,
             (None, Some(field)) => TagTree::tag_contains(&tag, &[field.tag_tree]),
-            // No field is named: an element stands there that the APDU does not have.
+            // No field is named: the element is not one of the APDU.
             (None, None) => !elements
                 .iter()
                 .any(|field| TagTree::tag_contains(&tag, &[field.tag_tree])),
@@ -78,7 +78,7 @@ fn locate(octets: &[u8], fault: Fault) -> DecodeError {
     }
 }
 
-/// The offset of the first element whose tag is `wanted`; else where the elements end or can no longer be read.
+/// The offset of the first element whose tag is `wanted`, or of the end of the readable elements.
 fn element(octets: &[u8], start: usize, wanted: impl Fn(Tag) -> bool) -> usize {
     let mut at = start;
     loop {
@@ -102,7 +102,7 @@ fn element(octets: &[u8], start: usize, wanted: impl Fn(Tag) -> bool) -> usize {
     }
 }
 
-/// Octets the whole value at the start of `input` takes; `None` if it is malformed or cut short.
+/// The length in octets of the value at the start of `input`; `None` if it is malformed or truncated.
 fn value_length(input: &[u8]) -> Option<usize> {
     let mut at: usize = 0;
     let mut open = 0;

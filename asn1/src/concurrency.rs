@@ -1,5 +1,4 @@
-//! Which requests may be under way side by side (Z39.50-2003 §3.5): those of which neither changes a result set that the other
-//! uses.
+//! Which requests may run concurrently (Z39.50-2003 §3.5): those of which neither changes a result set that the other uses.
 
 use crate::apdu::{Apdu, DeleteFunction, External, ExternalEncoding, Operand, Query, RpnStructure};
 use crate::format::conventions::Convention;
@@ -16,7 +15,7 @@ pub struct ResultSetUse<'a> {
 }
 
 impl<'a> ResultSetUse<'a> {
-    /// What this request does; of one that is no operation everything is expected.
+    /// The use of a request; one that is not an operation may do anything.
     pub fn of(request: &'a Apdu) -> Self {
         let change = |sets| Self {
             sets,
@@ -70,7 +69,7 @@ impl<'a> ResultSetUse<'a> {
         }
     }
 
-    /// Whether one of the two has to wait for the other.
+    /// Whether one has to wait for the other.
     pub fn conflicts_with(&self, other: &Self) -> bool {
         let is_shared = match (self.is_any, other.is_any) {
             (true, true) => true,
@@ -82,7 +81,7 @@ impl<'a> ResultSetUse<'a> {
     }
 }
 
-/// Whether a query may refer to result sets by name: a text may if it has the word `set` in it, as CCL and CQL write it.
+/// Whether a query may refer to result sets by name: a text may if it contains `set`, as in CCL and CQL.
 fn names_result_sets(query: &Query) -> bool {
     let query = match query {
         Query::Type1(query) | Query::Type101(query) => query,

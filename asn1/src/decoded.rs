@@ -1,4 +1,4 @@
-//! What an APDU says, as JSON and as text with the standard's names. Elements that are seldom sent stay in the octets alone.
+//! APDUs as JSON and as text, with the standard's names. Elements that are rarely sent are left out.
 
 mod text;
 
@@ -129,7 +129,7 @@ fn query_text(query: &Query) -> Option<Value> {
     }
 }
 
-/// The parameters of a task (Z39.50-2003 Appendix EXT); of a service that is not known, its identifier alone.
+/// The parameters of a task (Z39.50-2003 Appendix EXT); for an unknown service, only its identifier.
 fn parameters(external: &External) -> Value {
     match TaskParameters::from_external(external) {
         Ok(parameters) => parameters.describe().to_json(),
@@ -148,7 +148,7 @@ fn unknown(external: &External) -> Value {
     json!({ "syntax": external.direct_reference.to_json() })
 }
 
-/// What stands where a secret was.
+/// The replacement of a secret.
 const REDACTED: &str = "<redacted>";
 
 /// An element as JSON; null if it is absent.

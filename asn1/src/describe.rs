@@ -17,7 +17,7 @@ use crate::types::{GeneralizedTime, InternationalString, OctetString, VisibleStr
 pub enum Value {
     /// An element that is absent.
     Nothing,
-    /// BOOLEAN; also NULL, which is true by being there.
+    /// BOOLEAN; also NULL, which is true if present.
     Flag(bool),
     /// INTEGER.
     Number(i64),

@@ -1,9 +1,9 @@
-//! What can be wrong with octets from a peer, and with a value to be sent: always the APDU, the element
-//! and the offset, so that the fault can be found in a dump.
+//! Errors in octets from a peer and in values to be sent, with the APDU, the element and the offset, so that
+//! the fault can be found in a dump.
 
 use std::fmt;
 
-/// A frame that is no APDU, found before any of it is decoded.
+/// A frame that is not an APDU, found before decoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{}", located(*kind, *offset))]
 #[non_exhaustive]
@@ -14,7 +14,7 @@ pub struct FrameError {
     pub offset: usize,
 }
 
-/// What is wrong and where; an APDU that does not begin as one has no place within it.
+/// The message, with the offset unless the octets are not an APDU at all.
 fn located(kind: FrameErrorKind, offset: usize) -> String {
     match kind {
         FrameErrorKind::NotAnApdu(_) => kind.to_string(),
@@ -22,17 +22,17 @@ fn located(kind: FrameErrorKind, offset: usize) -> String {
     }
 }
 
-/// Why octets are not taken as an APDU.
+/// Why octets are not accepted as an APDU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameErrorKind {
-    /// The APDU is, or announces to be, longer than the limit, in octets.
+    /// The APDU is longer than the limit, in octets, or its header says so.
     #[error("an APDU of more than {0} octets")]
     TooLarge(usize),
     /// The first octet starts no APDU; the peer may speak HTTP or TLS.
     #[error("expected an APDU, found octet {0:#04x}")]
     NotAnApdu(u8),
-    /// A tag, length or end-of-contents that X.690 or our limits do not allow.
+    /// A tag, length or end-of-contents that X.690 or the limits of this crate do not allow.
     #[error("a malformed tag or length")]
     Malformed,
     /// More nested values of indefinite length than the limit.
@@ -44,13 +44,13 @@ pub enum FrameErrorKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecodeError {
-    /// The standard's name of the APDU; `None` if its tag is that of no APDU.
+    /// The standard's name of the APDU; `None` for an unknown tag.
     pub apdu: Option<&'static str>,
-    /// The elements on the way to the fault, outermost first, in the standard's spelling.
+    /// The path of elements to the fault, outermost first, in the standard's spelling.
     pub path: Vec<String>,
     /// Octets from the start of the APDU to the element at fault.
     pub offset: usize,
-    /// What is wrong, in words.
+    /// What is wrong.
     pub reason: String,
 }
 
@@ -73,6 +73,6 @@ impl std::error::Error for DecodeError {}
 pub struct EncodeError {
     /// The standard's name of the APDU.
     pub apdu: &'static str,
-    /// What is wrong, in words.
+    /// What is wrong.
     pub reason: String,
 }

@@ -1,17 +1,17 @@
-//! A listing of BER values for people: offset, tag, length and contents, a line each, whatever the octets
-//! are (X.690 §8.1). Secrets of Z39.50-2003 §3.2.1 and §3.2.5 are left out.
+//! A listing of BER values for people: a line each with offset, tag, length and contents, for any octets
+//! (X.690 §8.1). The secrets of Z39.50-2003 §3.2.1 and §3.2.5 are left out.
 
 use std::fmt::Write;
 
 use super::frame::{CONSTRUCTED, Header, Length};
 use crate::apdu::Apdu;
 
-/// Most contents octets shown of a primitive value.
+/// The most contents octets shown of a primitive value.
 const MAX_SHOWN: usize = 64;
 /// Values nested deeper than this are shown as octets.
 const MAX_DEPTH: usize = 64;
 
-/// Lists the values in `octets`; what is no BER value is shown as such and ends the listing.
+/// Lists the values in `octets`; anything that is not a BER value is shown as such and ends the listing.
 ///
 /// The contents of idAuthentication and of a security challenge's response show as `<redacted>`.
 pub fn dump(octets: &[u8]) -> String {

@@ -1,9 +1,9 @@
-//! Writes values in BER (X.690 §8.1) in one pass: nothing written is ever moved, and octets that the caller lends are
-//! copied once, into their place.
+//! Writes values in BER (X.690 §8.1) in one pass: nothing is moved once it is written, and octets that the caller lends are
+//! copied only once.
 //!
-//! rasn's own encoder reserves one octet for a length and moves the contents along where the long form is needed, so
-//! that each octet of a record is moved as often as it is deep. Here a long length is noted, and put in when everything
-//! is copied out. The octets are the same: definite lengths in their shortest form.
+//! rasn's own encoder reserves one octet for a length and moves the contents if the long form is needed, so that each octet
+//! of a record is moved once per level of nesting. Here a long length is noted, and inserted when the result is copied out.
+//! The octets are the same: definite lengths in their shortest form.
 
 use rasn::error::{EncodeError, EncodeErrorKind};
 use rasn::types::{
@@ -15,13 +15,13 @@ use rasn::{Codec, Encode};
 
 /// An encoder of one value.
 pub(super) struct Encoder<'a> {
-    /// Everything but what the marks insert.
+    /// Everything except what the marks insert.
     octets: Vec<u8>,
-    /// By their places, ascending.
+    /// In ascending order of their places.
     marks: Vec<Mark<'a>>,
     /// Octets that the marks insert.
     inserted: usize,
-    /// Octets lent and not yet come across.
+    /// Octets lent and not yet encountered.
     lent: std::iter::Peekable<std::vec::IntoIter<&'a [u8]>>,
 }
 
@@ -32,7 +32,7 @@ struct Mark<'a> {
 }
 
 enum Insertion<'a> {
-    /// The octets of a length behind the first one; none for a length below 128.
+    /// The octets of a length after the first one; none for a length below 128.
     Length(usize),
     Lent(&'a [u8]),
 }
@@ -45,16 +45,16 @@ struct OpenValue {
     inserted: usize,
 }
 
-/// Octets that most APDUs do not exceed, records apart.
+/// Most APDUs have no more octets than this, apart from records.
 const USUAL_SIZE: usize = 256;
-/// Constructed values that most APDUs do not exceed, records apart.
+/// Most APDUs have no more constructed values than this, apart from records.
 const USUAL_MARKS: usize = 8;
 /// The largest length, and tag number, that takes one octet.
 const SHORT: usize = 127;
 
 impl<'a> Encoder<'a> {
-    /// For a value that holds the octet strings `lent`, in this order. One that is not where it should be is copied as any
-    /// other octets are.
+    /// For a value that holds the octet strings `lent`, in this order. One that is not encountered in order is copied like any
+    /// other octets.
     pub(super) fn new(lent: Vec<&'a [u8]>) -> Self {
         Self {
             octets: Vec::with_capacity(USUAL_SIZE),
@@ -167,7 +167,7 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// A length that its one octet holds already.
+/// A length that fits into its first octet.
 const SHORT_FORM: usize = 0;
 const LONG_TAG: u8 = 0x1f;
 const PRIMITIVE: u8 = 0;
@@ -179,7 +179,7 @@ fn significant(octets: &[u8]) -> &[u8] {
     octets.get(zeros..).unwrap_or_default()
 }
 
-/// Types that Z39.50 does not use, or whose octets the types of this crate keep themselves.
+/// Types that Z39.50 does not use, or that this crate encodes as OCTET STRINGs.
 macro_rules! unused {
     ($($name:ident($type:ty $(, $constraints:ty)?);)*) => {$(
         fn $name(&mut self, tag: Tag, $(_: $constraints,)? _: $type, _: Identifier) -> Result<(), EncodeError> {

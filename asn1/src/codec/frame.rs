@@ -1,27 +1,27 @@
-//! Where an APDU ends in a stream of octets: X.690 §8.1 tags and lengths, walked without decoding, and the
-//! `tokio_util` codec over it.
+//! Finds the end of an APDU in a stream of octets by its tags and lengths (X.690 §8.1), without decoding, and a
+//! `tokio_util` codec on top.
 
 use bytes::{Bytes, BytesMut};
 
 use crate::error::{FrameError, FrameErrorKind};
 
-/// The tag and length in front of a BER value.
+/// The tag and length that begin a BER value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// The class and form bits of the first octet, `& 0xe0`.
     pub class: u8,
     /// The tag number.
     pub tag: u32,
-    /// How long the contents are.
+    /// The length of the contents.
     pub length: Length,
-    /// Octets the tag and length themselves take.
+    /// How many octets tag and length take.
     pub octets: usize,
 }
 
 /// The length of a BER value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// So many octets.
+    /// This many octets.
     Definite(usize),
     /// Up to the end-of-contents octets.
     Indefinite,
@@ -31,7 +31,7 @@ pub enum Length {
 pub const CONSTRUCTED: u8 = 0x20;
 /// Class and form of a constructed value with a context tag, as every APDU is.
 pub const CONTEXT_CONSTRUCTED: u8 = 0xa0;
-/// The most octets a tag number may take after the first.
+/// The most octets of a tag number after the first.
 const MAX_TAG_OCTETS: usize = 4;
 
 impl Header {
@@ -97,7 +97,7 @@ impl Header {
 
 /// Finds the end of an APDU in a growing buffer, looking at each header once.
 ///
-/// A value of definite length is skipped whole, so the open values of indefinite length need only be counted.
+/// A value of definite length is skipped whole, so that open values of indefinite length need only be counted.
 #[derive(Debug, Clone)]
 pub struct Scanner {
     /// The longest APDU taken, in octets.
@@ -120,12 +120,12 @@ impl Scanner {
         }
     }
 
-    /// How many octets the APDU at the start of `input` takes; `Ok(None)` if it is not all there.
+    /// The length in octets of the APDU at the start of `input`; `Ok(None)` if it is incomplete.
     ///
-    /// Call it again with the same octets and more behind them, or [`Scanner::reset`] for another APDU.
+    /// Call it again with the same octets and more after them, or [`Scanner::reset`] for another APDU.
     ///
     /// # Errors
-    /// The limits and malformations of [`FrameErrorKind`], as soon as the header that shows them has come.
+    /// Those of [`FrameErrorKind`], as soon as the header that shows them has arrived.
     pub fn scan(&mut self, input: &[u8]) -> Result<Option<usize>, FrameError> {
         if let Some(&first) = input.first()
             && first & 0xe0 != CONTEXT_CONSTRUCTED
@@ -166,7 +166,7 @@ impl Scanner {
         Ok((input.len() >= self.at).then_some(self.at))
     }
 
-    /// Makes ready for the next APDU.
+    /// Prepares for the next APDU.
     pub fn reset(&mut self) {
         self.at = 0;
         self.open = 0;
@@ -182,7 +182,7 @@ impl Scanner {
 
 /// Splits a stream of octets into APDUs and writes encoded ones, for `tokio_util::codec::Framed`.
 ///
-/// Yields each APDU's octets; [`super::decode`] makes a value of them. Nothing is reserved ahead of what has come.
+/// Yields each APDU's octets; [`super::decode`] decodes them. Nothing is reserved beyond what has arrived.
 #[derive(Debug, Clone)]
 pub struct ApduCodec {
     scanner: Scanner,
@@ -196,23 +196,23 @@ impl ApduCodec {
         }
     }
 
-    /// Changes the limit, from the APDU now being read on.
+    /// Changes the limit, starting with the APDU that is being read.
     pub fn set_max_apdu_size(&mut self, max_apdu_size: usize) {
         self.scanner.max_apdu_size = max_apdu_size;
     }
 }
 
-/// Why a stream of APDUs cannot be read or written any further.
+/// Why a stream of APDUs cannot be read or written further.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamError {
     /// The transport failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// The peer sent what is no APDU.
+    /// The peer sent something that is not an APDU.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// The peer ended the stream in the middle of an APDU, after so many octets of it.
+    /// The peer ended the stream in the middle of an APDU, after this many octets of it.
     #[error("the connection ended {0} octets into an APDU")]
     CutOff(usize),
 }

@@ -1,5 +1,4 @@
-//! Single values in BER (X.690 §8): what an EXTERNAL holds. What rasn finds wrong with octets is said here in the standard's
-//! names.
+//! Single values in BER (X.690 §8), as in an EXTERNAL, and decode errors of rasn in the standard's names.
 
 use rasn::error::{BerDecodeErrorKind, CodecDecodeError, DecodeErrorKind};
 use rasn::types::Tag;
@@ -8,8 +7,7 @@ use super::encoder::Encoder;
 use crate::error::{DecodeError, EncodeError};
 use crate::spelling::standard_name;
 
-/// A type of this crate that stands in BER by itself: what [`encode_value`] writes and [`decode_value`] reads.
-/// Sealed: it has no other implementations.
+/// A type of this crate that has a BER encoding: what [`encode_value`] writes and [`decode_value`] reads. Sealed.
 pub trait BerValue: sealed::Ber {}
 
 impl<T: sealed::Ber> BerValue for T {}
@@ -23,7 +21,7 @@ mod sealed {
 /// The value of a type of this crate that `octets` are, for contents of an EXTERNAL.
 ///
 /// # Errors
-/// Gives the elements on the way to the fault; the offset is that of the value itself.
+/// Gives the path of elements to the fault; the offset is that of the value.
 pub fn decode_value<T: BerValue>(octets: &[u8]) -> Result<T, DecodeError> {
     rasn::ber::decode(octets).map_err(|error| {
         let Fault { path, reason, .. } = Fault::of(&error);
@@ -39,7 +37,7 @@ pub fn decode_value<T: BerValue>(octets: &[u8]) -> Result<T, DecodeError> {
 /// The octets of a value of a type of this crate, for contents of an EXTERNAL.
 ///
 /// # Errors
-/// Only for values that no BER can carry.
+/// Only for values that BER cannot encode.
 pub fn encode_value<T: BerValue>(value: &T) -> Result<Vec<u8>, EncodeError> {
     let mut octets = Vec::new();
     let written = write(value, Vec::new(), &mut octets);
@@ -67,9 +65,9 @@ pub(super) fn write<T: rasn::Encode>(
 pub(super) struct Fault {
     pub(super) path: Vec<&'static str>,
     pub(super) reason: String,
-    /// The element that stands where another one should.
+    /// The element found in the place of another.
     pub(super) found: Option<Tag>,
-    /// Known where the fault is not in an element but after the APDU.
+    /// Known if the fault is not in an element but after the APDU.
     pub(super) offset: Option<usize>,
 }
 
@@ -119,7 +117,7 @@ impl Fault {
             }
             _ => cause.to_string().chars().take(MAX_REASON).collect(),
         };
-        // The fault is at the element found, if that is an element of the APDU itself.
+        // The fault is at the element found, if that is an immediate element of the APDU.
         let found = found.filter(|_| path.len() == 1);
         Self {
             path,

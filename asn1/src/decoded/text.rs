@@ -1,4 +1,4 @@
-//! The same for people: an element a line, `preferredMessageSize: 1048576`, nested ones indented.
+//! APDUs as text: one element per line, `preferredMessageSize: 1048576`, nested ones indented.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::apdu::Apdu;
 
-/// The elements of an APDU, a line each with its newline; secrets are left out, and control characters are escaped.
+/// The elements of an APDU, a line each; secrets are left out, and control characters are escaped.
 pub fn to_text(apdu: &Apdu) -> String {
     let mut text = String::new();
     put(&super::to_json(apdu), 0, &mut text);
@@ -38,7 +38,7 @@ fn put(value: &Value, indent: usize, text: &mut String) {
     }
 }
 
-/// Adds a value behind its name or dash: on the same line if it fits there.
+/// Adds a value after its name or dash: on the same line if it fits there.
 fn put_value(value: &Value, indent: usize, text: &mut String) {
     let is_nested = |value: &Value| value.is_object() || value.is_array();
     match value {
@@ -49,7 +49,7 @@ fn put_value(value: &Value, indent: usize, text: &mut String) {
             }
             text.push('\n');
         }
-        // The first element of a list's item stands behind the dash.
+        // The first element of an item follows the dash.
         Value::Object(_) if text.ends_with('-') => {
             let mut item = String::new();
             put(value, indent, &mut item);
@@ -82,12 +82,12 @@ fn put_scalar(value: &Value, text: &mut String) {
     }
 }
 
-/// Adds a text without what would steer a terminal.
+/// Adds a text, with characters that control terminals escaped.
 fn put_escaped(string: &str, text: &mut String) {
     for character in string.chars() {
-        let steers = character.is_control()
+        let controls = character.is_control()
             || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        match steers {
+        match controls {
             true => text.extend(character.escape_default()),
             false => text.push(character),
         }
