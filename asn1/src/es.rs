@@ -2,7 +2,7 @@
 //! (Z39.50-2003 §3.2.9, Appendix EXT; record syntax ESTaskPackage of Appendix REC).
 //!
 //! Every service has one type with two alternatives: `EsRequest`, which a client sends, with a part that the task package
-//! keeps and one that it does not; and `TaskPackage`, which the server answers, with the part kept and one of its own.
+//! keeps and one that it does not; and `TaskPackage`, with which the server answers: the part kept, and the server's own.
 #![allow(
     missing_docs,
     reason = "fields and variants are the standard's; a type's doc names its part"
@@ -21,7 +21,7 @@ pub mod update;
 pub use parameters::TaskParameters;
 pub use task_package::{TaskPackage, TaskStatus};
 
-/// NULL: an element that says no more than that it is there.
+/// NULL: an element that is only present or absent.
 pub type Null = ();
 
 #[cfg(test)]

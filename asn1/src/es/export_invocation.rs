@@ -45,7 +45,7 @@ sequence! {
 }
 
 choice! {
-    /// How records are delivered: as another package says, or as told here.
+    /// How records are delivered: as another package says, or as specified here.
     pub enum ExportSpec {
         #[rasn(tag(1))] PackageName(InternationalString),
         #[rasn(tag(explicit(2)))] PackageSpec(Box<ExportSpecification>),
@@ -69,7 +69,7 @@ choice! {
 }
 
 sequence! {
-    /// Records from the 1-based `start`; on the last range without `count` all that follow.
+    /// Records from the 1-based `start`; the last range without `count` has all that follow.
     pub struct RecordRange {
         #[rasn(tag(1))] start: i64,
         #[rasn(tag(2))] count: Option<i64>,

@@ -1,4 +1,4 @@
-//! Export Specification: in what form and where to records are delivered, kept for use by others
+//! Export Specification: the form and destination of delivered records, kept for other tasks
 //! (Z39.50-2003 Appendix EXT.6).
 
 use rasn::prelude::*;

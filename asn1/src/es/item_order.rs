@@ -1,5 +1,5 @@
-//! Item Order: a document ordered by its place in a result set, by a request of its own (often an ILL-Request of
-//! ISO 10161), or both (Z39.50-2003 Appendix EXT.4).
+//! Item Order: a document ordered by its position in a result set, by a request (often an ILL-Request of ISO 10161), or both
+//! (Z39.50-2003 Appendix EXT.4).
 
 use std::fmt;
 
@@ -49,7 +49,7 @@ sequence! {
 }
 
 sequence! {
-    /// Whom to ask.
+    /// The person to contact.
     #[derive(Default)]
     pub struct Contact {
         #[rasn(tag(1))] name: Option<InternationalString>,
@@ -68,7 +68,7 @@ sequence! {
 }
 
 choice! {
-    /// How is paid.
+    /// The method of payment.
     pub enum PaymentMethod {
         #[rasn(tag(0))] BillInvoice,
         #[rasn(tag(1))] Prepay,
@@ -80,7 +80,7 @@ choice! {
     }
 }
 
-/// CreditCardInfo; shown neither by Debug nor by [`Describe`].
+/// CreditCardInfo; redacted by Debug and by [`Describe`].
 #[derive(AsnType, Decode, Encode, Clone, PartialEq)]
 pub struct CreditCardInfo {
     #[rasn(tag(1))]
@@ -132,7 +132,7 @@ sequence! {
 }
 
 named_integer!(
-    /// What became of the order, where no report of ISO 10161 says so.
+    /// The status of the order, where no report of ISO 10161 has it.
     AuxiliaryStatus {
         NOT_RECEIVED = 1 "notReceived", LOAN_QUEUE = 2 "loanQueue", FORWARDED = 3 "forwarded",
         UNFILLED_COPYRIGHT = 4 "unfilledCopyright", FILLED_COPYRIGHT = 5 "filledCopyright",

@@ -1,4 +1,4 @@
-//! The parameters of a task of any service, sorted by the identifier of the EXTERNAL that holds them
+//! The parameters of a task of any service, by the identifier of the EXTERNAL that holds them
 //! (Z39.50-2003 §3.2.9.1.2, Appendix EXT).
 
 use super::export_invocation::ExportInvocation;
@@ -20,7 +20,7 @@ macro_rules! services {
         #[derive(Clone, Debug, PartialEq)]
         pub enum TaskParameters {
             $($(#[$meta])* $service(Box<$service>),)*
-            /// XML ES: an XML document whose meaning the two sides know.
+            /// XML ES: an XML document whose meaning the peers agree on.
             Xml(OctetString),
         }
 
@@ -28,7 +28,7 @@ macro_rules! services {
             /// The parameters in an EXTERNAL.
             ///
             /// # Errors
-            /// If the service is not one of these, or what the EXTERNAL holds is not of its type.
+            /// If the service is not one of these, or the EXTERNAL does not hold its type.
             pub fn from_external(external: &External) -> Result<Self, ExternalError> {
                 let Some(service) = external.direct_reference else {
                     return Err(none(None));
@@ -42,10 +42,10 @@ macro_rules! services {
                 }
             }
 
-            /// The parameters as they travel; those of an update as of version 3.
+            /// The parameters in an EXTERNAL; those of an update under the identifier of version 3.
             ///
             /// # Errors
-            /// Only for values that no BER can carry.
+            /// Only for values that BER cannot encode.
             pub fn to_external(&self) -> Result<External, EncodeError> {
                 match self {
                     $(Self::$service(value) => value.to_external(),)*
@@ -53,7 +53,7 @@ macro_rules! services {
                 }
             }
 
-            /// The identifier of the service, which is that of the package too.
+            /// The identifier of the service, which the package has too.
             pub fn package_type(&self) -> Oid {
                 match self {
                     $(Self::$service(_) => $service::SYNTAX,)*
@@ -84,7 +84,7 @@ services! {
     PersistentResultSet "persistentResultSet",
     /// A query kept beyond the session.
     PersistentQuery "persistentQuery",
-    /// A query run again and again.
+    /// A query that is run periodically.
     PeriodicQuerySchedule "periodicQuerySchedule",
     /// An order of a document.
     ItemOrder "itemOrder",

@@ -1,4 +1,4 @@
-//! Periodic Query Schedule: a query run again and again, its records kept or delivered (Z39.50-2003 Appendix EXT.3).
+//! Periodic Query Schedule: a query that is run periodically, its records kept or delivered (Z39.50-2003 Appendix EXT.3).
 
 use rasn::prelude::*;
 
@@ -49,13 +49,13 @@ sequence! {
 }
 
 named_integer!(
-    /// What becomes of the records found before.
+    /// What happens to the records found before.
     ResultSetDisposition { REPLACE = 1 "replace", APPEND = 2 "append", CREATE_NEW = 3 "createNew" }
 );
 described_by_name!(ResultSetDisposition);
 
 choice! {
-    /// How records are delivered: as another package says, or as told here.
+    /// How records are delivered: as another package says, or as specified here.
     pub enum ExportParameters {
         #[rasn(tag(1))] PackageName(InternationalString),
         #[rasn(tag(explicit(2)))] ExportPackage(Box<ExportSpecification>),
@@ -76,7 +76,7 @@ sequence! {
 }
 
 choice! {
-    /// The query: one of its own, or that of a package.
+    /// The query, or the package that has it.
     pub enum QuerySpec {
         #[rasn(tag(1))] ActualQuery(Box<Query>),
         #[rasn(tag(2))] PackageName(InternationalString),

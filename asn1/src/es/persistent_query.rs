@@ -46,7 +46,7 @@ sequence! {
 }
 
 choice! {
-    /// The query to keep: that of another package, or one of its own.
+    /// The query to keep, or the package that has it.
     pub enum OriginPartNotToKeep {
         #[rasn(tag(1))] Package(InternationalString),
         #[rasn(tag(2))] Query(Box<Query>),

@@ -50,7 +50,7 @@ sequence! {
 }
 
 named_integer!(
-    /// What becomes of the records kept before.
+    /// What happens to the records kept before.
     ReplaceOrAppend { REPLACE = 1 "replace", APPEND = 2 "append" }
 );
 described_by_name!(ReplaceOrAppend);

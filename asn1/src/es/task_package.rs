@@ -29,7 +29,7 @@ production! {
 }
 
 named_integer!(
-    /// How far a task has come.
+    /// The progress of a task.
     TaskStatus { PENDING = 0 "pending", ACTIVE = 1 "active", COMPLETE = 2 "complete", ABORTED = 3 "aborted" }
 );
 described_by_name!(TaskStatus);
@@ -39,7 +39,7 @@ impl ExternalValue for TaskPackage {
 }
 
 impl Describe for TaskPackage {
-    /// With the parameters as what they are, where the service is known.
+    /// With decoded parameters, if the service is known.
     fn describe(&self) -> Value {
         let parameters = &self.task_specific_parameters;
         let parameters = match TaskParameters::from_external(parameters) {

@@ -33,11 +33,11 @@ impl ExternalValue for Update {
 }
 
 impl Update {
-    /// The value under the identifier of a version, as the package's type names it. What the first version does not have
-    /// is the caller's to leave out.
+    /// The value under the identifier of a version, as in the package's type. The caller leaves out what the first version does
+    /// not have.
     ///
     /// # Errors
-    /// Only for values that no BER can carry.
+    /// Only for values that BER cannot encode.
     pub fn to_external_as(&self, version: Oid) -> Result<External, EncodeError> {
         External::of_value(version, self)
     }
@@ -65,7 +65,7 @@ sequence! {
         #[rasn(tag(1))] action: Action,
         #[rasn(tag(2))] database_name: InternationalString,
         #[rasn(tag(3))] schema: Option<Oid>,
-        /// With one, the package is to have the records as they are after the update.
+        /// If present, the package is to contain the records after the update.
         #[rasn(tag(4))] element_set_name: Option<InternationalString>,
         /// Since version 3.
         #[rasn(tag(5))] action_qualifier: Option<External>,
@@ -82,7 +82,7 @@ named_integer!(
 described_by_name!(Action);
 
 sequence! {
-    /// SuppliedRecords: a record, and how it is called.
+    /// SuppliedRecords: a record, and its identifiers.
     pub struct SuppliedRecord {
         #[rasn(tag(1))] record_id: Option<RecordId>,
         #[rasn(tag(2))] supplemental_id: Option<SupplementalId>,
@@ -101,7 +101,7 @@ choice! {
 }
 
 choice! {
-    /// Which state of the record the client has seen, so that nobody else's change is lost.
+    /// Which state of the record the client has seen, so that no other client's change is lost.
     pub enum SupplementalId {
         #[rasn(tag(1))] TimeStamp(GeneralizedTime),
         #[rasn(tag(2))] VersionNumber(InternationalString),
@@ -110,7 +110,7 @@ choice! {
 }
 
 sequence! {
-    /// CorrelationInfo: by which the client knows the record again in the package.
+    /// CorrelationInfo: identifies the client's record in the package.
     #[derive(Default)]
     pub struct CorrelationInfo {
         #[rasn(tag(1))] note: Option<InternationalString>,
@@ -124,19 +124,19 @@ sequence! {
         #[rasn(tag(1))] update_status: UpdateStatus,
         /// Of the task as a whole.
         #[rasn(tag(2))] global_diagnostics: Option<Vec<DiagRec>>,
-        /// For each record supplied; version 3 asks for it.
+        /// For each record supplied; version 3 requires it.
         #[rasn(tag(3))] task_package_records: Option<Vec<TaskPackageRecordStructure>>,
     }
 }
 
 named_integer!(
-    /// What became of the update.
+    /// The result of the update.
     UpdateStatus { SUCCESS = 1 "success", PARTIAL = 2 "partial", FAILURE = 3 "failure" }
 );
 described_by_name!(UpdateStatus);
 
 sequence! {
-    /// TaskPackageRecordStructure: what became of one record.
+    /// TaskPackageRecordStructure: the result for one record.
     pub struct TaskPackageRecordStructure {
         #[rasn(tag(1))] record_or_sur_diag: Option<RecordOrSurDiag>,
         /// As the client supplied it.
@@ -157,7 +157,7 @@ choice! {
 }
 
 named_integer!(
-    /// What became of the update of one record.
+    /// The status of the update of one record.
     RecordStatus { SUCCESS = 1 "success", QUEUED = 2 "queued", IN_PROCESS = 3 "inProcess", FAILURE = 4 "failure" }
 );
 described_by_name!(RecordStatus);

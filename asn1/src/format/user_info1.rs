@@ -19,7 +19,7 @@ impl UserInfo1 {
     /// A diagnostic as the answer to Init carries it: userInfo-1 around diag-1 around the default form.
     ///
     /// # Errors
-    /// Only for values that no BER can carry.
+    /// Only for values that BER cannot encode.
     pub fn diagnostic(diagnostic: DefaultDiagFormat) -> Result<External, EncodeError> {
         let mut information = OtherInformation::default();
         information.put_value(&DiagnosticFormat::of(diagnostic))?;

@@ -189,7 +189,7 @@ impl GenericRecord {
     /// The record as it travels.
     ///
     /// # Errors
-    /// Only for values that no BER can carry.
+    /// Only for values that BER cannot encode.
     pub fn to_external(&self) -> Result<External, EncodeError> {
         External::of_value(oid::GRS_1, self)
     }

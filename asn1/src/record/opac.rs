@@ -107,7 +107,7 @@ impl OpacRecord {
     /// The record as it travels.
     ///
     /// # Errors
-    /// Only for values that no BER can carry.
+    /// Only for values that BER cannot encode.
     pub fn to_external(&self) -> Result<External, EncodeError> {
         External::of_value(oid::OPAC, self)
     }
