@@ -1,14 +1,13 @@
-//! How programs write files: the one place that decides it, for the client and the server. Standard library, `tempfile`
-//! and `signal-hook` only; no sockets, no clock.
+//! How the client and the server write files, with the standard library, `tempfile` and `signal-hook`.
 //!
-//! | way | for | how |
+//! | type | for | how |
 //! |---|---|---|
-//! | [`Whole`] | results that are good only when complete | a [`Draft`] beside the file, renamed when it is finished; kept as `NAME.part` when it is not |
+//! | [`Whole`] | results that are useful only when complete | a [`Draft`] next to the file, renamed when finished, kept as `NAME.part` otherwise |
 //! | [`Growing`] | reports, transcripts, the output of a batch with a report | in place, continued by a later run |
 //!
-//! Both hold a [`Lock`] on the file for as long as they write it. Devices, pipes and standard output (`/dev/stdout`) are
-//! written directly: they have no draft and no lock. A path that is a symbolic link means the file it leads to; drafts
-//! and lock files are created new and never follow links.
+//! Both hold a [`Lock`] on the file while they write it. Devices, pipes and standard output (`/dev/stdout`) are written
+//! directly, without draft and lock. Symbolic links are followed to their target; drafts and lock files are always created
+//! new and never follow links.
 
 mod destination;
 mod draft;
@@ -30,10 +29,10 @@ pub use lock::Lock;
 pub use stamp::Stamp;
 pub use whole::Whole;
 
-/// What to do with a file that exists. An empty one has nothing to lose and is always written.
+/// What to do with a file that exists. An empty file is always written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Existing {
-    /// Leave it alone, and fail.
+    /// Fail.
     #[default]
     Refuse,
     /// Replace it: a whole file once the new one is complete, a growing one with its first octet.
@@ -41,7 +40,7 @@ pub enum Existing {
 }
 
 impl Existing {
-    /// [`Existing::Replace`] where a user asks for it.
+    /// [`Existing::Replace`] if the user asked for it.
     pub fn forced(force: bool) -> Self {
         match force {
             true => Self::Replace,
@@ -50,17 +49,17 @@ impl Existing {
     }
 }
 
-/// Why a file is not written.
+/// Why a file cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// It is there, and [`Existing::Refuse`] was asked for.
+    /// It exists, and [`Existing::Refuse`] was given.
     #[error("{} is there already", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
     },
-    /// Somebody else holds its lock.
+    /// Another process or part of this one holds its lock.
     #[error(
         "{} is being written by another run; wait for it, or choose another file",
         path.display()
@@ -69,13 +68,13 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// The path is that of a folder.
+    /// The path leads to a folder.
     #[error("{} is a folder, not a file", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
     },
-    /// The folder of the file is not there.
+    /// The folder of the file does not exist.
     #[error("cannot write {}: there is no folder {}", path.display(), folder.display())]
     NoFolder {
         /// The file.
@@ -83,7 +82,7 @@ pub enum Error {
         /// The folder.
         folder: PathBuf,
     },
-    /// The system refuses.
+    /// The operating system refuses.
     #[error("cannot write {}", path.display())]
     Unwritable {
         /// The file.
@@ -91,7 +90,7 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// A draft that is complete cannot take the place of the file; it is kept.
+    /// A complete draft cannot replace the file and is kept.
     #[error("{}; what was written is in {}", in_full(error), part.display())]
     Kept {
         /// Where the draft is.
@@ -128,7 +127,7 @@ fn folder(path: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
-/// Makes sure that the names in a file's folder are on the disk. Where folders cannot be opened, nothing more can be done.
+/// Syncs the entries of a file's folder to the disk, where folders can be opened.
 fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder(path)).map_or(Ok(()), |folder| folder.sync_all())
 }

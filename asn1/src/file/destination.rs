@@ -14,7 +14,7 @@ const MAX_LINKS: usize = 40;
 pub(super) enum Destination {
     /// To a file, which need not exist: its path without links.
     File(PathBuf),
-    /// To something that is written directly: a device, a pipe, a stream of this process.
+    /// To something that is written directly: a device, a pipe, or a stream of this process.
     Stream(PathBuf),
 }
 
@@ -52,8 +52,8 @@ impl Destination {
     }
 }
 
-/// Whether a path names a stream of this process, whatever that is at the moment: a file that standard output was
-/// redirected to is written on, not replaced.
+/// Whether a path names a stream of this process: if standard output is redirected to a file, that file is appended to, not
+/// replaced.
 fn is_stream(path: &Path) -> bool {
     let own = ["/dev/stdout", "/dev/stderr"];
     own.iter().any(|own| path == Path::new(own))
@@ -90,7 +90,7 @@ fn no_folder(asked: &Path, path: &Path) -> Error {
     }
 }
 
-/// Whether two paths lead to one file, which need not exist: by other folders, links, or a second name (hard link).
+/// Whether two paths lead to the same file, which need not exist: by folders, links, or a second name (hard link).
 pub fn same(one: &Path, other: &Path) -> bool {
     if one == other {
         return true;
@@ -108,7 +108,7 @@ pub fn same(one: &Path, other: &Path) -> bool {
     place(one).is_some_and(|one| place(other) == Some(one))
 }
 
-/// Whether two files are one; `None` where the system has no numbers for files.
+/// Whether two files are the same; `None` on systems without file numbers.
 pub(super) fn is_same(one: &Metadata, other: &Metadata) -> Option<bool> {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! A file beside the one that it is to replace.
+//! A new file next to the one that it will replace.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -9,10 +9,10 @@ use tempfile::TempPath;
 
 use super::{Error, Existing, folder, sync_folder};
 
-/// The most drafts of one file that are kept beside each other.
+/// The most drafts of one file that are kept.
 const MAX_PARTS: u32 = 100;
 
-/// A file in the making, created new; removed when it is dropped.
+/// An unfinished file, created new and removed on drop.
 #[derive(Debug)]
 pub struct Draft {
     file: File,
@@ -21,11 +21,11 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// A draft that a person can use when it is not finished: `NAME.part`, or `NAME.part.2` and so on where an earlier
-    /// one is there. `target` is a path without links.
+    /// A draft that is useful even if unfinished: `NAME.part`, or `NAME.part.2` and so on if an earlier one exists. `target` is
+    /// a path without links.
     ///
     /// # Errors
-    /// What the system has against a new file in that folder.
+    /// The file cannot be created.
     pub fn visible(target: &Path) -> Result<Self, Error> {
         let unwritable = Error::unwritable(target);
         for number in 1..=MAX_PARTS {
@@ -44,18 +44,18 @@ impl Draft {
         Err(unwritable(error))
     }
 
-    /// A draft that nobody needs unless it is finished: `.NAME.draft`. One that is there was left by a process that was
-    /// killed, since the caller holds the [`Lock`](super::Lock) of the target or of its folder, and is removed.
+    /// A draft that is useless unless finished: `.NAME.draft`. An existing one was left by a killed process, since the caller
+    /// holds the [`Lock`](super::Lock) of the target or of its folder; it is removed.
     ///
     /// # Errors
-    /// What the system has against a new file in that folder.
+    /// The file cannot be created.
     pub fn hidden(target: &Path) -> Result<Self, Error> {
         Self::remove_hidden(target)?;
         let (file, path) = new(&hidden(target)).map_err(Error::unwritable(target))?;
         Ok(Self::of(file, path, target))
     }
 
-    /// Removes a hidden draft that a process which was killed has left; the caller holds the lock.
+    /// Removes a hidden draft that a killed process has left; the caller holds the lock.
     ///
     /// # Errors
     /// It cannot be removed.
@@ -78,7 +78,7 @@ impl Draft {
         &mut self.file
     }
 
-    /// Says which file this is a draft of, where that was not known at first; in the same folder.
+    /// Sets the file that this is a draft of, in the same folder, if it was not known at first.
     #[must_use]
     pub fn of_file(self, target: PathBuf) -> Self {
         Self { target, ..self }
@@ -89,12 +89,12 @@ impl Draft {
         &self.path
     }
 
-    /// Puts the draft in the place of the target, which keeps its permissions; `sync` makes sure that it is on the disk
-    /// first. Gives the file, which is the target now.
+    /// Replaces the target, whose permissions are kept, by the draft, after writing it to the disk if `sync`. Returns the file,
+    /// which is the target now.
     ///
     /// # Errors
-    /// [`Error::Exists`] where a file was to be left alone; what the system has against it. The draft is kept then, and
-    /// the error says where.
+    /// [`Error::Exists`] for [`Existing::Refuse`]; those of the operating system. The draft is kept then, and the error says
+    /// where.
     pub fn persist(self, existing: Existing, sync: bool) -> Result<File, Error> {
         let Self { file, path, target } = self;
         let unwritable = Error::unwritable(&target);
@@ -130,7 +130,7 @@ impl Draft {
         Ok(file)
     }
 
-    /// Leaves the draft where it is, and says where that is.
+    /// Keeps the draft and returns its path.
     ///
     /// # Errors
     /// It cannot be written to the disk.
@@ -159,7 +159,7 @@ fn hidden(target: &Path) -> PathBuf {
     folder(target).join(name)
 }
 
-/// Creates a file that is not there. A link of that name is not followed.
+/// Creates a file that must not exist. A link of that name is not followed.
 fn new(path: &Path) -> io::Result<(File, TempPath)> {
     let mut options = File::options();
     let file = options.read(true).write(true).create_new(true).open(path)?;
@@ -167,7 +167,7 @@ fn new(path: &Path) -> io::Result<(File, TempPath)> {
     Ok((file, path))
 }
 
-/// Gives a draft the permissions of the file that it replaces.
+/// Gives a draft the permissions of the file it replaces.
 fn permit(draft: &File, target: &Path) -> io::Result<()> {
     match fs::metadata(target) {
         Ok(data) => draft.set_permissions(data.permissions()),

@@ -1,4 +1,4 @@
-//! A file that is written in place, and continued by a later run.
+//! A file that is written in place and can be continued later.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,12 +15,12 @@ pub struct Growing {
     /// `None` for a stream.
     lock: Option<Lock>,
     file: Option<File>,
-    /// Whether what the file has goes away with the first octet that is written.
+    /// Whether the first octet written replaces the contents.
     is_replaced: bool,
 }
 
 impl Growing {
-    /// A new file. One that is replaced loses what it has when the first octet is written.
+    /// A new file. If one is replaced, it loses its contents when the first octet is written.
     ///
     /// # Errors
     /// [`Error::Exists`], [`Error::Busy`]; a path that cannot be written.
@@ -37,7 +37,7 @@ impl Growing {
         Ok(growing)
     }
 
-    /// A file to go on with as it is, if it is there. Where it goes on is said by [`Growing::cut`], else at its end.
+    /// Continues a file, if it exists, at its end unless [`Growing::cut`] sets another position.
     ///
     /// # Errors
     /// [`Error::Busy`]; a path that cannot be written.
@@ -67,14 +67,14 @@ impl Growing {
         })
     }
 
-    /// The octets of the file, those that will be replaced included; 0 where there is none, and for a stream.
+    /// The length in octets, including contents that will be replaced; 0 for no file and for a stream.
     pub fn len(&self) -> u64 {
         let file = self.file.as_ref().filter(|_| self.lock.is_some());
         let data = file.and_then(|file| file.metadata().ok());
         data.map_or(0, |data| data.len())
     }
 
-    /// Whether there is nothing in the file, or no file.
+    /// Whether the file is empty or does not exist.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -89,10 +89,10 @@ impl Growing {
         self.lock.is_some()
     }
 
-    /// What is in the file, for reading from its beginning.
+    /// The file, to be read from its beginning.
     ///
     /// # Errors
-    /// What the system has against it.
+    /// Those of the operating system.
     pub fn read(&mut self) -> io::Result<Option<&File>> {
         match self.file.as_mut().filter(|_| self.lock.is_some()) {
             None => Ok(None),
@@ -103,11 +103,11 @@ impl Growing {
         }
     }
 
-    /// Copies what stands after a position, counted in octets from 0, to a file of its own, `NAME.part`, and gives its path;
-    /// `None` for a stream, and where there is no file. [`Growing::cut`] says where writing goes on after this.
+    /// Copies the octets from an offset on to a new file, `NAME.part`, and returns its path; `None` for a stream, and if there
+    /// is no file. Call [`Growing::cut`] afterwards to set where writing continues.
     ///
     /// # Errors
-    /// What the system has against it.
+    /// Those of the operating system.
     pub fn keep_after(&self, position: u64) -> Result<Option<PathBuf>, Error> {
         let (Some(mut file), Some(lock)) = (self.file.as_ref(), &self.lock) else {
             return Ok(None);
@@ -121,11 +121,11 @@ impl Growing {
         draft.keep().map(Some)
     }
 
-    /// The octet before a position, counted from 0; `None` where the file does not reach so far, and for a stream. Writing
-    /// goes on elsewhere after this: [`Growing::cut`] says where.
+    /// The octet before an offset; `None` if the file is shorter, and for a stream. Call [`Growing::cut`] afterwards to set
+    /// where writing continues.
     ///
     /// # Errors
-    /// What the system has against it.
+    /// Those of the operating system.
     pub fn octet_before(&self, position: u64) -> io::Result<Option<u8>> {
         let file = self.file.as_ref().filter(|_| self.lock.is_some());
         let (Some(mut file), Some(place)) = (file, position.checked_sub(1)) else {
@@ -136,11 +136,11 @@ impl Growing {
         Ok((file.read(&mut octet)? > 0).then_some(octet[0]))
     }
 
-    /// The octets after a position, counted from 0, `most` of them at most; none of a stream. Writing goes on elsewhere after
-    /// this: [`Growing::cut`] says where.
+    /// At most `most` octets from an offset on; none for a stream. Call [`Growing::cut`] afterwards to set where writing
+    /// continues.
     ///
     /// # Errors
-    /// What the system has against it.
+    /// Those of the operating system.
     pub fn octets_after(&self, position: u64, most: u64) -> io::Result<Vec<u8>> {
         let mut octets = Vec::new();
         if let Some(mut file) = self.file.as_ref().filter(|_| self.lock.is_some()) {
@@ -150,11 +150,10 @@ impl Growing {
         Ok(octets)
     }
 
-    /// Cuts the file to a length in octets, to be written on from there. A stream stays as it is, and a file that does
-    /// not exist.
+    /// Truncates the file to a length in octets; writing continues there. Does nothing to a stream, or if there is no file.
     ///
     /// # Errors
-    /// What the system has against it.
+    /// Those of the operating system.
     pub fn cut(&mut self, length: u64) -> io::Result<()> {
         self.is_replaced = false;
         match self.file.as_mut().filter(|_| self.lock.is_some()) {
@@ -163,19 +162,19 @@ impl Growing {
         }
     }
 
-    /// The file under a second handle, to be synced elsewhere; `None` while there is none, and for a stream.
+    /// A second handle of the file, to be synced elsewhere; `None` if there is no file, and for a stream.
     ///
     /// # Errors
-    /// What the system has against it.
+    /// Those of the operating system.
     pub fn handle(&self) -> io::Result<Option<File>> {
         let file = self.file.as_ref().filter(|_| self.lock.is_some());
         file.map(File::try_clone).transpose()
     }
 
-    /// Makes sure that all of it is on the disk.
+    /// Writes all data to the disk.
     ///
     /// # Errors
-    /// It is not.
+    /// Those of the operating system.
     pub fn sync(&mut self) -> io::Result<()> {
         match self.file.as_ref().filter(|_| self.lock.is_some()) {
             Some(file) => file.sync_data(),
@@ -183,20 +182,20 @@ impl Growing {
         }
     }
 
-    /// The path that it was opened by.
+    /// The path by which it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Creates the file now rather than with its first octet, for those who follow it as it grows.
+    /// Creates the file now rather than with its first octet, for readers that follow it.
     ///
     /// # Errors
-    /// What the system has against it.
+    /// Those of the operating system.
     pub fn begin(&mut self) -> io::Result<()> {
         self.file().map(drop)
     }
 
-    /// The file, which is there from now on.
+    /// The file, created if necessary.
     fn file(&mut self) -> io::Result<&mut File> {
         if std::mem::take(&mut self.is_replaced)
             && let Some(file) = &mut self.file
@@ -215,7 +214,7 @@ impl Growing {
         let mut options = File::options();
         let file = options.read(true).write(true).create_new(true);
         let file = file.open(target)?;
-        // Nobody else can have locked it; without locks there is nothing to do.
+        // No other process can have locked it; without support for locks, there is nothing to do.
         let _ = file.try_lock();
         sync_folder(target)?;
         Ok(file)

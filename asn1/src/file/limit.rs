@@ -1,15 +1,15 @@
-//! Files that must not grow any more: a limit that the shell (`ulimit -f`) or the system sets.
+//! The limit on file sizes that the shell (`ulimit -f`) or the system sets.
 
 use std::io;
 
-/// Makes a write beyond the limit on the size of files fail with an error that names it, as on a full disk, where the system
-/// would otherwise end the process by the signal SIGXFSZ. For programs, once at their start.
+/// Makes writes beyond the limit on file sizes fail with an error, as on a full disk, instead of ending the process by the
+/// signal SIGXFSZ. Programs call it once when they start.
 ///
 /// # Errors
-/// The system takes no handler for the signal.
+/// The handler of the signal cannot be installed.
 #[cfg(unix)]
 pub fn survive_size_limit() -> io::Result<()> {
-    // Any handler will do: the write returns when it has run.
+    // Any handler will do: after it has run, the write fails.
     let ignored = std::sync::Arc::default();
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, ignored).map(drop)
 }

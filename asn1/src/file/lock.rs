@@ -1,8 +1,8 @@
-//! Who writes a file: one process at a time, and one part of it.
+//! Locks: only one part of one process writes a file at a time.
 //!
-//! A lock on the file itself would be lost when the file is replaced by renaming, and there is none before the file
-//! exists. So the lock is on a file beside it, `.NAME.lock`, which is removed with it; a lock on the file itself, where
-//! there is one, also keeps away those who reach it by another name. Both end with the process, however it ends.
+//! A lock on the file itself would be lost when the file is replaced by renaming, and is impossible before the file
+//! exists. So the lock is on a file next to it, `.NAME.lock`, which is removed with it; if the file exists, it is locked too,
+//! against those who reach it by another name. Both locks end with the process, however it ends.
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
@@ -12,18 +12,18 @@ use std::path::{Path, PathBuf};
 use super::destination::{Destination, is_same};
 use super::{Error, folder};
 
-/// How often to try again where the lock file goes away at the moment when it is locked.
+/// How often to retry if the lock file is removed just when it is locked.
 const TRIES: usize = 100;
 
-/// The right to write a file; ends when it is dropped.
+/// The exclusive right to write a file, until it is dropped.
 #[derive(Debug)]
 pub struct Lock {
     target: PathBuf,
-    /// The lock file and its path. `None` where the folder takes no new files: then nobody renames in it either.
+    /// The lock file and its path. `None` if files cannot be created in the folder, and so not renamed either.
     beside: Option<(File, PathBuf)>,
-    /// The file itself, while it exists.
+    /// The file itself, if it exists.
     file: Option<File>,
-    /// Whether that is open for writing.
+    /// Whether the file is open for writing.
     is_writable: bool,
 }
 
@@ -31,7 +31,7 @@ impl Lock {
     /// Locks the file that a path leads to, which need not exist.
     ///
     /// # Errors
-    /// [`Error::Busy`] where somebody else has locked it; a path that leads to no file.
+    /// [`Error::Busy`] if it is locked already; a path that leads to no file.
     pub fn take(path: &Path) -> Result<Self, Error> {
         match Destination::of(path)? {
             Destination::File(target) => Self::at(target, path),
@@ -42,7 +42,7 @@ impl Lock {
         }
     }
 
-    /// Locks a file by its resolved path; `asked` is what messages say.
+    /// Locks a file by its resolved path; messages show `asked`.
     pub(super) fn at(target: PathBuf, asked: &Path) -> Result<Self, Error> {
         let unwritable = Error::unwritable(asked);
         let busy = || Error::Busy {
@@ -62,14 +62,14 @@ impl Lock {
         match open(&lock.target) {
             Ok((file, is_writable)) => match file.try_lock() {
                 Err(TryLockError::WouldBlock) => return Err(busy()),
-                // A file system without locks has none to give.
+                // The file system may not support locks.
                 Ok(()) | Err(TryLockError::Error(_)) => {
                     lock.file = Some(file);
                     lock.is_writable = is_writable;
                 }
             },
             Err(error) if error.kind() == ErrorKind::NotFound => {}
-            // It may still be replaced; whoever wants to write it finds out.
+            // It may still be replaced; writing to it will fail.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
             Err(error) => return Err(unwritable(error)),
         }
@@ -81,8 +81,7 @@ impl Lock {
         &self.target
     }
 
-    /// Takes the file itself out, open for reading and writing; `None` where it does not exist yet. It stays locked for
-    /// as long as it is open.
+    /// Takes the file, open for reading and writing; `None` if it does not exist yet. It stays locked while it is open.
     ///
     /// # Errors
     /// The file may not be written, or created.
@@ -97,9 +96,9 @@ impl Lock {
         }
     }
 
-    /// Goes on with the file that has taken the place of the one that was locked.
+    /// Locks the file that has replaced the locked one.
     pub fn renew(&mut self, file: File) {
-        // Nobody else can have locked what was a draft until now; without locks there is nothing to do.
+        // No other process can have locked a draft; without support for locks, there is nothing to do.
         let _ = file.try_lock();
         self.file = Some(file);
     }
@@ -108,7 +107,7 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         if let Some((_, path)) = &self.beside {
-            // While it is locked: whoever opened it before sees that it is gone, and makes another.
+            // It is still locked: processes that opened it before notice that it is gone, and create another.
             let _ = fs::remove_file(path);
         }
     }
@@ -117,11 +116,11 @@ impl Drop for Lock {
 enum Locked {
     By(File, PathBuf),
     BySomebodyElse,
-    /// Locks cannot be had in this folder.
+    /// Lock files cannot be created in this folder.
     ByNobody,
 }
 
-/// Locks the file beside another.
+/// Creates and locks the lock file of a file.
 fn beside(target: &Path) -> io::Result<Locked> {
     let mut name = OsString::from(".");
     name.push(target.file_name().unwrap_or_default());
@@ -138,7 +137,7 @@ fn beside(target: &Path) -> io::Result<Locked> {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => {
                 return match error.kind() {
-                    // The last one: the name of the file is almost as long as a name may be.
+                    // The last one: the name of the file leaves no room for the suffix.
                     ErrorKind::PermissionDenied
                     | ErrorKind::ReadOnlyFilesystem
                     | ErrorKind::InvalidFilename => Ok(Locked::ByNobody),
@@ -150,11 +149,11 @@ fn beside(target: &Path) -> io::Result<Locked> {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(Locked::BySomebodyElse),
             Err(TryLockError::Error(_)) => {
-                // A file system without locks; the file may still be written.
+                // The file system does not support locks; the file may still be written.
                 return Ok(Locked::By(file, path));
             }
         }
-        // The one who had it may have removed it in between: then others lock another file of the same name.
+        // The previous holder may have removed it in between; others then lock a new file of the same name.
         let is_current = fs::symlink_metadata(&path)
             .and_then(|found| Ok(is_same(&found, &file.metadata()?).unwrap_or(true)));
         if is_current.unwrap_or(false) {
@@ -167,7 +166,7 @@ fn beside(target: &Path) -> io::Result<Locked> {
     )))
 }
 
-/// Opens a lock file that is there. Nothing is ever written to it.
+/// Opens an existing lock file. Nothing is ever written to it.
 fn existing(path: &Path) -> io::Result<File> {
     if !fs::symlink_metadata(path)?.is_file() {
         let words = format!("{} is not a lock file; remove it", path.display());
@@ -176,9 +175,7 @@ fn existing(path: &Path) -> io::Result<File> {
     open(path).map(|(file, _)| file)
 }
 
-/// Opens a file for reading and writing, or for reading alone where it may not be written.
-///
-/// Says whether it may be written.
+/// Opens a file for reading and writing, or only for reading; returns whether it may be written.
 fn open(path: &Path) -> io::Result<(File, bool)> {
     match File::options().read(true).write(true).open(path) {
         Ok(file) => Ok((file, true)),

@@ -1,12 +1,12 @@
-//! What a file looks like from outside: whether somebody else has changed it.
+//! Detects changes of a file by others.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// A file as it was at one moment. Another process that writes the file, or puts another in its place, changes its stamp;
-/// one that changes its permissions or links to it does not.
+/// The state of a file. Writing to the file or replacing it changes the stamp; changing its permissions or linking to it
+/// does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     length: u64,
@@ -17,10 +17,10 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// The stamp of a file; `None` where there is none.
+    /// The stamp of a file; `None` if it does not exist.
     ///
     /// # Errors
-    /// It cannot be found out.
+    /// Those of the file system.
     pub fn of(path: &Path) -> io::Result<Option<Self>> {
         let data = match fs::metadata(path) {
             Ok(data) => data,

@@ -1,4 +1,4 @@
-//! A file that is there when it is complete, and not before.
+//! A file that appears only when it is complete.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::destination::Destination;
 use super::{Draft, Error, Existing, Lock};
 
-/// A file in the making: finished, kept as `NAME.part`, or dropped, which leaves nothing of it.
+/// A file that is being written: then finished, kept as `NAME.part`, or dropped without a trace.
 #[derive(Debug)]
 pub struct Whole(Backing);
 
@@ -51,10 +51,10 @@ impl Whole {
         }))
     }
 
-    /// Cuts what is written to a length in octets, to be written on from there. A stream stays as it is.
+    /// Truncates what was written to a length in octets; writing continues there. Does nothing to a stream.
     ///
     /// # Errors
-    /// What the system has against it.
+    /// Those of the operating system.
     pub fn cut(&mut self, length: u64) -> io::Result<()> {
         match &mut self.0 {
             Backing::Draft { draft, .. } => cut(draft.file(), length),
@@ -62,10 +62,10 @@ impl Whole {
         }
     }
 
-    /// Puts it in its place.
+    /// Completes the file.
     ///
     /// # Errors
-    /// What the system has against it; then the draft is kept, and the error says where.
+    /// Those of the operating system; the draft is kept then, and the error says where.
     pub fn finish(self) -> Result<(), Error> {
         match self.0 {
             Backing::Draft {
@@ -77,10 +77,10 @@ impl Whole {
         }
     }
 
-    /// Leaves what was written as `NAME.part`, and says where that is; `None` for a stream, which has it already.
+    /// Keeps what was written as `NAME.part` and returns the path; `None` for a stream.
     ///
     /// # Errors
-    /// What the system has against it.
+    /// Those of the operating system.
     pub fn keep(self) -> Result<Option<PathBuf>, Error> {
         match self.0 {
             Backing::Draft { draft, .. } => draft.keep().map(Some),
@@ -106,21 +106,21 @@ impl Write for Whole {
     }
 }
 
-/// Cuts a file, to be written on from there.
+/// Truncates a file; writing continues there.
 pub(super) fn cut(file: &mut File, length: u64) -> io::Result<()> {
     file.set_len(length)?;
     file.seek(SeekFrom::Start(length))?;
     Ok(())
 }
 
-/// Opens what is written directly. Standard output may be a file that has something already.
+/// Opens something that is written directly. Standard output may be a file with contents.
 pub(super) fn stream(path: &Path) -> Result<File, Error> {
     let file = own(path).unwrap_or_else(|| File::options().append(true).open(path));
     file.map_err(Error::unwritable(path))
 }
 
-/// A stream of this process by its name, which goes on where the stream is: opened anew, a file would have a position of
-/// its own, and what other programs write after it would overwrite it.
+/// A stream of this process by its name, sharing its position: a file opened anew would have its own, and later output of
+/// other programs would overwrite it.
 #[cfg(unix)]
 fn own(path: &Path) -> Option<io::Result<File>> {
     use std::os::fd::AsFd;
