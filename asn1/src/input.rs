@@ -1,11 +1,11 @@
-//! Files that are read as a whole: settings, tables, certificates, databases. Reading one always ends: pipes that nobody may
-//! ever write to are refused, and a file that has no end of its own, such as a device, is read up to a limit.
+//! Files that are read whole: settings, tables, certificates, databases. Reading always ends: pipes that may never get a
+//! writer are refused, and endless files, such as devices, are read up to a limit.
 
 use std::fs::{self, File, FileType};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// The octets of a file, which has to be a file, a device or the pipe of a shell's `<(…)`, and no larger than `limit`.
+/// The octets of a regular file, a device or the pipe of a shell's `<(…)`, no larger than `limit`.
 ///
 /// # Errors
 /// Those of the file system, [`ErrorKind::InvalidInput`] for a folder, a named pipe or a socket, and
@@ -18,7 +18,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_all(File::open(path)?, limit)
 }
 
-/// The octets of anything that is open already, no more than `limit`.
+/// The octets of an open source, no more than `limit`.
 ///
 /// # Errors
 /// Those of the source, and [`ErrorKind::FileTooLarge`].
@@ -36,7 +36,7 @@ pub fn read_all(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The same as text.
+/// The text of a file.
 ///
 /// # Errors
 /// Those of [`read`], and [`ErrorKind::InvalidData`] for what is not UTF-8.
@@ -48,12 +48,12 @@ pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     })
 }
 
-/// Opens a file of any size, which has to be a regular one: it has an end, and can be read again.
+/// Opens a regular file of any size, which has an end and can be read again.
 ///
 /// # Errors
 /// Those of the file system, and [`ErrorKind::InvalidInput`] for anything but a regular file.
 pub fn open_regular(path: &Path) -> io::Result<File> {
-    // Asked before it is opened: opening a named pipe waits for a writer.
+    // Checked before it is opened: opening a named pipe waits for a writer.
     let kind = fs::metadata(path)?.file_type();
     match kind.is_file() {
         true => File::open(path),
@@ -61,7 +61,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Devices give something, or an end, when they are read; the limit holds for those that have no end.
+/// Reading a device never blocks for ever; the limit bounds endless ones.
 #[cfg(unix)]
 fn is_endable(kind: FileType) -> bool {
     use std::os::unix::fs::FileTypeExt;
@@ -73,7 +73,7 @@ fn is_endable(_: FileType) -> bool {
     false
 }
 
-/// A pipe that a shell has opened has a writer: `<(…)`, or what stands before `|`.
+/// A pipe that a shell has opened has a writer: `<(…)`, or the command before `|`.
 fn is_open_already(path: &Path) -> bool {
     ["/dev/fd", "/proc/self/fd", "/dev/stdin"]
         .iter()

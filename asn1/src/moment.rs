@@ -1,4 +1,4 @@
-//! Moments of Coordinated Universal Time as clock and calendar show them, which is how ASN.1 and RFC 3339 write them.
+//! Moments of Coordinated Universal Time by calendar and clock, as ASN.1 and RFC 3339 write them.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,7 +17,7 @@ pub struct Moment {
     pub hour: u64,
     /// The minute, 0 to 59.
     pub minute: u64,
-    /// The second, 0 to 59; 60 if it is one to spare.
+    /// The second, 0 to 59, or 60 for a leap second.
     pub second: u64,
     /// The nanoseconds of the second.
     pub nanosecond: u32,
@@ -26,11 +26,11 @@ pub struct Moment {
 const SECONDS_A_DAY: u64 = 86_400;
 /// Days of 400 years, after which the calendar repeats itself.
 const DAYS_AN_ERA: u64 = 146_097;
-/// Days from 0000-03-01 to 1970-01-01: years are counted from March here, so that a leap day ends one.
+/// Days from 0000-03-01 to 1970-01-01: years start in March here, so that a leap day is the last day.
 const DAYS_TO_1970: u64 = 719_468;
 
 impl From<SystemTime> for Moment {
-    /// The moment of a time; what is before 1970 is the beginning of that year.
+    /// The moment of a time; times before 1970 become the beginning of that year.
     fn from(time: SystemTime) -> Self {
         let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
         let days = (since.as_secs() / SECONDS_A_DAY).saturating_add(DAYS_TO_1970);
@@ -57,7 +57,7 @@ impl From<SystemTime> for Moment {
 }
 
 impl Moment {
-    /// The time of the moment; `None` if there is none of that name in the years 1970 to 9999.
+    /// The time of the moment; `None` if it is not valid or not in the years 1970 to 9999.
     pub fn time(self) -> Option<SystemTime> {
         let is_one = (1970..=9999).contains(&self.year)
             && (1..=12).contains(&self.month)

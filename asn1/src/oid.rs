@@ -53,7 +53,7 @@ impl Oid {
         }
     }
 
-    /// An identifier from its arcs; `None` where X.660 allows no such identifier, or it is too long.
+    /// An identifier from its arcs; `None` if X.660 does not allow it, or it is too long.
     pub fn from_arcs(arcs: &[u32]) -> Option<Self> {
         let (&first, &second, rest) = match arcs {
             [first, second, rest @ ..] => (first, second, rest),
@@ -77,7 +77,7 @@ impl Oid {
             .unwrap_or(&self.octets)
     }
 
-    /// The registered name, such as `usmarc` or `Bib-1`, where the table below has one.
+    /// The registered name, such as `usmarc` or `Bib-1`, if the table below has one.
     pub fn name(&self) -> Option<&'static str> {
         NAMES
             .iter()
@@ -203,7 +203,7 @@ impl FromStr for Oid {
     }
 }
 
-/// What a decoder hands over, before it is known to be well formed.
+/// The contents octets as decoded; `None` if they are malformed.
 struct Contents(Option<Oid>);
 
 impl From<&[u8]> for Contents {

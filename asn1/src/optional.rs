@@ -1,5 +1,5 @@
-//! Two shapes of SEQUENCE elements that a derive cannot express: an OPTIONAL CHOICE without a tag of its
-//! own (Z39.50-2003 §4.1, `records Records OPTIONAL`), and elements later versions may append.
+//! Two kinds of SEQUENCE elements that a derive cannot express: an OPTIONAL CHOICE without a tag
+//! (Z39.50-2003 §4.1, `records Records OPTIONAL`), and elements that later versions may append.
 
 use std::ops::{Deref, DerefMut};
 
@@ -77,7 +77,7 @@ impl<T: Encode> Encode for OptionalChoice<T> {
 
 impl<T: DecodeChoice> Decode for OptionalChoice<T> {
     fn decode<D: Decoder>(decoder: &mut D) -> Result<Self, D::Error> {
-        // Without a tag of its own, Probe is tried on whatever element comes next.
+        // Probe has no tag, so it is tried on any element that comes next.
         let probe = decoder.decode_optional::<Probe<T>>()?;
         Ok(Self(probe.and_then(|probe| probe.0)))
     }
@@ -93,7 +93,7 @@ impl<T: DecodeChoice> Decode for OptionalChoice<T> {
     }
 }
 
-/// A choice that takes nothing when the tag belongs to none of `T`'s alternatives.
+/// A choice that consumes nothing if the tag belongs to none of `T`'s alternatives.
 struct Probe<T>(Option<T>);
 
 impl<T: AsnType> AsnType for Probe<T> {
@@ -134,7 +134,7 @@ impl<T: DecodeChoice> DecodeChoice for Probe<T> {
     }
 }
 
-/// Elements behind the last one known, kept and sent on as they are (Z39.50-2003 §3.2.1 asks it of Init).
+/// Elements after the last known one, kept and encoded as they are (Z39.50-2003 §3.2.1 requires that of Init).
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Unknown(pub Vec<Any>);
 

@@ -1,4 +1,4 @@
-//! What stands in a file that should hold certificates or keys in PEM (RFC 7468), for messages about the wrong file.
+//! What a file holds that should have certificates or keys in PEM (RFC 7468), for messages about wrong files.
 
 /// What the file holds, as the end of a sentence: `a private key`, `nothing in PEM`.
 pub fn contents(octets: &[u8]) -> String {
@@ -17,7 +17,7 @@ pub fn contents(octets: &[u8]) -> String {
     match (found.is_empty(), octets.first()) {
         (false, _) => found.join(" and "),
         (true, None) => "nothing: it is empty".to_owned(),
-        // A DER SEQUENCE with a length in two octets, as certificates and keys have.
+        // A DER SEQUENCE with a length in two octets, like certificates and keys.
         (true, Some(0x30)) if octets.get(1) == Some(&0x82) => {
             "DER, not PEM (openssl x509 -inform DER, or openssl pkey -inform DER, converts it)"
                 .to_owned()
@@ -26,7 +26,7 @@ pub fn contents(octets: &[u8]) -> String {
     }
 }
 
-/// The most kinds named.
+/// The most kinds listed.
 const MOST: usize = 4;
 
 fn name(label: &str) -> &'static str {

@@ -1,4 +1,4 @@
-//! Names as the standard spells them, from the spelling that Rust asks for.
+//! The standard's spelling of names, from their spelling in Rust.
 
 use std::borrow::Cow;
 

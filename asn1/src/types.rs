@@ -1,5 +1,5 @@
-//! The ASN.1 types of Z39.50-2003 §4.1 that rasn's own types do not carry faithfully: strings and OCTET
-//! STRINGs keep every octet as sent, ANY keeps the encoding, named INTEGERs stay open.
+//! The ASN.1 types of Z39.50-2003 §4.1 that rasn's own types do not represent faithfully: strings and OCTET
+//! STRINGs keep every octet as sent, ANY keeps the encoding, named INTEGERs may have other values.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -147,7 +147,7 @@ macro_rules! character_string {
 }
 
 character_string!(
-    /// InternationalString: GeneralString whose character set the session negotiates, or not (Z39.50-2003 §4.1).
+    /// InternationalString: GeneralString whose character set may be negotiated (Z39.50-2003 §4.1).
     InternationalString, 27
 );
 character_string!(
@@ -163,7 +163,7 @@ character_string!(
     ObjectDescriptor, 7
 );
 
-/// ANY: one complete BER value (or, behind an explicit tag, its contents), not looked into.
+/// ANY: one complete BER value (or, after an explicit tag, its contents), not decoded.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Any(OctetString);
 
@@ -216,7 +216,7 @@ impl Encode for Any {
     }
 }
 
-/// BIT STRING of up to 64 named bits; keeps how many bits were sent.
+/// BIT STRING of up to 64 named bits; keeps the number of bits sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Bits {
     word: u64,
@@ -224,7 +224,7 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// The most bits kept; further ones a peer sends are dropped.
+    /// The most bits kept; further ones are dropped.
     pub const MAX: u8 = 64;
 
     /// A string just long enough for the given bit positions (0 is the first bit sent).
@@ -290,8 +290,8 @@ impl Decode for Bits {
         let mut bits = Self::default();
         let sent = match decoder.decode_bit_string(tag, constraints) {
             Ok(sent) => sent,
-            // X.690 §8.6.2.3 wants an octet that says how many bits are unused, also where there is no bit. Clients that leave
-            // it out mean no bits. What failed is still to be read.
+            // X.690 §8.6.2.3 requires an octet with the number of unused bits even if there are no bits. Clients that leave it
+            // out mean no bits. The failed value has not been consumed.
             Err(error) => match decoder.decode_octet_string::<OctetString>(tag, constraints) {
                 Ok(contents) if contents.is_empty() => return Ok(bits),
                 _ => return Err(error),
@@ -375,8 +375,8 @@ impl Encode for BitString {
 
 /// A SEQUENCE or CHOICE: the type with its derives.
 ///
-/// A field's type is taken apart because rasn's derive has to see the word `Option`, without which an explicit tag is not
-/// optional.
+/// A field's type is matched in parts because rasn's derive has to see the word `Option`, without which an explicit tag is
+/// not optional.
 macro_rules! production {
     ($(#[$meta:meta])* pub struct $name:ident {
         $($(#[$field_meta:meta])* $field:ident: $type:ident $(<$of:ty>)?,)*
