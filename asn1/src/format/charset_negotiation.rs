@@ -1,8 +1,8 @@
-//! Negotiation of character set and language, version 3: a record in the otherInfo of Init, from the client a proposal,
-//! from the server a response (negotiation record CharSetandLanguageNegotiation-3; Z39.50-2003 Appendix NEG).
+//! Negotiation of character set and language, version 3: in the otherInfo of Init, a proposal of the client and a response
+//! of the server (negotiation record CharSetandLanguageNegotiation-3; Z39.50-2003 Appendix NEG).
 //!
-//! A set is ISO 10646 in one of its encodings, sets of ISO 2022 by their registration numbers, or private. A private one
-//! is in practice an EXTERNAL of Index Data's with its name in octets, such as `iso-8859-1` or `marc-8`.
+//! A set is ISO 10646 in one of its encodings, sets of ISO 2022 by their registration numbers, or private. In practice, a
+//! private one is an EXTERNAL of Index Data with a name in octets, such as `iso-8859-1` or `marc-8`.
 
 use std::borrow::Cow;
 
@@ -24,19 +24,19 @@ choice! {
 }
 
 sequence! {
-    /// OriginProposal: what the client would like, best first.
+    /// OriginProposal: what the client prefers, best first.
     #[derive(Default)]
     pub struct OriginProposal {
         /// Absent where the client proposes version 2 of the protocol.
         #[rasn(tag(1))] proposed_char_sets: Option<Vec<ProposedCharSet>>,
         #[rasn(tag(2))] proposedlanguages: Option<Vec<LanguageCode>>,
-        /// Whether records are to be in the set selected too; without it they are not.
+        /// Whether records are to be in the selected set too; absent means no.
         #[rasn(tag(3))] records_in_selected_char_sets: Option<bool>,
     }
 }
 
 sequence! {
-    /// TargetResponse: what the server selects of the proposal; an element stands here if it stood there.
+    /// TargetResponse: what the server selects from the proposal, which must have the same elements.
     #[derive(Default)]
     pub struct TargetResponse {
         #[rasn(tag(1))] selected_char_sets: Option<SelectedCharSet>,
@@ -60,13 +60,13 @@ choice! {
         #[rasn(tag(1))] Iso2022(Iso2022),
         #[rasn(tag(2))] Iso10646(Iso10646),
         #[rasn(tag(3))] Private(PrivateCharacterSet),
-        /// Nothing is agreed on.
+        /// No agreement.
         #[rasn(tag(4))] None,
     }
 }
 
 choice! {
-    /// PrivateCharacterSet: sets beside ISO 2022 and ISO 10646.
+    /// PrivateCharacterSet: sets other than ISO 2022 and ISO 10646.
     pub enum PrivateCharacterSet {
         #[rasn(tag(1))] ViaOid(Vec<Oid>),
         #[rasn(tag(2))] ExternallySpecified(Box<External>),
@@ -75,7 +75,7 @@ choice! {
 }
 
 choice! {
-    /// Iso2022: sets by their numbers in the ISO register, with the places they go to.
+    /// Iso2022: sets by their numbers in the ISO register, and where they are designated to.
     pub enum Iso2022 {
         #[rasn(tag(1))] OriginProposal(Iso2022Proposal),
         #[rasn(tag(2))] TargetResponse(Iso2022Response),
@@ -85,7 +85,7 @@ choice! {
 sequence! {
     /// The ISO 2022 sets the client offers.
     pub struct Iso2022Proposal {
-        /// Without one any will do.
+        /// If absent, any.
         #[rasn(tag(0))] proposed_environment: Option<Environment>,
         #[rasn(tag(1))] proposed_sets: Vec<i64>,
         #[rasn(tag(2))] proposed_initial_sets: Vec<InitialSet>,
@@ -94,7 +94,7 @@ sequence! {
 }
 
 sequence! {
-    /// The ISO 2022 sets the server takes.
+    /// The ISO 2022 sets the server selects.
     pub struct Iso2022Response {
         #[rasn(tag(0))] selected_environment: Environment,
         #[rasn(tag(1))] selected_sets: Vec<i64>,
@@ -104,7 +104,7 @@ sequence! {
 }
 
 choice! {
-    /// Environment: bits of an octet that are used.
+    /// Environment: how many bits of an octet are used.
     pub enum Environment {
         #[rasn(tag(1))] SevenBit,
         #[rasn(tag(2))] EightBit,
@@ -125,7 +125,7 @@ sequence! {
 }
 
 sequence! {
-    /// LeftAndRight: which of the sets the two halves of the code table mean at the start.
+    /// LeftAndRight: the sets that the two halves of the code table have at the start.
     pub struct LeftAndRight {
         #[rasn(tag(3))] g_left: GraphicSet,
         #[rasn(tag(4))] g_right: Option<GraphicSet>,
@@ -133,7 +133,7 @@ sequence! {
 }
 
 named_integer!(
-    /// A place for a set of characters.
+    /// A slot for a character set.
     GraphicSet { G0 = 0 "g0", G1 = 1 "g1", G2 = 2 "g2", G3 = 3 "g3" }
 );
 described_by_name!(GraphicSet);
@@ -141,18 +141,18 @@ described_by_name!(GraphicSet);
 sequence! {
     /// Iso10646: Unicode, by repertoire and encoding.
     pub struct Iso10646 {
-        /// 1.0.10646.1.level and the collections; without it everything at level 3.
+        /// 1.0.10646.1.level and the collections; if absent, all at level 3.
         #[rasn(tag(1))] collections: Option<Oid>,
         /// 1.0.10646.1.0 and 2 for UCS-2, 4 for UCS-4, 5 for UTF-16, 8 for UTF-8.
         #[rasn(tag(2))] encoding_level: Oid,
     }
 }
 
-/// The encodings of ISO 10646 by name and by the last arc of their identifiers.
+/// The encodings of ISO 10646 by name and last arc of their identifiers.
 const ENCODINGS: &[(&str, u32)] = &[("ucs-2", 2), ("ucs-4", 4), ("utf-16", 5), ("utf-8", 8)];
 
 impl Iso10646 {
-    /// UTF-8, with everything at level 3.
+    /// UTF-8, with all collections at level 3.
     pub fn utf_8() -> Option<Self> {
         Self::named("utf-8")
     }
@@ -167,7 +167,7 @@ impl Iso10646 {
         })
     }
 
-    /// The encoding by name; `None` for one the standard does not number.
+    /// The name of the encoding; `None` if the standard has no number for it.
     pub fn name(&self) -> Option<&'static str> {
         let is_it = |form: u32| encoding_level(form) == Some(self.encoding_level);
         ENCODINGS
@@ -182,12 +182,12 @@ fn encoding_level(form: u32) -> Option<Oid> {
 }
 
 impl PrivateCharacterSet {
-    /// A set by its name, as Index Data's programs send it.
+    /// A set by name, as Index Data's programs send it.
     pub fn named(name: &str) -> Self {
         Self::ExternallySpecified(Box::new(External::octet_aligned(oid::CHARSET_ID, name)))
     }
 
-    /// The name, where there is one.
+    /// The name, if there is one.
     pub fn name(&self) -> Option<Cow<'_, str>> {
         let Self::ExternallySpecified(external) = self else {
             return None;
@@ -200,7 +200,7 @@ impl PrivateCharacterSet {
 }
 
 impl ProposedCharSet {
-    /// A set by name: an encoding of ISO 10646 (`utf-8`, `utf-16`, `ucs-2`, `ucs-4`) as such, anything else as private.
+    /// A set by name: an encoding of ISO 10646 (`utf-8`, `utf-16`, `ucs-2`, `ucs-4`), or else a private set.
     pub fn named(name: &str) -> Self {
         match Iso10646::named(name) {
             Some(set) => Self::Iso10646(set),
@@ -208,7 +208,7 @@ impl ProposedCharSet {
         }
     }
 
-    /// The name, in the spelling in which it was sent; `None` for sets that have none.
+    /// The name as it was sent; `None` for sets without one.
     pub fn name(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Iso2022(_) => None,
@@ -228,7 +228,7 @@ impl SelectedCharSet {
         }
     }
 
-    /// As [`ProposedCharSet::name`]; `None` also if nothing is agreed on.
+    /// As [`ProposedCharSet::name`]; also `None` if there is no agreement.
     pub fn name(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Iso2022(_) | Self::None => None,
@@ -239,7 +239,7 @@ impl SelectedCharSet {
 }
 
 impl OriginProposal {
-    /// Proposes sets and languages by name, best first; what is empty is not proposed.
+    /// Proposes sets and languages by name, best first; empty lists are left out.
     pub fn named(char_sets: &[&str], languages: &[&str], records_too: bool) -> Self {
         let sets = char_sets
             .iter()

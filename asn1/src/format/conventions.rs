@@ -1,20 +1,20 @@
-//! Units of OtherInformation that Index Data's programs understand, 1.2.840.10003.10.1000.81.1 to .4: a text each, whose
-//! category has that identifier and the value 1.
+//! Units of OtherInformation that Index Data's programs understand: texts whose category has the identifier
+//! 1.2.840.10003.10.1000.81.1 to .4 and the value 1.
 
 use crate::apdu::{InfoCategory, Information, OtherInformation, OtherInformationUnit};
 use crate::oid::{self, Oid};
 use crate::types::InternationalString;
 
-/// What such a unit is about.
+/// The subject of such a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Convention {
     /// In Init, to a proxy: the server it is to connect to, `tcp:host:port/database`.
     Proxy,
-    /// In any APDU, from a proxy and back: the session it keeps.
+    /// In any APDU, from a proxy and back: the proxy's session.
     Cookie,
     /// In Init, from a gateway: the address of its user.
     ClientIp,
-    /// In Scan: the result set whose records alone are to be counted.
+    /// In Scan: the result set to which counting is restricted.
     ScanSet,
 }
 
@@ -32,7 +32,7 @@ impl Convention {
         }
     }
 
-    /// The text that is said about it; of several the first.
+    /// The text of the first such unit.
     pub fn find(self, information: &OtherInformation) -> Option<&InternationalString> {
         information
             .0
@@ -47,7 +47,7 @@ impl Convention {
             })
     }
 
-    /// Says it, in place of what was said before.
+    /// Sets the text, replacing units of this kind.
     pub fn put(self, information: &mut OtherInformation, text: impl Into<InternationalString>) {
         let stays = |unit: &OtherInformationUnit| {
             !unit

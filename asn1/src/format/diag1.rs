@@ -37,7 +37,7 @@ impl DiagnosticFormat {
 }
 
 impl Describe for DiagRec {
-    /// One in this format with its details.
+    /// A diagnostic in this format is described with its details.
     fn describe(&self) -> Value {
         match self {
             Self::DefaultFormat(diagnostic) => diagnostic.describe(),
@@ -165,7 +165,7 @@ sequence! {
 }
 
 sequence! {
-    /// A term that cannot be searched.
+    /// A term that is not supported.
     pub struct BadTerm {
         #[rasn(tag(1))] problem: Option<TermProblem>,
         #[rasn(tag(2))] term: Term,
@@ -179,7 +179,7 @@ named_integer!(
 described_by_name!(TermProblem);
 
 choice! {
-    /// What is not supported of proximity.
+    /// What is not supported in proximity.
     pub enum Proximity {
         #[rasn(tag(1))] ResultSets,
         #[rasn(tag(2))] BadSet(InternationalString),
@@ -194,7 +194,7 @@ choice! {
 }
 
 choice! {
-    /// Why a list of terms cannot be given as asked.
+    /// Why a list of terms cannot be given as requested.
     pub enum Scan {
         #[rasn(tag(0))] NonZeroStepSize,
         #[rasn(tag(1))] SpecifiedStepSize,
@@ -216,7 +216,7 @@ named_integer!(
 described_by_name!(PositionInResponse);
 
 choice! {
-    /// Why result sets cannot be sorted as asked.
+    /// Why result sets cannot be sorted as requested.
     pub enum Sort {
         #[rasn(tag(0))] Sequence,
         #[rasn(tag(1))] NoRsName,
@@ -247,7 +247,7 @@ named_integer!(
 described_by_name!(IllegalSort);
 
 choice! {
-    /// Why a record cannot be sent in segments as asked.
+    /// Why a record cannot be sent in segments as requested.
     pub enum Segmentation {
         #[rasn(tag(0))] SegmentCount,
         /// The smallest maxSegmentSize with which the record can be sent, in octets.
@@ -271,13 +271,13 @@ named_integer!(
 described_by_name!(BadTask);
 
 named_integer!(
-    /// Why a user may not have the task.
+    /// Why the user has no access to the task.
     PermissionDenied { ID = 1 "id", MODIFY_DELETE = 2 "modifyDelete" }
 );
 described_by_name!(PermissionDenied);
 
 named_integer!(
-    /// Why a task was not done at once.
+    /// Why a task was not executed immediately.
     ImmediateExecution { FAILED = 1 "failed", SERVICE = 2 "service", PARAMETERS = 3 "parameters" }
 );
 described_by_name!(ImmediateExecution);
@@ -290,7 +290,7 @@ choice! {
         #[rasn(tag(3))] Simple,
         /// Formats that are supported.
         #[rasn(tag(4))] Oid(Vec<Oid>),
-        /// Formats that the other side is to use.
+        /// Formats that the peer is to use.
         #[rasn(tag(5))] Alternative(Vec<Oid>),
         #[rasn(tag(6))] PwdInv,
         #[rasn(tag(7))] PwdExp,
@@ -298,7 +298,7 @@ choice! {
 }
 
 sequence! {
-    /// A record that cannot be sent in the syntax asked for.
+    /// A record that cannot be sent in the requested syntax.
     pub struct RecordSyntax {
         #[rasn(tag(1))] unsupported_syntax: Oid,
         #[rasn(tag(2))] suggested_alternatives: Option<Vec<Oid>>,

@@ -15,7 +15,7 @@ sequence! {
     pub struct Espec1 {
         #[rasn(tag(1))] element_set_names: Option<Vec<InternationalString>>,
         #[rasn(tag(2))] default_variant_set_id: Option<Oid>,
-        /// For simple elements that ask for no variant themselves.
+        /// For simple elements that do not request a variant.
         #[rasn(tag(3))] default_variant_request: Option<Variant>,
         #[rasn(tag(4))] default_tag_type: Option<i64>,
         #[rasn(tag(5))] elements: Option<Vec<ElementRequest>>,
@@ -39,7 +39,7 @@ sequence! {
 }
 
 sequence! {
-    /// Elements that are to come together, under a tag of their own.
+    /// Elements that are delivered together under one tag.
     pub struct CompositeElement {
         #[rasn(tag(1))] element_list: ElementList,
         /// Without wildThing and wildPath.
@@ -49,21 +49,21 @@ sequence! {
 }
 
 choice! {
-    /// The elements of a composite one, by element sets or one by one.
+    /// The elements of a composite one, by element sets or individually.
     pub enum ElementList {
         #[rasn(tag(1))] Primitives(Vec<InternationalString>),
         #[rasn(tag(2))] Specs(Vec<SimpleElement>),
     }
 }
 
-/// TagPath: the way from the root to an element.
+/// TagPath: the path from the root to an element.
 pub type TagPath = Vec<TagStep>;
 
 choice! {
     /// One step of a path.
     pub enum TagStep {
         #[rasn(tag(1))] SpecificTag(SpecificTag),
-        /// The elements at these places, whatever their tags.
+        /// The elements at these positions, whatever their tags.
         #[rasn(tag(2))] WildThing(Occurrences),
         /// Any number of levels, up to the tag that follows.
         #[rasn(tag(3))] WildPath,
@@ -71,7 +71,7 @@ choice! {
 }
 
 sequence! {
-    /// Elements with a tag; without `occurrence` the first of them.
+    /// Elements with a tag; without `occurrence`, the first of them.
     pub struct SpecificTag {
         #[rasn(tag(1))] tag_type: Option<i64>,
         #[rasn(tag(2))] tag_value: StringOrNumeric,
@@ -89,7 +89,7 @@ choice! {
 }
 
 sequence! {
-    /// Elements one after the other, from the 1-based `start`; without `how_many` one.
+    /// Consecutive elements from the 1-based `start`; one without `how_many`.
     pub struct OccurrenceRange {
         #[rasn(tag(1))] start: i64,
         #[rasn(tag(2))] how_many: Option<i64>,

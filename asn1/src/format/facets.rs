@@ -1,5 +1,5 @@
-//! Index Data's facets, 1.2.840.10003.10.1000.81.5: how often which terms occur in the records found. A client asks for
-//! them in `additionalSearchInfo` of a Search with fields and no terms; the answer has the terms.
+//! Index Data's facets, 1.2.840.10003.10.1000.81.5: the terms in the records found, with their counts. A client requests
+//! them in `additionalSearchInfo` of a Search, as fields without terms; the response has the terms.
 
 use rasn::prelude::*;
 
@@ -16,7 +16,7 @@ pub struct FacetList(pub Vec<FacetField>);
 describe!(FacetList: fields => fields.0.describe());
 
 sequence! {
-    /// FacetField: a field, and in an answer its terms.
+    /// FacetField: a field, and in a response its terms.
     pub struct FacetField {
         /// Types 1 (field), 2 (order), 3 (how many terms), 4 (first term, 1-based).
         #[rasn(tag(1))] attributes: AttributeList,
@@ -25,7 +25,7 @@ sequence! {
 }
 
 sequence! {
-    /// FacetTerm: a term, and in how many of the records found it occurs.
+    /// FacetTerm: a term, and the number of records found that have it.
     pub struct FacetTerm {
         term: Term,
         count: i64,
@@ -42,7 +42,7 @@ const LIMIT: i64 = 3;
 const START: i64 = 4;
 
 impl FacetField {
-    /// Asks for the `limit` most frequent terms of the field called `name`.
+    /// Requests the `limit` most frequent terms of the field `name`.
     pub fn request(name: &str, limit: i64) -> Self {
         let field = AttributeElement {
             attribute_set: None,
@@ -66,17 +66,17 @@ impl FacetField {
         }
     }
 
-    /// The most terms wanted, if that is said.
+    /// The most terms wanted, if given.
     pub fn limit(&self) -> Option<i64> {
         self.number(LIMIT)
     }
 
-    /// The place of the first term wanted, 1-based, if that is said.
+    /// The 1-based position of the first term wanted, if given.
     pub fn start(&self) -> Option<i64> {
         self.number(START)
     }
 
-    /// Whether terms are wanted in their own order and not by how often they occur.
+    /// Whether terms are wanted in their own order rather than by count.
     pub fn by_term(&self) -> bool {
         self.number(ORDER) == Some(1)
     }

@@ -1,5 +1,5 @@
-//! Access control format prompt-1: prompts for the user, and the answers (Z39.50-2003 Appendix ACC.1). Answers are shown
-//! neither by Debug nor by [`Describe`].
+//! Access control format prompt-1: prompts for the user, and the answers (Z39.50-2003 Appendix ACC.1). Answers are redacted by
+//! Debug and by [`Describe`].
 
 use std::fmt;
 
@@ -23,20 +23,20 @@ sequence! {
         #[rasn(tag(1))] prompt_id: PromptId,
         #[rasn(tag(2))] default_response: Option<InternationalString>,
         #[rasn(tag(3))] prompt_info: Option<PromptInfo>,
-        /// IEEE 1003.2 §2.8; what the answer has to match.
+        /// IEEE 1003.2 §2.8; the answer has to match it.
         #[rasn(tag(4))] reg_expr: Option<InternationalString>,
         #[rasn(tag(5))] response_required: Option<()>,
         #[rasn(tag(6))] allowed_values: Option<Vec<InternationalString>>,
-        /// The answer is likely to be asked for again.
+        /// The answer is likely to be requested again.
         #[rasn(tag(7))] should_save: Option<()>,
         #[rasn(tag(8))] data_type: Option<DataType>,
-        /// What was wrong with the answer before.
+        /// What was wrong with the previous answer.
         #[rasn(tag(9))] diagnostic: Option<External>,
     }
 }
 
 impl Prompt {
-    /// A prompt of one of the kinds the standard names.
+    /// A prompt of a kind that the standard names.
     pub fn enumerated(r#type: PromptType) -> Self {
         Self {
             prompt_id: PromptId::enumerated(r#type),
@@ -53,7 +53,7 @@ impl Prompt {
 }
 
 choice! {
-    /// What belongs to a prompt, such as a copyright statement.
+    /// Information with a prompt, such as a copyright statement.
     pub enum PromptInfo {
         #[rasn(tag(1))] Character(InternationalString),
         #[rasn(tag(2))] Encrypted(Encryption),
@@ -61,7 +61,7 @@ choice! {
 }
 
 named_integer!(
-    /// What kind of answer is wanted.
+    /// The type of the answer.
     DataType {
         INTEGER = 1 "integer", DATE = 2 "date", FLOAT = 3 "float", ALPHA_NUMERIC = 4 "alphaNumeric",
         URL_URN = 5 "url-urn", BOOLEAN = 6 "boolean",
@@ -106,7 +106,7 @@ impl Describe for PromptResponse {
 }
 
 choice! {
-    /// PromptId: a prompt of a named kind, or by its words.
+    /// PromptId: a prompt of a named kind, or its text.
     pub enum PromptId {
         /// The standard spells it so.
         #[rasn(tag(1))] EnummeratedPrompt(EnumeratedPrompt),
@@ -115,7 +115,7 @@ choice! {
 }
 
 impl PromptId {
-    /// A prompt of one of the kinds the standard names.
+    /// A prompt of a kind that the standard names.
     pub fn enumerated(r#type: PromptType) -> Self {
         Self::EnummeratedPrompt(EnumeratedPrompt {
             r#type,
@@ -125,7 +125,7 @@ impl PromptId {
 }
 
 sequence! {
-    /// A prompt of a named kind, and words to show for it.
+    /// A prompt of a named kind, and a text to show for it.
     pub struct EnumeratedPrompt {
         #[rasn(tag(1))] r#type: PromptType,
         #[rasn(tag(2))] suggested_string: Option<InternationalString>,
@@ -141,7 +141,7 @@ named_integer!(
 );
 described_by_name!(PromptType);
 
-/// Encryption: octets that only the other side reads; never shown by Debug.
+/// Encryption: octets that only the peer can read; never shown by Debug.
 #[derive(AsnType, Decode, Encode, Clone, PartialEq)]
 pub struct Encryption {
     #[rasn(tag(1))]

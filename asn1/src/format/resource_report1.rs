@@ -1,4 +1,4 @@
-//! Resource report format resource-1: what an operation has cost and will cost, in fixed kinds of estimates
+//! Resource report format resource-1: the cost of an operation so far and in the end, in fixed kinds of estimates
 //! (Z39.50-2003 Appendix RSC.1).
 
 use rasn::prelude::*;

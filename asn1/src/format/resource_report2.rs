@@ -1,4 +1,4 @@
-//! Resource report format resource-2: as resource-1, with estimates of any kind and unit (Z39.50-2003 Appendix RSC.2).
+//! Resource report format resource-2: like resource-1, with estimates of any kind and unit (Z39.50-2003 Appendix RSC.2).
 
 use rasn::prelude::*;
 
@@ -18,7 +18,7 @@ sequence! {
 sequence! {
     /// Estimate: one figure.
     pub struct Estimate {
-        /// Numbers 1 to 16 mean what they mean in resource-1.
+        /// Numbers 1 to 16 are those of resource-1.
         #[rasn(tag(1))] r#type: StringOrNumeric,
         #[rasn(tag(2))] value: IntUnit,
     }

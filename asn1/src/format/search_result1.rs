@@ -6,7 +6,7 @@ use crate::apdu::{DatabaseName, IntUnit, Query, Term};
 use crate::describe::{choice, describe, sequence};
 use crate::types::InternationalString;
 
-/// SearchInfoReport: an entry for each part of the query, and maybe for the whole.
+/// SearchInfoReport: an entry for each part of the query, and optionally for the whole.
 #[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
 #[rasn(delegate)]
 pub struct SearchInfoReport(pub Vec<SubqueryReport>);
@@ -35,7 +35,7 @@ sequence! {
     pub struct ResultsByDb {
         #[rasn(tag(1))] databases: Databases,
         #[rasn(tag(2))] count: Option<i64>,
-        /// The result set under which the server keeps what the part found.
+        /// The result set in which the server keeps these records.
         #[rasn(tag(3))] result_set_name: Option<InternationalString>,
     }
 }
@@ -57,7 +57,7 @@ choice! {
 }
 
 sequence! {
-    /// A term, with what the server has to say of it.
+    /// A term, with a comment of the server.
     pub struct TermExpression {
         #[rasn(tag(1))] query_term: Term,
         #[rasn(tag(2))] term_comment: Option<InternationalString>,
@@ -65,7 +65,7 @@ sequence! {
 }
 
 impl SubqueryReport {
-    /// How many records a term of the query found.
+    /// The number of records that a term of the query found.
     pub fn of_term(term: Term, count: i64) -> Self {
         Self {
             subquery_expression: Some(QueryExpression::Term(TermExpression {

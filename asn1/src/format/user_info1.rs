@@ -1,5 +1,5 @@
-//! User information format userInfo-1: OtherInformation in the place of one EXTERNAL, as in the userInformationField of
-//! an InitializeResponse (Z39.50-2003 Appendix USR.3; implementors' agreement on Init diagnostics).
+//! User information format userInfo-1: OtherInformation in one EXTERNAL, as in the userInformationField of an
+//! InitializeResponse (Z39.50-2003 Appendix USR.3; implementors' agreement on Init diagnostics).
 
 use rasn::prelude::*;
 
@@ -16,7 +16,7 @@ pub struct UserInfo1(pub OtherInformation);
 describe!(UserInfo1: information => information.0.describe());
 
 impl UserInfo1 {
-    /// A diagnostic as the answer to Init carries it: userInfo-1 around diag-1 around the default form.
+    /// A diagnostic as in the response to Init: userInfo-1 containing diag-1 containing the default form.
     ///
     /// # Errors
     /// Only for values that BER cannot encode.
