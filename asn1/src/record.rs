@@ -1,4 +1,4 @@
-//! The record syntaxes that an EXTERNAL carries: MARC, whose records are in `z3950-marc`, and those of ASN.1.
+//! The record syntaxes in an EXTERNAL: MARC, whose records are in `z3950-marc`, and those of ASN.1.
 //!
 //! | file | what it holds |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! A record inside another one, as an OPAC record holds a bibliographic one (Z39.50-2003 Appendix REC.3): MARC, SUTRS and
-//! XML are shown as they are alone, anything else by its octets, so that nesting ends at one level.
+//! A record inside another one, such as the bibliographic record in an OPAC record (Z39.50-2003 Appendix REC.3): MARC, SUTRS
+//! and XML are shown as usual, anything else by its octets, so that nesting ends at one level.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -47,7 +47,7 @@ pub(super) fn json(external: &External) -> Value {
     }
 }
 
-/// MARCXML, or an element `value` with the syntax and its text or base64. XML inside stands as text: it need not be well formed.
+/// MARCXML, or an element `value` with the syntax and its text or base64. XML is escaped as text: it may be malformed.
 pub(super) fn put_xml(external: &External, out: &mut String) {
     let record = RetrievedRecord::of(external);
     if let RetrievedRecord::Marc(octets) = &record

@@ -20,7 +20,7 @@ use crate::oid::{self, Oid};
 use crate::optional::OptionalChoice;
 use crate::types::{GeneralizedTime, InternationalString, OctetString, named_integer, production};
 
-/// How deep elements may be nested, a leaf of the record itself being at 1; a record with deeper ones is not decoded.
+/// How deep elements may be nested, a leaf of the record being at 1; a record with deeper ones is not decoded.
 ///
 /// It follows from the decoder's own limit of 128 nested values, of which each level takes five.
 pub const MAX_DEPTH: usize = 25;
@@ -33,7 +33,7 @@ pub struct GenericRecord(pub Vec<TaggedElement>);
 production! {
     /// TaggedElement: an element, by its tag.
     pub struct TaggedElement {
-        /// By custom 1 is tagSet-M, 2 is tagSet-G, 3 a string of the server's own.
+        /// By convention 1 is tagSet-M, 2 is tagSet-G, 3 a string of the server.
         #[rasn(tag(1))] tag_type: Option<i64>,
         #[rasn(tag(2))] tag_value: StringOrNumeric,
         #[rasn(tag(3))] tag_occurrence: Option<i64>,
@@ -54,11 +54,11 @@ production! {
         TrueOrFalse(bool),
         Oid(Oid),
         #[rasn(tag(1))] IntUnit(Box<IntUnit>),
-        /// Asked for, but not there.
+        /// Requested, but absent.
         #[rasn(tag(2))] ElementNotThere,
-        /// There, but empty.
+        /// Present, but empty.
         #[rasn(tag(3))] ElementEmpty,
-        /// The request was for no data.
+        /// The data was not requested.
         #[rasn(tag(4))] NoDataRequested,
         #[rasn(tag(5))] Diagnostic(Box<External>),
         #[rasn(tag(explicit(6)))] Subtree(Vec<TaggedElement>),
@@ -66,7 +66,7 @@ production! {
 }
 
 sequence! {
-    /// ElementMetaData: what is told of an element beside its content.
+    /// ElementMetaData: information on an element besides its content.
     #[derive(Default)]
     pub struct ElementMetaData {
         #[rasn(tag(1))] series_order: Option<Order>,
@@ -95,7 +95,7 @@ sequence! {
 }
 
 sequence! {
-    /// Order: how the elements below are ordered.
+    /// Order: how the subelements are ordered.
     pub struct Order {
         #[rasn(tag(1))] ascending: bool,
         /// As `elementOrdering` of tagSet-M.
@@ -132,7 +132,7 @@ production! {
     /// Variant: the form of an element, as a list of properties.
     #[derive(Default)]
     pub struct Variant {
-        /// For the triples that name none; without one it is Variant-1.
+        /// For triples without a set; Variant-1 if absent.
         #[rasn(tag(1))] global_variant_set_id: Option<Oid>,
         #[rasn(tag(2))] triples: Vec<Triple>,
     }
@@ -186,7 +186,7 @@ impl TaggedElement {
 }
 
 impl GenericRecord {
-    /// The record as it travels.
+    /// The record in an EXTERNAL.
     ///
     /// # Errors
     /// Only for values that BER cannot encode.

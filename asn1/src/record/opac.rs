@@ -1,5 +1,5 @@
-//! The OPAC record syntax (Z39.50-2003 Appendix REC.3): a bibliographic record with what the library holds of it and
-//! what of that is there to be lent.
+//! The OPAC record syntax (Z39.50-2003 Appendix REC.3): a bibliographic record with the library's holdings and their
+//! availability.
 #![allow(
     missing_docs,
     reason = "fields and variants are the standard's; a type's doc names its part"
@@ -17,7 +17,7 @@ use crate::oid;
 use crate::types::InternationalString;
 
 sequence! {
-    /// OPACRecord: the bibliographic record, in a syntax of its own, and the holdings.
+    /// OPACRecord: the bibliographic record, in any syntax, and the holdings.
     #[derive(Default)]
     pub struct OpacRecord {
         #[rasn(tag(1))] bibliographic_record: Option<External>,
@@ -104,7 +104,7 @@ sequence! {
 }
 
 impl OpacRecord {
-    /// The record as it travels.
+    /// The record in an EXTERNAL.
     ///
     /// # Errors
     /// Only for values that BER cannot encode.

@@ -1,4 +1,4 @@
-//! A retrieved record by its record syntax (Z39.50-2003 Appendix REC): what the EXTERNAL around it holds.
+//! A retrieved record by its record syntax (Z39.50-2003 Appendix REC): the contents of its EXTERNAL.
 
 use bytes::Bytes;
 use z3950_marc::crosswalk::is_unimarc;
@@ -13,10 +13,10 @@ use crate::codec::value::{BerValue, decode_value, encode_value};
 use crate::oid::{self, Oid};
 use crate::types::InternationalString;
 
-/// A record as it came, sorted by the form of its syntax; a malformed or unknown one is kept as it is.
+/// A record, decoded according to its syntax; a malformed or unknown one is kept as it is.
 ///
-/// Exhaustive on purpose: the syntaxes are those of Z39.50-2003 Appendix REC and XML, and what shows records has to decide
-/// about each of them.
+/// Exhaustive on purpose: the syntaxes are those of Z39.50-2003 Appendix REC and XML, and code that shows records has to
+/// handle each of them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RetrievedRecord {
     /// ISO 2709 octets: USMARC and the other MARC formats.
@@ -38,7 +38,7 @@ pub enum RetrievedRecord {
 }
 
 impl RetrievedRecord {
-    /// Sorts a record by the syntax its EXTERNAL names.
+    /// Decodes a record by the syntax that its EXTERNAL names.
     pub fn of(external: &External) -> Self {
         let other = || Self::Other(Box::new(external.clone()));
         let Some(syntax) = external.direct_reference else {
@@ -63,7 +63,7 @@ impl RetrievedRecord {
         }
     }
 
-    /// A record that is a BER value; `None` if its syntax is unknown or the value is none of it.
+    /// A record that is a BER value; `None` if its syntax is unknown or the value is malformed.
     fn of_value(syntax: &Oid, value: &[u8]) -> Option<Self> {
         match *syntax {
             oid::SUTRS => decode_value(value).ok().map(Self::Sutrs),
@@ -75,7 +75,7 @@ impl RetrievedRecord {
         }
     }
 
-    /// The octets of a record as the server sent them: of a text its text, of any other single value its encoding.
+    /// The octets of a record as the server sent them: for SUTRS the text, for any other single value its encoding.
     pub fn octets_of(external: &External) -> Bytes {
         match Self::of(external) {
             record @ (Self::Marc(_) | Self::Xml(_) | Self::Sutrs(_)) => record.octets(),
@@ -83,8 +83,8 @@ impl RetrievedRecord {
         }
     }
 
-    /// The octets of the record itself: of a text its text, of any other single value its encoding, written anew where
-    /// the value has been decoded.
+    /// The octets of the record: for SUTRS the text, for any other single value its encoding, which is recomputed for
+    /// decoded values.
     pub fn octets(&self) -> Bytes {
         match self {
             Self::Marc(octets) | Self::Xml(octets) => octets.clone(),
@@ -102,7 +102,7 @@ impl RetrievedRecord {
     }
 }
 
-/// What has been decoded can be encoded, though with lengths of its own.
+/// Decoded values can be encoded, though lengths may take another form.
 fn encoded(value: &impl BerValue) -> Bytes {
     encode_value(value).unwrap_or_default().into()
 }
@@ -116,7 +116,7 @@ pub fn is_marc(syntax: &Oid) -> bool {
     }
 }
 
-/// The syntax under which a MARC record travels: UNIMARC for one that is UNIMARC by its leader and fields, else USMARC.
+/// The syntax of a MARC record: UNIMARC if its leader and fields show that, else USMARC.
 pub fn marc_syntax(record: &MarcRecord) -> Oid {
     match is_unimarc(record) {
         true => oid::UNIMARC,
@@ -124,7 +124,7 @@ pub fn marc_syntax(record: &MarcRecord) -> Oid {
     }
 }
 
-/// A SUTRS record of the given text, as it travels: one InternationalString.
+/// A SUTRS record with the given text: one InternationalString.
 pub fn sutrs_external(text: &str) -> Option<External> {
     External::of_value(oid::SUTRS, &InternationalString::from(text)).ok()
 }

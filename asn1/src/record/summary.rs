@@ -11,7 +11,7 @@ use crate::describe::sequence;
 use crate::types::InternationalString;
 
 sequence! {
-    /// BriefBib: what tells a record from others in a list.
+    /// BriefBib: what distinguishes a record in a list.
     #[derive(Default)]
     pub struct BriefBib {
         #[rasn(tag(1))] title: InternationalString,
@@ -32,7 +32,7 @@ sequence! {
 }
 
 sequence! {
-    /// FormatSpec: a form in which the document exists; the size is in octets.
+    /// FormatSpec: a format of the document; the size is in octets.
     pub struct FormatSpec {
         #[rasn(tag(1))] r#type: InternationalString,
         #[rasn(tag(2))] size: Option<i64>,

@@ -7,14 +7,14 @@ use super::embedded::{self, base64};
 use crate::describe::Value;
 
 impl Value {
-    /// Indented lines, `Call number: QA76`, each with its newline; records inside come as lines of their own.
+    /// Indented lines, `Call number: QA76`; embedded records are lines of their own.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
         self.put_text("", 0, &mut out);
         out
     }
 
-    /// A JSON value: groups are objects, OCTET STRINGs base64, records inside as embedded ones are.
+    /// A JSON value: groups are objects, OCTET STRINGs are base64.
     pub fn to_json(&self) -> serde_json::Value {
         match self {
             Self::Nothing => serde_json::Value::Null,
@@ -40,7 +40,7 @@ impl Value {
         out
     }
 
-    /// Adds the value under its label; a value without a name is a part of the list or record around it.
+    /// Adds the value under its label; a value without a name is part of the enclosing list or record.
     fn put_text(&self, name: &str, indent: usize, out: &mut String) {
         match self {
             Self::Nothing => {}
@@ -141,7 +141,7 @@ fn octets_line(octets: &[u8]) -> String {
     }
 }
 
-/// `callNumber` for people, `Call number`; capitals in a row stay.
+/// `callNumber` for people, `Call number`; consecutive capitals are kept.
 fn label(name: &str) -> String {
     let mut label = String::with_capacity(name.len() + 4);
     let mut before = ' ';

@@ -1,4 +1,4 @@
-//! AccessInfo: what a client must be able to do to use a server or a database (Z39.50-2003 Appendix REC.1).
+//! AccessInfo: what a client needs to use a server or a database (Z39.50-2003 Appendix REC.1).
 
 use rasn::prelude::*;
 
@@ -21,13 +21,13 @@ sequence! {
         #[rasn(tag(8))] cost_info: Option<Costs>,
         #[rasn(tag(9))] variant_sets: Option<Vec<Oid>>,
         #[rasn(tag(10))] element_set_names: Option<Vec<ElementSetName>>,
-        /// The module asks for it; a record without it is read all the same.
+        /// Required by the module, but records without it are accepted.
         #[rasn(tag(11))] unit_systems: Option<Vec<InternationalString>>,
     }
 }
 
 choice! {
-    /// QueryTypeDetails: a query type, and how much of it is supported.
+    /// QueryTypeDetails: a query type, and what is supported of it.
     pub enum QueryTypeDetails {
         #[rasn(tag(0))] Private(PrivateCapabilities),
         #[rasn(tag(1))] Rpn(RpnCapabilities),
@@ -56,7 +56,7 @@ sequence! {
 }
 
 sequence! {
-    /// RpnCapabilities: type-1 and type-101 queries. Without `operators` all are supported.
+    /// RpnCapabilities: type-1 and type-101 queries. Without `operators`, all are supported.
     pub struct RpnCapabilities {
         #[rasn(tag(0))] operators: Option<Vec<i64>>,
         #[rasn(tag(1))] result_set_as_operand_supported: bool,
@@ -82,7 +82,7 @@ sequence! {
 }
 
 choice! {
-    /// A unit of proximity: of KnownProximityUnit, or the server's own.
+    /// A unit of proximity: of KnownProximityUnit, or private.
     pub enum ProximityUnit {
         #[rasn(tag(1))] Known(i64),
         #[rasn(tag(2))] Private(PrivateProximityUnit),
@@ -90,7 +90,7 @@ choice! {
 }
 
 sequence! {
-    /// A unit of proximity of the server's own.
+    /// A private unit of proximity.
     pub struct PrivateProximityUnit {
         #[rasn(tag(0))] unit: i64,
         #[rasn(tag(explicit(1)))] description: Option<HumanString>,
@@ -147,7 +147,7 @@ sequence! {
 }
 
 sequence! {
-    /// Charge: an amount, and what it is paid for.
+    /// Charge: an amount, and its unit.
     pub struct Charge {
         #[rasn(tag(1))] cost: IntUnit,
         #[rasn(tag(2))] per_what: Option<Unit>,

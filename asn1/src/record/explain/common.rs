@@ -1,4 +1,4 @@
-//! What the Explain records share: dates, texts for people, addresses, attribute combinations
+//! Types that the Explain records share: dates, texts for people, addresses, attribute combinations
 //! (Z39.50-2003 Appendix REC.1, subsidiary definitions).
 
 use rasn::prelude::*;
@@ -36,7 +36,7 @@ sequence! {
 }
 
 impl Describe for HumanString {
-    /// A text without a language is the text alone.
+    /// A text without a language is only the text.
     fn describe(&self) -> Value {
         let texts = self.0.iter().map(|one| match one.language {
             None => one.text.describe(),
@@ -121,11 +121,11 @@ sequence! {
     }
 }
 
-/// DatabaseList: databases that belong together.
+/// DatabaseList: related databases.
 pub type DatabaseList = Vec<DatabaseName>;
 
 sequence! {
-    /// AttributeCombinations: which attributes go together in one operand.
+    /// AttributeCombinations: which attributes can be combined in one operand.
     pub struct AttributeCombinations {
         #[rasn(tag(0))] default_attribute_set: Oid,
         #[rasn(tag(1))] legal_combinations: Vec<AttributeCombination>,

@@ -80,7 +80,7 @@ sequence! {
 }
 
 sequence! {
-    /// ElementSetDetails: what an element set of a database holds in a syntax.
+    /// ElementSetDetails: the contents of an element set of a database in a syntax.
     pub struct ElementSetDetails {
         #[rasn(tag(0))] common_info: Option<CommonInfo>,
         #[rasn(tag(1))] database_name: DatabaseName,
@@ -93,7 +93,7 @@ sequence! {
 }
 
 sequence! {
-    /// RetrievalRecordDetails: how a schema's elements become elements of a syntax.
+    /// RetrievalRecordDetails: how a schema's elements map to elements of a syntax.
     pub struct RetrievalRecordDetails {
         #[rasn(tag(0))] common_info: Option<CommonInfo>,
         #[rasn(tag(1))] database_name: DatabaseName,
@@ -127,7 +127,7 @@ sequence! {
 }
 
 sequence! {
-    /// RecordTag: the tag that an element bears in the record.
+    /// RecordTag: the tag of an element in the record.
     pub struct RecordTag {
         #[rasn(tag(0))] qualifier: Option<StringOrNumeric>,
         #[rasn(tag(1))] tag_value: StringOrNumeric,
@@ -155,7 +155,7 @@ sequence! {
 }
 
 choice! {
-    /// By what the keys are compared.
+    /// How the keys are compared.
     pub enum SortType {
         #[rasn(tag(0))] Character,
         #[rasn(tag(1))] Numeric,
@@ -222,7 +222,7 @@ sequence! {
 }
 
 sequence! {
-    /// VariantValue: the values that a variant type takes.
+    /// VariantValue: the values of a variant type.
     pub struct VariantValue {
         #[rasn(tag(explicit(0)))] data_type: PrimitiveDataType,
         #[rasn(tag(1))] values: Option<ValueSet>,
@@ -238,7 +238,7 @@ choice! {
 }
 
 sequence! {
-    /// ValueRange: its ends, at least one.
+    /// ValueRange: at least one of its ends.
     pub struct ValueRange {
         #[rasn(tag(0))] lower: Option<ValueDescription>,
         #[rasn(tag(1))] upper: Option<ValueDescription>,

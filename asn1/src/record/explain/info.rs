@@ -95,7 +95,7 @@ sequence! {
 }
 
 sequence! {
-    /// The tag set behind a tag type; without one it is local to the schema.
+    /// The tag set of a tag type; without one, it is local to the schema.
     pub struct TagTypeMapping {
         #[rasn(tag(0))] tag_type: i64,
         #[rasn(tag(1))] tag_set: Option<Oid>,
@@ -119,7 +119,7 @@ sequence! {
 pub type Path = Vec<PathStep>;
 
 sequence! {
-    /// A tag on the way to an element.
+    /// A tag on the path to an element.
     pub struct PathStep {
         #[rasn(tag(1))] tag_type: i64,
         #[rasn(tag(2))] tag_value: StringOrNumeric,

@@ -1,4 +1,4 @@
-//! MARC records as GRS-1: the control number by tagSet-M, what Dublin Core has by tagSet-G, and every field under its tag.
+//! MARC records as GRS-1: the control number by tagSet-M, Dublin Core by tagSet-G, and every field under its tag.
 
 use z3950_marc::crosswalk::dublin_core;
 use z3950_marc::octets_from_text;
@@ -11,8 +11,8 @@ use super::{ElementData, GenericRecord, TaggedElement};
 const LOCAL_CONTROL_NUMBER: i64 = 14;
 
 impl GenericRecord {
-    /// The record as a tree: first the elements that any client knows, then the fields with string tags, a field's
-    /// indicators between it and its subfields: `245`, `10`, `a`.
+    /// The record as a tree: first the elements that every client knows, then the fields with string tags; the indicators are a
+    /// level between a field and its subfields: `245`, `10`, `a`.
     pub fn of_marc(record: &MarcRecord) -> Self {
         let control_number = record.control_number().map(|number| {
             TaggedElement::numbered(TAG_SET_M, LOCAL_CONTROL_NUMBER, string(number.trim_ascii()))
@@ -35,7 +35,7 @@ impl GenericRecord {
     }
 }
 
-/// tagSet-G's name for an element of Dublin Core, where the two differ.
+/// tagSet-G's name for an element of Dublin Core.
 fn tag_set_g_name(element: &str) -> &str {
     match element {
         "creator" => "author",

@@ -2,11 +2,11 @@
 
 use crate::apdu::StringOrNumeric;
 
-/// The tag type that by custom stands for tagSet-M: elements about the record.
+/// The conventional tag type of tagSet-M: elements about the record.
 pub const TAG_SET_M: i64 = 1;
-/// The tag type that by custom stands for tagSet-G: elements of any kind of document.
+/// The conventional tag type of tagSet-G: elements of any kind of document.
 pub const TAG_SET_G: i64 = 2;
-/// The tag type that by custom stands for strings of the server's own.
+/// The conventional tag type of strings of the server.
 pub const STRING_TAGS: i64 = 3;
 
 /// The name of an element: the registered one of tagSet-M and tagSet-G, or the tag itself if it is a string.

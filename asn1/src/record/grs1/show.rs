@@ -11,9 +11,9 @@ use crate::oid;
 use crate::record::write::{INDENT, put_line};
 
 impl GenericRecord {
-    /// A line for each element, `title: War and peace`, those below it further in; metadata and variants in brackets.
+    /// A line for each element, `title: War and peace`, with subelements indented; metadata and variants in brackets.
     ///
-    /// An element without a registered name shows as its tag, `(4,17)`.
+    /// An element without a registered name is shown by its tag, `(4,17)`.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
         put_elements(&self.0, 0, &mut out);
@@ -57,7 +57,7 @@ fn put_elements(elements: &[TaggedElement], indent: usize, out: &mut String) {
     }
 }
 
-/// The name, or the tag where it has none.
+/// The name, or the tag if it has none.
 fn heading(element: &TaggedElement) -> String {
     match tag_name(element.tag_type, &element.tag_value) {
         Some(name) => name.to_owned(),
@@ -88,7 +88,7 @@ fn put_notes(element: &TaggedElement, indent: usize, out: &mut String) {
     }
 }
 
-/// `bodyPartType 1: text/html`; a class of another set than Variant-1 by its number.
+/// `bodyPartType 1: text/html`; classes of other sets than Variant-1 by number.
 fn triple_text(variant: &Variant, triple: &Triple) -> String {
     let class = class_name(variant, triple)
         .map_or_else(|| format!("class {}", triple.class), str::to_owned);
@@ -125,7 +125,7 @@ fn scalar(value: &StringOrNumeric) -> String {
     value.describe().to_text().trim_end().to_owned()
 }
 
-/// What a leaf holds, but for its name among the alternatives.
+/// The value of a leaf, without the name of its alternative.
 fn content_value(content: &ElementData) -> Value {
     match content {
         ElementData::Octets(octets) => octets.describe(),
@@ -245,7 +245,7 @@ fn put_elements_xml(elements: &[TaggedElement], indent: usize, out: &mut String)
     }
 }
 
-/// Variants and metadata as elements of their own in front of the content; whether there were any.
+/// Adds variants and metadata as elements before the content; returns whether there are any.
 fn put_notes_xml(element: &TaggedElement, indent: usize, out: &mut String) -> bool {
     let notes = [
         ("appliedVariant", element.applied_variant.describe()),

@@ -1,5 +1,5 @@
-//! Holdings that a bibliographic record carries in fields of its own (MARC 21 Format for Holdings Data, 841 to 878), as
-//! the elements of an OPAC record.
+//! Holdings in the fields of a bibliographic record (MARC 21 Format for Holdings Data, 841 to 878), as the elements of an
+//! OPAC record.
 
 use z3950_marc::Field;
 use z3950_marc::MarcRecord;
@@ -11,9 +11,9 @@ use crate::types::InternationalString;
 impl OpacRecord {
     /// The OPAC record of a MARC 21 record: `bibliographic` as it is, and a holding for each location (852) in `record`.
     ///
-    /// The fields behind an 852 belong to it, those in front of the first to the first; without any 852 they make one
-    /// holding. Items (876 to 878) do not say whether they can be lent now, so there is no circulation. A record without
-    /// such fields has no holdings.
+    /// The fields after an 852 belong to it, those before the first one to the first; without an 852 they are one holding. Items
+    /// (876 to 878) do not say whether they are available, so there is no circulation data. A record without such fields has no
+    /// holdings.
     pub fn of_marc(bibliographic: External, record: &MarcRecord) -> Self {
         let holdings = holdings(record);
         let data = holdings
@@ -43,7 +43,7 @@ fn holdings(record: &MarcRecord) -> Vec<Vec<&Field>> {
         }
         located |= location;
     }
-    // Captions alone say nothing of what is held.
+    // Captions alone describe no holdings.
     holdings.retain(|fields| fields.iter().any(|field| !is_caption(field)));
     holdings
 }

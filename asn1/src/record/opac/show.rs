@@ -9,7 +9,7 @@ use crate::record::embedded;
 use crate::record::write::{INDENT, put_line};
 
 impl OpacRecord {
-    /// The bibliographic record as it is shown by itself, then each holding, numbered, as indented lines.
+    /// The bibliographic record as usual, then the holdings, numbered, as indented lines.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
         if let Some(record) = &self.bibliographic_record {
@@ -36,8 +36,8 @@ impl OpacRecord {
         self.describe().to_json()
     }
 
-    /// An `opacRecord` document in the form that the field's tools write, with a newline: MARCXML inside
-    /// `bibliographicRecord`, a `holding` for each holding.
+    /// An `opacRecord` document as other tools write it, with a newline: MARCXML in `bibliographicRecord`, a `holding` for each
+    /// holding.
     pub fn to_xml(&self) -> String {
         let mut out = String::from("<opacRecord>\n");
         if let Some(record) = &self.bibliographic_record {
@@ -79,7 +79,7 @@ fn put_holding(holding: &HoldingsAndCircData, out: &mut String) {
     out.push_str("</holding>\n");
 }
 
-/// A list in an element of its own.
+/// A list in an enclosing element.
 fn put_all(name: &str, each: &str, values: &[Value], out: &mut String) {
     out.push_str(&format!("<{name}>\n"));
     for value in values {
