@@ -1,5 +1,5 @@
-//! Text forms of the query of a search (Z39.50-2003 §3.7): PQF, the prefix query format of the field, CCL, CQL
-//! and words with index names, read and printed; and any query in words.
+//! Text forms of search queries (Z39.50-2003 §3.7): PQF (the prefix query format), CCL, CQL and words with index
+//! names, read and printed; and explanations of queries in English.
 //!
 //! ```
 //! use z3950_asn1::apdu::RpnQuery;
@@ -26,7 +26,7 @@ pub use pqf::{MAX_ATTRIBUTES, MAX_SPREAD, parse as parse_pqf};
 pub use sets::{attribute_set, attribute_set_name};
 pub use suggest::nearest;
 
-/// A query text that cannot be understood.
+/// A query text that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} at octet {offset} of the query{}", kind.suggestion())]
 #[non_exhaustive]
@@ -43,8 +43,8 @@ impl QueryError {
         Self { kind, offset }
     }
 
-    /// The text and a line below it with a caret under the fault, both ending with a newline. Of a long text
-    /// only the surroundings of the fault are shown.
+    /// The text and a line below it with a caret under the fault, both ending with a newline. Of a long text,
+    /// only the part around the fault is shown.
     pub fn pointed_out(&self, text: &str) -> String {
         let before = text.get(..self.offset).unwrap_or(text).chars().count();
         let skipped = match before > MAX_SHOWN {
@@ -71,7 +71,7 @@ impl QueryError {
     }
 }
 
-/// How many characters of a query are shown on either side of a fault, at most.
+/// The most characters of a query shown on either side of a fault.
 const MAX_SHOWN: usize = 80;
 
 /// What can be wrong with a query text.
@@ -81,40 +81,40 @@ pub enum QueryErrorKind {
     /// The text ends where a term, an operand or an argument should follow.
     #[error("{0} is missing")]
     Missing(&'static str),
-    /// A complete query, and something behind it.
+    /// Text after a complete query.
     #[error("{0:?} after the end of the query")]
     ExtraToken(String),
-    /// The attribute set is not known by that name.
+    /// No attribute set is known by that name.
     #[error("attribute set {0:?} is not known")]
     AttributeSet(String),
     /// What follows `@attr` is not `type=value`.
     #[error("{0:?} is not an attribute of the form type=value")]
     Attribute(String),
-    /// More attributes in front of a term than the limit.
+    /// More attributes before a term than the limit.
     #[error("more than {0} attributes for a term")]
     TooManyAttributes(usize),
-    /// Attributes that would be repeated for so many terms that the query is larger than the limit, in octets.
+    /// Attributes that, repeated for each term, would exceed the limit, in octets.
     #[error("attributes that would take more than {0} octets, repeated for each term")]
     TooMuchRepeated(usize),
     /// Not a whole number, or one beyond 64 bits.
     #[error("{0:?} is not a number")]
     Number(String),
-    /// An argument of `@prox` is none of those allowed.
+    /// An invalid argument of `@prox`.
     #[error("{0:?} cannot be an argument of @prox here")]
     Proximity(String),
-    /// A term type `@term` does not have.
+    /// An unknown term type after `@term`.
     #[error("{0:?} is not a term type: general, numeric, string, oid, datetime or null")]
     TermType(String),
-    /// A term that its type does not allow.
+    /// A term that is not valid for its type.
     #[error("{0:?} is not a term of the type that @term names")]
     Term(String),
-    /// A word beginning with `@` that means nothing.
+    /// A word beginning with `@` that PQF does not have.
     #[error("{0} is not a word of PQF; quote it to search for it")]
     UnknownWord(String),
-    /// A backslash in front of digits that are not enough, or none.
+    /// A backslash before too few digits or none.
     #[error("{0} is not \\xHH or \\OOO")]
     Escape(String),
-    /// An opening quote without its closing one.
+    /// An opening quote without a closing one.
     #[error("a quote is not closed")]
     UnclosedQuote,
     /// The query is nested deeper than can be sent.
@@ -126,7 +126,7 @@ pub enum QueryErrorKind {
     /// A word or sign that the grammar does not allow where it stands.
     #[error("{0:?} cannot stand here")]
     Unexpected(String),
-    /// A `-` in front of a word, with no operand before it.
+    /// A `-` before a word, without an operand before it.
     #[error("an exclusion with no word before it (to search for the -, put it in quotes)")]
     Exclusion,
     /// A backslash that ends the text.
@@ -140,7 +140,7 @@ pub enum QueryErrorKind {
         /// The known name most like it.
         nearest: Option<String>,
     },
-    /// A prefix, or the URI it stands for, that no context set is known by.
+    /// An unknown prefix or URI of a context set.
     #[error("context set {0:?} is not known")]
     ContextSet(String),
     /// A CQL relation that the properties in use do not translate.
@@ -149,16 +149,16 @@ pub enum QueryErrorKind {
     /// A modifier of a CQL relation or operator that cannot be translated.
     #[error("modifier {0:?} cannot be translated")]
     Modifier(String),
-    /// A property without which the clause cannot be translated.
+    /// A property that is required to translate the clause.
     #[error("the properties do not say {0}")]
     Property(&'static str),
     /// More operands, or more modifiers in a row, than are translated.
     #[error("more than {0} {1}")]
     TooMany(usize, &'static str),
-    /// A CCL relation that the qualifier does not have, or that what follows cannot have.
+    /// A CCL relation that the qualifier does not allow, or what follows cannot have.
     #[error("relation {0:?} cannot be used with this qualifier")]
     QualifierRelation(String),
-    /// A CCL truncation or mask that the qualifier does not have.
+    /// A CCL truncation or mask that the qualifier does not allow.
     #[error("{0} cannot be used with this qualifier")]
     Truncation(&'static str),
 }
@@ -167,7 +167,7 @@ pub enum QueryErrorKind {
 pub const MAX_QUERY_LENGTH: usize = 1 << 20;
 
 impl QueryErrorKind {
-    /// The end of a message that names what may have been meant.
+    /// The end of the message, with a suggestion of what may have been meant.
     fn suggestion(&self) -> String {
         match self {
             Self::AttributeSet(name) => sets::suggestion(name),

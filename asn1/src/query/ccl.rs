@@ -1,5 +1,5 @@
-//! CCL, the Common Command Language (ISO 8777), as YAZ speaks it: read with a bib file that says what its
-//! qualifiers mean, and printed where it can say a query.
+//! CCL, the Common Command Language (ISO 8777), in YAZ's dialect: read with a bib file that defines its
+//! qualifiers, and printed if it can express a query.
 //!
 //! ```
 //! use z3950_asn1::query::ccl::{self, Bib};

@@ -1,5 +1,5 @@
 //! CQL 1.1 and 1.2, the Contextual Query Language of the Library of Congress (type-104 queries, Z39.50-2003 §3.7):
-//! its syntax tree, and the way to an RPN query and back through the properties that YAZ, too, goes by.
+//! its syntax tree, and its translation to RPN and back by the same properties as in YAZ.
 //!
 //! ```
 //! use z3950_asn1::query::cql;
@@ -36,7 +36,7 @@ pub const SERVER_CHOICE: &str = "cql.serverChoice";
 pub struct Cql {
     /// What is searched for.
     pub query: Node,
-    /// The keys behind `sortby`, the first one deciding first; RPN has no place for them.
+    /// The keys after `sortby`, the primary one first; RPN has no place for them.
     pub sort: Vec<SortKey>,
 }
 
@@ -47,29 +47,29 @@ pub enum Node {
     Clause(Clause),
     /// Two parts and the operator between them.
     Boolean(Box<Boolean>),
-    /// A part in which a prefix stands for a context set.
+    /// A part with a prefix for a context set.
     Prefixed(Box<Prefixed>),
 }
 
 /// A search clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clause {
-    /// Where and how the terms are searched for: shared by the clauses of `title = (war or peace)`.
+    /// Where and how the terms are searched; shared by the clauses of `title = (war or peace)`.
     pub relation: Arc<Relation>,
     /// The term.
     pub term: Word,
-    /// Words behind the term without quotes, all of which must occur as well: YAZ's addition to the grammar.
+    /// Unquoted words after the term, all of which must occur as well: YAZ's addition to the grammar.
     pub extra_terms: Vec<Word>,
 }
 
-/// What stands in front of a term.
+/// What precedes a term.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relation {
-    /// The index, `cql.serverChoice` where none was written.
+    /// The index, `cql.serverChoice` if none was written.
     pub index: Word,
-    /// The relation, `=` where none was written: a sign, or a name such as `all`, `exact` or `cql.any`.
+    /// The relation, `=` if none was written: a sign, or a name such as `all`, `exact` or `cql.any`.
     pub name: Word,
-    /// How the relation is meant, in the order written.
+    /// The modifiers of the relation, in the order written.
     pub modifiers: Vec<Modifier>,
 }
 
@@ -78,11 +78,11 @@ pub struct Relation {
 pub struct Modifier {
     /// Its name, with its prefix if it has one.
     pub name: Word,
-    /// The sign and the value compared with.
+    /// The sign and the value.
     pub value: Option<(Sign, Word)>,
 }
 
-/// A sign that compares.
+/// A comparison sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
     /// `=`
@@ -116,16 +116,16 @@ impl Sign {
     }
 }
 
-/// Two parts and the operator between them; all operators bind alike, from left to right.
+/// Two parts and the operator between them; all operators have the same rank, from left to right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boolean {
     /// The operator.
     pub operator: BooleanOperator,
-    /// How the operator is meant, in the order written.
+    /// The modifiers of the operator, in the order written.
     pub modifiers: Vec<Modifier>,
-    /// The part in front of it.
+    /// The part before it.
     pub left: Node,
-    /// The part behind it.
+    /// The part after it.
     pub right: Node,
 }
 
@@ -154,37 +154,37 @@ impl BooleanOperator {
     }
 }
 
-/// `> prefix = "uri"` and the part it holds for.
+/// `> prefix = "uri"` and the part it applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prefixed {
-    /// The prefix; without one, the context set is that of the names without a prefix.
+    /// The prefix; `None` for names without a prefix.
     pub prefix: Option<Word>,
     /// The identifier of the context set.
     pub uri: Word,
-    /// Where this holds.
+    /// The part it applies to.
     pub query: Node,
 }
 
-/// A key behind `sortby`.
+/// A key after `sortby`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SortKey {
-    /// What is sorted by.
+    /// The index to sort by.
     pub index: Word,
-    /// How, such as `/sort.descending`, in the order written.
+    /// Modifiers such as `/sort.descending`, in the order written.
     pub modifiers: Vec<Modifier>,
 }
 
-/// A word of a query and where it stands. Words that differ only in their place are equal.
+/// A word of a query and its offset. Words that differ only in their offset are equal.
 #[derive(Debug, Clone)]
 pub struct Word {
-    /// As written between its quotes: a backslash tells a character from a mask, anchor or quote.
+    /// As written between its quotes: a backslash distinguishes a character from a mask, anchor or quote.
     pub text: String,
     /// Octets from the start of the query to the word or its quote.
     pub offset: usize,
 }
 
 impl Word {
-    /// A word that comes from no text, with its backslashes.
+    /// A word that was not parsed, with its backslashes.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -192,7 +192,7 @@ impl Word {
         }
     }
 
-    /// The characters meant, without the backslashes in front of them.
+    /// The characters without backslashes.
     pub fn unescaped(&self) -> String {
         let mut plain = String::with_capacity(self.text.len());
         let mut characters = self.text.chars();

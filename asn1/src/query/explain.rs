@@ -1,5 +1,5 @@
-//! A query in words (Z39.50-2003 §3.7, §ATR.1): a tree with its attributes by name, and one sentence. Nothing
-//! here reads these forms back.
+//! A query explained in English (Z39.50-2003 §3.7, §ATR.1): as a tree with named attributes, and as a sentence. These
+//! forms cannot be parsed.
 
 use std::fmt::Write;
 
@@ -12,13 +12,13 @@ use crate::apdu::{
 use crate::bib1::attributes::{self, RELATION, RELATION_EQUAL, USE};
 use crate::oid::{BIB_1, Oid};
 
-/// The deepest level that is indented further than the one above it; below, lines begin with their level.
+/// The deepest indented level; lines of deeper ones begin with the level.
 const MAX_INDENTED: usize = 32;
 
-/// The query as a tree: an operator or operand on each line, operands two blanks further in than their
-/// operator, and behind a term its attributes, in the order of the wire, as in `"war"  Use=4 title`.
+/// The query as a tree: an operator or operand on each line, operands indented below their operator, and after a term
+/// its attributes in the order of the wire, as in `"war"  Use=4 title`.
 ///
-/// The lines are separated by line ends; there is none behind the last.
+/// Lines are separated by line ends; the last has none.
 pub fn tree(query: &RpnQuery) -> String {
     let mut lines = Vec::new();
     if query.attribute_set != BIB_1 {
@@ -62,7 +62,7 @@ pub fn explain(query: &RpnQuery) -> String {
             }
             Unprinted::Tree(RpnStructure::RpnRpnOp(node)) => node,
         };
-        // The second operand is said first to be left for last.
+        // The stack is printed from its top: the second operand is pushed first.
         grouped(&mut rest, &node.rpn2, |op| {
             *op == node.op && matches!(op, Operator::And | Operator::Or)
         });
@@ -78,7 +78,7 @@ enum Unprinted<'a> {
     Words(String),
 }
 
-/// An operand, in parentheses unless it needs none below its operator.
+/// Pushes an operand, in parentheses unless it needs none below its operator.
 fn grouped<'a>(
     rest: &mut Vec<Unprinted<'a>>,
     tree: &'a RpnStructure,
@@ -168,7 +168,7 @@ fn operand_in_tree(operand: &Operand, default_set: Oid) -> String {
     line
 }
 
-/// `Use=4 title`, or `GILS 1=4` of a set whose values have no names here.
+/// `Use=4 title`, or `GILS 1=4` for a set whose values have no names here.
 fn attribute_in_words(attribute: &AttributeElement, default_set: Oid) -> String {
     let set = attribute.attribute_set.unwrap_or(default_set);
     let attribute_type = attribute.attribute_type;
@@ -235,7 +235,7 @@ fn operand_in_sentence(operand: &Operand, default_set: Oid) -> String {
     words
 }
 
-/// The Relation attribute as a verb, where it can be said by one.
+/// The Relation attribute as a verb, if it has one.
 fn relation_in_words(attribute: &AttributeElement, default_set: Oid) -> Option<&'static str> {
     let set = attribute.attribute_set.unwrap_or(default_set);
     let AttributeValue::Numeric(value) = &attribute.attribute_value else {
@@ -259,7 +259,7 @@ fn relation_in_words(attribute: &AttributeElement, default_set: Oid) -> Option<&
     })
 }
 
-/// The name that Bib-1 gives the value, in small letters.
+/// The name of the value in Bib-1, in lower case.
 fn value_name(attribute: &AttributeElement, default_set: Oid) -> Option<String> {
     let set = attribute.attribute_set.unwrap_or(default_set);
     match attribute.attribute_value {

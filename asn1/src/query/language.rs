@@ -1,4 +1,4 @@
-//! The languages by name, and what reads a text in any of them.
+//! The query languages by name, and reading and printing in any of them.
 
 use std::borrow::Cow;
 
@@ -7,18 +7,18 @@ use super::cql::{self, Properties};
 use super::{QueryError, names, parse_pqf};
 use crate::apdu::RpnQuery;
 
-/// A language in which a query is written.
+/// A query language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Language {
-    /// The prefix query format of the field.
+    /// PQF, the prefix query format.
     #[default]
     Pqf,
     /// The Common Command Language, ISO 8777.
     Ccl,
     /// The Contextual Query Language of the Library of Congress.
     Cql,
-    /// Words for people, with index names in front: `ti:war au:tolstoy`.
+    /// Words with index names: `ti:war au:tolstoy`.
     Names,
 }
 
@@ -26,7 +26,7 @@ impl Language {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Pqf, Self::Ccl, Self::Cql, Self::Names];
 
-    /// Its name in small letters: `pqf`.
+    /// The name in lower case: `pqf`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pqf => "pqf",
@@ -37,19 +37,19 @@ impl Language {
     }
 }
 
-/// Reads and prints queries in every language, with the tables that CCL and CQL need. Those built in are read where a query
-/// needs them, and not before.
+/// Reads and prints queries in every language, with the tables for CCL and CQL. The built-in ones are parsed only if a query
+/// needs them.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Dialects {
-    /// What the indexes and relations of CQL mean; `None` for [`Properties::default`].
+    /// The indexes and relations of CQL; `None` for [`Properties::default`].
     pub properties: Option<Properties>,
-    /// What the qualifiers of CCL mean; `None` for [`Bib::default`].
+    /// The qualifiers of CCL; `None` for [`Bib::default`].
     pub bib: Option<Bib>,
 }
 
 impl Dialects {
-    /// With the tables that are built in, read now and kept: for a program that reads many queries.
+    /// With the built-in tables, parsed now and kept: for programs that read many queries.
     pub fn built_in() -> Self {
         Self {
             properties: Some(Properties::default()),
@@ -57,7 +57,7 @@ impl Dialects {
         }
     }
 
-    /// The query that a text in the language asks for.
+    /// Parses a query in the language.
     ///
     /// # Errors
     /// The kind of fault and the octet at which it stands.
@@ -82,8 +82,8 @@ impl Dialects {
             .map_or_else(|| Cow::Owned(Properties::default()), Cow::Borrowed)
     }
 
-    /// Whether the text asks for a sorted result, as CQL's `sortby` does: RPN has no place for that, so
-    /// [`Dialects::read`] leaves it out.
+    /// Whether the text requests a sorted result by CQL's `sortby`, which [`Dialects::read`] leaves out because RPN has no
+    /// place for it.
     pub fn sorts(&self, language: Language, text: &str) -> bool {
         language == Language::Cql && cql::parse(text).is_ok_and(|query| !query.sort.is_empty())
     }
@@ -91,7 +91,7 @@ impl Dialects {
     /// The query in CCL, on one line.
     ///
     /// # Errors
-    /// What CCL cannot say of it with these qualifiers.
+    /// What CCL cannot express with these qualifiers.
     pub fn to_ccl(&self, query: &RpnQuery) -> Result<String, ccl::CannotSay> {
         ccl::print(query, &self.bib())
     }
@@ -99,7 +99,7 @@ impl Dialects {
     /// The query in CQL, on one line.
     ///
     /// # Errors
-    /// What CQL cannot say of it with these properties.
+    /// What CQL cannot express with these properties.
     pub fn to_cql(&self, query: &RpnQuery) -> Result<String, cql::CannotSay> {
         cql::from_rpn(query, &self.properties()).map(|query| query.to_string())
     }

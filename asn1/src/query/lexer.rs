@@ -1,5 +1,5 @@
-//! The words of a PQF text: separated by blanks, quoted by `"…"` or `{…}`, with `\` escapes. No other octet
-//! separates: a tab or a line end in a word is part of it, as YAZ has it.
+//! The words of a PQF text: separated by blanks, quoted by `"…"` or `{…}`, with `\` escapes. As in YAZ, tabs and
+//! line ends do not separate words.
 
 use super::{QueryError, QueryErrorKind};
 
@@ -13,12 +13,12 @@ pub(super) struct Token<'a> {
 }
 
 impl Token<'_> {
-    /// The octets meant: `\xHH` and `\OOO` by number, `\t \n \r \f`, and `\` before any other for itself.
+    /// The octets without escapes: `\xHH` and `\OOO` by number, `\t \n \r \f`, and `\` before literal characters.
     pub(super) fn unescaped(&self) -> Result<Vec<u8>, QueryError> {
         self.unescaped_from(0)
     }
 
-    /// The same of the word's text from an octet on.
+    /// The same for the word's text from an octet on.
     pub(super) fn unescaped_from(&self, start: usize) -> Result<Vec<u8>, QueryError> {
         unescape(self.text.get(start..).unwrap_or_default()).map_err(|(kind, at)| QueryError {
             kind,
@@ -27,7 +27,7 @@ impl Token<'_> {
     }
 }
 
-/// What is meant by a text with escapes, or what is wrong and where.
+/// The octets of a text with escapes, or the fault and its offset.
 fn unescape(text: &str) -> Result<Vec<u8>, (QueryErrorKind, usize)> {
     let mut octets = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -117,7 +117,7 @@ impl<'a> Lexer<'a> {
         }))
     }
 
-    /// The next word, which must be there.
+    /// The next word, which is required.
     pub(super) fn expect(&mut self, what: &'static str) -> Result<Token<'a>, QueryError> {
         let offset = self.text.len();
         self.next()?.ok_or(QueryError {

@@ -1,5 +1,5 @@
-//! Index names instead of attribute numbers, for people: `ti:"pride and prejudice" au:austen`. The names are those
-//! of the default CCL qualifiers and CQL indexes too; their Use values are Bib-1's (Z39.50-2003 §ATR.1).
+//! Words with index names instead of attribute numbers: `ti:"pride and prejudice" au:austen`. The default CCL
+//! qualifiers and CQL indexes have the same names; their Use values are those of Bib-1 (Z39.50-2003 §ATR.1).
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use crate::apdu::{
 use crate::bib1::attributes::{STRUCTURE, STRUCTURE_URX, USE, USE_ANY};
 use crate::oid::BIB_1;
 
-/// An index that people can name.
+/// An index with its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexName {
-    /// The name in full.
+    /// The full name.
     pub name: &'static str,
     /// Shorter and other names for it.
     pub aliases: &'static [&'static str],
     /// Its Bib-1 Use value.
     pub use_value: i64,
-    /// The Bib-1 structure that its terms are sent with, if they need one.
+    /// The Bib-1 structure of its terms, if they need one.
     pub structure: Option<i64>,
 }
 
@@ -85,7 +85,7 @@ pub const TABLE: &[IndexName] = &[
     index("added", &[], 1011),
 ];
 
-/// Index names and what each stands for: those of [`TABLE`], and a profile's own in front of them.
+/// Index names and their Use values: those of [`TABLE`], and before them a profile's own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
     /// In lower case.
@@ -93,14 +93,14 @@ pub struct Names {
 }
 
 impl Names {
-    /// The same names and one more, which counts before that of the table.
+    /// The same names and one more, which takes precedence over the table.
     #[must_use]
     pub fn with(mut self, name: &str, use_value: i64) -> Self {
         self.own.insert(name.to_lowercase(), use_value);
         self
     }
 
-    /// The attributes of a name, in any case: Use, and the structure if the table has one. In the order of the
+    /// The attributes of a name, in any case: Use, and the structure if the table has one, in the order of the
     /// wire.
     ///
     /// # Errors
@@ -152,12 +152,11 @@ impl Names {
     }
 }
 
-/// Reads words, of which all must occur: `ti:"pride and prejudice" au:austen`.
+/// Reads words that must all occur: `ti:"pride and prejudice" au:austen`.
 ///
-/// A name before a colon, in any case, says where its word, its phrase in double quotes or its parenthesis is
-/// looked for; without one, anywhere (Use 1016). `AND`, `OR` and `NOT` in capitals are operators, read from left
-/// to right like words side by side; in small letters they are words, so that `war and peace` means what it
-/// says. `\` before a quote or a backslash between quotes means that character.
+/// A name before a colon, in any case, gives the index of the word, quoted phrase or parenthesis after it; the default is
+/// anywhere (Use 1016). `AND`, `OR` and `NOT` in capitals are operators, evaluated from left to right like adjacent
+/// words; in lower case they are words, as in `war and peace`. Between quotes, `\` escapes a quote or a backslash.
 ///
 /// # Errors
 /// The kind of fault and the octet at which it stands.
@@ -169,11 +168,11 @@ fn refused(kind: QueryErrorKind, offset: usize) -> QueryError {
     QueryError { kind, offset }
 }
 
-/// The whole text or a parenthesis, as far as it is read.
+/// The whole text or a parenthesis, as far as it has been read.
 struct Scope {
-    /// What a word without a name is looked for in.
+    /// The attributes of words without a name.
     attributes: Vec<AttributeElement>,
-    /// The octet of its parenthesis.
+    /// The offset of its parenthesis.
     offset: usize,
     tree: Option<(RpnStructure, usize)>,
     operator: Option<(Operator, usize)>,
@@ -208,7 +207,7 @@ impl Scope {
         Ok(())
     }
 
-    /// The tree and its depth, where every operator has its right side.
+    /// The tree and its depth, if every operator has its right side.
     fn close(self, end: usize) -> Result<(RpnStructure, usize), QueryError> {
         match (self.tree, self.operator) {
             (Some(tree), None) => Ok(tree),
@@ -303,7 +302,7 @@ impl<'a> Reader<'a> {
         rest
     }
 
-    /// The attributes of a name and its colon, if one stands here: letters, digits, `-`, `_` and `.`, a letter
+    /// The attributes of a name and its colon, if they come next: letters, digits, `-`, `_` and `.`, a letter
     /// first.
     fn name(&mut self) -> Result<Option<Vec<AttributeElement>>, QueryError> {
         let rest = self.rest();
@@ -362,7 +361,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The operator in capitals that stands here as a word, and its length.
+/// The operator in capitals that comes next, and its length.
 fn operator(rest: &str) -> Option<(Operator, usize)> {
     [
         ("AND", Operator::And),

@@ -1,4 +1,4 @@
-//! PQF, the prefix query format in which the field writes RPN queries (Z39.50-2003 §3.7), as YAZ reads it:
+//! PQF, the prefix query format for RPN queries (Z39.50-2003 §3.7), as in YAZ:
 //! `[@attrset SET] QUERY`, where QUERY is `@and|@or|@not QUERY QUERY`, `@prox … QUERY QUERY`,
 //! `@attr [SET] TYPE=VALUE QUERY`, `@term TYPE QUERY`, `@set NAME` or a term.
 
@@ -25,14 +25,13 @@ impl FromStr for RpnQuery {
 /// The most attributes that apply to a term.
 pub const MAX_ATTRIBUTES: usize = 512;
 
-/// The most that attributes take when they are repeated for each term they apply to, in octets.
+/// The maximum size in octets of attributes, repeated for each term they apply to.
 pub const MAX_SPREAD: usize = 1 << 22;
 
 /// Reads a PQF text. The attribute set is Bib-1 unless `@attrset` names another.
 ///
-/// An attribute applies to every operand behind it in its branch; on the wire the nearest stands first, and
-/// an outer one of the same type is left out. `@term` holds for all terms behind it. `@1=4` is short for
-/// `@attr 1=4`.
+/// An attribute applies to every operand after it in its branch; on the wire the nearest one is first, and an outer
+/// one of the same type is left out. `@term` applies to all terms after it. `@1=4` is short for `@attr 1=4`.
 ///
 /// # Errors
 /// The kind of fault and the octet at which it stands.
@@ -62,20 +61,20 @@ pub fn parse(text: &str) -> Result<RpnQuery, QueryError> {
     }
 }
 
-/// An operator whose operands are not all read.
+/// An operator whose operands have not all been read.
 struct OpenOperator {
     op: Operator,
     rpn1: Option<RpnStructure>,
-    /// How many attributes apply to both operands.
+    /// The number of attributes that apply to both operands.
     attributes: usize,
 }
 
 struct Parser<'a> {
     lexer: Lexer<'a>,
-    /// Those that apply here, in the order written.
+    /// The attributes in force, in the order written.
     attributes: Vec<AttributeElement>,
     term_type: TermType,
-    /// What the attributes read so far take on the wire, about, in octets.
+    /// The approximate size on the wire of the attributes so far, in octets.
     spread: usize,
 }
 
@@ -196,7 +195,7 @@ impl<'a> Parser<'a> {
         attributes
     }
 
-    /// `[SET] TYPE=VALUE`, of which the first word is read.
+    /// `[SET] TYPE=VALUE`, of which the first word has been read.
     fn attribute(&mut self, mut token: Token<'a>) -> Result<(), QueryError> {
         if self.attributes.len() == MAX_ATTRIBUTES {
             return Err(QueryError {
@@ -204,7 +203,7 @@ impl<'a> Parser<'a> {
                 offset: token.offset,
             });
         }
-        // As YAZ has it, an attribute without a set takes that of the attribute before it.
+        // As in YAZ, an attribute without a set takes that of the attribute before it.
         let mut attribute_set = self
             .attributes
             .last()
@@ -329,7 +328,7 @@ impl TermType {
     }
 }
 
-/// The token, if it is a word of PQF rather than a term.
+/// The word, if it is one of PQF rather than a term.
 fn word<'a>(token: &Token<'a>) -> Option<&'a str> {
     (!token.quoted && token.text.starts_with('@')).then_some(token.text)
 }
@@ -342,7 +341,7 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit())
 }
 
-/// What an attribute takes on the wire, about, in octets.
+/// The approximate size of an attribute on the wire, in octets.
 fn size(attribute: &AttributeElement) -> usize {
     const WITHOUT_STRINGS: usize = 16;
     let strings = match &attribute.attribute_value {
@@ -370,7 +369,7 @@ fn refuse<T>(token: &Token<'_>, kind: impl Fn(String) -> QueryErrorKind) -> Resu
     Err(error(token, kind))
 }
 
-/// A word as a message shows it: its beginning, if it is long.
+/// A word for a message; of a long one, the beginning.
 fn shortened(text: &str) -> String {
     const MAX_SHOWN: usize = 60;
     let mut characters = text.chars();

@@ -1,11 +1,11 @@
-//! An RPN query as PQF text (Z39.50-2003 §3.7). What is printed reads as the same query, or is refused: never
-//! as another one.
+//! An RPN query as PQF text (Z39.50-2003 §3.7). The text parses as the same query or is refused, but never
+//! as another query.
 //!
-//! PQF cannot say these, which print in a form for people that the reader refuses: terms of an external type or
+//! PQF cannot express the following, which are printed in a form that the parser refuses: terms of an external type or
 //! with a unit, a result set restricted by attributes, negative numbers of attributes and proximity, attribute
 //! values that are empty or have alternatives or a semantic action, and two attributes of one type on a term. An
-//! attribute of the default set in front of one that names another set is printed with the name of the default
-//! set, which means the same.
+//! attribute of the default set before one that names another set is printed with the name of the default set, which
+//! means the same.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -88,7 +88,7 @@ fn print_operand(
     }
 }
 
-/// In the order written, the reverse of the wire's.
+/// In the order of PQF, the reverse of the wire's.
 fn print_attributes(
     f: &mut Formatter<'_>,
     attributes: &[AttributeElement],
@@ -99,7 +99,7 @@ fn print_attributes(
     while let Some((attribute, rest)) = nearer.split_last() {
         nearer = rest;
         f.write_str("@attr ")?;
-        // A set holds for the attributes behind it; one without a set then needs the default one by name.
+        // A set also applies to the attributes after it, so the default set may have to be named.
         let set = attribute.attribute_set.or(inherited.map(|_| default_set));
         if let Some(set) = set.filter(|set| inherited != Some(*set)) {
             write!(f, "{} ", set_name(&set))?;
@@ -120,14 +120,14 @@ fn print_attributes(
                 };
                 write!(f, "{attribute} ")?;
             }
-            // The reader takes no blank behind the equals sign.
+            // The parser accepts no blank after the equals sign.
             value => write!(f, "{attribute_type}= {} ", Quoted(&for_people(value)))?,
         }
     }
     Ok(())
 }
 
-/// The only alternative, if it is a name that PQF can say.
+/// The only alternative, if it is a name that PQF can express.
 fn only_name(complex: &ComplexAttribute) -> Option<&[u8]> {
     match (complex.list.as_slice(), &complex.semantic_action) {
         ([StringOrNumeric::String(name)], None) => Some(name.as_bytes()),
@@ -189,7 +189,7 @@ impl Display for Quoted<'_> {
         if let [at @ b'@', digit, ..] = rest
             && digit.is_ascii_digit()
         {
-            // YAZ takes even a quoted one for the start of an attribute.
+            // YAZ takes it for the start of an attribute even if quoted.
             write!(f, "\\x{at:02X}")?;
             rest = rest.get(1..).unwrap_or_default();
         }
@@ -197,7 +197,7 @@ impl Display for Quoted<'_> {
     }
 }
 
-/// Octets as they stand in a word: UTF-8 as it is, quotes, backslashes and the rest with a backslash.
+/// Octets in a word: UTF-8 as it is; quotes, backslashes, controls and other octets are escaped.
 pub(super) struct Escaped<'a>(pub(super) &'a [u8]);
 
 impl Display for Escaped<'_> {
@@ -224,7 +224,7 @@ impl Display for Escaped<'_> {
     }
 }
 
-/// `TYPE=VALUE` as one word. A name of digits alone is written so that it is not taken for a number.
+/// `TYPE=VALUE` as one word. A name of only digits is escaped so that it is not taken for a number.
 struct QuotedAttribute<'a> {
     attribute_type: i64,
     name: &'a [u8],

@@ -1,5 +1,5 @@
-//! Attribute sets by the names that the field writes, beside those of the registry in [`crate::oid`]
-//! (Z39.50-2003 Appendix OID; the Maintenance Agency's later registrations).
+//! Attribute sets by their common names, in addition to those of the registry in [`crate::oid`] (Z39.50-2003
+//! Appendix OID; the Maintenance Agency's later registrations).
 
 use super::suggest::nearest;
 use crate::oid::{self, Oid};
@@ -23,7 +23,7 @@ const REGISTERED: [Oid; 15] = [
     oid::ZEEREX,
 ];
 
-/// Names for sets that are registered under another name, or came later.
+/// Other names of registered sets, and sets that were registered later.
 const FURTHER_NAMES: &[(&str, Oid)] = &[
     ("GILS-attset", oid::GILS),
     ("STAS-attset", oid::STAS),
@@ -39,9 +39,9 @@ const FURTHER_NAMES: &[(&str, Oid)] = &[
     ("EXTLITE", Oid::z3950(&[3, 1000, 81, 3])),
 ];
 
-/// The attribute set of a name, or of an identifier in dotted form; `None` where the name is not known.
+/// The attribute set of a name, or of an identifier in dotted form; `None` if the name is unknown.
 ///
-/// Neither the case of letters nor hyphens count, as YAZ has it: `bib1` is Bib-1.
+/// As in YAZ, case and hyphens are ignored: `bib1` is Bib-1.
 pub fn attribute_set(text: &str) -> Option<Oid> {
     let registered = REGISTERED
         .iter()
@@ -65,7 +65,7 @@ fn is_same(name: &str, text: &str) -> bool {
     letters(name) == letters(text)
 }
 
-/// `; did you mean …?` behind a name that is not known, where one comes near.
+/// `; did you mean …?` for an unknown name, if another is near.
 pub(super) fn suggestion(text: &str) -> String {
     let names = REGISTERED
         .iter()
@@ -74,7 +74,7 @@ pub(super) fn suggestion(text: &str) -> String {
     nearest(text, names).map_or_else(String::new, |name| format!("; did you mean {name}?"))
 }
 
-/// The name of an attribute set, where it has one that [`attribute_set`] reads.
+/// The name of an attribute set, if [`attribute_set`] knows one.
 pub fn attribute_set_name(set: &Oid) -> Option<&'static str> {
     if REGISTERED.contains(set) {
         return set.name();

@@ -1,15 +1,14 @@
-//! The known name most like a word: what a message suggests in place of an index, a qualifier, an attribute set or a
-//! command that is not known.
+//! The known name most like a word: what messages suggest for an unknown index, qualifier, attribute set or command.
 
 use strsim::osa_distance;
 
 /// The longest word compared, in characters.
 const MAX_LENGTH: usize = 64;
 
-/// The candidate that `word` is most like, cases apart; `None` where none comes near.
+/// The candidate most like `word`, ignoring case; `None` if none is near.
 ///
-/// Near is a third of the word's letters changed, left out, put in or swapped with their neighbour, at least
-/// one; else the shortest candidate that goes on where a word of two letters or more ends.
+/// Near means that at most a third of the word's letters, but at least one, are changed, removed, added or swapped with
+/// their neighbour; otherwise, the shortest candidate that begins with the word, if it has two letters or more.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().take(MAX_LENGTH + 1).count();
     if !(1..=MAX_LENGTH).contains(&length) {

@@ -1,5 +1,5 @@
-//! The bib file: what the qualifiers of a CCL query mean (ISO 8777 leaves that to the system), in the format
-//! that YAZ reads, a line for each qualifier, alias or directive.
+//! The bib file, which defines the qualifiers of CCL queries (ISO 8777 leaves them to the system), in YAZ's
+//! format: a line for each qualifier, alias or directive.
 
 use super::super::sets;
 use crate::oid::Oid;
@@ -7,9 +7,9 @@ use crate::oid::Oid;
 /// The longest bib file read, in octets.
 pub const MAX_BIB_LENGTH: usize = 1 << 20;
 
-/// The qualifiers of CCL queries, and the words and signs that stand for its operators.
+/// The qualifiers of CCL queries, and the words and signs of its operators.
 ///
-/// A line of the file is one of these; what follows `#` is a comment:
+/// A line of the file is one of these; `#` begins a comment:
 /// - `ti u=4 s=pw t=l,r`: a qualifier and its attributes. A type is a number or one of the letters `u r p s t c`
 ///   for 1 to 6, with its attribute set before it where that is not the query's: `gils,u=2040`.
 ///   A value is a number, a name, or one of the special ones of relation (`o r omiteq`), structure
@@ -20,7 +20,7 @@ pub const MAX_BIB_LENGTH: usize = 1 << 20;
 ///   `@case 0` to take words and qualifiers in any case, `@field or` to search under each qualifier of a list
 ///   instead of merging their attributes.
 ///
-/// The qualifier `term` is used where a query names none.
+/// The qualifier `term` is used if a query names none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bib {
     pub(super) qualifiers: Vec<Qualifier>,
@@ -31,14 +31,14 @@ pub struct Bib {
     pub(super) truncation: Vec<String>,
     pub(super) mask: Vec<String>,
     pub(super) case_sensitive: bool,
-    /// Whether each qualifier of a list is searched for by itself.
+    /// Whether each qualifier of a list is searched separately.
     pub(super) each_field: bool,
 }
 
 impl Default for Bib {
-    /// The qualifiers of the project, by the index names that people use in all its query languages.
+    /// The built-in qualifiers, with the index names that all query languages share.
     fn default() -> Self {
-        // A fault in it fails the tests; no qualifiers at all is what is left then.
+        // The tests ensure that it is valid.
         Self::parse(include_str!("default.bib")).unwrap_or_else(|_| Self::empty())
     }
 }
@@ -46,11 +46,11 @@ impl Default for Bib {
 impl Bib {
     /// Reads a bib file.
     ///
-    /// Where YAZ passes over a line that it cannot use, or takes something else for it, the line is refused.
-    /// An attribute set that is not known is no fault until a query uses it.
+    /// Lines that YAZ ignores or misreads are refused. An unknown attribute set is no error until a query uses
+    /// it.
     ///
     /// # Errors
-    /// The line at fault, and what is wrong with it.
+    /// The invalid line, and what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, BibError> {
         let mut bib = Self::empty();
         if text.len() > MAX_BIB_LENGTH {
@@ -109,7 +109,7 @@ impl Bib {
         }
     }
 
-    /// Whether two words are the same, by `@case`.
+    /// Whether two words are the same, according to `@case`.
     pub(super) fn same(&self, a: &str, b: &str) -> bool {
         match self.case_sensitive {
             true => a == b,
@@ -117,9 +117,9 @@ impl Bib {
         }
     }
 
-    /// The qualifier searched under in the given alternative, counted from 0, of what a name stands for.
+    /// The qualifier of an alternative, counted from 0, of those that a name stands for.
     pub(super) fn find(&self, name: &str, alternative: usize) -> Option<&Qualifier> {
-        // Where `@case 0` makes names the same, the last line counts, as in YAZ.
+        // If `@case 0` makes names the same, the last line counts, as in YAZ.
         let found = self
             .qualifiers
             .iter()
@@ -159,14 +159,14 @@ impl Bib {
                     _ => return Err(value_fault()),
                 }
             }
-            // Stop words are for those who take them out of a query; reading one leaves it as it is.
+            // Stop words are removed from queries elsewhere, if at all.
             _ if directive.starts_with("stop.") => {}
             _ => return Err(BibErrorKind::Directive(directive.to_owned())),
         }
         Ok(())
     }
 
-    /// Reads what stands behind a qualifier's name; answers whether that is an alias.
+    /// Reads what follows a qualifier's name; returns whether it is an alias.
     fn qualifier(&mut self, name: &str, rest: &str) -> Result<bool, BibErrorKind> {
         if name.contains(['(', ')', ',', '%', '!', '>', '<', '=', '"']) {
             return Err(BibErrorKind::Name(name.to_owned()));
@@ -218,7 +218,7 @@ impl Bib {
     }
 }
 
-/// A line of a bib file that cannot be understood.
+/// An invalid line of a bib file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the bib file: {kind}")]
 #[non_exhaustive]
@@ -233,36 +233,36 @@ pub struct BibError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BibErrorKind {
-    /// A name that no query can write.
+    /// A name that cannot be written in a query.
     #[error("{0:?} cannot be the name of a qualifier")]
     Name(String),
-    /// Among attributes, something that is none.
+    /// Something that is not an attribute among attributes.
     #[error("{0:?} is not an attribute of the form type=value")]
     Attribute(String),
     /// A type that is neither a number above 0 nor one of the letters.
     #[error("{0:?} is not an attribute type: a number, or one of u r p s t c")]
     AttributeType(String),
-    /// A value that begins with a digit and is no number.
+    /// A value that begins with a digit but is not a number.
     #[error("{0:?} is not an attribute value")]
     AttributeValue(String),
-    /// Quotes mean nothing in a bib file.
+    /// A quote, which has no meaning in a bib file.
     #[error("a quote before {0:?}")]
     Quote(String),
-    /// A qualifier that is described as an alias, and described again.
+    /// An alias that is defined again.
     #[error("qualifier {0:?} is defined twice")]
     Twice(String),
-    /// An alias of a qualifier that the file does not describe.
+    /// An alias of a qualifier that is not defined.
     #[error("an alias of {0:?}, which is not defined")]
     Undefined(String),
     /// An alias of an alias.
     #[error("an alias of {0:?}, which is an alias itself")]
     AliasOfAlias(String),
-    /// A word behind `@` that is no directive.
+    /// An unknown directive.
     #[error(
         "@{0} is not a directive: and, or, not, set, truncation, mask, case, field or stop.NAME"
     )]
     Directive(String),
-    /// A value that the directive does not have.
+    /// An invalid value of a directive.
     #[error("{0:?} is not a value of this directive")]
     DirectiveValue(String),
     /// The file is longer than the limit, in octets.
@@ -299,7 +299,7 @@ pub(super) struct Attribute {
     pub(super) value: BibValue,
 }
 
-/// A set by its name, which may mean nothing.
+/// A set by its name, which may be unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct AttributeSet {
     pub(super) name: String,
@@ -308,13 +308,13 @@ pub(super) struct AttributeSet {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BibValue {
-    /// One that is sent, unless it is 0.
+    /// It is sent, unless it is 0.
     Number(i64),
     Name(String),
     Special(Special),
 }
 
-/// What a qualifier lets a query do.
+/// What a qualifier allows in a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Special {
     Order,
@@ -356,7 +356,7 @@ impl Special {
     }
 }
 
-/// What stands behind the name on a line.
+/// The rest of a line after the name.
 struct BibLine<'a> {
     rest: &'a str,
 }
@@ -379,7 +379,7 @@ impl<'a> BibLine<'a> {
         }
     }
 
-    /// Passes a `,` or `=`.
+    /// Consumes a `,` or `=`.
     fn sign(&mut self) -> Option<char> {
         let rest = self.rest.trim_start_matches(is_blank);
         let sign = rest
@@ -390,7 +390,7 @@ impl<'a> BibLine<'a> {
         Some(sign)
     }
 
-    /// `[SET,]TYPE=VALUE,VALUE…` behind its first word and sign.
+    /// `[SET,]TYPE=VALUE,VALUE…` after its first word and sign.
     fn attributes(&mut self, word: &str, is_set: bool) -> Result<Vec<Attribute>, BibErrorKind> {
         let mut letter = word;
         let mut set = None;

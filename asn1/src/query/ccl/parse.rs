@@ -15,13 +15,13 @@ use crate::apdu::{
 };
 use crate::oid::BIB_1;
 
-/// The most that a query may come to when its terms are written out under each qualifier, in octets.
+/// The maximum size in octets of a query with its terms repeated for each qualifier.
 pub const MAX_WRITTEN_OUT: usize = 1 << 24;
 
 /// Reads a CCL query with the qualifiers of a bib file. The attribute set is Bib-1.
 ///
-/// The same RPN as YAZ makes of it, save where YAZ loses what is written: a relation before parentheses holds
-/// for all terms in them, a backslash counts once, and a quote that is not closed is refused.
+/// The RPN is that of YAZ, except where YAZ loses parts of the text: a relation before parentheses applies to
+/// all terms in them, a backslash counts once, and an unclosed quote is refused.
 ///
 /// # Errors
 /// The kind of fault and the octet at which it stands.
@@ -47,15 +47,15 @@ pub fn parse(query: &str, bib: &Bib) -> Result<RpnQuery, QueryError> {
     })
 }
 
-/// The qualifiers that a term has; none, or those of a list and of the parentheses around it, nearest first.
+/// The qualifiers of a term: none, or those of a list and of the parentheses around it, nearest first.
 pub(super) type Qualifiers<'b> = Rc<[&'b Qualifier]>;
 
-/// A part of the query as RPN. Its attributes are not yet as they are sent.
+/// A part of the query as RPN, before [`as_sent`].
 #[derive(Clone)]
 pub(super) struct Tree {
     pub(super) rpn: RpnStructure,
     pub(super) depth: usize,
-    /// What it counts of [`MAX_WRITTEN_OUT`].
+    /// Its share of [`MAX_WRITTEN_OUT`].
     pub(super) size: usize,
 }
 
@@ -64,22 +64,22 @@ pub(super) struct Parser<'q, 'b> {
     pub(super) bib: &'b Bib,
     tokens: Vec<Token>,
     pub(super) at: usize,
-    /// How many are open.
+    /// The number of open parentheses.
     parentheses: usize,
     written_out: usize,
 }
 
 /// What is to be read next.
 enum Expected<'b> {
-    /// What stands between two of `and`, `or`, `not`.
+    /// An operand of `and`, `or` or `not`.
     Element(Qualifiers<'b>),
-    /// What stands between two of `%`, `!`.
+    /// An operand of `%` or `!`.
     Near(Qualifiers<'b>),
-    /// Nothing: this has been read.
+    /// Nothing: this tree is complete.
     Read(Tree),
 }
 
-/// What is read in part.
+/// A part of the query that is not complete.
 enum OpenPart<'b> {
     /// Elements and the operators between them.
     Elements {
@@ -94,7 +94,7 @@ enum OpenPart<'b> {
     },
     /// The same text under different qualifiers.
     Alternatives {
-        /// The token it starts from, each time.
+        /// The token where each alternative starts.
         at: usize,
         after_relation: bool,
         rest: std::vec::IntoIter<Qualifiers<'b>>,
@@ -192,7 +192,7 @@ impl<'b> Parser<'_, 'b> {
         Ok(Tree::operand(operand, name.len()))
     }
 
-    /// What the names before a relation stand for: qualifiers for each alternative.
+    /// The qualifiers of each alternative that the names before a relation stand for.
     fn qualifiers(
         &mut self,
         relation: usize,
@@ -240,7 +240,7 @@ impl<'b> Parser<'_, 'b> {
         Ok(alternatives)
     }
 
-    /// Begins the next alternative, of which there is at least one.
+    /// Begins the next alternative; there is at least one.
     fn alternative(
         &mut self,
         at: usize,
@@ -307,7 +307,7 @@ impl<'b> Parser<'_, 'b> {
         Ok(Expected::Near(qualifiers))
     }
 
-    /// Goes on behind a tree that belongs to the part.
+    /// Continues an open part with a complete tree.
     fn go_on(
         &mut self,
         part: OpenPart<'b>,
@@ -343,7 +343,7 @@ impl<'b> Parser<'_, 'b> {
                         self.advance();
                         operator
                     }
-                    // Terms behind parentheses.
+                    // Terms after parentheses.
                     token if token.in_term() => near(2, false, RelationType::LESS_THAN),
                     _ => return Ok(Expected::Read(tree)),
                 };
@@ -412,7 +412,7 @@ impl<'b> Parser<'_, 'b> {
         }
     }
 
-    /// Both trees under the operator, or the one there is.
+    /// Both trees under the operator, or the right one alone.
     pub(super) fn joined(
         &self,
         left: Option<Tree>,
@@ -439,7 +439,7 @@ impl<'b> Parser<'_, 'b> {
         self.token_at(self.at)
     }
 
-    /// The token at a place in the list; the end of the query beyond it.
+    /// The token at an index; after the last, the end of the query.
     pub(super) fn token_at(&self, at: usize) -> &Token {
         const END: Token = Token {
             kind: Kind::End,
@@ -454,7 +454,7 @@ impl<'b> Parser<'_, 'b> {
         self.at += 1;
     }
 
-    /// Counts octets of the query as it is sent.
+    /// Counts octets of the encoded query.
     pub(super) fn spend(&mut self, octets: usize) -> Result<(), QueryError> {
         self.written_out = self.written_out.saturating_add(octets);
         match self.written_out > MAX_WRITTEN_OUT {
@@ -498,8 +498,8 @@ fn near(distance: i64, ordered: bool, relation_type: RelationType) -> Operator {
     }))
 }
 
-/// Attributes as YAZ sends them, by way of PQF: the first of each type, and one without a set in the set of
-/// the next that has one.
+/// Changes attributes as YAZ does by converting to PQF: the first of each type is kept, and one without a set takes
+/// that of the next one that has a set.
 fn as_sent(attributes: &mut Vec<AttributeElement>) {
     let mut inherited = None;
     for attribute in attributes.iter_mut().rev() {

@@ -1,5 +1,5 @@
-//! RPN queries as CCL (ISO 8777), as far as the qualifiers of a bib file can say them. Each term that is
-//! printed has been read back, so that the text means the query.
+//! RPN queries as CCL (ISO 8777), as far as the qualifiers of a bib file can express them. Each printed term has
+//! been parsed again, so that the text means the same query.
 
 use super::super::{QueryErrorKind, attribute_set_name};
 use super::bib::{Bib, BibValue, Meaning, Qualifier};
@@ -12,26 +12,26 @@ use crate::apdu::{
 };
 use crate::oid::BIB_1;
 
-/// The most attributes of a term that qualifiers are sought for.
+/// The most attributes of a term for which qualifiers are searched.
 pub const MAX_ATTRIBUTES_SAID: usize = 16;
 
 /// The most texts tried for a term.
 const MAX_TRIED: usize = 10_000;
 
-/// What CCL cannot say, or not with these qualifiers.
+/// What CCL cannot express, or not with these qualifiers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CannotSay {
     /// Another attribute set than Bib-1 for the query.
     #[error("CCL cannot name the attribute set {0}")]
     AttributeSet(String),
-    /// A term, as PQF, that no qualifiers give with these attributes.
+    /// A term, as PQF, whose attributes no qualifiers give.
     #[error("the bib file has no qualifiers for {0}")]
     Attributes(String),
     /// A term, as PQF, that is not general, not UTF-8, or has control characters.
     #[error("CCL cannot write the term of {0}")]
     Term(String),
-    /// A distance, as PQF, other than at most a number of words.
+    /// A proximity, as PQF, other than at most a number of words.
     #[error("CCL has no notation for {0}")]
     Proximity(String),
     /// A result set restricted by attributes, or one whose name cannot be written.
@@ -48,7 +48,7 @@ pub enum CannotSay {
 /// Prints a query in CCL, on one line.
 ///
 /// # Errors
-/// What cannot be said with the qualifiers of the bib file.
+/// What cannot be expressed with the qualifiers of the bib file.
 pub fn print(query: &RpnQuery, bib: &Bib) -> Result<String, CannotSay> {
     if query.attribute_set != BIB_1 {
         let set = query.attribute_set;
@@ -107,14 +107,14 @@ enum Unprinted<'a> {
     Tree(&'a RpnStructure, Nesting),
 }
 
-/// Where a tree stands, which decides whether it needs parentheses.
+/// The position of a tree, which decides whether it needs parentheses.
 #[derive(Clone, Copy, PartialEq)]
 enum Nesting {
     /// At the start, or before an operator of equal rank.
     First,
-    /// Behind `and`, `or` or `not`.
+    /// After `and`, `or` or `not`.
     Behind,
-    /// Beside a sign of nearness.
+    /// Next to a proximity sign.
     Near,
 }
 
@@ -179,7 +179,7 @@ fn said(operand: &Operand, bib: &Bib) -> Result<String, CannotSay> {
             let Some(term) = term.filter(|term| !term.contains(char::is_control)) else {
                 return Err(CannotSay::Term(wanted.to_string()));
             };
-            // A truncation that signs say comes after what qualifiers say.
+            // A truncation expressed by signs comes after the attributes of qualifiers.
             let mut attributes = operand.attributes.clone();
             attributes.sort_by_key(|attribute| attribute.attribute_type == TRUNCATION);
             let text = candidates(&attributes, term, bib)
@@ -202,7 +202,7 @@ fn said(operand: &Operand, bib: &Bib) -> Result<String, CannotSay> {
     }
 }
 
-/// Whether two operands are one, in whatever order their attributes stand.
+/// Whether two operands are the same, regardless of the order of attributes.
 fn is_same(one: &RpnQuery, other: &RpnQuery) -> bool {
     let (
         RpnStructure::Op(Operand::AttributesPlusTerm(a)),
@@ -265,7 +265,7 @@ fn candidates(
     texts.into_iter().chain(with_qualifiers)
 }
 
-/// Lists of qualifiers that give the attributes, or all but some that may come of what is written behind them.
+/// Lists of qualifiers that give the attributes, except for some that the term after them may imply.
 fn lists<'b>(attributes: &[AttributeElement], bib: &'b Bib) -> Vec<Vec<&'b str>> {
     if attributes.len() > MAX_ATTRIBUTES_SAID {
         return Vec::new();
@@ -278,7 +278,7 @@ fn lists<'b>(attributes: &[AttributeElement], bib: &'b Bib) -> Vec<Vec<&'b str>>
     let (silent, telling): (Vec<_>, Vec<_>) = qualifiers
         .into_iter()
         .partition(|(_, given)| given.is_empty());
-    // Lists and how many of the attributes they give, each made of shorter ones.
+    // Lists with the number of attributes they give, each an extension of a shorter one.
     let mut lists: Vec<(Vec<&str>, usize)> = vec![(Vec::new(), 0)];
     let mut at = 0;
     while let Some((list, count)) = lists.get(at).cloned() {
@@ -299,7 +299,7 @@ fn lists<'b>(attributes: &[AttributeElement], bib: &'b Bib) -> Vec<Vec<&'b str>>
     let lists = lists.into_iter().filter(|(_, count)| derived(*count));
     let mut found = Vec::new();
     for (list, _) in lists {
-        // A qualifier without attributes says what may be written; the first to say it decides.
+        // A qualifier without attributes only allows things; the first one decides.
         let with = silent
             .iter()
             .map(|(name, _)| [name].into_iter().chain(&list).copied().collect());
@@ -310,7 +310,7 @@ fn lists<'b>(attributes: &[AttributeElement], bib: &'b Bib) -> Vec<Vec<&'b str>>
     found
 }
 
-/// The attributes that a qualifier gives to every term; `None` for an alias, or a set that is not known.
+/// The attributes that a qualifier gives to every term; `None` for an alias, or an unknown set.
 fn given(qualifier: &Qualifier) -> Option<Vec<AttributeElement>> {
     if matches!(qualifier.meaning, Meaning::Alias(_)) {
         return None;
@@ -337,7 +337,7 @@ fn given(qualifier: &Qualifier) -> Option<Vec<AttributeElement>> {
     Some(given)
 }
 
-/// How the term may be written: with signs of truncation, plainly, quoted, and as words.
+/// The ways to write the term: with signs of truncation, plain, quoted, and as words.
 fn texts(term: &str, truncation: Option<i64>, bib: &Bib) -> Vec<String> {
     let plain = !term.is_empty() && !term.bytes().any(ends_word) && !term.contains(['"', '\\']);
     let whole = |texts: &mut Vec<String>, before: &str, behind: &str| {
@@ -362,7 +362,7 @@ fn texts(term: &str, truncation: Option<i64>, bib: &Bib) -> Vec<String> {
     texts
 }
 
-/// The term with the signs of CCL in place of others, and every other octet that could be a sign escaped.
+/// The term with its masks replaced by those of CCL, and other characters that could be signs escaped.
 fn unmasked(term: &str, any: &str, one: &str, bib: &Bib) -> Option<String> {
     let mut text = String::new();
     let mut rest = term;

@@ -1,4 +1,4 @@
-//! What stands behind the relation of a CCL query: ranges, and the relation as an attribute of terms.
+//! The relation of a CCL query: ranges, and the relation as an attribute of terms.
 
 use super::super::QueryError;
 use super::bib::Attribute;
@@ -13,8 +13,8 @@ pub(super) const EQUAL: i64 = 3;
 pub(super) const GREATER_OR_EQUAL: i64 = 4;
 
 impl<'b> Parser<'_, 'b> {
-    /// `LOW - HIGH`, `LOW -` or `- HIGH`, if that stands here. Where no term is negative, the dash needs no
-    /// blanks around it.
+    /// `LOW - HIGH`, `LOW -` or `- HIGH`, if that comes next. If terms cannot be negative, the dash needs no blanks
+    /// around it.
     pub(super) fn range(
         &mut self,
         qualifiers: &Qualifiers<'b>,
@@ -74,7 +74,7 @@ impl<'b> Parser<'_, 'b> {
         Ok(tree)
     }
 
-    /// Where a dash stands in a word, outside of quotes and not behind a backslash.
+    /// The offset of a dash in a word, outside quotes and not after a backslash.
     fn dash(&self, word: &Token) -> Option<usize> {
         let mut quoted = false;
         let mut octets = word.text(self.query).bytes().enumerate();
@@ -90,7 +90,7 @@ impl<'b> Parser<'_, 'b> {
     }
 }
 
-/// Gives the terms of a tree a relation. That they equal need not be said of several, as YAZ has it.
+/// Gives the terms of a tree a relation; as in YAZ, "equal" is not added to several terms.
 pub(super) fn relate(
     rpn: &mut RpnStructure,
     relation: &AttributeElement,

@@ -15,7 +15,7 @@ use crate::types::InternationalString;
 /// The most words that make one term, as in YAZ.
 const MAX_WORDS: usize = 200;
 
-/// What regular expressions, as type 102 of truncation has them, use as signs.
+/// Special characters of regular expressions (truncation 102).
 const REGEX_SIGNS: &[u8] = b"^[]{}()|.*+?!$";
 
 /// Bib-1 attribute types.
@@ -24,7 +24,7 @@ pub(super) const RELATION: i64 = 2;
 const STRUCTURE: i64 = 4;
 const TRUNCATION: i64 = 5;
 
-/// How the words of a term belong together.
+/// How the words of a term are grouped.
 #[derive(Clone, Copy, Default)]
 struct Grouping {
     phrase: bool,
@@ -32,7 +32,7 @@ struct Grouping {
     structure: bool,
 }
 
-/// What truncation and masks came to.
+/// The truncation and masks of a term.
 #[derive(Default)]
 struct Truncation {
     left: Option<usize>,
@@ -42,7 +42,7 @@ struct Truncation {
 
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Style {
-    /// Signs at the ends of the term only, said by the truncation attribute.
+    /// Only at the ends of the term, expressed by the truncation attribute.
     #[default]
     Ends,
     /// A regular expression, 102.
@@ -51,7 +51,7 @@ enum Style {
     Mask,
 }
 
-/// The attribute by which the qualifiers allow something: the first qualifier that says anything of that type
+/// The attribute by which the qualifiers allow something: the first qualifier with an attribute of that type
 /// decides.
 pub(super) fn allowed<'b>(
     qualifiers: &Qualifiers<'b>,
@@ -74,7 +74,7 @@ pub(super) fn allowed<'b>(
 }
 
 impl<'b> Parser<'_, 'b> {
-    /// The words that stand here, as the qualifiers would have them.
+    /// The words that come next, grouped as the qualifiers say.
     pub(super) fn words(&mut self, qualifiers: &Qualifiers<'b>) -> Result<Tree, QueryError> {
         let structured = |special| allowed(qualifiers, STRUCTURE, special).is_some();
         if structured(Special::SplitList) {
@@ -120,7 +120,7 @@ impl<'b> Parser<'_, 'b> {
         }
     }
 
-    /// A word by itself, as an end of a range.
+    /// A single word, as an end of a range.
     pub(super) fn single_word(
         &mut self,
         word: Token,
@@ -133,7 +133,7 @@ impl<'b> Parser<'_, 'b> {
         self.term(&[word], qualifiers, grouping)
     }
 
-    /// Passes the commas between the words of an and-list.
+    /// Skips the commas between the words of an and-list.
     pub(super) fn pass_commas(&mut self, qualifiers: &Qualifiers<'b>) {
         let and_list = allowed(qualifiers, STRUCTURE, Special::AndList).is_some();
         while and_list && self.token().kind == Kind::Comma {
@@ -141,21 +141,21 @@ impl<'b> Parser<'_, 'b> {
         }
     }
 
-    /// Every way to divide the words into phrases, in their order: `a b` is `(a and b) or "a b"`.
+    /// Every way to divide the words into phrases, in order: `a b` is `(a and b) or "a b"`.
     fn split_list(&mut self, qualifiers: &Qualifiers<'b>) -> Result<Tree, QueryError> {
         let mut words = Vec::new();
         while self.token().in_term() {
             words.push(*self.token());
             self.advance();
         }
-        // The longest phrase, so that what comes out does not grow without bound.
+        // The longest phrase, which bounds the size of the result.
         let longest = match words.len() {
             0 => return Err(self.missing("a term")),
             1..=4 => 3,
             5 | 6 => 2,
             _ => 1,
         };
-        // Trees for the words from each place on, the last place first.
+        // Trees for the words from each index on, the last index first.
         let mut trees: Vec<Tree> = Vec::new();
         for at in (0..words.len()).rev() {
             let mut tree = None;
@@ -368,7 +368,7 @@ impl<'b> Parser<'_, 'b> {
             .any(|piece| !matches!(piece.sign, TermSign::Octet(..)))
     }
 
-    /// The octets of a word that is no term: signs of truncation mean nothing.
+    /// The octets of a word that is not a term: signs of truncation have no meaning.
     pub(super) fn octets(&self, word: &Token) -> impl Iterator<Item = u8> {
         let signs = TermParts {
             truncation: &[],
@@ -393,7 +393,7 @@ impl<'b> Parser<'_, 'b> {
     }
 }
 
-/// An attribute in the set of the one that allowed it.
+/// An attribute in the set of the one that allows it.
 pub(super) fn numeric(
     by: Option<&Attribute>,
     attribute_type: i64,

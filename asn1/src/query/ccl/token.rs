@@ -1,5 +1,5 @@
-//! The words and signs of a CCL query, as YAZ divides it: a word goes to the next blank or sign, a quoted part
-//! or a backslash takes what follows into it.
+//! The words and signs of a CCL query, split as in YAZ: a word ends at the next blank or sign outside quotes and
+//! not after a backslash.
 
 use super::super::{MAX_QUERY_LENGTH, QueryError, QueryErrorKind};
 use super::bib::Bib;
@@ -10,7 +10,7 @@ pub(super) enum Kind {
     Open,
     Close,
     Comma,
-    /// `%` or `!`, with the digits behind it.
+    /// `%` or `!`, with the following digits.
     Proximity,
     /// `<`, `>`, and any two of `< > =`.
     Relation,
@@ -22,20 +22,20 @@ pub(super) enum Kind {
     Set,
 }
 
-/// A piece of the query's text.
+/// A token of the query.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token {
     pub(super) kind: Kind,
     /// Its first octet.
     pub(super) start: usize,
-    /// The octet behind it.
+    /// The octet after it.
     pub(super) end: usize,
-    /// How many octets of white space count as standing before it.
+    /// The octets of white space before it.
     pub(super) blank: usize,
 }
 
 impl Token {
-    /// Whether it is one that a term may consist of.
+    /// Whether it can be part of a term.
     pub(super) fn in_term(&self) -> bool {
         matches!(
             self.kind,
@@ -93,7 +93,7 @@ pub(super) fn tokens(query: &str, bib: &Bib) -> Result<Vec<Token>, QueryError> {
     }
 }
 
-/// How long the word at the start of the text is, in octets.
+/// The length in octets of the word at the start of the text.
 fn word(text: &str, offset: usize) -> Result<usize, QueryError> {
     let mut quote = None;
     let mut octets = text.bytes().enumerate();
@@ -120,7 +120,7 @@ fn word(text: &str, offset: usize) -> Result<usize, QueryError> {
     }
 }
 
-/// What a word is; of two meanings that a bib file gives it, the later of and, or, not, set.
+/// The kind of a word; if a bib file gives it several, the last of and, or, not, set.
 fn kind(word: &str, bib: &Bib) -> Kind {
     let meanings = [
         (&bib.set, Kind::Set),

@@ -1,5 +1,5 @@
-//! An RPN query as CQL, where CQL and the properties can say it: what [`to_rpn`] makes of the clause has every
-//! attribute of the operand and the same term, or matches the same words where the operand is a pattern.
+//! An RPN query as CQL, if CQL and the properties can express it: [`to_rpn`] translates the clause to every attribute
+//! of the operand and the same term, or for patterns to one that matches the same words.
 
 mod masks;
 
@@ -19,31 +19,31 @@ use crate::apdu::{
 };
 use crate::oid::{BIB_1, Oid};
 
-/// What CQL cannot say of an RPN query.
+/// What CQL cannot express of an RPN query.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CannotSay {
-    /// Attributes that no index, relation, modifier, anchor or mask of the properties has, as in PQF.
+    /// Attributes, as PQF, that no index, relation, modifier, anchor or mask of the properties has.
     #[error("the properties have no CQL for {0}")]
     Attributes(String),
-    /// A term that is no text, or of a type that CQL does not have.
+    /// A term that is not text, or of a type that CQL does not have.
     #[error("CQL has no term for {0}")]
     Term(&'static str),
     /// A result set restricted by attributes.
     #[error("CQL cannot restrict a result set by attributes")]
     Restriction,
-    /// A result set where no prefix stands for the context set `cql`.
+    /// A result set, if no prefix is defined for the context set `cql`.
     #[error("the properties have no context set cql for a result set")]
     ResultSet,
-    /// Proximity by a private unit, by an unknown relation, or excluded.
+    /// Proximity with a private unit, an unknown relation, or exclusion.
     #[error("CQL cannot express this proximity")]
     Proximity,
-    /// Operators nested too deep for CQL to be read again.
+    /// Operators nested too deep to be parsed again.
     #[error("operators nested more than {0} deep")]
     TooDeep(usize),
 }
 
-/// Says an RPN query in CQL.
+/// Translates an RPN query to CQL.
 ///
 /// Attributes that the properties add to every clause, such as `always` or the relation that `=` stands for, may
 /// be missing from the query. Numeric and character string terms become text, which an RPN query made of the
@@ -51,7 +51,7 @@ pub enum CannotSay {
 /// truncation. A Use attribute that is a name no property gives is the index of that name.
 ///
 /// # Errors
-/// What cannot be said.
+/// What CQL cannot express.
 pub fn from_rpn(query: &RpnQuery, properties: &Properties) -> Result<Cql, CannotSay> {
     if query.rpn.depth() > MAX_DEPTH {
         return Err(CannotSay::TooDeep(MAX_DEPTH));
@@ -100,7 +100,7 @@ fn boolean(op: &Operator, left: Node, right: Node) -> Result<Node, CannotSay> {
         left,
         right,
     };
-    // An exclusion that is not given is none.
+    // An absent exclusion means false.
     let meant = match op {
         Operator::Prox(proximity) => Operator::Prox(Box::new(ProximityOperator {
             exclusion: Some(proximity.exclusion.unwrap_or_default()),
@@ -158,7 +158,7 @@ fn clause(operand: &Operand, default_set: Oid, properties: &Properties) -> Resul
                 masks: None,
             };
             let masked = || speaker.masked().and_then(|masked| masked.clause().ok());
-            // Servers read masks; few know the modifier for regular expressions.
+            // Servers support masks; few know the modifier for regular expressions.
             if speaker.truncation() == Some(REGEXP)
                 && let Some(clause) = masked()
             {
@@ -198,7 +198,7 @@ fn text(term: &Term) -> Result<String, CannotSay> {
     String::from_utf8(octets).map_err(|_| CannotSay::Term("octets that are not UTF-8"))
 }
 
-/// The attributes with their sets, each by its name.
+/// The attributes, each with its set.
 fn in_one_set(attributes: &[AttributeElement], default_set: Oid) -> Vec<AttributeElement> {
     attributes
         .iter()
@@ -219,10 +219,10 @@ const Z3958: i64 = 104;
 #[derive(Clone)]
 struct Speaker<'a> {
     properties: Cow<'a, Properties>,
-    /// The attributes that the clause must have, with their sets.
+    /// The attributes that the clause must have, each with its set.
     wanted: Vec<AttributeElement>,
     term: String,
-    /// The term with the masks of CQL, where the truncation is left out of those wanted.
+    /// The term with the masks of CQL, if they express the truncation.
     masks: Option<String>,
 }
 
@@ -239,7 +239,7 @@ impl Speaker<'_> {
         }
     }
 
-    /// The same operand, its truncation said by masks alone.
+    /// The same operand, with its truncation expressed by masks alone.
     fn masked(&self) -> Option<Self> {
         let plain = escaped(&self.term);
         let masks = match self.truncation()? {
@@ -256,7 +256,7 @@ impl Speaker<'_> {
         Some(masked)
     }
 
-    /// The clause where the properties had an index of the name that the Use attribute is.
+    /// The clause as if the properties had an index named like the Use attribute.
     fn named(&self) -> Option<Node> {
         let mut uses = self.wanted.iter().filter(|one| one.attribute_type == USE);
         let (attribute, None) = (uses.next()?, uses.next()) else {
@@ -284,7 +284,7 @@ impl Speaker<'_> {
         named.properties = Cow::Owned(self.properties.with(&property, attribute));
         match named.clause().ok()? {
             Node::Clause(mut clause) => {
-                // The prefix is that of the indexes without one.
+                // Indexes without a prefix have this one.
                 Arc::make_mut(&mut clause.relation).index = Word::new(name);
                 Some(Node::Clause(clause))
             }
@@ -323,7 +323,7 @@ impl Speaker<'_> {
         Err(CannotSay::Attributes(query.to_string()))
     }
 
-    /// The attributes that the clause does not have; `None` if it is another term, or not to be translated.
+    /// The attributes that the clause lacks; `None` if its term differs or it cannot be translated.
     fn missing_from(&self, clause: &Clause) -> Option<Vec<AttributeElement>> {
         let cql = Cql {
             query: Node::Clause(clause.clone()),
@@ -353,7 +353,7 @@ impl Speaker<'_> {
         })
     }
 
-    /// Indexes that the operand has the attributes of, those with the most first.
+    /// Indexes whose attributes the operand has, those with the most first.
     fn indexes(&self) -> Vec<String> {
         let mut found: Vec<(usize, String)> = Vec::new();
         let count = |property: &str| self.properties.attributes(property).map_or(0, <[_]>::len);
@@ -381,7 +381,7 @@ impl Speaker<'_> {
         found.into_iter().map(|(_, name)| name).collect()
     }
 
-    /// The signs, then the named relations that the operand has the attributes of.
+    /// The signs, then the named relations.
     fn relations(&self) -> Vec<String> {
         let signs = ["=", "<", "<=", ">", ">=", "<>", "=="].map(str::to_owned);
         let named = self.properties.names("relation").filter(|name| {
@@ -395,7 +395,7 @@ impl Speaker<'_> {
         signs.into_iter().chain(named).collect()
     }
 
-    /// No modifier, one, or all that the operand has the attributes of.
+    /// No modifier, each of those whose attributes the operand has, and all of them.
     fn modifiers(&self) -> Vec<Vec<Modifier>> {
         let names = self.properties.names("relationModifier").filter(|name| {
             let property = format!("relationModifier.{name}");
@@ -412,7 +412,7 @@ impl Speaker<'_> {
             })
             .take(super::MAX_MODIFIERS)
             .collect();
-        // In the order in which their attributes stand on the wire.
+        // In the order of their attributes on the wire.
         all.sort_by_key(|modifier| self.place(&modifier.name.text));
         let single = all.iter().map(|modifier| vec![modifier.clone()]);
         let mut modifiers = vec![Vec::new()];
@@ -423,7 +423,7 @@ impl Speaker<'_> {
         modifiers
     }
 
-    /// Where the first attribute of a modifier stands among those wanted.
+    /// The index of the first attribute of a modifier among those wanted.
     fn place(&self, modifier: &str) -> Option<usize> {
         let attributes = self
             .properties
@@ -433,7 +433,7 @@ impl Speaker<'_> {
         wanted.position(|attribute| attribute.attribute_type == first)
     }
 
-    /// The term as it can be written: by itself, with masks, and with the anchors that the operand has.
+    /// The ways to write the term: plain, with masks, and with the anchors that the operand has.
     fn forms(&self) -> Vec<String> {
         let plain = escaped(&self.term);
         let mut masked = vec![self.masks.clone().unwrap_or_else(|| plain.clone())];

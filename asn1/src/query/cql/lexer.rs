@@ -1,5 +1,5 @@
 //! The words and signs of a CQL text (CQL 1.2 §BNF): separated by white space and by `( ) = < > /`, quoted by
-//! `"…"`, and `\` before a character that is meant as itself.
+//! `"…"`, with `\` before literal characters.
 
 use super::{BooleanOperator, Sign, Word};
 use crate::query::{QueryError, QueryErrorKind};
@@ -7,9 +7,9 @@ use crate::query::{QueryError, QueryErrorKind};
 /// A word or sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CqlToken {
-    /// A word; one without quotes may mean more than itself.
+    /// A word; without quotes it may be a keyword.
     Word { word: Word, quoted: bool },
-    /// A sign that compares.
+    /// A comparison sign.
     Sign(Sign),
     /// `(`
     Open,
@@ -20,7 +20,7 @@ pub(super) enum CqlToken {
 }
 
 impl CqlToken {
-    /// The operator that the word can be.
+    /// The operator, if the word is one.
     pub(super) fn operator(&self) -> Option<BooleanOperator> {
         [
             BooleanOperator::And,
@@ -32,24 +32,24 @@ impl CqlToken {
         .find(|operator| self.is(operator.as_str()))
     }
 
-    /// Whether it is this word, without quotes and in any case.
+    /// Whether it is this word, unquoted and in any case.
     pub(super) fn is(&self, name: &str) -> bool {
         matches!(self, Self::Word { word, quoted: false } if word.text.eq_ignore_ascii_case(name))
     }
 
-    /// Whether it is a word that no term behind another can be.
+    /// Whether it is a word that cannot be a further term of a clause.
     pub(super) fn ends_clause(&self) -> bool {
         self.operator().is_some() || self.is("sortby")
     }
 
-    /// Whether it is a word that is a relation wherever one can stand, as in YAZ: one of three names, or any
-    /// name with a prefix.
+    /// Whether it is a relation wherever one is possible, as in YAZ: one of three names, or any name with a
+    /// prefix.
     pub(super) fn is_relation(&self) -> bool {
         matches!(self, Self::Word { word, quoted: false } if word.text.contains('.'))
             || ["all", "any", "adj"].iter().any(|name| self.is(name))
     }
 
-    /// Whether it is another relation of the context set `cql`: a term, to YAZ.
+    /// Whether it is another relation of the context set `cql`, which YAZ takes for a term.
     pub(super) fn is_rare_relation(&self) -> bool {
         ["exact", "within", "encloses", "scr"]
             .iter()
@@ -57,7 +57,7 @@ impl CqlToken {
     }
 }
 
-/// Whether a word cannot be written without quotes.
+/// Whether a word has to be quoted.
 pub(super) fn needs_quotes(text: &str) -> bool {
     const RESERVED: [&str; 12] = [
         "and", "or", "not", "prox", "sortby", "all", "any", "adj", "exact", "within", "encloses",
@@ -72,12 +72,12 @@ fn ends_word(character: char) -> bool {
     matches!(character, '(' | ')' | '=' | '<' | '>' | '/') || is_space(character)
 }
 
-/// White space, as C's `isspace` has it.
+/// White space as in C's `isspace`.
 pub(super) fn is_space(character: char) -> bool {
     character.is_ascii_whitespace() || character == '\x0b'
 }
 
-/// Reads tokens, each with its offset in octets; three can be looked at in advance.
+/// Reads tokens, each with its offset in octets, with a lookahead of three.
 pub(super) struct Lexer<'a> {
     text: &'a str,
     at: usize,
@@ -95,25 +95,25 @@ impl<'a> Lexer<'a> {
         Ok(lexer)
     }
 
-    /// The token that comes, if one does.
+    /// The next token, if there is one.
     pub(super) fn peek(&self) -> Option<&CqlToken> {
         self.ahead[0].as_ref().map(|(token, _)| token)
     }
 
-    /// The tokens behind the one that comes.
+    /// The two tokens after the next one.
     pub(super) fn peek_behind(&self) -> [Option<&CqlToken>; 2] {
         let [_, second, third] = &self.ahead;
         [second, third].map(|token| token.as_ref().map(|(token, _)| token))
     }
 
-    /// Where the token that comes stands; behind the text if there is none.
+    /// The offset of the next token; the length of the text if there is none.
     pub(super) fn offset(&self) -> usize {
         self.ahead[0]
             .as_ref()
             .map_or(self.text.len(), |(_, at)| *at)
     }
 
-    /// Takes the token that comes.
+    /// Takes the next token.
     pub(super) fn next(&mut self) -> Result<Option<CqlToken>, QueryError> {
         let fourth = self.read()?;
         let [first, second, third] = std::mem::take(&mut self.ahead);
@@ -121,7 +121,7 @@ impl<'a> Lexer<'a> {
         Ok(first.map(|(token, _)| token))
     }
 
-    /// Takes a word, quoted or not, or says what is missing or stands in its place.
+    /// Takes a word, quoted or not; `what` names it in errors.
     pub(super) fn word(&mut self, what: &'static str) -> Result<Word, QueryError> {
         match self.peek() {
             Some(CqlToken::Word { word, .. }) => {
@@ -133,7 +133,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// What to say of the token that comes, or of the end where `what` should follow.
+    /// The error for the next token, or for the end of the text if `what` should follow.
     pub(super) fn unexpected(&self, what: &'static str) -> QueryError {
         let kind = match self.peek() {
             None => QueryErrorKind::Missing(what),
@@ -184,7 +184,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// The word up to the closing quote, and the octets it takes with both quotes.
+/// The word up to the closing quote, and its length in octets with both quotes.
 fn quoted(body: &str, offset: usize) -> Result<(CqlToken, usize), QueryError> {
     let mut characters = body.char_indices();
     while let Some((position, character)) = characters.next() {
@@ -205,7 +205,7 @@ fn quoted(body: &str, offset: usize) -> Result<(CqlToken, usize), QueryError> {
     })
 }
 
-/// The word up to white space or a sign, a quote in it marked as meaning itself, and the octets it takes.
+/// The word up to white space or a sign, with quotes in it escaped, and its length in octets.
 fn plain(rest: &str, offset: usize) -> Result<(CqlToken, usize), QueryError> {
     let mut text = String::new();
     let mut length = rest.len();

@@ -1,6 +1,5 @@
-//! CQL text to its syntax tree (CQL 1.2 §BNF), with what YAZ reads beyond the grammar: words behind a term,
-//! a relation that holds for a parenthesis, and nothing but `all any adj` and names with a prefix as relations
-//! where the text leaves it open.
+//! CQL text to its syntax tree (CQL 1.2 §BNF), with YAZ's extensions: words after a term, relations before
+//! parentheses, and in ambiguous text only `all any adj` and names with a prefix as relations.
 
 use std::sync::Arc;
 
@@ -20,9 +19,9 @@ pub const MAX_MODIFIERS: usize = 16;
 
 /// Reads a CQL query, of version 1.1 or 1.2.
 ///
-/// Index, relation and modifiers of `title = (war or peace)` hold for all that stands between the parentheses.
-/// `exact`, `within`, `encloses` and `scr` are relations where a word and then something to compare with stand
-/// around them; YAZ takes them for terms.
+/// Index, relation and modifiers of `title = (war or peace)` apply to everything in the parentheses. `exact`,
+/// `within`, `encloses` and `scr` are relations if they are between a word and something to compare with; YAZ takes
+/// them for terms.
 ///
 /// # Errors
 /// The kind of fault and the octet at which it stands.
@@ -51,14 +50,14 @@ pub fn parse(text: &str) -> Result<Cql, QueryError> {
     Ok(Cql { query, sort })
 }
 
-/// The text as a whole or a parenthesis, as far as it is read.
+/// The whole text or a parenthesis, as far as it has been read.
 struct OpenGroup {
-    /// What holds for clauses without an index.
+    /// The relation of clauses without an index.
     inherited: Option<Arc<Relation>>,
     prefixes: Vec<(Option<Word>, Word)>,
-    /// What stands in front of the operator that comes, and its depth.
+    /// The tree before the next operator, and its depth.
     left: Option<(Node, usize)>,
-    /// The operator whose right side is read, with its place.
+    /// The operator whose right side is being read, with its offset.
     operator: Option<(BooleanOperator, Vec<Modifier>, usize)>,
 }
 
@@ -72,7 +71,7 @@ impl OpenGroup {
         }
     }
 
-    /// Takes what stands behind the operator, or the first part.
+    /// Adds the right side of the operator, or the first part.
     fn operand(&mut self, right: Node, depth: usize) -> Result<(), QueryError> {
         self.left = Some(match (self.left.take(), self.operator.take()) {
             (Some((left, left_depth)), Some((operator, modifiers, offset))) => {
@@ -90,7 +89,7 @@ impl OpenGroup {
         Ok(())
     }
 
-    /// The whole, under its prefix maps.
+    /// The complete tree under its prefix maps.
     fn close(self) -> Result<Option<(Node, usize)>, QueryError> {
         let Some((mut query, mut depth)) = self.left else {
             return Ok(None);
@@ -113,7 +112,7 @@ fn deeper(depth: usize, offset: usize) -> Result<usize, QueryError> {
     Ok(depth + 1)
 }
 
-/// Reads up to the end or to `sortby`.
+/// Reads up to the end or `sortby`.
 fn query(lexer: &mut Lexer<'_>) -> Result<Node, QueryError> {
     let mut outer: Vec<OpenGroup> = Vec::new();
     let mut scope = OpenGroup::new(None);
@@ -173,7 +172,7 @@ fn prefixes(lexer: &mut Lexer<'_>, scope: &mut OpenGroup) -> Result<(), QueryErr
     Ok(())
 }
 
-/// Whether a word and a relation come.
+/// Whether a word and a relation come next.
 fn relation_follows(lexer: &Lexer<'_>) -> bool {
     if !matches!(lexer.peek(), Some(CqlToken::Word { .. })) {
         return false;
@@ -189,7 +188,7 @@ fn relation_follows(lexer: &Lexer<'_>) -> bool {
     }
 }
 
-/// A word, the relation behind it and the relation's modifiers.
+/// A word, the relation after it and the relation's modifiers.
 fn relation(lexer: &mut Lexer<'_>) -> Result<Relation, QueryError> {
     let index = lexer.word("an index")?;
     let offset = lexer.offset();
@@ -209,7 +208,7 @@ fn relation(lexer: &mut Lexer<'_>) -> Result<Relation, QueryError> {
     })
 }
 
-/// A term and the words behind it.
+/// A term and the words after it.
 fn clause(lexer: &mut Lexer<'_>, relation: Option<Arc<Relation>>) -> Result<Clause, QueryError> {
     let term = lexer.word("a term")?;
     let mut extra_terms = Vec::new();
@@ -227,7 +226,7 @@ fn clause(lexer: &mut Lexer<'_>, relation: Option<Arc<Relation>>) -> Result<Clau
     })
 }
 
-/// The relation of a term that stands alone.
+/// The relation of a term alone.
 fn unwritten_relation(offset: usize) -> Relation {
     let word = |text: &str| Word {
         text: text.to_owned(),

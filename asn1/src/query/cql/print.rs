@@ -1,4 +1,4 @@
-//! The syntax tree as CQL text (CQL 1.2 §BNF), with quotes and parentheses only where they are needed.
+//! The syntax tree as CQL text (CQL 1.2 §BNF), with quotes and parentheses only where necessary.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -23,7 +23,7 @@ impl Display for Node {
     }
 }
 
-/// What is still to be printed.
+/// A part that is still to be printed.
 enum UnprintedPart<'a> {
     Node(&'a Node),
     /// An operator with its modifiers, between blanks.
@@ -51,7 +51,7 @@ fn print_node(f: &mut Formatter<'_>, node: &Node) -> fmt::Result {
                 rest.push(UnprintedPart::Node(&map.query));
             }
             UnprintedPart::Node(Node::Boolean(boolean)) => {
-                // A prefix map reaches as far to the right as it can.
+                // A prefix map extends as far to the right as possible.
                 let left = matches!(boolean.left, Node::Prefixed(_));
                 let right = !matches!(boolean.right, Node::Clause(_));
                 operand(&mut rest, &boolean.right, right);
@@ -64,7 +64,7 @@ fn print_node(f: &mut Formatter<'_>, node: &Node) -> fmt::Result {
     Ok(())
 }
 
-/// Puts an operand on top of what is to be printed.
+/// Pushes an operand on the stack of what is to be printed.
 fn operand<'a>(rest: &mut Vec<UnprintedPart<'a>>, node: &'a Node, parentheses: bool) {
     if parentheses {
         rest.extend([
@@ -109,7 +109,7 @@ fn print_modifiers(f: &mut Formatter<'_>, modifiers: &[Modifier]) -> fmt::Result
     Ok(())
 }
 
-/// A word, in quotes if it cannot do without.
+/// A word, quoted if necessary.
 struct Quoted<'a>(&'a Word);
 
 impl Display for Quoted<'_> {
@@ -122,8 +122,7 @@ impl Display for Quoted<'_> {
     }
 }
 
-/// A word's text, made safe: a parsed one needs nothing, one made by a program may have a bare quote or end
-/// with a lone backslash.
+/// A word's text, made safe: words that were not parsed may have a bare quote or a lone backslash at the end.
 struct Escaped<'a>(&'a str);
 
 impl Display for Escaped<'_> {

@@ -1,5 +1,5 @@
-//! `pqf.properties`: what CQL's indexes, relations, modifiers, masks and anchors are in attributes, in the
-//! format that YAZ reads: one `name = [SET] type=value …` a line, `#` to the end of a line a comment.
+//! `pqf.properties`: the attributes of CQL's indexes, relations, modifiers, masks and anchors, in YAZ's format: one
+//! `name = [SET] type=value …` per line; `#` begins a comment.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use crate::apdu::{AttributeElement, AttributeValue, ComplexAttribute, StringOrNu
 use crate::oid::Oid;
 use crate::query::sets::attribute_set;
 
-/// The properties used where none are given.
+/// The default properties.
 const DEFAULT: &str = include_str!("default.properties");
 
-/// What CQL is in attributes.
+/// The translation of CQL to attributes.
 ///
 /// A property is `index.SET.NAME`, `relation.NAME`, `relationModifier.NAME`, `structure.RELATION`,
 /// `position.first|last|firstAndLast|any`, `truncation.left|right|both|none|z3958|cql`, `always`, or
@@ -31,7 +31,7 @@ struct Property {
     text: String,
 }
 
-/// An attribute that a property stands for.
+/// An attribute of a property.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PropertyAttribute {
@@ -39,12 +39,12 @@ pub struct PropertyAttribute {
     pub attribute_set: Option<Oid>,
     /// Its type.
     pub attribute_type: i64,
-    /// Its value; `*` in it is the name looked up.
+    /// Its value; `*` in it is replaced by the name.
     pub value: String,
 }
 
 impl PropertyAttribute {
-    /// The attribute for a name: numeric if its value is all digits.
+    /// The attribute for a name; numeric if its value is all digits.
     pub(super) fn element(&self, name: &str) -> AttributeElement {
         let value = self.value.replace('*', name);
         let digits = value.bytes().all(|octet| octet.is_ascii_digit());
@@ -63,7 +63,7 @@ impl PropertyAttribute {
     }
 }
 
-/// A line of properties that cannot be understood.
+/// An invalid line of properties.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} in line {line} of the properties")]
 #[non_exhaustive]
@@ -78,10 +78,10 @@ pub struct PropertiesError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PropertiesErrorKind {
-    /// No name stands in front of the equals sign.
+    /// No name before the equals sign.
     #[error("a name is missing")]
     Name,
-    /// No equals sign stands behind the name.
+    /// No equals sign after the name.
     #[error("an equals sign is missing after {0:?}")]
     Equals(String),
     /// An attribute type that is not a number.
@@ -90,10 +90,10 @@ pub enum PropertiesErrorKind {
     /// An attribute without a value.
     #[error("attribute {0} has no value")]
     Value(i64),
-    /// An attribute set that nobody knows.
+    /// An unknown attribute set.
     #[error("attribute set {0:?} is not known")]
     AttributeSet(String),
-    /// A quote: the format has none.
+    /// A quote, which the format does not have.
     #[error("a quote cannot stand here")]
     Quote,
 }
@@ -101,10 +101,10 @@ pub enum PropertiesErrorKind {
 impl Properties {
     /// Reads a `pqf.properties` text.
     ///
-    /// A word behind the last attribute that is none is passed over, as YAZ does.
+    /// A word after the last attribute that is not an attribute is ignored, as in YAZ.
     ///
     /// # Errors
-    /// The kind of fault and its line.
+    /// The kind of fault and the line.
     pub fn parse(text: &str) -> Result<Self, PropertiesError> {
         let mut properties = Self {
             entries: Vec::new(),
@@ -125,7 +125,7 @@ impl Properties {
         Ok(properties)
     }
 
-    /// These properties and one more, where none of that name is known.
+    /// These properties and one more, of a new name.
     pub(super) fn with(&self, name: &str, attribute: PropertyAttribute) -> Self {
         let mut more = self.clone();
         let at = more.entries.len();
@@ -159,14 +159,14 @@ impl Properties {
         Some(&entry.text)
     }
 
-    /// The prefix that these properties have for the context set of a URI.
+    /// The prefix of the context set with a URI.
     pub(super) fn prefix(&self, uri: &str) -> Option<&str> {
         self.in_category("set")
             .find(|(_, entry)| entry.text == uri)
             .map(|(prefix, _)| prefix)
     }
 
-    /// The names of all of a category, without it and in the order written: `dc.title` for `index`.
+    /// The names in a category, without it and in the order written: `dc.title` for `index`.
     pub fn names<'a>(&'a self, category: &'a str) -> impl Iterator<Item = &'a str> {
         self.in_category(category).map(|(name, _)| name)
     }
@@ -187,7 +187,7 @@ impl Properties {
 /// Dublin Core, Bath, `rec` and `cql`, and as the default set the names of [`names`](crate::query::names).
 impl Default for Properties {
     fn default() -> Self {
-        // A test reads every line.
+        // The tests ensure that it is valid.
         Self::parse(DEFAULT).unwrap_or_else(|_| Self {
             entries: Vec::new(),
             by_name: HashMap::new(),

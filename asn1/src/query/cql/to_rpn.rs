@@ -1,5 +1,5 @@
-//! CQL to an RPN query, through the properties and as YAZ does it: the same attributes in the same order on the
-//! wire, and the same term (Z39.50-2003 §3.7; the masks of ANSI Z39.58 where a term needs them).
+//! CQL to an RPN query by the properties, as in YAZ: the same attributes in the same order on the wire, and the
+//! same term (Z39.50-2003 §3.7), with masks of ANSI Z39.58 if necessary.
 
 use std::collections::HashSet;
 
@@ -20,19 +20,19 @@ mod term;
 
 use term::Pattern;
 
-/// The most operands that a query is translated to.
+/// The most operands of a translated query.
 pub const MAX_OPERANDS: usize = 10_000;
 
-/// Start of the identifiers of the context set `cql`, whatever its version.
+/// The beginning of the identifiers of the context set `cql` in all versions.
 const CQL_URI: &str = "info:srw/cql-context-set/1/cql-";
 
 /// Translates a query. Its sort keys are left out: RPN has no place for them.
 ///
-/// Terms of `all` and `any` are taken apart at their blanks; the words behind a term are all to occur, and
-/// belong to the words of `all` and `any`.
+/// Terms of `all` and `any` are split at blanks; the words after a term must all occur, and count as words of `all` and
+/// `any`.
 ///
 /// # Errors
-/// What the properties do not have, or RPN cannot say, and the octet at which it stands.
+/// What the properties do not have or RPN cannot express, and its offset.
 pub fn to_rpn(query: &Cql, properties: &Properties) -> Result<RpnQuery, QueryError> {
     let mut translator = Translator {
         properties,
@@ -52,7 +52,7 @@ pub fn to_rpn(query: &Cql, properties: &Properties) -> Result<RpnQuery, QueryErr
     })
 }
 
-/// What is still to be done.
+/// A step that is still to be done.
 enum CqlStep<'a> {
     Translate(&'a Node),
     Combine(&'a Boolean),
@@ -61,7 +61,7 @@ enum CqlStep<'a> {
 
 struct Translator<'a> {
     properties: &'a Properties,
-    /// The prefix maps that hold, the innermost last.
+    /// The prefix maps in force, the innermost last.
     maps: Vec<&'a Prefixed>,
     operands: usize,
 }
@@ -146,7 +146,7 @@ impl<'a> Translator<'a> {
         self.with_values(tree, relation)
     }
 
-    /// What holds for every term of a clause: `always`, the relation and the structure.
+    /// The attributes of every term of a clause: `always`, the relation and the structure.
     fn common_attributes(
         &self,
         word: &Word,
@@ -176,7 +176,7 @@ impl<'a> Translator<'a> {
         Ok(attributes)
     }
 
-    /// What stands nearest to each term of a clause: the index, then the modifiers, the last one first.
+    /// The attributes nearest to each term of a clause: the index, then the modifiers, the last one first.
     fn own_attributes(
         &self,
         relation: &Relation,
@@ -260,7 +260,7 @@ impl<'a> Translator<'a> {
         Ok(elements(found, name))
     }
 
-    /// The index most like one that is not known, of the same context set before others.
+    /// The index most like an unknown one, preferably of the same context set.
     fn nearest_index(&self, category: &str, written: &str, name: &str) -> Option<String> {
         let prefix = category.strip_prefix("index.").unwrap_or_default();
         let indexes = || {
@@ -279,7 +279,7 @@ impl<'a> Translator<'a> {
         Some(format!("{set}.{other}"))
     }
 
-    /// The clause, near what its modifiers with a value say.
+    /// The clause, in proximity of the values of its modifiers.
     fn with_values(
         &mut self,
         clause: RpnStructure,
@@ -320,7 +320,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// The context set of a prefix, or of names without one: of the nearest map, or else of the properties.
+    /// The context set of a prefix, or of names without one: from the nearest map, or else the properties.
     fn uri(&self, prefix: Option<&str>) -> Option<&'a str> {
         let map = self
             .maps
@@ -337,7 +337,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// The name of a relation or modifier without a prefix that stands for a context set.
+    /// The name of a relation or modifier without the prefix of a context set.
     fn without_prefix<'n>(&self, name: &'n str) -> &'n str {
         match name.split_once('.') {
             Some((prefix, rest)) if self.uri(Some(prefix)).is_some() => rest,
@@ -366,7 +366,7 @@ fn not_a_modifier(modifier: &Modifier) -> QueryError {
     refused(kind, modifier.name.offset)
 }
 
-/// Whether an index of the context set `cql` means a result set: `resultSet` to YAZ, the others by its versions.
+/// Whether an index of the context set `cql` means a result set: `resultSet` in YAZ, the others in its versions.
 fn is_result_set(name: &str) -> bool {
     ["resultSet", "resultSetId", "resultSetName"]
         .iter()
@@ -384,8 +384,8 @@ fn combined(rpn1: RpnStructure, rpn2: RpnStructure, op: Operator) -> RpnStructur
     RpnStructure::RpnRpnOp(Box::new(RpnRpnOp { rpn1, rpn2, op }))
 }
 
-/// The operand of a term: of its attributes, in the order written, the last of each type, nearest first. A set
-/// named holds for the attributes behind it, as in PQF.
+/// The operand of a term: of its attributes in the order written, the last of each type, nearest first. As in PQF, a set
+/// also applies to the attributes after it.
 fn operand(attributes: &[AttributeElement], term: String) -> RpnStructure {
     let mut set = None;
     let mut written = Vec::with_capacity(attributes.len());
@@ -421,8 +421,7 @@ pub(super) fn operator(boolean: &Boolean) -> Result<Operator, QueryError> {
     }
 }
 
-/// Of modifiers that say the same thing twice, the first counts. Their names are the same in any case, and may
-/// have the prefix `cql`.
+/// Of repeated modifiers, the first counts. Their names are case-insensitive and may have the prefix `cql`.
 fn proximity(modifiers: &[Modifier]) -> Result<Operator, QueryError> {
     let mut distance = None;
     let mut ordered = false;
@@ -465,7 +464,7 @@ fn proximity(modifiers: &[Modifier]) -> Result<Operator, QueryError> {
     })))
 }
 
-/// The names of the units of distance, as the ASN.1 has them.
+/// The units of distance by their names in ASN.1.
 pub(super) const UNITS: [(&str, KnownProximityUnit); 11] = [
     ("character", KnownProximityUnit::CHARACTER),
     ("word", KnownProximityUnit::WORD),
@@ -487,7 +486,7 @@ fn unit_of(name: &str) -> Option<KnownProximityUnit> {
         .map(|(_, unit)| *unit)
 }
 
-/// In the same element, which is how YAZ joins a clause to a modifier's value.
+/// In the same element, as YAZ joins a clause to a modifier's value.
 fn same_element() -> Operator {
     Operator::Prox(Box::new(ProximityOperator {
         exclusion: Some(false),

@@ -1,6 +1,6 @@
 //! A CQL term as an RPN term: anchors and outer masks become attributes, inner masks those of ANSI Z39.58.
 
-/// A term, and the properties whose attributes say what its signs said.
+/// A term, and the properties that express its anchors and masks.
 pub(super) struct Pattern {
     pub(super) position: Option<&'static str>,
     pub(super) truncation: Option<&'static str>,
@@ -8,7 +8,7 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// A term in which no sign is a mask; a backslash still makes a character mean itself.
+    /// A term without masks; a backslash is still removed.
     pub(super) fn raw(text: &str) -> Self {
         Self {
             position: None,
@@ -17,7 +17,7 @@ impl Pattern {
         }
     }
 
-    /// A term whose masks the server is to read itself.
+    /// A term whose masks the server interprets.
     pub(super) fn cql(text: &str) -> Self {
         Self {
             truncation: Some("cql"),
@@ -25,8 +25,7 @@ impl Pattern {
         }
     }
 
-    /// A term with its anchors and masks. `has` tells which of `left`, `right` and `both` there is an attribute
-    /// for.
+    /// A term with its anchors and masks. `has` says whether `left`, `right` and `both` have an attribute.
     pub(super) fn masked(text: &str, has: impl Fn(&str) -> bool) -> Self {
         let mut signs = signs(text);
         let first = |signs: &[Sign], sign| signs.first() == Some(&sign);
@@ -71,7 +70,7 @@ impl Pattern {
     }
 }
 
-/// The words of a term, at its blanks; one behind a backslash is part of a word.
+/// The words of a term, split at blanks that do not follow a backslash.
 pub(super) fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut start = 0;
@@ -96,7 +95,7 @@ enum Sign {
     Any,
     /// `?`, one character
     One,
-    /// A character that means itself, and whether a backslash says so.
+    /// A literal character, and whether it follows a backslash.
     Character(char, bool),
 }
 
@@ -122,7 +121,7 @@ fn written(signs: &[Sign], masked: bool) -> String {
             Sign::Anchor => term.push('^'),
             Sign::Any if masked => {
                 term.push('?');
-                // A digit behind the mask would count its characters.
+                // A digit after the mask would count its characters.
                 if let Some(Sign::Character('0'..='9', false)) = signs.get(at + 1) {
                     term.push('\\');
                 }
