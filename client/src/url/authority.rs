@@ -1,5 +1,5 @@
-//! What stands between `//` and the next slash: `hostport` and `login` of RFC 1738 §3.1 and §5.
-//! The type knows the port of the scheme, so that a port written out and one left out are the same.
+//! The authority between `//` and the next slash: `hostport` and `login` of RFC 1738 §3.1 and §5. The types have the default port
+//! of the scheme, so that an explicit and an implied port are equal.
 
 use std::fmt;
 use std::num::NonZeroU16;
@@ -11,7 +11,7 @@ use super::host::{self, Host};
 use super::span::Span;
 use super::userinfo::{Secrets, Userinfo};
 
-/// A host and a port, `DEFAULT` where the URL names none. `Display` leaves the default port out.
+/// A host and a port, by default `DEFAULT`. `Display` omits the default port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HostPort<const DEFAULT: u16> {
     host: Host,
@@ -36,7 +36,7 @@ impl<const DEFAULT: u16> HostPort<DEFAULT> {
         }
     }
 
-    /// The machine to connect to.
+    /// The host to connect to.
     pub fn host(&self) -> &Host {
         &self.host
     }
@@ -46,10 +46,10 @@ impl<const DEFAULT: u16> HostPort<DEFAULT> {
         self.port
     }
 
-    /// Reads `host [ ":" port ]`, all of it.
+    /// Parses a complete `host [ ":" port ]`.
     ///
-    /// Errors: those of [`Host::parse`], and `UserinfoNotAllowed` at the start where an `@` stands: not one of
-    /// the schemes whose grammar says `hostport` has a user or password, and neither mode makes one up.
+    /// Errors: those of [`Host::parse`], and `UserinfoNotAllowed` at the start if there is an `@`: schemes with a `hostport` have
+    /// no user or password in either mode.
     pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         if text.octets().contains(&b'@') {
             return Err(text.fail(UrlErrorKind::UserinfoNotAllowed).without_octet());
@@ -101,7 +101,7 @@ impl<const DEFAULT: u16> Login<DEFAULT> {
         }
     }
 
-    /// The same host and port for this user.
+    /// Sets the user.
     #[must_use]
     pub fn with_userinfo(self, userinfo: Userinfo) -> Self {
         Login {
@@ -110,18 +110,18 @@ impl<const DEFAULT: u16> Login<DEFAULT> {
         }
     }
 
-    /// User and password, if the URL has an `@`.
+    /// User and password, if any.
     pub fn userinfo(&self) -> Option<&Userinfo> {
         self.userinfo.as_ref()
     }
 
-    /// The machine and the port to connect to.
+    /// The host and the port to connect to.
     pub fn hostport(&self) -> &HostPort<DEFAULT> {
         &self.hostport
     }
 
-    /// Reads all of `text`. Errors: those of [`Host::parse`], of escapes, and `ReservedCharacter` at an `@` that
-    /// is not the last one.
+    /// Parses all of `text`. Errors: those of [`Host::parse`], of escapes, and `ReservedCharacter` at an `@` that is not the last
+    /// one.
     pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let (userinfo, hostport) = match text.rsplit_once(b'@') {
             Some((userinfo, hostport)) => (Some(Userinfo::parse(userinfo, mode)?), hostport),

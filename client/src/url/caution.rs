@@ -1,36 +1,35 @@
-//! What a person should know before a locator is followed: RFC 1738 §6, and how far its meaning reaches, RFC 1736 §4.2.
+//! Cautions about following a locator (RFC 1738 §6), and the scope of its meaning (RFC 1736 §4.2).
 
 use std::fmt;
 
 use super::host::Host;
 use super::userinfo::Userinfo;
 
-/// Ports below this one are the business of well-known protocols (RFC 1738 §6).
+/// Lower ports belong to well-known protocols (RFC 1738 §6).
 const FIRST_FREE_PORT: u16 = 1024;
 
-/// A reason to look twice at a locator. `Display` is for people, [`code`](Self::code) for programs.
+/// A reason for caution. `Display` is for people, [`code`](Self::code) for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Caution {
-    /// A user name or password is written in it, for everybody to see.
+    /// It contains a user name or password in clear text.
     CredentialsInUrl,
-    /// The host name has no dot: which machine it means depends on where it is read.
+    /// The host name has no dot, so its meaning depends on where it is resolved.
     RelativeHostName,
-    /// The port is below 1024 and not that of the scheme: another protocol may be spoken there, and be abused.
+    /// The port is below 1024 and not that of the scheme, so that another protocol may be abused.
     ReservedPort(u16),
-    /// The port is not that of the scheme; nothing is wrong with that.
+    /// The port is not that of the scheme, which may be fine.
     NonDefaultPort(u16),
-    /// An escape stands for a control character, such as CR or LF, which could end a command of the protocol if it
-    /// were sent decoded.
+    /// An escape stands for a control character, such as CR or LF, which could end a command of the protocol if sent decoded.
     EscapedControl,
-    /// RFC 1738 §4 reserves this scheme and gives it no syntax.
+    /// RFC 1738 §4 reserves this scheme without a syntax.
     ReservedScheme(&'static str),
-    /// Nobody here knows the scheme, and its name is one letter off that of this known one.
+    /// The scheme is unknown and differs from this known one by one letter.
     SimilarScheme(&'static str),
 }
 
 impl Caution {
-    /// The name by which programs know the caution: `Name` or `Name:detail`, such as `ReservedPort:25`.
+    /// A stable name for programs: `Name` or `Name:detail`, such as `ReservedPort:25`.
     pub fn code(&self) -> String {
         match self {
             Caution::CredentialsInUrl => "CredentialsInUrl".to_owned(),
@@ -74,10 +73,10 @@ impl fmt::Display for Caution {
     }
 }
 
-/// What people are told of a URL with credentials in it, whatever its scheme.
+/// The message for a URL with credentials, whatever its scheme.
 pub(crate) const CREDENTIALS: &str = "the URL contains a user name or a password";
 
-/// Whether an escape in a text stands for a control character (RFC 1738 §6).
+/// Whether a text has an escaped control character (RFC 1738 §6).
 pub(crate) fn has_escaped_control(text: &str) -> bool {
     let mut escapes = text.split('%').skip(1);
     escapes.any(|escape| match escape.as_bytes() {
@@ -87,14 +86,14 @@ pub(crate) fn has_escaped_control(text: &str) -> bool {
     })
 }
 
-/// Where a locator means the same.
+/// The scope in which a locator means the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// Everywhere.
     Global,
-    /// Wherever the same server of the reader's is asked, as for `news`.
+    /// For readers with the same server, as for `news`.
     ServerRelative,
-    /// On this machine alone, as for a `file` without a host.
+    /// On this machine only, as for a `file` without a host.
     Local,
 }
 
@@ -108,11 +107,11 @@ impl fmt::Display for Scope {
     }
 }
 
-/// Whom a locator makes a client connect to.
+/// What a client connects to for a locator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Site<'a> {
     pub(crate) host: &'a Host,
-    /// `None` where the scheme has no port.
+    /// `None` if the scheme has no port.
     pub(crate) port: Option<u16>,
     pub(crate) default_port: Option<u16>,
     pub(crate) userinfo: Option<&'a Userinfo>,

@@ -1,5 +1,5 @@
-//! What every URL is made of: modes, character classes, percent escapes and the scheme.
-//! Source: RFC 1738 §2.1, §2.2 and §5; RFC 2056 §5 imports the same classes.
+//! The common parts of URLs: modes, character classes, percent escapes and the scheme. Source: RFC 1738 §2.1, §2.2 and §5; RFC
+//! 2056 §5 imports the same classes.
 
 use std::fmt;
 
@@ -7,15 +7,14 @@ use super::error::{MAX_URL_LENGTH, UrlError, UrlErrorKind};
 use super::octets::Octets;
 use super::span::Span;
 
-/// How closely a text must keep to the standards.
+/// How strictly a text must follow the standards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// The letter of RFC 2056 and RFC 1738.
+    /// Exactly RFC 2056 and RFC 1738.
     Strict,
-    /// What people and programs write: also takes outer blanks, one leading `URL:`, IP literals, `_` and a
-    /// trailing dot in host names, userinfo, a fragment, an empty port, an empty docid, reserved and
-    /// national characters as data, and parameters in any order. Still refuses inner blanks, bad escapes
-    /// and literal `"`, `<`, `>`.
+    /// What people and programs write: also accepts outer blanks, one leading `URL:`, IP literals, `_` and a trailing dot in host
+    /// names, userinfo, a fragment, an empty port, an empty docid, reserved and national characters as data, and parameters in
+    /// any order. Still refuses inner blanks, bad escapes and literal `"`, `<`, `>`.
     Lenient,
 }
 
@@ -45,7 +44,7 @@ impl Class {
     }
 }
 
-/// The text of a URL without what [`Mode::Lenient`] forgives around it, and made of 21–7E hex alone.
+/// The text of a URL without the surroundings that [`Mode::Lenient`] accepts, and checked to be in 21–7E hex.
 ///
 /// Errors: `TooLong`, `EmptyInput`, `InvalidCharacter` at the first octet that no URL may hold.
 pub(crate) fn envelope(text: &[u8], mode: Mode) -> Result<Span<'_>, UrlError> {
@@ -118,7 +117,7 @@ pub(crate) fn scheme(url: Span<'_>) -> Result<(Span<'_>, Span<'_>), UrlError> {
     }
 }
 
-/// What names of schemes are made of (RFC 1738 §2.1).
+/// The octets of scheme names (RFC 1738 §2.1).
 pub(crate) fn is_scheme_octet(octet: u8) -> bool {
     octet.is_ascii_alphanumeric() || b"+.-".contains(&octet)
 }
@@ -128,18 +127,18 @@ pub(crate) fn is_scheme(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(is_scheme_octet)
 }
 
-/// What follows the two slashes that the schemes with a host begin with (RFC 1738 §3.1).
+/// The text after the two slashes (RFC 1738 §3.1).
 pub(crate) fn double_slash(rest: Span<'_>) -> Result<Span<'_>, UrlError> {
     rest.strip_prefix(b"//")
         .ok_or_else(|| rest.fail(UrlErrorKind::MissingDoubleSlash))
 }
 
-/// What one part of a URL may hold once its delimiters are cut off: always `uchar`, and what is said here.
+/// What a part of a URL may contain between its delimiters: always `uchar`, and the following.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Content {
-    /// [`Mode::Lenient`] also takes reserved and national characters.
+    /// [`Mode::Lenient`] also accepts reserved and national characters.
     pub(crate) mode: Mode,
-    /// Reserved characters that not even [`Mode::Lenient`] takes here.
+    /// Reserved characters that [`Mode::Lenient`] refuses too.
     pub(crate) never: &'static [u8],
     /// Whether escapes may stand for control characters (00–1F and 7F hex).
     pub(crate) controls: bool,
@@ -154,14 +153,14 @@ impl Content {
         self.decode_with(part, b"")
     }
 
-    /// Resolves the escapes of a part in which both modes take the characters `reserved` literally.
+    /// Resolves the escapes of a part in which both modes accept the characters `reserved` literally.
     pub(crate) fn decode_with(self, part: Span<'_>, reserved: &[u8]) -> Result<Octets, UrlError> {
         let mut decoded = Vec::with_capacity(part.octets().len());
         self.each(part, reserved, |octet, _| decoded.push(octet))?;
         Ok(decoded.into())
     }
 
-    /// Hands each octet that the part stands for to `take`, and whether it was escaped.
+    /// Passes each octet of the decoded part to `take`, and whether it was escaped.
     pub(crate) fn each(
         self,
         part: Span<'_>,
@@ -207,7 +206,7 @@ impl Content {
     }
 }
 
-/// The octet that the `%XX` at the start of `escape` stands for.
+/// The octet of the `%XX` at the start of `escape`.
 pub(crate) fn escaped_octet(escape: Span<'_>) -> Option<u8> {
     match escape.octets() {
         [b'%', high, low, ..] => Some(hex_digit(*high)? << 4 | hex_digit(*low)?),
@@ -224,7 +223,7 @@ fn hex_digit(octet: u8) -> Option<u8> {
     }
 }
 
-/// Writes `octets` with every one that is not `literal` as `%` and two upper-case hexadecimal digits.
+/// Writes `octets`, escaping those that are not `literal` as `%` and two upper-case hexadecimal digits.
 pub(crate) fn write_escaped(
     out: &mut impl fmt::Write,
     octets: &[u8],
@@ -236,12 +235,12 @@ pub(crate) fn write_escaped(
     })
 }
 
-/// `xchar` of RFC 1738 §5: what may stand for itself in a part without delimiters.
+/// `xchar` of RFC 1738 §5: a literal character in a part without delimiters.
 pub(crate) fn is_xchar(octet: u8) -> bool {
     matches!(Class::of(octet), Class::Unreserved | Class::Reserved)
 }
 
-/// Refuses the first control character, which no part of a line protocol may hold (RFC 1738 §6).
+/// Refuses control characters, which no part of a line protocol may contain (RFC 1738 §6).
 pub(crate) fn no_controls(octets: &[u8]) -> Result<(), UrlError> {
     match octets.iter().position(u8::is_ascii_control) {
         Some(index) => Err(Span::new(octets).fail_at(index, UrlErrorKind::ForbiddenControl)),

@@ -1,5 +1,5 @@
-//! Text in which escapes carry meaning: `%2F` is not the slash that parts a path (RFC 1738 §2.2, RFC 1630).
-//! It is kept at one encoding level, so that two spellings of the same thing are the same text.
+//! Text in which escapes are significant: `%2F` is not the slash that separates segments (RFC 1738 §2.2, RFC 1630). It is
+//! normalized, so that equivalent spellings are equal.
 
 use std::fmt;
 
@@ -8,45 +8,45 @@ use super::error::UrlError;
 use super::octets::Octets;
 use super::span::Span;
 
-/// What characters mean in a part, beside the unreserved ones, which mean the same escaped and literal.
+/// The rules for the reserved characters of a part; unreserved ones mean the same escaped and literal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Characters {
-    /// Those that both modes take literally.
+    /// Those that both modes accept literally.
     pub(crate) reserved: &'static [u8],
-    /// Those of them that mean the same escaped and literal, and become literal.
+    /// Those that mean the same escaped and literal, and become literal.
     pub(crate) free: &'static [u8],
-    /// Those whose escape stays one.
+    /// Those whose escapes stay escapes.
     pub(crate) kept: &'static [u8],
 }
 
-/// A part of a URL as it stands there: unreserved characters literal, reserved ones as they were written,
-/// everything else as `%` and two upper-case hexadecimal digits.
+/// A normalized part of a URL: unreserved characters literal, reserved ones as written, everything else as `%` and two upper-case
+/// hexadecimal digits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Encoded(String);
 
 impl Encoded {
-    /// The spelling of data in which nothing delimits: everything but letters, digits and `$-_.+!*'(),` escaped.
+    /// Data without delimiters: everything but letters, digits and `$-_.+!*'(),` escaped.
     pub fn of_data(data: impl AsRef<[u8]>) -> Self {
         Self::of_data_with(data, b"")
     }
 
-    /// The same where these reserved characters mean the same escaped and literal, and are literal.
+    /// Data in which these reserved characters are literal.
     pub(crate) fn of_data_with(data: impl AsRef<[u8]>, free: &[u8]) -> Self {
         let mut text = String::new();
-        // Writing to a string cannot fail.
+        // Errors: writing to a string cannot fail.
         let _ = common::write_escaped(&mut text, data.as_ref(), |octet| {
             Class::of(octet) == Class::Unreserved || free.contains(&octet)
         });
         Encoded(text)
     }
 
-    /// The pieces with `delimiter` between them.
+    /// Joins parts with `delimiter`.
     pub(crate) fn joined(pieces: impl IntoIterator<Item = Encoded>, delimiter: &str) -> Self {
         let pieces: Vec<String> = pieces.into_iter().map(|piece| piece.0).collect();
         Encoded(pieces.join(delimiter))
     }
 
-    /// Reads a part by these rules. What only the lenient mode takes is data, and escaped.
+    /// Parses a part by these rules. What only the lenient mode accepts is data, and escaped.
     pub(crate) fn parse(
         part: Span<'_>,
         content: Content,
@@ -69,12 +69,12 @@ impl Encoded {
         Ok(Encoded(text))
     }
 
-    /// The text, made of unreserved and reserved characters and escapes alone.
+    /// The text: unreserved and reserved characters and escapes.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What the text stands for when nothing in it delimits.
+    /// The decoded octets, if nothing is a delimiter.
     pub fn decode(&self) -> Octets {
         decode(self.0.as_bytes())
     }

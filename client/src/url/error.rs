@@ -1,5 +1,5 @@
-//! Every refusal of a URL text: what is wrong, at which octet, and what to write instead.
-//! Sources: RFC 2056 §3–§5, RFC 1738 §2, §3 and §5, RFC 1630 for references.
+//! The errors of URL parsing: the problem, its offset, and what to write instead. Sources: RFC 2056 §3–§5, RFC 1738 §2, §3 and
+//! §5, RFC 1630 for references.
 
 use std::fmt;
 
@@ -8,17 +8,16 @@ use std::fmt;
 /// The RFCs set no limit. This one bounds hostile input, and is far more than any docid needs.
 pub const MAX_URL_LENGTH: usize = 65_536;
 
-/// Why a text is not a URL of the wanted form, and where.
+/// Why a text is not a valid URL, and where.
 ///
-/// The words repeat at most one octet of the text, and none of host, port or userinfo that is graphic, since a
-/// password may stand there.
+/// The message repeats at most one octet of the text, and no graphic one of host, port or userinfo, which may contain a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UrlError {
     kind: UrlErrorKind,
     offset: usize,
-    /// The octet at fault, where the words name it.
+    /// The offending octet, if the message names it.
     octet: Option<u8>,
-    /// What to write instead, where more is known than the kind says.
+    /// What to write instead, if more specific than the advice of the kind.
     remedy: Option<&'static str>,
 }
 
@@ -32,7 +31,7 @@ impl UrlError {
         }
     }
 
-    /// The same refusal with other advice.
+    /// Replaces the advice.
     pub(crate) fn advising(self, remedy: &'static str) -> Self {
         UrlError {
             remedy: Some(remedy),
@@ -40,13 +39,13 @@ impl UrlError {
         }
     }
 
-    /// A refusal by the parser of a [registered scheme](super::Registry): `offset` counts from the first octet
-    /// behind the scheme's colon.
+    /// An error of the parser of a [registered scheme](super::Registry): `offset` counts from the first octet after the scheme's
+    /// colon.
     pub fn at(kind: UrlErrorKind, offset: usize) -> Self {
         UrlError::new(kind, offset, None)
     }
 
-    /// The same refusal, `octets` further on.
+    /// Moves the offset by `octets`.
     pub(crate) fn shifted(self, octets: usize) -> Self {
         UrlError {
             offset: self.offset.saturating_add(octets),
@@ -54,7 +53,7 @@ impl UrlError {
         }
     }
 
-    /// The same refusal in words that name no octet.
+    /// Removes the octet from the message.
     pub(crate) fn without_octet(self) -> Self {
         UrlError {
             octet: None,
@@ -62,13 +61,12 @@ impl UrlError {
         }
     }
 
-    /// What is wrong.
+    /// The kind of the error.
     pub fn kind(&self) -> UrlErrorKind {
         self.kind
     }
 
-    /// Octets before the first offending one, or before the place where a missing thing was expected,
-    /// in the text as the caller gave it.
+    /// The offset of the first offending octet, or of a missing part, in the caller's text.
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -100,26 +98,25 @@ impl fmt::Display for UrlError {
     }
 }
 
-/// The kinds of refusal. When several apply, the one that comes first is reported in this order: `TooLong`,
-/// `InvalidCharacter` for an octet outside 21–7E hex, whatever a reader meets from left to right,
-/// `FragmentNotAllowed`, `MissingDatabase`.
+/// The kinds of errors. If several apply, the first in this order is reported: `TooLong`, `InvalidCharacter` for an octet outside
+/// 21–7E hex, then from left to right, `FragmentNotAllowed`, `MissingDatabase`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UrlErrorKind {
-    /// Nothing there, or nothing but blanks.
+    /// The text is empty or blank.
     EmptyInput,
-    /// More than [`MAX_URL_LENGTH`] octets as written, at the first one too many; or in canonical form, at
-    /// the end of the text.
+    /// More than [`MAX_URL_LENGTH`] octets as written, with the offset of the first one too many; or in canonical form, with the
+    /// offset of the end.
     TooLong,
     /// No colon before the first slash.
     MissingScheme,
-    /// An octet that no scheme name holds.
+    /// An octet that is not allowed in a scheme name.
     InvalidScheme,
-    /// A scheme that this parser does not serve.
+    /// A scheme that this parser does not support.
     UnsupportedScheme,
     /// No `//` after the colon of the scheme.
     MissingDoubleSlash,
-    /// Nothing where the host belongs.
+    /// The host is empty.
     MissingHost,
     /// Not a host name, a dotted quad or (lenient) a bracketed IPv6 address.
     InvalidHost,
@@ -127,11 +124,11 @@ pub enum UrlErrorKind {
     UserinfoNotAllowed,
     /// A colon without a port, in strict mode.
     EmptyPort,
-    /// A port with something other than digits.
+    /// A port that is not a number.
     InvalidPort,
     /// A port outside 1–65535.
     PortOutOfRange,
-    /// A delimiter that cannot come here.
+    /// A delimiter that is not allowed here.
     UnexpectedCharacter,
     /// An octet that must be escaped everywhere.
     InvalidCharacter,
@@ -141,42 +138,42 @@ pub enum UrlErrorKind {
     BadPercentEscape,
     /// An escaped control character in what becomes a protocol string.
     ForbiddenControl,
-    /// A database name without characters.
+    /// An empty database name.
     EmptyDatabase,
-    /// A docid and no database to look in.
+    /// A docid without a database.
     DocidWithoutDatabase,
     /// A `?` without a docid, in strict mode.
     EmptyDocid,
     /// A parameter that is not `keyword=value`.
     MalformedParameter,
-    /// `esn` or `rs` for the second time.
+    /// A second `esn` or `rs`.
     DuplicateParameter,
     /// `esn` after `rs`, in strict mode.
     ParameterOrder,
     /// `;esn=` without a value.
     EmptyElementSet,
-    /// A record syntax without characters.
+    /// An empty record syntax.
     EmptyRecordSyntax,
     /// A `#`, in strict mode.
     FragmentNotAllowed,
     /// A retrieval URL without a database.
     MissingDatabase,
-    /// Nothing where a part must have at least one character, such as an address or a newsgroup.
+    /// An empty part, such as an address or a newsgroup.
     EmptyPart,
-    /// A part that the scheme demands is not there, nor the delimiter before it.
+    /// A required part and the delimiter before it are missing.
     MissingPart,
     /// An FTP type code other than `a`, `i` and `d`.
     BadTypeCode,
     /// An article number that is not a number.
     InvalidNumber,
-    /// A gopher type that is none.
+    /// An invalid gopher type.
     InvalidGopherType,
-    /// As many slashes in a row as the base has nowhere (RFC 1630).
+    /// More slashes in a row than anywhere in the base (RFC 1630).
     NoMatchingSlashRun,
 }
 
 impl UrlErrorKind {
-    /// The name by which programs know the kind, such as `BadPercentEscape`.
+    /// A stable name for programs, such as `BadPercentEscape`.
     pub fn name(self) -> &'static str {
         self.words().0
     }
@@ -189,7 +186,7 @@ impl UrlErrorKind {
         )
     }
 
-    /// Name, problem and remedy.
+    /// Name, problem and advice.
     #[rustfmt::skip]
     fn words(self) -> (&'static str, &'static str, &'static str) {
         use UrlErrorKind::*;

@@ -55,7 +55,7 @@ pub struct FoundUrl {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WrapperFault {
-    /// What is wrong.
+    /// The kind of the error.
     pub kind: FaultKind,
     /// Octets before the `<`, or before the octet that no URL may hold.
     pub offset: usize,
@@ -77,7 +77,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// The name by which programs know the kind, such as `UnterminatedWrapper`.
+    /// A stable name for programs, such as `UnterminatedWrapper`.
     pub fn name(self) -> &'static str {
         match self {
             FaultKind::UnterminatedWrapper => "UnterminatedWrapper",

@@ -1,8 +1,8 @@
-//! What holds for URIs of every scheme: RFC 1630. They are texts here, taken apart no further than any program may.
+//! URIs of any scheme as text (RFC 1630), without knowledge of the scheme.
 //!
-//! `/`, `?`, `#` and `%` have the same meaning everywhere, and escaping one of them changes it; so does escaping
-//! one of `;:@&=`, which schemes may reserve (RFC 1738 §2.2), and `+`, which parts the words of a query. Every
-//! other character means the same escaped and literal.
+//! `/`, `?`, `#` and `%` have the same meaning everywhere, and escaping one of them changes it; so does escaping one of `;:@&=`,
+//! which schemes may reserve (RFC 1738 §2.2), and `+`, which separates the words of a query. Every other character means the same
+//! escaped and literal.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::common::{self, Class};
 use super::error::{UrlError, UrlErrorKind};
 use super::span::Span;
 
-/// The scheme and what follows its colon, or `None` for a partial form.
+/// The scheme and the text after its colon, or `None` for a partial form.
 ///
 /// A scheme begins with a letter, so that `12:30` has none, and its colon comes before any slash.
 pub fn split(uri: &str) -> Option<(&str, &str)> {
@@ -18,12 +18,12 @@ pub fn split(uri: &str) -> Option<(&str, &str)> {
     common::is_scheme(scheme).then_some((scheme, rest))
 }
 
-/// Whether the text is a whole URI rather than a partial form.
+/// Whether the text is an absolute URI rather than a partial form.
 pub fn is_absolute(uri: &str) -> bool {
     split(uri).is_some()
 }
 
-/// The URI without its fragment, and the fragment as written; an empty one is none.
+/// The URI without its fragment, and the fragment as written, unless it is empty.
 pub fn split_fragment(uri: &str) -> (&str, Option<&str>) {
     match uri.split_once('#') {
         Some((uri, fragment)) => (uri, Some(fragment).filter(|fragment| !fragment.is_empty())),
@@ -39,13 +39,13 @@ pub fn strip_prefix(text: &str) -> &str {
     }
 }
 
-/// The URI at one encoding level: the scheme in lower case, escapes that mean nothing resolved, and escaped what
-/// may not stand in a URI: blanks, controls, octets from 80 hex on, unsafe and national characters.
+/// The normalized URI: the scheme in lower case, redundant escapes resolved, and characters that are not allowed escaped: blanks,
+/// controls, octets from 80 hex, unsafe and national characters.
 ///
-/// Nothing is known of the scheme: letter case of the host, default ports and `..` stay.
+/// The case of the host, default ports and `..` stay, because they depend on the scheme.
 ///
-/// Errors: `BadPercentEscape` at the `%`; `InvalidScheme` where something else stands before the first colon, since
-/// resolving escapes there could make a scheme of it; `TooLong`.
+/// Errors: `BadPercentEscape` at the `%`; `InvalidScheme` if the text before the first colon is not a scheme, since resolving
+/// escapes could make it one; `TooLong`.
 pub fn canonical(uri: impl AsRef<[u8]>) -> Result<String, UrlError> {
     let whole = Span::new(uri.as_ref());
     if whole.octets().len() > super::MAX_URL_LENGTH {
@@ -71,7 +71,7 @@ pub fn canonical(uri: impl AsRef<[u8]>) -> Result<String, UrlError> {
     Ok(text)
 }
 
-/// A part of a URI at one encoding level, as [`canonical`] has it; where an escape is malformed, as it is.
+/// A part of a URI, normalized as in [`canonical`]; unchanged if an escape is malformed.
 pub(crate) fn at_one_level(part: &str) -> String {
     let mut text = String::with_capacity(part.len());
     match canonical_part(Span::new(part.as_bytes()), &mut text) {
@@ -92,13 +92,13 @@ fn canonical_part(part: Span<'_>, text: &mut String) -> Result<(), UrlError> {
             rest = tail;
             (octet, common::is_xchar(octet))
         };
-        // Writing to a string cannot fail.
+        // Errors: writing to a string cannot fail.
         let _ = common::write_escaped(text, &[octet], |_| literal);
     }
     Ok(())
 }
 
-/// Whether two URIs are the same once they are brought to the same encoding level; malformed ones never are.
+/// Whether two URIs are equal after normalization; malformed ones never are.
 pub fn same_uri(left: impl AsRef<[u8]>, right: impl AsRef<[u8]>) -> bool {
     match (canonical(left), canonical(right)) {
         (Ok(left), Ok(right)) => left == right,
@@ -106,8 +106,8 @@ pub fn same_uri(left: impl AsRef<[u8]>, right: impl AsRef<[u8]>) -> bool {
     }
 }
 
-/// The URI with these characters escaped wherever they are literal and that does not change what it means: not in
-/// the scheme and the authority, and nothing reserved. [`soften`] takes it back.
+/// Escapes these characters where that does not change the meaning: not in the scheme and the authority, and no reserved ones.
+/// [`soften`] is the inverse.
 pub fn harden(uri: &str, escape: &[u8]) -> String {
     let (head, path) = uri.split_at(path_start(uri));
     let mut hardened = String::from(head);
@@ -128,7 +128,7 @@ pub fn harden(uri: &str, escape: &[u8]) -> String {
     hardened
 }
 
-/// The URI with every escape resolved that does not change what it means, where [`harden`] makes them.
+/// Resolves the escapes that [`harden`] makes.
 pub fn soften(uri: &str) -> String {
     let (head, mut rest) = uri.split_at(path_start(uri));
     let mut softened = String::from(head);
@@ -149,7 +149,7 @@ pub fn soften(uri: &str) -> String {
     softened + rest
 }
 
-/// The URI for showing to others: the password of `//user:password@` as `***`, whatever the scheme (RFC 1738 §6).
+/// The URI with `***` for the password of `//user:password@`, whatever the scheme (RFC 1738 §6).
 pub fn redact(uri: &str) -> String {
     match password(uri).and_then(|range| Some((uri.get(..range.start)?, uri.get(range.end..)?))) {
         Some((before, after)) => format!("{before}***{after}"),
@@ -157,7 +157,7 @@ pub fn redact(uri: &str) -> String {
     }
 }
 
-/// Whether an `@` behind this scheme is part of an address or a name, and no password can come before it.
+/// Whether an `@` in this scheme is part of an address or a name, without a password before it.
 pub(crate) fn names_addresses(scheme: &str) -> bool {
     [
         "acct", "cid", "im", "mailto", "mid", "news", "pres", "sip", "sips", "tag", "urn", "xmpp",
@@ -166,13 +166,13 @@ pub(crate) fn names_addresses(scheme: &str) -> bool {
     .any(|name| scheme.eq_ignore_ascii_case(name))
 }
 
-/// Where the password stands in a URI, be it an empty one: after the first colon and before the last `@` of the authority.
+/// The range of the password, which may be empty: after the first colon and before the last `@` of the authority.
 pub(crate) fn password(uri: &str) -> Option<Range<usize>> {
     let (scheme, rest) = uri.split_once("//")?;
     let is_web = ["http:", "https:", ""]
         .into_iter()
         .any(|name| scheme.eq_ignore_ascii_case(name));
-    // A user name may hold `?` (RFC 1738 §5), but not where the path may be left out before a query.
+    // A user name may contain `?` (RFC 1738 §5), but not if the path before a query may be omitted.
     let ends: &[char] = if is_web { &['/', '?', '#'] } else { &['/'] };
     let authority = rest.split(ends).next()?;
     let (userinfo, _) = authority.rsplit_once('@')?;
@@ -187,8 +187,7 @@ fn is_free(octet: u8) -> bool {
     Class::of(octet) == Class::Unreserved && octet != b'+'
 }
 
-/// Where the path begins: behind the first colon if no slash comes before it, and behind the authority if two
-/// slashes say that there is one.
+/// The offset of the path: after the scheme, and after the authority if there are two slashes.
 pub(crate) fn path_start(uri: &str) -> usize {
     let delimiter = uri.find([':', '/', '?', '#']).unwrap_or(uri.len());
     let (head, rest) = uri.split_at(delimiter);

@@ -1,5 +1,5 @@
-//! The URL of the Gopher URL draft (December 1996), which takes the place of RFC 1738 §3.4: its parts, its
-//! canonical form, and the octets of its request. `parse` reads texts, `build` puts parts together.
+//! The URL of the Gopher URL draft (December 1996), which replaces RFC 1738 §3.4: its parts, its canonical form, and the octets
+//! of its request. `parse` reads text, `build` combines parts.
 
 mod build;
 mod item_type;
@@ -19,17 +19,16 @@ pub use build::{GopherBuildError, GopherUrlBuilder};
 pub use item_type::{GopherType, ReplyKind};
 pub use plus::{AttributeScope, GopherPlus, PlusRequest, same_attribute};
 
-/// The port of a Gopher URL that names none (draft §2.1).
+/// The default port (draft §2.1).
 pub const DEFAULT_GOPHER_PORT: u16 = 70;
 
 const SCHEME: &str = "gopher";
 
 /// A Gopher URL, correct by construction.
 ///
-/// What holds for each value: the port is 1–65535; selector and search string have no tab, CR or LF; a Gopher+
-/// string has a search string before it, which may be empty; the canonical form is at most
-/// [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets. Two URLs are equal when their canonical forms are;
-/// `Display` is the canonical form.
+/// Invariants: the port is 1–65535; selector and search string have no tab, CR or LF; a Gopher+ string has a search string before
+/// it, which may be empty; the canonical form is at most [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets. Two URLs are equal
+/// when their canonical forms are; `Display` is the canonical form.
 ///
 /// ```
 /// use z3950::url::{GopherUrl, Mode, PlusWire};
@@ -47,43 +46,42 @@ pub struct GopherUrl {
     plus: Option<GopherPlus>,
 }
 
-/// How many tabs stand before a Gopher+ string when there is no search string.
+/// The number of tabs before a Gopher+ string without a search string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum PlusWire {
     /// Two, as in the draft (§2.4); one before a filled form (§3.2).
     #[default]
     Draft,
-    /// One, as servers of 1993 expect.
+    /// One, as servers from 1993 expect.
     Protocol,
 }
 
 impl GopherUrl {
-    /// Reads a URL. The text may hold any octets; those outside 21–7E hex are refused.
+    /// Parses a URL. The text may contain any octets; those outside 21–7E hex are refused.
     ///
-    /// [`Mode::Strict`] takes the item types that the draft lists; [`Mode::Lenient`] any character that a URL
-    /// may hold, and national characters as data. Reserved characters are data in both, a fragment and
-    /// userinfo are refused in both.
+    /// [`Mode::Strict`] accepts the item types that the draft lists; [`Mode::Lenient`] any character of a URL, and national
+    /// characters as data. Reserved characters are data in both, a fragment and userinfo are refused in both.
     ///
-    /// Errors: the first fault in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset
-    /// in `text`. Source: Gopher URL draft §2.1, §4; where its grammar forgets `/`, its examples count.
+    /// Errors: the first fault in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in `text`. Source:
+    /// Gopher URL draft §2.1, §4; its grammar omits `/`, which its examples have.
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
         parse::parse(text.as_ref(), mode)
     }
 
-    /// Whether the scheme of a text is `gopher`, whatever follows it. Outer blanks and one leading `URL:` are
-    /// skipped, as in [`Mode::Lenient`].
+    /// Whether the scheme of a text is `gopher`, without parsing the rest. Outer blanks and one leading `URL:` are skipped, as in
+    /// [`Mode::Lenient`].
     pub fn has_scheme(text: impl AsRef<[u8]>) -> bool {
         let text = common::unwrapped(Span::new(text.as_ref()));
         common::scheme(text)
             .is_ok_and(|(scheme, _)| scheme.octets().eq_ignore_ascii_case(SCHEME.as_bytes()))
     }
 
-    /// Starts a URL from its parts: at first the host alone, its menu at port 70.
+    /// Starts a builder with the host, for the menu at port 70.
     pub fn builder(host: Host) -> GopherUrlBuilder {
         GopherUrlBuilder::new(host)
     }
 
-    /// Starts another URL from the parts of this one; a filled form stays allowed if there is one.
+    /// Starts a builder with the parts of this URL, including a filled form.
     pub fn to_builder(&self) -> GopherUrlBuilder {
         GopherUrlBuilder {
             url: self.clone(),
@@ -96,7 +94,7 @@ impl GopherUrl {
         SCHEME
     }
 
-    /// The machine to connect to.
+    /// The host to connect to.
     pub fn host(&self) -> &Host {
         self.hostport.host()
     }
@@ -111,12 +109,12 @@ impl GopherUrl {
         self.item_type
     }
 
-    /// What the server knows the item by: opaque octets, possibly none.
+    /// The selector: opaque octets, possibly none.
     pub fn selector(&self) -> &Octets {
         &self.selector
     }
 
-    /// The search string; an empty one differs from none.
+    /// The search string; an empty one differs from an absent one.
     pub fn search(&self) -> Option<&Octets> {
         self.search.as_ref()
     }
@@ -126,13 +124,13 @@ impl GopherUrl {
         self.plus.as_ref()
     }
 
-    /// Whether a search string must be given before there is anything to send (draft §2.3).
+    /// Whether a search string is required (draft §2.3).
     pub fn needs_search_term(&self) -> bool {
         self.item_type == GopherType::SEARCH && self.search.is_none()
     }
 
-    /// Whether a control character is among the data: servers written in C take an octet 0 for the end of the line. Those that
-    /// a filled form consists of do not count.
+    /// Whether the data contains a control character, except in a filled form: servers written in C take an octet 0 as the end of
+    /// the line.
     pub(crate) fn has_control(&self) -> bool {
         let plus = self.plus.as_ref().filter(|plus| !plus.is_filled_form());
         let fields = [
@@ -147,7 +145,7 @@ impl GopherUrl {
         octets.any(u8::is_ascii_control)
     }
 
-    /// The octets to send, line end included (draft §2.2–§2.8, §3.2).
+    /// The octets to send, with the line end (draft §2.2–§2.8, §3.2).
     pub fn request(&self, wire: PlusWire) -> Vec<u8> {
         let mut octets = self.selector.as_bytes().to_vec();
         let search = self.search.as_ref().map(Octets::as_bytes);
@@ -167,11 +165,11 @@ impl GopherUrl {
         octets
     }
 
-    /// The one spelling that all equal URLs share.
+    /// The canonical form, which all equal URLs share.
     ///
-    /// Scheme and host are in lower case; port 70 is left out, the slash never; the type is left out of a bare
-    /// menu alone; unreserved and reserved characters stand for themselves and everything else is escaped.
-    /// [`Mode::Strict`] reads it if [the host](Host::is_strict) and [the type](GopherType::is_listed) allow it.
+    /// Scheme and host are in lower case; port 70 is omitted, the slash never; the type is omitted only for a bare menu;
+    /// unreserved and reserved characters are literal and everything else is escaped. [`Mode::Strict`] accepts it if [the
+    /// host](Host::is_strict) and [the type](GopherType::is_listed) allow it.
     pub fn canonical(&self) -> String {
         self.to_string()
     }
@@ -197,7 +195,7 @@ impl fmt::Display for GopherUrl {
     }
 }
 
-/// Reads in [`Mode::Strict`].
+/// Parses in [`Mode::Strict`].
 impl FromStr for GopherUrl {
     type Err = UrlError;
 

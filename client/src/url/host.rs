@@ -1,5 +1,5 @@
-//! Host and port: `hostport = host [ ":" port ]` of RFC 1738 §5, and the IP literals of RFC 3986 §3.2.2.
-//! Dotted quads are read one way only, since short and octal forms mislead (RFC 1738 §3.1 has none of them).
+//! Host and port: `hostport = host [ ":" port ]` of RFC 1738 §5, and the IP literals of RFC 3986 §3.2.2. Dotted quads have a
+//! single form; short and octal forms, which RFC 1738 §3.1 does not have, are ambiguous.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,29 +10,28 @@ use super::common::{self, Mode};
 use super::error::{UrlError, UrlErrorKind};
 use super::span::Span;
 
-/// Longest host name, in octets without a trailing dot (RFC 1034 §3.1).
+/// The most octets of a host name without a trailing dot (RFC 1034 §3.1).
 pub const MAX_HOST_LENGTH: usize = 253;
-/// Longest label of a host name, in octets (RFC 1034 §3.1).
+/// The most octets of a label (RFC 1034 §3.1).
 pub const MAX_LABEL_LENGTH: usize = 63;
 
-/// The machine a URL names. `Display` is its canonical form in a URL: lower case, brackets around IPv6.
+/// The host of a URL. `Display` is its canonical form in a URL: lower case, brackets around IPv6.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Host {
     /// A name for a resolver.
     Name(HostName),
     /// A dotted quad.
     Ipv4(Ipv4Addr),
-    /// The address of a bracketed IP literal, which only [`Mode::Lenient`] reads.
+    /// The address of a bracketed IP literal, which only [`Mode::Lenient`] accepts.
     Ipv6(Ipv6Addr),
 }
 
 impl Host {
-    /// Reads a host as it stands in a URL, IPv6 addresses in brackets.
+    /// Parses a host as in a URL, with IPv6 addresses in brackets.
     ///
-    /// Labels hold letters, digits and inner hyphens, the last one starts with a letter; a dotted quad has
-    /// four numbers of 0–255 without leading zeros. [`Mode::Lenient`] adds `_`, one trailing dot (dropped)
-    /// and IPv6 literals; zones and `IPvFuture` are refused in both modes, for nobody can connect to them
-    /// by what the URL says.
+    /// Labels hold letters, digits and inner hyphens, the last one starts with a letter; a dotted quad has four numbers of 0–255
+    /// without leading zeros. [`Mode::Lenient`] adds `_`, one trailing dot (dropped) and IPv6 literals; zones and `IPvFuture` are
+    /// refused in both modes, because a URL with one is not enough to connect.
     ///
     /// Errors: `InvalidCharacter`, `MissingHost`, `InvalidHost`. Source: RFC 1738 §5, RFC 1034 §3.1.
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
@@ -41,7 +40,7 @@ impl Host {
         host(text, mode)
     }
 
-    /// The host as a resolver or a socket wants it: an IPv6 address without brackets.
+    /// The host for a resolver or a socket: an IPv6 address has no brackets.
     pub fn for_connecting(&self) -> String {
         match self {
             Host::Name(name) => name.as_str().to_owned(),
@@ -50,7 +49,7 @@ impl Host {
         }
     }
 
-    /// True when [`Mode::Strict`] reads this host too: no IP literal, no underscore.
+    /// Whether [`Mode::Strict`] accepts this host: no IP literal, no underscore.
     pub fn is_strict(&self) -> bool {
         match self {
             Host::Name(name) => !name.as_str().contains('_'),
@@ -70,7 +69,7 @@ impl fmt::Display for Host {
     }
 }
 
-/// Reads in [`Mode::Strict`].
+/// Parses in [`Mode::Strict`].
 impl FromStr for Host {
     type Err = UrlError;
 
@@ -99,7 +98,7 @@ impl HostName {
     }
 }
 
-/// Reads a host, all of it; the octets are known to be graphic.
+/// Parses a complete host of graphic octets.
 pub(crate) fn host(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
     match text.first() {
         Some(b'[') => ip_literal(text, mode),
@@ -107,7 +106,7 @@ pub(crate) fn host(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
     }
 }
 
-/// Reads `host [ ":" port ]`, all of it. No port is `None`, as is an empty one in [`Mode::Lenient`].
+/// Parses a complete `host [ ":" port ]`. No port is `None`, as is an empty one in [`Mode::Lenient`].
 ///
 /// Errors: those of [`Host::parse`] and `EmptyPort`, `InvalidPort`, `PortOutOfRange`.
 pub(crate) fn hostport(text: Span<'_>, mode: Mode) -> Result<(Host, Option<u16>), UrlError> {
@@ -151,7 +150,7 @@ fn port(digits: Span<'_>, mode: Mode) -> Result<Option<u16>, UrlError> {
     }
 }
 
-/// `[` IPv6 address `]`, all of it.
+/// Parses `[` IPv6 address `]`.
 fn ip_literal(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
     match text.octets() {
         [b'[', address @ .., b']'] if mode == Mode::Lenient => parse_ascii(address)
@@ -161,8 +160,7 @@ fn ip_literal(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
     }
 }
 
-/// A dotted quad or a host name, all of it. What is wrong with one label is reported at its octet, what is
-/// wrong with the whole at the start.
+/// Parses a dotted quad or a host name. Errors in a label are reported at their octet, others at the start.
 fn name_or_quad(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
     if text.is_empty() {
         return Err(text.fail(UrlErrorKind::MissingHost));

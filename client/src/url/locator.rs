@@ -180,7 +180,7 @@ impl Locator {
         }
     }
 
-    /// The machine that the URL leads to, if it says one.
+    /// The host, if the URL has one.
     pub fn host(&self) -> Option<&Host> {
         self.site().map(|site| site.host)
     }
@@ -359,7 +359,7 @@ impl fmt::Display for Locator {
     }
 }
 
-/// Reads in [`Mode::Strict`].
+/// Parses in [`Mode::Strict`].
 impl FromStr for Locator {
     type Err = UrlError;
 
@@ -486,9 +486,9 @@ fn fragment(fragment: Span<'_>, mode: Mode) -> Result<Option<Octets>, UrlError> 
     Ok((!octets.is_empty()).then_some(octets))
 }
 
-/// Escaping can make the canonical form longer than the text; then the text counts as too long.
+/// Escaping can make the canonical form longer than the text, and too long.
 fn bounded(text: &[u8], locator: &Locator) -> Result<(), UrlError> {
-    /// No octet grows to more than this many.
+    /// The most octets that an octet becomes.
     const LARGEST_GROWTH: usize = 4;
     if text.len() <= MAX_URL_LENGTH / LARGEST_GROWTH
         || locator.to_string_with_secrets().len() <= MAX_URL_LENGTH

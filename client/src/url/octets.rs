@@ -1,18 +1,16 @@
-//! Data of a URL after its escapes are resolved: octets, which need not be text in any charset.
-//! RFC 2056 §4 calls them opaque to the client; only showing them to people needs care.
+//! Decoded data of a URL: octets, not necessarily text. RFC 2056 §4 calls them opaque; only displaying them needs care.
 
 use std::fmt::{self, Write as _};
 
 /// A string of octets: a database name, a docid, a parameter value.
 ///
-/// `Display` shows UTF-8 as it is, and every octet that is not UTF-8 or belongs to a control character as
-/// `\xNN`, so the result is safe on a terminal. A backslash stays one backslash: where the difference
-/// matters, [`to_hex`](Self::to_hex) is exact.
+/// `Display` shows UTF-8, and octets of control characters or invalid UTF-8 as `\xNN`, so the result is safe on a terminal. A
+/// backslash is not doubled; [`to_hex`](Self::to_hex) is exact.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Octets(Vec<u8>);
 
 impl Octets {
-    /// The octets themselves, as they go into an APDU.
+    /// The octets, as in an APDU.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -22,7 +20,7 @@ impl Octets {
         std::str::from_utf8(&self.0).ok()
     }
 
-    /// Two lower-case hexadecimal digits for each octet, nothing between them.
+    /// Two lower-case hexadecimal digits per octet.
     pub fn to_hex(&self) -> String {
         self.0
             .iter()
@@ -37,12 +35,12 @@ impl Octets {
         self.0.len()
     }
 
-    /// True when there is no octet at all.
+    /// Whether there are no octets.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Gives the octets away without copying them.
+    /// Returns the octets without copying.
     pub fn into_bytes(self) -> Vec<u8> {
         self.0
     }

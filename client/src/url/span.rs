@@ -1,9 +1,9 @@
-//! A stretch of the caller's text that remembers where it stood there.
-//! Parsers cut spans into smaller spans, so every refusal can name its octet (RFC 1738 and 2056 alike).
+//! A part of the caller's text with its offset. Parsers split spans into smaller ones, so that every error can name its offset
+//! (RFC 1738 and 2056).
 
 use super::error::{UrlError, UrlErrorKind};
 
-/// Some octets of the caller's text and the 0-based offset of the first of them.
+/// Octets of the caller's text, and the 0-based offset of the first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span<'a> {
     octets: &'a [u8],
@@ -19,12 +19,12 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// The octets as written, escapes included.
+    /// The octets as written, with escapes.
     pub(crate) fn octets(self) -> &'a [u8] {
         self.octets
     }
 
-    /// Where the first octet stands in the caller's text.
+    /// The offset of the first octet in the caller's text.
     pub(crate) fn start(self) -> usize {
         self.start
     }
@@ -37,13 +37,13 @@ impl<'a> Span<'a> {
         self.octets.first().copied()
     }
 
-    /// The first octet and what follows it.
+    /// The first octet and the rest.
     pub(crate) fn split_first(self) -> Option<(u8, Self)> {
         let (&first, _) = self.octets.split_first()?;
         Some((first, self.split_at(1).1))
     }
 
-    /// The first `index` octets and the others; everything and nothing when there are not so many.
+    /// The first `index` octets, or as many as there are, and the rest.
     pub(crate) fn split_at(self, index: usize) -> (Self, Self) {
         let index = index.min(self.octets.len());
         let (head, tail) = self.octets.split_at(index);
@@ -59,7 +59,7 @@ impl<'a> Span<'a> {
         )
     }
 
-    /// Cuts before the first of `delimiters`: the tail begins with it, or is empty and stands at the end.
+    /// Splits before the first of `delimiters`: the tail begins with it, or is empty.
     pub(crate) fn cut(self, delimiters: &[u8]) -> (Self, Self) {
         let index = self
             .octets
@@ -68,27 +68,27 @@ impl<'a> Span<'a> {
         self.split_at(index.unwrap_or(self.octets.len()))
     }
 
-    /// What stands before and behind the first `delimiter`, if there is one.
+    /// The parts before and after the first `delimiter`, if there is one.
     pub(crate) fn split_once(self, delimiter: u8) -> Option<(Self, Self)> {
         let (head, tail) = self.cut(&[delimiter]);
         Some((head, tail.strip_prefix(&[delimiter])?))
     }
 
-    /// What stands before and behind the last `delimiter`, if there is one.
+    /// The parts before and after the last `delimiter`, if there is one.
     pub(crate) fn rsplit_once(self, delimiter: u8) -> Option<(Self, Self)> {
         let index = self.octets.iter().rposition(|&octet| octet == delimiter)?;
         let (head, tail) = self.split_at(index);
         Some((head, tail.strip_prefix(&[delimiter])?))
     }
 
-    /// What follows `prefix`, if the span begins with it.
+    /// The rest after `prefix`, if the span begins with it.
     pub(crate) fn strip_prefix(self, prefix: &[u8]) -> Option<Self> {
         self.octets
             .starts_with(prefix)
             .then(|| self.split_at(prefix.len()).1)
     }
 
-    /// The parts between `delimiter`s: one more than there are delimiters, each possibly empty.
+    /// The parts between `delimiter`s: one more than delimiters, each possibly empty.
     pub(crate) fn split(self, delimiter: u8) -> impl Iterator<Item = Self> {
         self.octets
             .split(move |&octet| octet == delimiter)
@@ -102,12 +102,12 @@ impl<'a> Span<'a> {
             })
     }
 
-    /// A refusal at the first octet, or at the place where it was expected.
+    /// An error at the first octet, or at the offset where it was expected.
     pub(crate) fn fail(self, kind: UrlErrorKind) -> UrlError {
         UrlError::new(kind, self.start, self.first())
     }
 
-    /// A refusal at the octet that is `index` octets further on.
+    /// An error `index` octets further on.
     pub(crate) fn fail_at(self, index: usize, kind: UrlErrorKind) -> UrlError {
         self.split_at(index).1.fail(kind)
     }

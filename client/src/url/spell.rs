@@ -1,10 +1,9 @@
-//! A URL for the ear: RFC 1736 §4.6 wants locators that people can copy, on paper and by telephone.
+//! Spelling a URL aloud: RFC 1736 §4.6 requires locators that people can copy, on paper and by telephone.
 
 /// The URL in words, such as `h t t p colon slash slash` and, for `%2F`, `percent two F`.
 ///
-/// Letters are named in lower case by themselves and in upper case with `capital` before them, which the digits of
-/// an escape do without, since their letter case means nothing. Anything that is no graphic US-ASCII character is
-/// named by its code point.
+/// Upper-case letters are preceded by `capital`, except the digits of an escape, whose case does not matter. Anything but graphic
+/// US-ASCII is named by its code point.
 pub fn spell(url: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut digits_of_escape = 0;

@@ -1,5 +1,4 @@
-//! User name and password before the host: RFC 1738 §3.1, with the warning of its §6.
-//! Both are secrets here: `Debug` and `Display` never show them.
+//! User name and password before the host: RFC 1738 §3.1, §6. Both are secrets: `Debug` and `Display` never show them.
 
 use std::fmt;
 
@@ -8,7 +7,7 @@ use super::error::UrlError;
 use super::octets::Octets;
 use super::span::Span;
 
-/// What stood before the `@` of a URL. An empty user or password differs from none (RFC 1738 §3.1).
+/// The userinfo of a URL. An empty user or password differs from an absent one (RFC 1738 §3.1).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Userinfo {
     user: Octets,
@@ -16,9 +15,9 @@ pub struct Userinfo {
 }
 
 impl Userinfo {
-    /// A user name, and a password if there is one; both may be empty.
+    /// A user name and an optional password; both may be empty.
     ///
-    /// Errors: `ForbiddenControl` at the first control character, in the words of no octet.
+    /// Errors: `ForbiddenControl` at the first control character; the message names no octet.
     pub fn new(user: impl Into<Octets>, password: Option<Octets>) -> Result<Self, UrlError> {
         let user = user.into();
         for part in [Some(&user), password.as_ref()].into_iter().flatten() {
@@ -37,11 +36,11 @@ impl Userinfo {
         self.password.as_ref()
     }
 
-    /// Reads `user [ ":" password ]`, all of it.
+    /// Parses a complete `user [ ":" password ]`.
     ///
-    /// Both modes take `;?&=` literally, as the grammar of RFC 1738 §5 has it; its prose allows more.
-    /// An `@` is refused in both modes, because readers disagree about which of two ends the userinfo; so
-    /// are escaped controls, because these become protocol strings. Errors name no octet.
+    /// Both modes accept `;?&=` literally, as in the grammar of RFC 1738 §5; its prose allows more. An `@` is refused in both
+    /// modes, because implementations disagree about which of two ends the userinfo; so are escaped controls, because these parts
+    /// become protocol strings. Errors name no octet.
     pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let content = Content {
             mode,
@@ -65,7 +64,7 @@ impl Userinfo {
         }
     }
 
-    /// Writes `user [ ":" password ]`; a password, even an empty one, as `***` if it is to stay secret.
+    /// Writes `user [ ":" password ]`, with `***` for a redacted password, even an empty one.
     pub(crate) fn write(&self, out: &mut impl fmt::Write, secrets: Secrets) -> fmt::Result {
         let literal = |octet| LITERAL.contains(&octet) || Class::of(octet) == Class::Unreserved;
         common::write_escaped(out, self.user.as_bytes(), literal)?;
@@ -80,10 +79,10 @@ impl Userinfo {
     }
 }
 
-/// Reserved characters that stand for themselves in user and password (RFC 1738 §5).
+/// Reserved characters that are literal in user and password (RFC 1738 §5).
 const LITERAL: &[u8] = b";?&=";
 
-/// Whether a password is written as it is.
+/// Whether a password is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Secrets {
     /// As it is.

@@ -16,7 +16,7 @@ use super::octets::Octets;
 use super::userinfo::{Secrets, Userinfo};
 pub use build::{BuildError, StringPart, Z3950UrlBuilder};
 
-/// The port of a URL that names none (RFC 2056 §3, §4).
+/// The default port (RFC 2056 §3, §4).
 pub const DEFAULT_PORT: u16 = 210;
 
 /// The two schemes, which alone say what a URL is for (RFC 2056 §1).
@@ -87,7 +87,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// The name by which programs know the warning: `Name` or `Name:detail`, such as `UnknownParameter:lang`.
+    /// A stable name for programs: `Name` or `Name:detail`, such as `UnknownParameter:lang`.
     pub fn code(&self) -> String {
         match self {
             Warning::CredentialsInUrl => "CredentialsInUrl".to_owned(),
@@ -113,9 +113,9 @@ impl fmt::Display for Warning {
 
 /// A session or retrieval URL of RFC 2056, correct by construction.
 ///
-/// What holds for each value: the port is 1–65535; database names, docid, element set name and record
-/// syntaxes have at least one octet; only the docid may hold control characters; a docid and a retrieval
-/// URL need a database; the canonical form is at most [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets.
+/// Invariants: the port is 1–65535; database names, docid, element set name and record syntaxes have at least one octet; only the
+/// docid may hold control characters; a docid and a retrieval URL need a database; the canonical form is at most
+/// [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets.
 ///
 /// Two URLs are equal when their canonical forms are: userinfo, fragment and warnings do not count.
 /// `Display` is the canonical form, so neither it nor `Debug` ever shows a password.
@@ -163,7 +163,7 @@ impl Z3950Url {
         self.parts.kind.scheme()
     }
 
-    /// The machine to connect to.
+    /// The host to connect to.
     pub fn host(&self) -> &Host {
         &self.parts.host
     }
@@ -230,7 +230,7 @@ impl Z3950Url {
             return text;
         };
         let mut login = String::new();
-        // Writing to a string cannot fail.
+        // Errors: writing to a string cannot fail.
         let _ = userinfo.write(&mut login, Secrets::Shown);
         format!("{scheme}//{login}@{rest}")
     }
@@ -242,7 +242,7 @@ impl fmt::Display for Z3950Url {
     }
 }
 
-/// Reads in [`Mode::Strict`].
+/// Parses in [`Mode::Strict`].
 impl FromStr for Z3950Url {
     type Err = UrlError;
 

@@ -1,32 +1,32 @@
-//! URLs without a wrapper: a guess at where they begin and end in running text (RFC 1738 Appendix, RFC 1736 §4.4).
-//! They end before blanks, `"`, `<`, `>`, controls, and before punctuation. Letters that are not ASCII belong to them, since
-//! people write them so, and are escaped.
+//! URLs without a wrapper: heuristics for their start and end in running text (RFC 1738 Appendix, RFC 1736 §4.4). They end before
+//! blanks, `"`, `<`, `>`, controls and punctuation. Letters that are not ASCII are included, since people write them, and
+//! escaped.
 
 use std::ops::Range;
 
 use super::super::MAX_URL_LENGTH;
 
-/// Schemes that need no `//` behind the colon to be taken for one.
+/// Schemes that are recognized without `//`.
 const WITHOUT_SLASHES: [&[u8]; 3] = [b"mailto", b"news", b"urn"];
-/// Longest scheme looked for, in octets.
+/// The most octets of a scheme.
 const MAX_SCHEME: usize = 32;
-/// Longest mailbox before the `@` of an address, in octets (RFC 821 §4.5.3).
+/// The most octets of a mailbox before the `@` (RFC 821 §4.5.3).
 const MAX_MAILBOX: usize = 64;
 
 /// A URL in running text.
 pub(super) struct Bare {
     pub(super) range: Range<usize>,
-    /// Whether a mark that is no blank ends it, and a letter or digit follows the mark.
+    /// Whether it ends at a punctuation mark that a letter or digit follows.
     pub(super) may_continue: bool,
 }
 
-/// The URL whose scheme ends with the colon at `colon`; nothing before `floor` is part of it.
+/// The URL whose scheme ends with the colon at `colon`, not beginning before `floor`.
 pub(super) fn around(text: &[u8], floor: usize, colon: usize) -> Option<Bare> {
     let behind = text.get(colon + 1..)?;
     let slashes = behind.strip_prefix(b"//");
     let start = scheme_start(text, floor, colon, slashes.is_some())?;
     let is_mail = text.get(start..colon)?.eq_ignore_ascii_case(b"mailto");
-    // Looked at before the end is looked for, so that each octet of a text is looked at a few times only.
+    // Checked before searching for the end, so that each octet is examined a bounded number of times.
     let is_url = match slashes.unwrap_or(behind) {
         rest if is_mail => has_at(rest),
         [first, ..] => {
@@ -40,7 +40,7 @@ pub(super) fn around(text: &[u8], floor: usize, colon: usize) -> Option<Bare> {
     }
     let length = extent(behind);
     let rest = trimmed(behind.get(..length)?);
-    // The first octet after `//` may turn out to be no letter.
+    // The first character after `//` may not be a letter.
     let is_empty = rest.is_empty() || slashes.is_some() && rest.len() <= b"//".len();
     (!is_empty).then(|| Bare {
         range: start..colon + 1 + rest.len(),
@@ -48,7 +48,7 @@ pub(super) fn around(text: &[u8], floor: usize, colon: usize) -> Option<Bare> {
     })
 }
 
-/// How many octets belong to the URL.
+/// The length of the URL in octets.
 fn extent(text: &[u8]) -> usize {
     let ascii = |octet: &u8| belongs(*octet) || !octet.is_ascii();
     let length = text
@@ -65,7 +65,7 @@ fn extent(text: &[u8]) -> usize {
             extent += character.len_utf8();
         }
         for octet in chunk.invalid() {
-            // In Latin-1 and its kin, letters; below are marks.
+            // Letters in Latin-1 and similar sets; lower octets are marks.
             if *octet < 0xC0 {
                 return extent;
             }
@@ -75,8 +75,8 @@ fn extent(text: &[u8]) -> usize {
     extent
 }
 
-/// Whether a character that is not ASCII ends a URL: blanks, controls, quotation marks, brackets and the punctuation of
-/// scripts that set no blank after it.
+/// Whether a non-ASCII character ends a URL: blanks, controls, quotation marks, brackets, and punctuation of scripts without
+/// blanks.
 fn ends(character: char) -> bool {
     const MARKS: &str =
         "«»‘’‚‛“”„‟‹›…¡¿、。〈〉《》「」『』【】〔〕〖〗〝〞〟！（），：；？［］｛｝～｡｢｣､";
@@ -87,9 +87,9 @@ fn ends(character: char) -> bool {
     is_invisible || character.is_whitespace() || character.is_control() || MARKS.contains(character)
 }
 
-/// Whether a mark comes next, and a letter or digit at once after it.
+/// Whether a punctuation mark and then a letter or digit follow.
 fn goes_on(rest: &[u8]) -> bool {
-    /// Octets of two characters.
+    /// The octets of two characters.
     const TWO: usize = 8;
     let rest = rest.get(..TWO).unwrap_or(rest);
     let text = rest.utf8_chunks().next().map_or("", |chunk| chunk.valid());
@@ -97,14 +97,14 @@ fn goes_on(rest: &[u8]) -> bool {
     match characters.next() {
         Some(mark) if mark.is_whitespace() || mark.is_control() || "\"<>".contains(mark) => false,
         Some(_) => characters.next().is_some_and(char::is_alphanumeric),
-        // An octet that is not UTF-8: a mark of Latin-1 and its kin.
+        // An octet that is not UTF-8: a mark of Latin-1 and similar sets.
         None => {
             matches!(rest, [0x80..=0xBF, next, ..] if *next != 0xA0 && (next.is_ascii_alphanumeric() || *next >= 0xC0))
         }
     }
 }
 
-/// Whether a mail address comes next.
+/// Whether a mail address follows.
 fn has_at(rest: &[u8]) -> bool {
     let address = rest.iter().take(MAX_MAILBOX);
     let mailbox = address.take_while(|octet| belongs(**octet) && **octet != b'@');
@@ -112,7 +112,7 @@ fn has_at(rest: &[u8]) -> bool {
     length > 0 && rest.get(length) == Some(&b'@')
 }
 
-/// Where the scheme before `colon` begins: at a letter, and before no letter or digit.
+/// The start of the scheme before `colon`: a letter without a letter or digit before it.
 fn scheme_start(text: &[u8], floor: usize, colon: usize, has_slashes: bool) -> Option<usize> {
     let run = text.get(floor.max(colon.saturating_sub(MAX_SCHEME))..colon)?;
     let length = run
@@ -140,10 +140,10 @@ fn belongs(octet: u8) -> bool {
     octet.is_ascii_graphic() && !b"\"<>`{}|\\^".contains(&octet)
 }
 
-/// Without the punctuation of the sentence around it. A bracket that the URL itself opens stays.
+/// Removes trailing punctuation, but not a bracket that the URL itself opens.
 fn trimmed(mut url: &[u8]) -> &[u8] {
     let count = |octet: u8| url.iter().filter(|&&each| each == octet).count();
-    // How many more brackets close than open.
+    // The excess of closing over opening brackets.
     let mut unopened = [(b'(', b')'), (b'[', b']')]
         .map(|(opening, closing)| (closing, count(closing).saturating_sub(count(opening))));
     while let Some((last, head)) = url.split_last() {

@@ -1,5 +1,5 @@
-//! URLs of HTML: attributes that hold one, and the text between the tags, references such as `&amp;` resolved.
-//! Source: HTML 4.01 §B.2, and its index of attributes for which of them hold URLs, with those that HTML added since.
+//! URLs in HTML: in attributes, and in the text between tags, with character references resolved. Source: HTML 4.01 §B.2 and its
+//! index of attributes, and later attributes of HTML.
 
 use std::ops::Range;
 
@@ -31,10 +31,10 @@ const ATTRIBUTES: [&str; 13] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HtmlUrl {
-    /// Element and attribute, such as `a` and `href`; `None` in the text between tags.
+    /// Element and attribute, such as `a` and `href`; `None` for text between tags.
     pub attribute: Option<(String, &'static str)>,
-    /// The URL. Its range is that of the attribute; in text, its own, or the whole text between two tags where
-    /// that holds references or line ends that were rewritten.
+    /// The URL. Its range is that of the attribute; in text, its own, or that of the whole text between two tags if it has
+    /// character references or rewritten line ends.
     pub found: FoundUrl,
 }
 
@@ -44,13 +44,13 @@ pub struct HtmlUrl {
 pub struct HtmlUrls {
     /// In the order of the document.
     pub urls: Vec<HtmlUrl>,
-    /// Relative links that are left out, since nothing says where the document is.
+    /// The number of relative links skipped because the base is unknown.
     pub unresolved: usize,
-    /// What looked like wrapped URLs in the text between tags, and is none.
+    /// Malformed wrappers in the text between tags.
     pub faults: Vec<WrapperFault>,
 }
 
-/// An attribute on its way to a URL.
+/// An attribute that may hold a URL.
 struct Link {
     element: String,
     name: &'static str,
@@ -58,11 +58,11 @@ struct Link {
     range: Range<usize>,
 }
 
-/// The URLs of a document. Relative links are resolved, and links that are no URLs as written are mended, as browsers do:
-/// beside the first `<base>`, which is relative to `address`, where the document is from, if that is known.
+/// The URLs of a document. Links are resolved and repaired as in browsers, relative to the first `<base>`, which is relative to
+/// `address`, the URL of the document, if known.
 pub fn in_html(document: &[u8], address: Option<&str>) -> HtmlUrls {
     let mut emitter = DefaultEmitter::<usize>::new_with_span();
-    // Scripts and styles are no text, and their contents no tags.
+    // The contents of scripts and styles are neither text nor tags.
     emitter.naively_switch_states(true);
     let charset = link::declared_charset(document);
     let mut found: Vec<Result<HtmlUrl, Link>> = Vec::new();
@@ -114,7 +114,7 @@ pub fn in_html(document: &[u8], address: Option<&str>) -> HtmlUrls {
             _ => {}
         }
     }
-    // What a base is for holds for links before it too.
+    // A base also applies to links before it.
     let base = base.filter(|base| !base.is_empty());
     let base = base.as_deref().or(address);
     let mut urls = Vec::with_capacity(found.len());
@@ -136,10 +136,10 @@ pub fn in_html(document: &[u8], address: Option<&str>) -> HtmlUrls {
     }
 }
 
-/// A relative link without anything that it is relative to.
+/// A relative link without a base.
 struct Unresolved;
 
-/// The URL of a link; `None` where there is none: an empty value, a script, or without a base a place in this document.
+/// The URL of a link; `None` for an empty value, a script, or a fragment without a base.
 fn read(link: Link, base: Option<&str>, charset: Charset) -> Option<Result<HtmlUrl, Unresolved>> {
     let cleaned = link::cleaned(&link.value, charset);
     let scheme = generic::split(&cleaned).map(|(scheme, _)| scheme);
@@ -166,7 +166,7 @@ fn read(link: Link, base: Option<&str>, charset: Charset) -> Option<Result<HtmlU
     }))
 }
 
-/// Where a range of the text stands in the document.
+/// The range in the document of a range of the text.
 fn placed(place: &Range<usize>, length: usize, range: &Range<usize>) -> Range<usize> {
     match place.len() == length {
         true => place.start + range.start..place.start + range.end,

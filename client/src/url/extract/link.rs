@@ -1,8 +1,8 @@
-//! What browsers make of a link that is no URL as written (WHATWG URL Standard, §4.4): blanks around it go, line ends and
-//! tabs within it too, other octets that no URL holds are escaped, and a relative link is resolved.
+//! Repairs links as browsers do (WHATWG URL Standard, §4.4): outer blanks, line ends and tabs are removed, other octets that are
+//! not allowed are escaped, and relative links are resolved.
 //!
-//! What is a URL already stays as it is: dots, ports and letter case are the business of those who compare URLs. A host name
-//! that is not ASCII is escaped as RFC 3986 §3.2.2 has it.
+//! Valid URLs are unchanged: dots, ports and letter case are not normalized. A host name that is not ASCII is escaped (RFC 3986
+//! §3.2.2).
 
 use z3950_marc::charset::Charset;
 
@@ -11,8 +11,8 @@ use super::super::resolve::{ResolveMode, resolve};
 use super::ascii;
 use super::mend::escape;
 
-/// The value of an attribute without what browsers leave out, and escaped: the path as UTF-8, the query in the charset of
-/// the page, `fallback` where the value is not UTF-8.
+/// Cleans and escapes the value of an attribute: the path as UTF-8, the query in the charset of the page, or `fallback` if the
+/// value is not UTF-8.
 pub(super) fn cleaned(value: &[u8], fallback: Charset) -> String {
     let octets = trimmed(value).iter().copied();
     let octets: Vec<u8> = octets.filter(|octet| !b"\t\r\n".contains(octet)).collect();
@@ -27,7 +27,7 @@ pub(super) fn cleaned(value: &[u8], fallback: Charset) -> String {
     decoded(path) + &escape(query) + &decoded(fragment)
 }
 
-/// The value without blanks and controls around it.
+/// The value without outer blanks and controls.
 pub(super) fn trimmed(value: &[u8]) -> &[u8] {
     let is_blank = |octet: &u8| *octet <= b' ';
     let start = value.iter().position(|octet| !is_blank(octet));
@@ -40,14 +40,14 @@ pub(super) fn trimmed(value: &[u8]) -> &[u8] {
         .unwrap_or_default()
 }
 
-/// Schemes in which browsers take a backslash for a slash, and any number of slashes before a host for two.
+/// Schemes in which browsers treat backslashes as slashes, and any number of slashes before a host as two.
 fn is_special(scheme: &str) -> bool {
     ["http", "https", "ftp", "file"]
         .into_iter()
         .any(|special| special.eq_ignore_ascii_case(scheme))
 }
 
-/// The URL that a cleaned link leads to from `base`; `None` where there is no base for a relative one.
+/// Resolves a cleaned link against `base`; `None` for a relative one without a base.
 pub(super) fn resolved(link: &str, base: Option<&str>) -> Option<String> {
     let base =
         base.filter(|base| generic::split(base).is_some_and(|(_, rest)| rest.starts_with("//")));
@@ -72,8 +72,7 @@ pub(super) fn resolved(link: &str, base: Option<&str>) -> Option<String> {
     }
 }
 
-/// Backslashes before the query as slashes, more than two slashes at the beginning as two, and escaped dots that make up a
-/// whole segment as dots.
+/// Converts backslashes before the query to slashes, more than two leading slashes to two, and segments of escaped dots to dots.
 fn with_slashes(link: &str) -> String {
     let (path, tail) = link.split_at(link.find(['?', '#']).unwrap_or(link.len()));
     let path = path.replace('\\', "/");
@@ -90,8 +89,7 @@ fn with_slashes(link: &str) -> String {
     format!("{}{}{tail}", "/".repeat(slashes.min(2)), segments.join("/"))
 }
 
-/// The charset that a page declares in its first octets, for values that are not UTF-8: by default that of the West, as
-/// browsers have it.
+/// The charset that a page declares, for values that are not UTF-8; by default windows-1252, as in browsers.
 pub(super) fn declared_charset(page: &[u8]) -> Charset {
     /// As far as browsers look (HTML Standard, "prescan a byte stream").
     const HEAD: usize = 1024;

@@ -1,5 +1,5 @@
-//! URLs of MARC records: field 856 $u, and 024 and 035 where what they hold is a URL.
-//! Source: MARC 21 Format for Bibliographic Data, 856, 024, 035.
+//! URLs in MARC records: field 856 $u, and 024 and 035 if they contain a URL. Source: MARC 21 Format for Bibliographic Data, 856,
+//! 024, 035.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::super::common;
 use super::super::span::Span;
 use super::{FoundUrl, mend, scan};
 
-/// Fields and subfields that hold URLs, and whether that is what they are for.
+/// Fields and subfields with URLs, and whether they are meant for them.
 const PLACES: [(&str, u8, bool); 3] = [
     ("856", b'u', true),
     ("024", b'a', false),
@@ -25,14 +25,14 @@ pub struct RecordUrl {
     pub tag: &'static str,
     /// The code of the subfield.
     pub code: char,
-    /// Which field of this tag, from 1.
+    /// The occurrence of the field, from 1.
     pub occurrence: usize,
-    /// The URL; its range counts from the first octet of the subfield's value, and is all of it where that is not UTF-8.
+    /// The URL; its range is relative to the subfield's value, or the whole value if that is not UTF-8.
     pub found: FoundUrl,
 }
 
-/// The URLs of a record, field by field. All of an 856 $u is one URL, blanks escaped, unless it does not begin with one or
-/// holds more than one: then it is read like text, as the other fields are.
+/// The URLs of a record, by field. An 856 $u is one URL, with blanks escaped, unless it does not begin with one or contains
+/// several: then it is treated as text, like the other fields.
 pub fn in_record(record: &MarcRecord) -> Vec<RecordUrl> {
     let mut urls = Vec::new();
     for (tag, code, is_url) in PLACES {
@@ -63,7 +63,7 @@ pub fn in_record(record: &MarcRecord) -> Vec<RecordUrl> {
     urls
 }
 
-/// The value in UTF-8; as it is, if it is that.
+/// The value in UTF-8.
 fn decoded<'a>(value: &'a [u8], record: &MarcRecord) -> Cow<'a, [u8]> {
     if std::str::from_utf8(value).is_ok() && !value.contains(&ESCAPE) {
         return Cow::Borrowed(value);
@@ -72,10 +72,10 @@ fn decoded<'a>(value: &'a [u8], record: &MarcRecord) -> Cow<'a, [u8]> {
     Cow::Owned(charset.decode(value).text.into_owned().into_bytes())
 }
 
-/// What switches to another set in MARC-8 (ISO 2022).
+/// The escape that switches character sets in MARC-8 (ISO 2022).
 const ESCAPE: u8 = 0x1B;
 
-/// A value that is a URL from its first to its last octet, but for blanks around it.
+/// A value that is a single URL, except for outer blanks.
 fn whole(value: &[u8]) -> Option<FoundUrl> {
     let url = value.trim_ascii();
     let start = value.len() - value.trim_ascii_start().len();
@@ -84,7 +84,7 @@ fn whole(value: &[u8]) -> Option<FoundUrl> {
     let blank = url.iter().position(u8::is_ascii_whitespace);
     let has_other = rest.windows(3).any(|window| window == b"://") || url.contains(&b'<');
     let is_url = match blank {
-        // Words with a colon after the first are no URL; nor are two URLs.
+        // Words with a colon after the first are not a URL; neither are two URLs.
         Some(_) => rest.starts_with(b"//") && !has_other,
         None => !rest.is_empty() && !url.contains(&b'<'),
     };

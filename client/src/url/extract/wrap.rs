@@ -1,24 +1,23 @@
-//! Writing a URL between `<URL:` and `>` in lines of a given width, as mail needs it (RFC 1738 Appendix,
-//! RFC 1736 §4.5). No line ends with a hyphen of the URL's, so there is only one way to read it back.
+//! Wraps a URL between `<URL:` and `>` in lines of a given width, for mail (RFC 1738 Appendix, RFC 1736 §4.5). No line ends with
+//! a hyphen of the URL, so that it reads back unambiguously.
 
-/// Narrowest width of lines, in characters.
+/// The least line width, in characters.
 pub const MIN_WRAP_WIDTH: usize = 20;
-/// Widest lines, in characters: those of RFC 822 mail.
+/// The largest line width, in characters: that of RFC 822 mail.
 pub const MAX_WRAP_WIDTH: usize = 76;
 
-/// The URL in a wrapper, in lines of at most `width` characters, the width taken to be within
-/// [`MIN_WRAP_WIDTH`] and [`MAX_WRAP_WIDTH`]. Only where more hyphens follow each other than a line has room for, a line
-/// ends with one.
+/// The URL in a wrapper, in lines of at most `width` characters, clamped to [`MIN_WRAP_WIDTH`] and [`MAX_WRAP_WIDTH`]. A line
+/// ends with a hyphen only if more hyphens follow each other than fit in a line.
 ///
-/// `url` is a canonical form or any other text of graphic ASCII without `<`, `>` and `"`; what else it holds stays
-/// where it is. [`extract`](super::extract()) gives back the same.
+/// `url` is a canonical form or any other text of graphic ASCII without `<`, `>` and `"`; [`extract`](super::extract()) reads it
+/// back.
 pub fn wrap(url: &str, width: usize) -> String {
     let width = width.clamp(MIN_WRAP_WIDTH, MAX_WRAP_WIDTH);
     let mut wrapped = String::from("<URL:");
     let mut room = width - wrapped.len();
     let characters: Vec<char> = url.chars().collect();
     let mut rest = characters.as_slice();
-    // The `>` may not begin a line, so the last one has a character of the URL too.
+    // The `>` does not begin a line, so the last line has a character of the URL.
     while rest.len() >= room {
         let most = rest.get(..room.min(rest.len() - 1)).unwrap_or(rest);
         let hyphens = most.iter().rev().take_while(|&&each| each == '-').count();

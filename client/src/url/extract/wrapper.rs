@@ -1,6 +1,5 @@
-//! `<URL:` … `>`: what is between, without blanks and line breaks (RFC 1738 Appendix), and without the marks of quoted mail at
-//! the start of its lines, if the wrapper stands in quoted mail.
-//! A hyphen at the end of a line may be the URL's or the typesetter's, so both readings are given.
+//! `<URL:` … `>`: the text between, without blanks and line breaks (RFC 1738 Appendix), and without the marks of quoted mail at
+//! the start of lines. A hyphen at the end of a line may belong to the URL or not, so both readings are given.
 
 use z3950_marc::text_lossless;
 
@@ -9,20 +8,20 @@ use super::super::common;
 use super::super::span::Span;
 use super::{FaultKind, FoundUrl, MAX_ALTERNATES, WrapperFault, mend};
 
-/// How a wrapper begins, in any letter case.
+/// The start of a wrapper, in any letter case.
 const OPENING: &[u8] = b"<URL:";
-/// How many hyphens it takes to have [`MAX_ALTERNATES`] combinations.
+/// The number of hyphens with [`MAX_ALTERNATES`] combinations.
 const HYPHENS: usize = 4;
 
 /// A wrapper at the start of a text.
 pub(super) struct Wrapped {
-    /// Octets up to and with the `>`.
+    /// The length in octets, including the `>`.
     pub(super) length: usize,
     /// The URL; ranges and offsets count from the `<`.
     pub(super) content: Result<FoundUrl, WrapperFault>,
 }
 
-/// Reads the wrapper that `text` begins with, if it begins with one, in a line with that many marks of quoted mail.
+/// Parses the wrapper that `text` begins with, if any, in a line with this many marks of quoted mail.
 pub(super) fn at_start(text: &[u8], quotes: usize) -> Option<Wrapped> {
     let opening = text.get(..OPENING.len())?;
     if !opening.eq_ignore_ascii_case(OPENING) {
@@ -47,7 +46,7 @@ pub(super) fn at_start(text: &[u8], quotes: usize) -> Option<Wrapped> {
     })
 }
 
-/// The octets with their places, but for up to `quotes` marks `>` at the start of each line after the first.
+/// The octets with their offsets, except up to `quotes` marks `>` at the start of each line after the first.
 fn unquoted(text: &[u8], quotes: usize) -> impl Iterator<Item = (usize, u8)> {
     let mut marks = 0;
     text.iter().copied().enumerate().filter(move |(_, octet)| {
@@ -66,7 +65,7 @@ fn unquoted(text: &[u8], quotes: usize) -> impl Iterator<Item = (usize, u8)> {
 
 fn content(inner: &[u8], quotes: usize) -> Result<FoundUrl, WrapperFault> {
     let mut url = Vec::with_capacity(inner.len());
-    // Positions in `url` of the hyphens that end a line.
+    // The positions in `url` of hyphens at line ends.
     let mut hyphens = Vec::new();
     let mut range = 0..0;
     for (index, octet) in unquoted(inner, quotes) {
@@ -89,7 +88,7 @@ fn content(inner: &[u8], quotes: usize) -> Result<FoundUrl, WrapperFault> {
         }
     }
     let is_quoted = unquoted(inner, quotes).count() < inner.len();
-    // A break behind the last octet parts nothing.
+    // A break after the last octet separates nothing.
     if hyphens.last().is_some_and(|&last| last + 1 == url.len()) {
         hyphens.pop();
     }
@@ -109,9 +108,9 @@ fn content(inner: &[u8], quotes: usize) -> Result<FoundUrl, WrapperFault> {
     }
 }
 
-/// The readings that leave out one or more of the hyphens.
+/// The readings without one or more of the hyphens.
 fn alternates(url: &[u8], hyphens: &[usize]) -> Vec<String> {
-    // A combination says by its bits which hyphens are left out; so many have no other than the first few.
+    // The bits of a combination select the hyphens to omit; only the first few are varied.
     let hyphens = hyphens.get(..HYPHENS).unwrap_or(hyphens);
     (1..1_usize << hyphens.len())
         .take(MAX_ALTERNATES)

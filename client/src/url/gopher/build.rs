@@ -1,5 +1,4 @@
-//! Putting a Gopher URL together from its parts, or changing some parts of one.
-//! Whatever the parts hold is escaped; only what no request could say is refused.
+//! Builds or changes a Gopher URL. Parts are escaped; only what no request can express is refused.
 
 use std::num::NonZeroU16;
 
@@ -9,7 +8,7 @@ use super::super::host::Host;
 use super::super::octets::Octets;
 use super::{GopherPlus, GopherType, GopherUrl};
 
-/// Collects the parts of a [`GopherUrl`]; [`build`](Self::build) checks them.
+/// A builder for [`GopherUrl`]; [`build`](Self::build) checks the parts.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct GopherUrlBuilder {
@@ -43,33 +42,33 @@ impl GopherUrlBuilder {
         self
     }
 
-    /// What the server knows the item by: any octets but tab, CR and LF.
+    /// The selector: any octets but tab, CR and LF.
     pub fn selector(mut self, selector: impl Into<Octets>) -> Self {
         self.url.selector = selector.into();
         self
     }
 
-    /// What to search for: any octets but tab, CR and LF; may be empty.
+    /// The search string: any octets but tab, CR and LF; may be empty.
     pub fn search(mut self, term: impl Into<Octets>) -> Self {
         self.url.search = Some(term.into());
         self
     }
 
-    /// The Gopher+ string. An empty search string stands before it if there is no other.
+    /// The Gopher+ string; adds an empty search string if there is none.
     pub fn plus(mut self, plus: GopherPlus) -> Self {
         self.url.search.get_or_insert_default();
         self.url.plus = Some(plus);
         self
     }
 
-    /// Neither search string nor Gopher+ string.
+    /// Removes search string and Gopher+ string.
     pub fn without_search(mut self) -> Self {
         self.url.search = None;
         self.url.plus = None;
         self
     }
 
-    /// Whether the answers to a form may be built into a URL, which the draft (§3.1) wants to do away with.
+    /// Whether a URL may contain the answers to a form, which the draft (§3.1) discourages.
     pub fn ask_forms(mut self, allowed: bool) -> Self {
         self.ask_forms = allowed;
         self
@@ -107,17 +106,17 @@ impl GopherUrlBuilder {
     }
 }
 
-/// Why parts make no Gopher URL.
+/// Why parts do not make a Gopher URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GopherBuildError {
     /// A tab, CR or LF where it would end a field of the request.
     #[error("{0} holds a tab or a line end, which would end it in the request")]
     ForbiddenControl(&'static str),
-    /// A CR or LF in an answer, which may hold a tab.
+    /// A CR or LF in an answer.
     #[error("an answer holds a line end, which would end it in the form")]
     LineEndInAnswer,
-    /// A filled form, and leave to build one was not given (draft §3.1).
+    /// A filled form, which was not allowed (draft §3.1).
     #[error("the answers to a form are not put into a URL unless that is allowed")]
     AskFormsDisabled,
     /// An answer that would end the form (draft §3.2).
@@ -126,13 +125,13 @@ pub enum GopherBuildError {
     /// A canonical form of more than [`MAX_URL_LENGTH`] octets.
     #[error("the URL has {length} octets: {MAX_URL_LENGTH} are the limit")]
     TooLong {
-        /// Octets of the canonical form.
+        /// The octets of the canonical form.
         length: usize,
     },
 }
 
 impl GopherBuildError {
-    /// The name by which programs know the kind, such as `AmbiguousDot`.
+    /// A stable name for programs, such as `AmbiguousDot`.
     pub fn name(&self) -> &'static str {
         match self {
             GopherBuildError::ForbiddenControl(_) | GopherBuildError::LineEndInAnswer => {

@@ -5,14 +5,14 @@ use std::fmt;
 
 use super::super::common;
 
-/// The character before the selector: never sent, and needed to read what comes back.
+/// The character before the selector: never sent, but needed to interpret the reply.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GopherType(u8);
 
 impl GopherType {
     /// `0`, a text.
     pub const TEXT: Self = Self(b'0');
-    /// `1`, a menu; what a URL without a path means.
+    /// `1`, a menu; the default without a path.
     pub const MENU: Self = Self(b'1');
     /// `3`, an error in the place of an item.
     pub const ERROR: Self = Self(b'3');
@@ -20,10 +20,10 @@ impl GopherType {
     pub const SEARCH: Self = Self(b'7');
     /// `9`, octets.
     pub const BINARY: Self = Self(b'9');
-    /// `i`, a line of a menu that only informs: in use everywhere, in no standard.
+    /// `i`, an informational line of a menu: common, but in no standard.
     pub const INFO: Self = Self(b'i');
 
-    /// The type with this character, if a URL may hold it there: letters, digits and `$-_.+!*'(),;/?:@&=`.
+    /// The type with this character, if a URL may contain it: letters, digits and `$-_.+!*'(),;/?:@&=`.
     pub fn new(character: u8) -> Option<Self> {
         common::is_xchar(character).then_some(Self(character))
     }
@@ -33,12 +33,12 @@ impl GopherType {
         char::from(self.0)
     }
 
-    /// Whether it is one of the fourteen that the draft lists: `0`–`9`, `+`, `I`, `g` and `T`.
+    /// Whether the draft lists it: `0`–`9`, `+`, `I`, `g` and `T`.
     pub fn is_listed(self) -> bool {
         self.0.is_ascii_digit() || b"+IgT".contains(&self.0)
     }
 
-    /// How a reply is read, as far as the type says.
+    /// How to interpret a reply.
     pub fn reply_kind(self) -> ReplyKind {
         match self.0 {
             b'0' | b'4' | b'6' => ReplyKind::Text,
@@ -64,22 +64,22 @@ impl fmt::Debug for GopherType {
     }
 }
 
-/// What a server sends for an item, or offers in its place.
+/// The reply of a server, or what it offers instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReplyKind {
-    /// `0`, `4` (BinHex) and `6` (uuencoded): lines, by RFC 1436 with a lone dot behind them.
+    /// `0`, `4` (BinHex) and `6` (uuencoded): lines, by RFC 1436 followed by a lone dot.
     Text,
-    /// `1` and `7`: lines that name further items.
+    /// `1` and `7`: a menu.
     Menu,
-    /// `2`: nothing by Gopher, but a CSO phone book at host and port.
+    /// `2`: a CSO phone book at host and port.
     Cso,
-    /// `3`: what went wrong.
+    /// `3`: an error.
     Error,
-    /// `8` (telnet) and `T` (tn3270): nothing by Gopher, but a terminal session at host and port.
+    /// `8` (telnet) and `T` (tn3270): a terminal session at host and port.
     Session,
     /// `+`: another server for the item before it in a menu.
     RedundantServer,
-    /// `5`, `9`, `g`, `I` and every other: octets up to the end of the connection.
+    /// `5`, `9`, `g`, `I` and others: octets until the end of the connection.
     Binary,
 }
 

@@ -14,7 +14,7 @@ use super::{GopherPlus, GopherType, GopherUrl, SCHEME};
 /// Characters that delimit in other schemes and are data here (draft §2.1).
 const RESERVED: &[u8] = b";/?:@&=";
 
-/// What parts the fields of the path.
+/// The separator of the fields of the path.
 const TAB: &[u8] = b"%09";
 
 /// Reads a whole URL: [`GopherUrl::parse`].
@@ -50,7 +50,7 @@ pub(super) fn parse(text: &[u8], mode: Mode) -> Result<GopherUrl, UrlError> {
     Ok(read)
 }
 
-/// The character in front of the selector. It is no data of the server's, so no escape may stand for it.
+/// The character before the selector. It is not data, so it cannot be escaped.
 fn item_type(path: Span<'_>, mode: Mode) -> Result<GopherType, UrlError> {
     path.first()
         .and_then(GopherType::new)
@@ -58,13 +58,13 @@ fn item_type(path: Span<'_>, mode: Mode) -> Result<GopherType, UrlError> {
         .ok_or_else(|| path.fail(UrlErrorKind::InvalidGopherType))
 }
 
-/// What stands before the first escaped tab, and behind it if there is one.
+/// The parts before and after the first escaped tab.
 fn split(fields: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
     let (head, tail) = fields.split_at(position(fields, |escape| escape == TAB));
     (head, tail.strip_prefix(TAB))
 }
 
-/// A field that goes into one line of the request: any octets but CR and LF.
+/// A field of the request: any octets but CR and LF.
 fn line(field: Span<'_>, mode: Mode) -> Result<Octets, UrlError> {
     let (data, broken) = field.split_at(position(field, breaks_line));
     let data = self::data(data, mode)?;
@@ -74,7 +74,7 @@ fn line(field: Span<'_>, mode: Mode) -> Result<Octets, UrlError> {
     }
 }
 
-/// The Gopher+ string, which has line ends and tabs only if it is a filled form.
+/// The Gopher+ string, with line ends and tabs only in a filled form.
 fn plus(field: Span<'_>, mode: Mode) -> Result<GopherPlus, UrlError> {
     let control = position(field, |escape| escape == TAB || breaks_line(escape));
     GopherPlus::new(data(field, mode)?)
@@ -90,7 +90,7 @@ fn data(field: Span<'_>, mode: Mode) -> Result<Octets, UrlError> {
     content.decode_with(field, RESERVED)
 }
 
-/// Where the first three octets stand for which `wanted` holds; the length of the field if there are none.
+/// The offset of the first three octets that `wanted` accepts, or the length of the field.
 fn position(field: Span<'_>, wanted: impl Fn(&[u8]) -> bool) -> usize {
     let octets = field.octets();
     octets.windows(3).position(wanted).unwrap_or(octets.len())
@@ -100,7 +100,7 @@ fn breaks_line(escape: &[u8]) -> bool {
     escape.eq_ignore_ascii_case(b"%0D") || escape.eq_ignore_ascii_case(b"%0A")
 }
 
-/// Escaping can make the canonical form longer than the text; then the text counts as too long.
+/// Escaping can make the canonical form longer than the text, and too long.
 fn bounded(text: &[u8], url: &GopherUrl) -> Result<(), UrlError> {
     match url.to_string().len() {
         length if length <= MAX_URL_LENGTH => Ok(()),

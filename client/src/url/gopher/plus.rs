@@ -3,12 +3,11 @@
 
 use super::super::octets::Octets;
 
-/// The third field of a request, behind selector and search string. Whatever octets it has, CR, LF and tab
-/// are among them only if it is a filled form.
+/// The third field of a request, after selector and search string. It has CR, LF and tab only if it is a filled form.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GopherPlus(Octets);
 
-/// What a [`GopherPlus`] asks for.
+/// The request of a [`GopherPlus`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PlusRequest {
@@ -19,22 +18,22 @@ pub enum PlusRequest {
         /// The language, such as `Es_ES`.
         language: Option<Octets>,
     },
-    /// `?`: the item, which has a form that people fill in first.
+    /// `?`: an item with a form.
     Form,
-    /// `!` or `$`, alone or with names: attributes.
+    /// `!` or `$`, with or without names: attributes.
     Attributes {
         /// Whose.
         scope: AttributeScope,
-        /// Names with their `+`, such as `+ABSTRACT`; none for all.
+        /// Names with their `+`, such as `+ABSTRACT`; empty for all.
         names: Vec<Octets>,
     },
-    /// `+`, tab, `1` and lines: the item, by the answers to its form.
+    /// `+`, tab, `1` and lines: the item, with the answers to its form.
     Answers(Vec<Octets>),
-    /// Anything else, sent as it is.
+    /// Anything else, sent unchanged.
     Other,
 }
 
-/// Whose attributes are asked for.
+/// The items whose attributes are requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AttributeScope {
     /// `!`: the item's.
@@ -52,13 +51,12 @@ impl AttributeScope {
     }
 }
 
-/// What stands before and behind the answers to a form (draft §3.2).
+/// The text before and after the answers to a form (draft §3.2).
 const FORM_BEGIN: &[u8] = b"+\t1\r\n+-1\r\n";
 const FORM_END: &[u8] = b".\r\n";
 
 impl GopherPlus {
-    /// The string as it stands behind the second tab; `None` if CR, LF or a tab is in it and it is no filled
-    /// form.
+    /// The string after the second tab; `None` if it has CR, LF or a tab and is not a filled form.
     pub fn new(text: impl Into<Octets>) -> Option<Self> {
         let text = text.into();
         let is_line = !text
@@ -78,19 +76,18 @@ impl GopherPlus {
         Self(b"?".into())
     }
 
-    /// Attributes by name, or all where no name is given. `None` if a name holds CR, LF or a tab.
+    /// Attributes by name, or all if there are no names. `None` if a name holds CR, LF or a tab.
     pub fn attributes(scope: AttributeScope, names: &[&str]) -> Option<Self> {
         Self::new([&[scope.mark()], names.join(" ").as_bytes()].concat())
     }
 
-    /// A view other than the default one. `None` if a part holds CR, LF or a tab.
+    /// Another view than the default. `None` if a part holds CR, LF or a tab.
     pub fn view(format: &str, language: Option<&str>) -> Option<Self> {
         let language = language.map_or_else(String::new, |language| format!(" {language}"));
         Self::new(format!("+{format}{language}"))
     }
 
-    /// The answers to a form, one for each line. `None` if one holds CR or LF, or is a lone dot, which would
-    /// end the form.
+    /// The answers to a form, one per line. `None` if one holds CR or LF, or is a lone dot, which would end the form.
     pub fn answers<T: AsRef<[u8]>>(answers: &[T]) -> Option<Self> {
         let mut text = FORM_BEGIN.to_vec();
         for answer in answers {
@@ -105,7 +102,7 @@ impl GopherPlus {
         Some(Self(text.into()))
     }
 
-    /// The octets behind the second tab.
+    /// The octets after the second tab.
     pub fn octets(&self) -> &Octets {
         &self.0
     }
@@ -130,14 +127,13 @@ impl GopherPlus {
         }
     }
 
-    /// Whether it is a filled form, which ends a request by itself.
+    /// Whether it is a filled form, which has its own end.
     pub fn is_filled_form(&self) -> bool {
         self.0.as_bytes().starts_with(FORM_BEGIN)
     }
 }
 
-/// Whether two attribute names are the same: letter case does not count, and `+VIEW` of RFC 1738 is the
-/// `+VIEWS` of the draft.
+/// Whether two attribute names are equal, ignoring case; `+VIEW` of RFC 1738 is the `+VIEWS` of the draft.
 pub fn same_attribute(one: &[u8], other: &[u8]) -> bool {
     let plural = |name: &[u8]| match name.to_ascii_uppercase() {
         name if name == b"+VIEW" => b"+VIEWS".to_vec(),
@@ -159,7 +155,7 @@ fn words(text: &[u8]) -> impl Iterator<Item = Octets> {
         .map(Octets::from)
 }
 
-/// The answers of a filled form, if the text is one to its last octet.
+/// The answers of a filled form, if the whole text is one.
 fn answers(text: &[u8]) -> Option<Vec<Octets>> {
     let lines = text.strip_prefix(FORM_BEGIN)?.strip_suffix(FORM_END)?;
     if lines.is_empty() {

@@ -57,13 +57,13 @@ impl TypeCode {
 }
 
 impl FtpUrl {
-    /// The port of a URL that names none.
+    /// The default port.
     pub const DEFAULT_PORT: u16 = 21;
 
     /// The canonical form, password included.
     pub fn to_string_with_secrets(&self) -> String {
         let mut text = String::new();
-        // Writing to a string cannot fail.
+        // Errors: writing to a string cannot fail.
         let _ = self.write(&mut text, Secrets::Shown);
         text
     }

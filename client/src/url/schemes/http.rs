@@ -78,7 +78,7 @@ impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
         }
     }
 
-    /// The machine and the port to connect to.
+    /// The host and the port to connect to.
     pub fn hostport(&self) -> &HostPort<DEFAULT_PORT> {
         &self.hostport
     }

@@ -21,7 +21,7 @@ pub struct NntpUrl {
 }
 
 impl NntpUrl {
-    /// The port of a URL that names none.
+    /// The default port.
     pub const DEFAULT_PORT: u16 = 119;
 
     /// The newsgroup on this server, or its article of this number.

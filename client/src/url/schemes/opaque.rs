@@ -89,7 +89,7 @@ impl OpaqueUri {
             .each(rest, b";/?:@&=", |_, _| ())
             .map_err(UrlError::without_octet)?;
         let mut part = String::with_capacity(rest.octets().len());
-        // Writing to a string cannot fail.
+        // Errors: writing to a string cannot fail.
         let _ = common::write_escaped(&mut part, rest.octets(), |octet| {
             octet == b'%' || Class::of(octet) != Class::National
         });

@@ -52,7 +52,7 @@ impl ProsperoField {
 }
 
 impl ProsperoUrl {
-    /// The port of a URL that names none.
+    /// The default port.
     pub const DEFAULT_PORT: u16 = 1525;
 
     /// The object of this name, its slashes parting segments, with these fields.
@@ -76,7 +76,7 @@ impl ProsperoUrl {
         })
     }
 
-    /// The machine and the port to connect to.
+    /// The host and the port to connect to.
     pub fn hostport(&self) -> &HostPort<{ ProsperoUrl::DEFAULT_PORT }> {
         &self.hostport
     }

@@ -19,7 +19,7 @@ use super::super::userinfo::{Secrets, Userinfo};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TelnetPlan {
-    /// The machine to connect to.
+    /// The host to connect to.
     pub host: Host,
     /// The port to connect to, 1–65535.
     pub port: u16,
@@ -40,7 +40,7 @@ macro_rules! interactive {
         }
 
         impl $name {
-            /// The port of a URL that names none.
+            /// The default port.
             pub const DEFAULT_PORT: u16 = $port;
 
             /// What to do for the URL. User and password are advice for a person and are not sent.
@@ -57,7 +57,7 @@ macro_rules! interactive {
             /// The canonical form, password included.
             pub fn to_string_with_secrets(&self) -> String {
                 let mut text = String::new();
-                // Writing to a string cannot fail.
+                // Errors: writing to a string cannot fail.
                 let _ = self.write(&mut text, Secrets::Shown);
                 text
             }

@@ -38,7 +38,7 @@ pub enum WaisTarget {
 }
 
 impl WaisUrl {
-    /// The port of a URL that names none.
+    /// The default port.
     pub const DEFAULT_PORT: u16 = 210;
 
     /// A URL of these parts.
@@ -61,7 +61,7 @@ impl WaisUrl {
         })
     }
 
-    /// The machine and the port to connect to.
+    /// The host and the port to connect to.
     pub fn hostport(&self) -> &HostPort<{ WaisUrl::DEFAULT_PORT }> {
         &self.hostport
     }

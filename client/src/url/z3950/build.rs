@@ -38,7 +38,7 @@ impl Z3950UrlBuilder {
         self
     }
 
-    /// The machine to connect to.
+    /// The host to connect to.
     pub fn host(mut self, host: Host) -> Self {
         self.parts.host = host;
         self
@@ -176,13 +176,13 @@ pub enum BuildError {
     /// A canonical form of more than [`MAX_URL_LENGTH`] octets.
     #[error("the URL has {length} octets: {MAX_URL_LENGTH} are the limit")]
     TooLong {
-        /// Octets of the canonical form.
+        /// The octets of the canonical form.
         length: usize,
     },
 }
 
 impl BuildError {
-    /// The name by which programs know the kind, such as `MissingDatabase`.
+    /// A stable name for programs, such as `MissingDatabase`.
     pub fn name(&self) -> &'static str {
         match self {
             BuildError::PortOutOfRange => "PortOutOfRange",

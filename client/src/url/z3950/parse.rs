@@ -14,7 +14,7 @@ use super::super::userinfo::Userinfo;
 use super::{DEFAULT_PORT, Extension, Kind, Parts, Warning, Z3950Url};
 
 impl Z3950Url {
-    /// Reads a URL. The text may hold any octets; those outside 21–7E hex are refused.
+    /// Parses a URL. The text may contain any octets; those outside 21–7E hex are refused.
     ///
     /// Errors: the first fault in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset
     /// in `text`. Source: RFC 2056 §5, read as follows where it is silent: each part is one or more
@@ -259,9 +259,9 @@ fn fragment(fragment: Span<'_>, mode: Mode) -> Result<Option<Octets>, UrlError> 
     }
 }
 
-/// Escaping can make the canonical form longer than the text; then the text counts as too long.
+/// Escaping can make the canonical form longer than the text, and too long.
 fn bounded(text: &[u8], url: &Z3950Url) -> Result<(), UrlError> {
-    /// No octet grows to more than this many: `%XX`, or `::ffff:1:1` as `::ffff:0.1.0.1`.
+    /// The most octets that an octet becomes: `%XX`, or `::ffff:1:1` as `::ffff:0.1.0.1`.
     const LARGEST_GROWTH: usize = 4;
     if text.len() <= MAX_URL_LENGTH / LARGEST_GROWTH
         || url.to_string_with_secrets().len() <= MAX_URL_LENGTH
