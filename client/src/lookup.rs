@@ -1,5 +1,4 @@
-//! Known items by the numbers people have for them, written as they come (Z39.50-2003 Appendix ATR.3; RFC 2056 §4 for
-//! docids): which searches to make, and which of them found what.
+//! Lookup of known items by identifier, in any usual notation (Z39.50-2003 Appendix ATR.3; RFC 2056 §4 for docids).
 //!
 //! | file | holds |
 //! |---|---|
@@ -24,23 +23,23 @@ use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::SearchOptions;
 use crate::protocol::session::Session;
 
-/// How many records a lookup fetches where nothing says how many.
+/// The default number of records of a lookup.
 pub(crate) const SHOWN: u64 = 20;
 
-/// Where to look, and which records are wanted.
+/// The options of a lookup.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LookupOptions {
-    /// How to search; the databases at least.
+    /// How to search; the databases are required.
     pub search: SearchOptions,
     /// The form of the records.
     pub records: PagerOptions,
-    /// How many records to fetch at most.
+    /// The most records to fetch.
     pub count: u64,
 }
 
 impl Default for LookupOptions {
-    /// Up to 20 records, from no database yet.
+    /// Up to 20 records, from no database.
     fn default() -> Self {
         Self {
             search: SearchOptions::default(),
@@ -50,24 +49,23 @@ impl Default for LookupOptions {
     }
 }
 
-/// What a lookup found.
+/// The result of a lookup.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LookupHits<'a> {
-    /// The search that found it.
+    /// The search that found them.
     pub attempt: &'a Attempt,
-    /// How many records match.
+    /// The number of matching records.
     pub hits: u64,
-    /// The first of them.
+    /// The first records.
     pub records: Vec<ResultRecord>,
-    /// What ended the records early; `None` if all that were wanted came.
+    /// The error after the last record, if any.
     pub failure: Option<Error>,
 }
 
-/// Makes the searches one after the other, until one finds something; `None` if none does.
+/// Tries the searches in order until one finds something; `None` if none does.
 ///
-/// Where the search for several forms at once is refused, they are searched for one by one, unless the server has no
-/// such index at all.
+/// If a search for several forms at once is refused, they are searched for one by one, unless the server has no such index.
 ///
 /// # Errors
 /// [`Error::Refused`] if every search was refused, or if the first record is; others end the session. After the first
@@ -117,7 +115,7 @@ pub async fn lookup<'a>(
     }
 }
 
-/// The first records of a set, and what ended them early.
+/// The first records of a set, and the error after them, if any.
 async fn first(set: &mut Pager, count: u64) -> (Vec<ResultRecord>, Option<Error>) {
     let mut records = Vec::new();
     let mut stream = set.stream_range(1, count);

@@ -1,5 +1,5 @@
-//! Targets as people write them: the host forms of YAZ (`lib.example:2100/books+maps`, `tcp:`, `ssl:`, `unix:`,
-//! `connect:`) and session URLs (RFC 2056 §3). A target says where a server is and what to search there.
+//! Targets as users write them: the host forms of YAZ (`lib.example:2100/books+maps`, `tcp:`, `ssl:`, `unix:`, `connect:`) and
+//! session URLs (RFC 2056 §3). A target names a server and its databases.
 
 pub mod adapt;
 pub mod profile;
@@ -13,20 +13,20 @@ use z3950_asn1::apdu::DatabaseName;
 
 use crate::url::{self, DEFAULT_PORT, Host, Mode, UrlError, Z3950Url, generic, host_and_port};
 
-/// A server, and the databases to search there if the target names any.
+/// A server, and the databases to search, if any.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Target {
-    /// Where the server is.
+    /// The address of the server.
     pub endpoint: Endpoint,
     /// HTTP proxy of a `connect:` target, as `[user:password@]host[:port]`.
     pub proxy: Option<String>,
-    /// In the order in which they were named; empty where none was.
+    /// In the order given; may be empty.
     pub databases: Vec<DatabaseName>,
 }
 
 impl Target {
-    /// A server reached without a proxy, and none of its databases.
+    /// A server without a proxy or databases.
     pub fn new(endpoint: Endpoint) -> Self {
         Self {
             endpoint,
@@ -36,7 +36,7 @@ impl Target {
     }
 }
 
-/// The far end of a connection.
+/// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Endpoint {
@@ -44,12 +44,12 @@ pub enum Endpoint {
     Tcp(Host, u16),
     /// TLS over TCP.
     Tls(Host, u16),
-    /// A socket of this machine.
+    /// A Unix socket.
     Unix(PathBuf),
 }
 
 impl Endpoint {
-    /// The host, `localhost` for a socket of this machine.
+    /// The host; `127.0.0.1` for a Unix socket.
     pub fn host(&self) -> Host {
         match self {
             Self::Tcp(host, _) | Self::Tls(host, _) => host.clone(),
@@ -57,7 +57,7 @@ impl Endpoint {
         }
     }
 
-    /// The port; that of Z39.50 for a socket of this machine.
+    /// The port; that of Z39.50 for a Unix socket.
     pub fn port(&self) -> u16 {
         match self {
             Self::Tcp(_, port) | Self::Tls(_, port) => *port,
@@ -92,23 +92,23 @@ impl fmt::Display for Target {
     }
 }
 
-/// A text that names no target.
+/// A malformed target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TargetError {
-    /// Nothing is named.
+    /// The text is empty.
     #[error("the target is empty")]
     Empty,
-    /// The host or port is malformed, or the URL.
+    /// The host, the port or the URL is malformed.
     #[error("{text} is not a target")]
     Malformed {
         /// The text.
         text: String,
-        /// What is wrong with it, and where.
+        /// The error, and its offset.
         #[source]
         error: UrlError,
     },
-    /// A scheme of another protocol.
+    /// The scheme of another protocol.
     #[error(
         "{0}: is not a scheme of Z39.50: a target begins with z39.50s://, tcp:, ssl: or unix:, or with its host"
     )]
@@ -116,7 +116,7 @@ pub enum TargetError {
     /// `tcp://` and `ssl://` are written without slashes.
     #[error("write {0} without the slashes after the colon")]
     Slashes(String),
-    /// `connect:` without a target behind the comma.
+    /// `connect:` without a comma and a target.
     #[error("a connect: target is written connect:proxy:port,target")]
     NoTarget,
 }
@@ -124,10 +124,9 @@ pub enum TargetError {
 impl FromStr for Target {
     type Err = TargetError;
 
-    /// Reads a target.
+    /// Parses a target.
     ///
-    /// Without a port it is 210; `@` stands for this machine; databases are separated by `+`. A retrieval URL is a target
-    /// too: its docid is left out.
+    /// The default port is 210; `@` means localhost; databases are separated by `+`. The docid of a retrieval URL is ignored.
     fn from_str(text: &str) -> Result<Self, TargetError> {
         let text = text.trim();
         if text.is_empty() {
@@ -159,7 +158,7 @@ impl FromStr for Target {
     }
 }
 
-/// What stands before a colon that is no host.
+/// The words before a colon that are not hosts.
 const SCHEMES: &[&str] = &["tcp", "ssl", "unix", "connect", "http", "https"];
 
 fn of_url(text: &str) -> Result<Target, TargetError> {
@@ -193,7 +192,7 @@ fn internet(
     })
 }
 
-/// A path holds no colon: what follows one are databases.
+/// A path has no colon; databases follow it.
 fn unix(rest: &str) -> Target {
     let (path, names) = rest.split_once(':').unwrap_or((rest, ""));
     Target {
@@ -215,9 +214,9 @@ fn malformed(text: &str, error: UrlError) -> TargetError {
     }
 }
 
-/// A text that is a target or a URL, or was meant to be one, as messages show it: without user and password. It hides too much
-/// rather than too little: from the start or the scheme up to an `@` that follows a colon. Only behind a `?`, where docids
-/// stand, an `@` is left alone if what comes before is complete without it.
+/// Redacts user and password in a target or URL, possibly malformed, for messages. Rather too much than too little is hidden:
+/// everything from the start or the scheme up to an `@` after a colon. Only after a `?`, where docids are, an `@` is kept if the
+/// text before it is complete without it.
 pub fn redacted(text: &str) -> String {
     if let Some((proxy, target)) = text
         .strip_prefix("connect:")
@@ -229,7 +228,7 @@ pub fn redacted(text: &str) -> String {
     let is_address = scheme
         .split_once(':')
         .is_some_and(|(name, behind)| behind.is_empty() && generic::names_addresses(name));
-    // A path may hold an `@`, as may the databases behind it.
+    // A path may contain an `@`, as may the databases after it.
     if is_address || scheme == "unix:" && (rest.starts_with(['/', '.']) || !rest.contains(':')) {
         return text.to_owned();
     }
@@ -255,15 +254,15 @@ pub fn redacted(text: &str) -> String {
         let before = rest.get(..*at).unwrap_or_default();
         authority.contains('@') || before.contains(':') || !has_slashes
     });
-    // `@:2100` is this machine.
+    // `@:2100` is localhost.
     match at.filter(|at| *at > 0).and_then(|at| rest.get(at..)) {
         Some(place) => format!("{scheme}<redacted>{place}"),
         None => text.to_owned(),
     }
 }
 
-/// Where user and password may begin: behind the scheme and its slashes, however many and whichever they are. What has a
-/// colon and neither slashes nor the name of a scheme may be a user.
+/// The offset after the scheme and any number of slashes or backslashes, where user and password may begin. A word before a colon
+/// that is not a known scheme may be a user.
 fn secrets_begin(text: &str) -> usize {
     let is_slash = ['/', '\\'];
     let name = match text.split_once("://") {
@@ -291,7 +290,7 @@ fn secrets_begin(text: &str) -> usize {
             .any(|known| name.eq_ignore_ascii_case(known))
             || generic::names_addresses(name)
     };
-    // The slash of a path is no part of the scheme `unix`.
+    // The slash after `unix:` belongs to the path.
     if name == "unix" {
         return "unix:".len();
     }
@@ -385,7 +384,7 @@ mod tests {
             ("connect:u:pw@p.example", "connect:<redacted>@p.example"),
             ("@:2100/db", "@:2100/db"),
             ("unix:/run/a@b", "unix:/run/a@b"),
-            // Such a database is hidden too: it may as well be part of a password.
+            // Such a database is hidden too, since it may be part of a password.
             ("h:210/db@x", "<redacted>@x"),
             ("[::1]/db@x", "<redacted>@x"),
             ("h/db", "h/db"),

@@ -1,5 +1,4 @@
-//! The searches that an identifier is worth, most likely first: the ways it is written, the indexes it may stand in, and
-//! at last the beginning of a longer entry.
+//! The searches for an identifier, most likely first: its notations, the indexes that may contain it, and finally truncation.
 
 use z3950_asn1::apdu::{
     AttributeElement, AttributesPlusTerm, Operand, Operator, RpnQuery, RpnRpnOp, RpnStructure, Term,
@@ -13,17 +12,17 @@ use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 
 use super::identifier::{Identifier, Kind};
 
-/// One search, and when it is made.
+/// A search for an identifier.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Attempt {
-    /// The attributes, as PQF writes them: `1=7`, `1=1032,4=104`.
+    /// The attributes as in PQF: `1=7`, `1=1032,4=104`.
     pub attributes: String,
-    /// The forms of the identifier it looks for, joined by OR.
+    /// The forms of the identifier, joined by OR.
     pub terms: Vec<String>,
     /// The query.
     pub query: RpnQuery,
-    /// Whether it is made only where a search for several forms at once was refused: it looks for one of them.
+    /// Whether it searches for one form, and is made only if a search for several forms was refused.
     pub is_single: bool,
 }
 
@@ -35,11 +34,11 @@ pub(crate) const DOCID_ATTRIBUTES: [&[(i64, i64)]; 4] = [
     &[(USE, USE_STANDARD_IDENTIFIER)],
 ];
 
-/// Values of Bib-1 (Z39.50-2003 Appendix ATR.3) that nothing else here has a name for.
+/// Values of Bib-1 (Z39.50-2003 Appendix ATR.3) without a constant elsewhere.
 pub(crate) const LCCN: i64 = 9;
 pub(crate) const OCLC_NUMBER: i64 = 1211;
 
-/// The searches for an identifier, in the order in which they are made.
+/// The searches for an identifier, in order.
 pub fn attempts(identifier: &Identifier) -> Vec<Attempt> {
     let forms = forms(identifier);
     let mut attempts = Vec::new();
@@ -79,7 +78,7 @@ pub fn attempts(identifier: &Identifier) -> Vec<Attempt> {
     attempts
 }
 
-/// The ways the identifier may be written in a record, the most usual first, none twice.
+/// The notations of the identifier in records, most usual first, each once.
 fn forms(identifier: &Identifier) -> Vec<String> {
     let written = identifier.text.clone();
     let mut forms = match identifier.kind {
@@ -108,7 +107,7 @@ fn forms(identifier: &Identifier) -> Vec<String> {
 }
 
 impl Attempt {
-    /// A search for an identifier as it is written, by attributes of one's own.
+    /// A search for an identifier as written, with these attributes.
     pub fn by(attributes: Vec<AttributeElement>, shown: &str, identifier: &Identifier) -> Self {
         let term = Term::General(identifier.text.as_str().into());
         let operand = AttributesPlusTerm { attributes, term };
@@ -149,7 +148,7 @@ impl Attempt {
             terms: forms.to_vec(),
             query: RpnQuery {
                 attribute_set: BIB_1,
-                // There is always a form: the identifier as it was written.
+                // There is always a form: the identifier as written.
                 rpn: rpn.unwrap_or_else(|| operand(&String::new())),
             },
             is_single,

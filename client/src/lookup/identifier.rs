@@ -1,24 +1,24 @@
-//! Identifiers as people write them: `isbn:0306406152`, `issn:`, `lccn:`, `oclc:`, `local:`, `docid:`; without a prefix
-//! the shape decides.
+//! Identifiers as users write them: `isbn:0306406152`, `issn:`, `lccn:`, `oclc:`, `local:`, `docid:`; without a prefix the form
+//! decides.
 
 use std::fmt;
 use std::str::FromStr;
 
 use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 
-/// What a record is known by.
+/// An identifier of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Identifier {
-    /// Which number it is.
+    /// Its kind.
     pub kind: Kind,
-    /// As it was written, without the prefix.
+    /// The identifier as written, without the prefix.
     pub text: String,
-    /// Whether the prefix said so, and not the shape.
+    /// Whether a prefix determined the kind, and not the form.
     pub is_certain: bool,
 }
 
-/// The numbers by which records are known.
+/// The kinds of identifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
@@ -32,7 +32,7 @@ pub enum Kind {
     Oclc,
     /// The control number of the catalogue's own record.
     Local,
-    /// The docid of RFC 2056 §4, whatever the server takes for one.
+    /// The docid of RFC 2056 §4, whatever it is at the server.
     Docid,
 }
 
@@ -59,8 +59,7 @@ impl Kind {
         }
     }
 
-    /// What a number without a prefix must be. Eight digits are an ISSN only with its hyphen: without it they are
-    /// sooner an LCCN.
+    /// The kind of a number without a prefix. Eight digits without a hyphen are more likely an LCCN than an ISSN.
     fn of_shape(text: &str) -> Self {
         match text {
             _ if Isbn::parse(text).is_some() => Self::Isbn,
@@ -73,7 +72,7 @@ impl Kind {
 }
 
 impl Identifier {
-    /// What may be wrong with it where no record is found: it begins like one with a prefix, which is none.
+    /// A hint if no record is found: it begins with an unknown prefix.
     pub fn hint(&self) -> Option<String> {
         let (prefix, _) = self.text.split_once(':')?;
         let is_word =
@@ -87,7 +86,7 @@ impl Identifier {
         })
     }
 
-    /// Why it may not be the number that was meant: it is no ISBN or ISSN, although it says so or looks like one.
+    /// A doubt whether the identifier is right: it is not a valid ISBN or ISSN, although it has the prefix or looks like one.
     ///
     /// Eight digits without a hyphen look like an LCCN, and so do ten that begin with the year of one.
     pub fn doubt(&self) -> Option<String> {
@@ -122,7 +121,7 @@ impl Identifier {
     }
 }
 
-/// How many digits a number has, an X included; `None` if it has anything else in it but hyphens and blanks.
+/// The number of digits, including X; `None` if there are other characters than hyphens and blanks.
 fn digits(text: &str) -> Option<usize> {
     let is_mark = |character: &char| matches!(character, '-' | ' ');
     let mut digits = text.chars().filter(|character| !is_mark(character));
@@ -137,7 +136,7 @@ fn wrong_check_digit(text: &str, name: &str, expected: char) -> String {
     format!("the {name} {text} has a wrong check digit ({expected} expected)")
 }
 
-/// With the number of digits where that is the fault: it is `right` where an X is in the wrong place.
+/// Mentions the number of digits if it is wrong; it is `right` if an X is misplaced.
 fn wrong_length(
     text: &str,
     name: &str,
@@ -154,24 +153,24 @@ fn wrong_length(
     }
 }
 
-/// Whether ten digits are a year and six more, as in an LCCN since 2001.
+/// Whether ten digits begin with a year, as in an LCCN since 2001.
 fn begins_with_year(text: &str) -> bool {
     text.len() == 10
         && lccn(text).is_some()
         && ("2001".."2100").contains(&text.get(..4).unwrap_or_default())
 }
 
-/// Whether a hyphen parts eight digits in the middle, as ISSNs are written.
+/// Whether a hyphen divides eight characters in the middle, as in an ISSN.
 fn is_hyphenated(text: &str) -> bool {
     let mut halves = text.split('-').map(|half| half.chars().count());
     halves.by_ref().eq([4, 4])
 }
 
-/// A text that is no identifier.
+/// A malformed identifier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IdentifierError {
-    /// There is no text.
+    /// The text is empty.
     #[error("the identifier is empty")]
     Empty,
     /// Nothing follows a prefix.
@@ -182,10 +181,10 @@ pub enum IdentifierError {
 impl FromStr for Identifier {
     type Err = IdentifierError;
 
-    /// Reads an identifier.
+    /// Parses an identifier.
     ///
     /// # Errors
-    /// A prefix with nothing behind it, or no text at all.
+    /// A prefix without a number, or an empty text.
     fn from_str(text: &str) -> Result<Self, IdentifierError> {
         let text = text.trim();
         let prefixed = text.split_once(':').and_then(|(prefix, rest)| {

@@ -1,5 +1,5 @@
-//! Where in a MARC record an identifier stands, and whether as a valid number or as one that was cancelled (MARC 21 and
-//! UNIMARC: 010, 020, 022, 035 and their subfields).
+//! The field of a MARC record that contains an identifier, and whether it is valid or cancelled there (MARC 21 and UNIMARC: 010,
+//! 020, 022, 035 and their subfields).
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use z3950_marc::stream::{InputForm, RecordReader};
 
 use super::identifier::{Identifier, Kind};
 
-/// A place in a record that holds the identifier.
+/// The location of an identifier in a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Match {
@@ -22,9 +22,9 @@ pub struct Match {
     pub tag: &'static str,
     /// The subfield; `None` in a control field.
     pub code: Option<&'static str>,
-    /// What stands there.
+    /// The text found.
     pub text: String,
-    /// Whether the number is one that was cancelled, is wrong, or belongs to another form of the publication.
+    /// Whether the number is cancelled, wrong, or that of another form of the publication.
     pub is_cancelled: bool,
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for Match {
     }
 }
 
-/// Field, subfield, and whether numbers there do not stand for the publication itself. Valid numbers come first.
+/// Field, subfield, and whether numbers there are cancelled or belong to another form. Valid numbers come first.
 type Location = (&'static str, Option<&'static str>, bool);
 
 const LOCAL: &[Location] = &[("001", None, false)];
@@ -73,7 +73,7 @@ const UNIMARC_PLACES: [&[Location]; 4] = [
     ],
 ];
 
-/// Where a record holds the identifier; `None` where it is not a MARC record, or holds it nowhere that is known.
+/// The location of the identifier in a record; `None` if it is not a MARC record, or does not contain it in a known field.
 pub fn matched(identifier: &Identifier, record: &External) -> Option<Match> {
     let marc = marc(record)?;
     let [isbn, issn, lccn, oclc] = match record.direct_reference == Some(UNIMARC) {
@@ -123,7 +123,7 @@ fn texts(field: &Field, code: Option<&str>) -> Vec<String> {
     }
 }
 
-/// A number in the one form by which two are compared, without what catalogues write behind it: `0306406152 (pbk.)`.
+/// The normal form of a number, for comparison, without a qualifier as in `0306406152 (pbk.)`.
 fn normal(kind: Kind, text: &str) -> String {
     let bare = text
         .split(['(', ':', ';'])
@@ -136,7 +136,7 @@ fn normal(kind: Kind, text: &str) -> String {
         Kind::Oclc => Some(oclc_number(text.trim()).unwrap_or(number).to_owned()),
         Kind::Local | Kind::Docid => Some(text.trim().to_owned()),
     };
-    // A number with a wrong check digit is still the same number.
+    // Numbers with a wrong check digit are compared too.
     normal.unwrap_or_else(|| {
         let characters = number
             .chars()

@@ -1,5 +1,4 @@
-//! A request as a target wants it: what its profile says is laid under what the caller says. Everything that searches –
-//! connections, commands, batches – goes through here.
+//! Applies the profile of a target to requests; explicit options of the caller win. Connections, commands and batches all use it.
 
 use z3950_asn1::apdu::{DatabaseName, Operand, RpnQuery, RpnStructure, Term};
 use z3950_asn1::oid::{Oid, UNIMARC, USMARC, XML};
@@ -11,25 +10,25 @@ use crate::protocol::pager::PagerOptions;
 use crate::protocol::service::present::PresentOptions;
 use crate::protocol::service::search::SearchOptions;
 
-/// What is searched where neither target nor profile names a database.
+/// The database if neither target nor profile names one.
 pub const DEFAULT_DATABASE: &str = "Default";
 
-/// How many records are asked for at once where the profile does not say.
+/// The most records per Present, unless the profile has another number.
 const CHUNK: u64 = 20;
 
-/// The form that records are wanted in; by default the one of the target's profile.
+/// The wanted form of records; by default that of the target's profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordForm {
-    /// The record syntax. Without one, the profile's, else USMARC; where the server has no such records, the other
-    /// MARC syntaxes, XML and the server's own choice are tried in turn.
+    /// The record syntax. If `None`, the profile's or USMARC is requested first, then other MARC syntaxes, XML, and the server's
+    /// own choice.
     pub syntax: Option<Oid>,
     /// The element set name, such as `F` or `B`.
     pub element_set: Option<String>,
 }
 
 impl RecordForm {
-    /// Records in this syntax alone, where one is given, with this element set.
+    /// Records in this syntax, if one is given, and with this element set.
     pub fn new(syntax: Option<Oid>, element_set: Option<String>) -> Self {
         Self {
             syntax,
@@ -39,7 +38,7 @@ impl RecordForm {
 }
 
 impl Resolved {
-    /// The databases to search: those named, else those of the profile, else `Default`.
+    /// The databases to search: those of the target, or of the profile, or `Default`.
     pub fn databases(&self) -> Vec<DatabaseName> {
         match self.databases.is_empty() {
             true => vec![DEFAULT_DATABASE.into()],
@@ -47,7 +46,7 @@ impl Resolved {
         }
     }
 
-    /// How to search there for records of a form.
+    /// The options of searches for records of a form.
     pub fn search_options(&self, form: &RecordForm) -> SearchOptions {
         SearchOptions {
             databases: self.databases(),
@@ -57,7 +56,7 @@ impl Resolved {
         }
     }
 
-    /// How to have the records presented: their form, what else may be asked for, and how many at once.
+    /// The options of a pager: the form of records, alternatives, and the chunk size.
     pub fn pager_options(&self, form: &RecordForm) -> PagerOptions {
         PagerOptions {
             present: PresentOptions {
@@ -71,13 +70,13 @@ impl Resolved {
         }
     }
 
-    /// The record syntax to ask for first.
+    /// The record syntax to request first.
     pub fn syntax(&self, form: &RecordForm) -> Oid {
         form.syntax.or(self.profile.record_syntax).unwrap_or(USMARC)
     }
 
-    /// The record syntaxes to ask for in turn where none was named and the server does not have the first: MARC of either
-    /// kind, MARC within XML, and what it has else.
+    /// The record syntaxes to try if none was requested explicitly and the server does not support the first: MARC 21, UNIMARC,
+    /// XML, and the server's choice.
     fn alternatives(&self, form: &RecordForm) -> Vec<Option<Oid>> {
         if form.syntax.is_some() {
             return Vec::new();
@@ -94,10 +93,10 @@ impl Resolved {
         element_set.map(|name| name.as_str().into())
     }
 
-    /// The query as this server wants it: with the attributes of its profile, in its character set.
+    /// Applies the attributes and the character set of the profile to a query.
     ///
     /// # Errors
-    /// A term that the character set cannot write.
+    /// A term that the character set cannot represent.
     pub fn adapted(&self, query: &RpnQuery) -> Result<RpnQuery, Unwritable> {
         let mut query = query.clone();
         self.profile.attributes.lay_under(&mut query);
@@ -120,7 +119,7 @@ impl Resolved {
     }
 }
 
-/// A term that is not text in UTF-8 stays as it is.
+/// A term that is not UTF-8 is left alone.
 fn encode(term: &mut Term, charset: Charset) -> Result<(), Unwritable> {
     if let Term::General(octets) = term
         && let Ok(text) = std::str::from_utf8(octets.as_bytes())

@@ -1,5 +1,4 @@
-//! Target profiles: what is known of a server, so that nobody has to remember it – where it is, what it takes and how
-//! fast it may be asked. Kept in `targets.toml`, found by name or by host.
+//! Target profiles: the address of a server, its quirks and its limits. Stored in `targets.toml`, found by name or by host.
 //!
 //! ```toml
 //! [targets.mylib]
@@ -46,66 +45,66 @@ use crate::url::{DEFAULT_PORT, Host, Mode};
 /// The longest pause between two requests.
 pub const MAX_PAUSE: Duration = Duration::from_secs(3600);
 
-/// What is known of a target. A field left out is left to the server, or to the command line.
+/// The profile of a target. Absent fields are left to the server or the command line.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Profile {
-    /// What people call it.
+    /// Its title.
     #[serde(default)]
     pub title: Option<String>,
     /// Its host.
     #[serde(deserialize_with = "host")]
     pub host: Host,
-    /// Its port; 210 unless said otherwise.
+    /// Its port; 210 by default.
     #[serde(default = "default_port")]
     pub port: u16,
     /// Whether it speaks TLS.
     #[serde(default)]
     pub tls: bool,
-    /// The databases to search where none is named.
+    /// The default databases.
     #[serde(default)]
     pub databases: Vec<String>,
-    /// The record syntax to ask for.
+    /// The record syntax to request.
     #[serde(default, deserialize_with = "record_syntax")]
     pub record_syntax: Option<Oid>,
-    /// The element set to ask for.
+    /// The element set to request.
     #[serde(default)]
     pub element_set: Option<String>,
-    /// The character set its records are in, whatever they say themselves.
+    /// The character set of its records, overriding what they declare.
     #[serde(default, deserialize_with = "charset")]
     pub record_charset: Option<Charset>,
-    /// The character set it takes queries in; UTF-8 unless said otherwise.
+    /// The character set of queries; UTF-8 by default.
     #[serde(default, deserialize_with = "charset")]
     pub query_charset: Option<Charset>,
     /// Attributes for operands that have none of their type.
     #[serde(default)]
     pub attributes: Attributes,
-    /// Ways to search for a docid, most wanted first; those of RFC 2056 where there is none.
+    /// The attributes of searches for a docid, most preferred first; those of RFC 2056 if empty.
     #[serde(default)]
     pub docid: Vec<Attributes>,
-    /// Who to be.
+    /// The credentials.
     #[serde(default)]
     pub credentials: Option<Credentials>,
-    /// Records to ask for in one Present.
+    /// The most records per Present.
     #[serde(default, deserialize_with = "at_least_one")]
     pub chunk: Option<u32>,
     /// The least time between two requests; at most [`MAX_PAUSE`].
     #[serde(default, deserialize_with = "seconds")]
     pub pause: Option<Duration>,
-    /// Sessions to have open at once.
+    /// The most sessions at once.
     #[serde(default, deserialize_with = "at_least_one")]
     pub sessions: Option<usize>,
-    /// Where this is known from.
+    /// The source of this information.
     #[serde(default)]
     pub source: Option<String>,
-    /// What else one should know.
+    /// A note for users.
     #[serde(default)]
     pub note: Option<String>,
 }
 
 impl Profile {
-    /// A profile of which nothing but the place is known.
+    /// A profile with an address only.
     pub fn at(host: Host, port: u16, tls: bool) -> Self {
         Self {
             title: None,
@@ -128,7 +127,7 @@ impl Profile {
         }
     }
 
-    /// Where the server is.
+    /// The address of the server.
     pub fn endpoint(&self) -> Endpoint {
         let endpoint = if self.tls {
             Endpoint::Tls
@@ -209,7 +208,7 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration
         })
 }
 
-/// A count, of which zero would mean that nothing can be asked.
+/// A count that must not be zero.
 fn at_least_one<'de, D, N>(deserializer: D) -> Result<Option<N>, D::Error>
 where
     D: Deserializer<'de>,

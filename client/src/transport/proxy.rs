@@ -1,5 +1,5 @@
-//! Through a proxy: HTTP CONNECT (RFC 9110 §9.3.6) and SOCKS5 (RFC 1928), which resolve the server's name themselves.
-//! Environment variables choose one as they do for curl: `ALL_PROXY`, else `HTTPS_PROXY`, and `NO_PROXY`.
+//! Proxies: HTTP CONNECT (RFC 9110 §9.3.6) and SOCKS5 (RFC 1928), which resolve the server's name themselves. The environment
+//! variables are those of curl: `ALL_PROXY`, else `HTTPS_PROXY`, and `NO_PROXY`.
 
 use std::fmt;
 use std::io;
@@ -22,7 +22,7 @@ use super::timeouts::Timeouts;
 use crate::error::{Cause, Error, Phase};
 use crate::url::{Host, Mode, Octets, Userinfo, host_and_port, userinfo};
 
-/// A proxy, as `http://[user:password@]host[:port]` or `socks5://…` name it.
+/// A proxy: `http://[user:password@]host[:port]` or `socks5://…`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Proxy {
     kind: Kind,
@@ -37,7 +37,7 @@ enum Kind {
     Socks5,
 }
 
-/// A text that names no proxy.
+/// A malformed proxy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text} is not a proxy: {reason}")]
 pub struct ProxyError {
@@ -49,7 +49,7 @@ pub struct ProxyError {
 impl FromStr for Proxy {
     type Err = ProxyError;
 
-    /// Without a scheme, a proxy is an HTTP one; its default port is 80, that of SOCKS5 1080.
+    /// The default scheme is HTTP; the default port is 80, or 1080 for SOCKS5.
     fn from_str(text: &str) -> Result<Self, ProxyError> {
         let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
         let rest = rest.strip_suffix('/').unwrap_or(rest);
@@ -82,10 +82,10 @@ impl FromStr for Proxy {
 }
 
 impl Proxy {
-    /// The proxy that environment variables choose, and the hosts that need none.
+    /// The proxy of the environment variables, and the hosts without a proxy.
     ///
     /// # Errors
-    /// A variable that names no proxy.
+    /// A variable with a malformed proxy.
     pub fn from_environment(
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<(Option<Self>, NoProxy), ProxyError> {
@@ -120,17 +120,17 @@ impl fmt::Debug for Proxy {
     }
 }
 
-/// Hosts to reach without a proxy: those of a list such as `lib.example, .intra, 10.1.2.3`, where a name stands for all
-/// names below it and `*` for all hosts; and always this machine.
+/// Hosts to connect to without a proxy: localhost, and those of a list such as `lib.example, .intra, 10.1.2.3`, where a name
+/// includes its subdomains and `*` is every host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoProxy {
     names: Vec<String>,
-    /// Whether this machine counts.
+    /// Whether localhost is included.
     loopback: bool,
 }
 
 impl NoProxy {
-    /// No host at all, not even this machine.
+    /// No host, not even localhost.
     pub fn none() -> Self {
         Self {
             names: Vec::new(),
@@ -150,7 +150,7 @@ impl NoProxy {
         }
     }
 
-    /// Whether the host is reached directly.
+    /// Whether to connect to the host directly.
     pub fn has(&self, host: &Host) -> bool {
         let name = host.for_connecting();
         let is_loopback = match name.parse::<IpAddr>() {
@@ -166,13 +166,13 @@ impl NoProxy {
 }
 
 impl Default for NoProxy {
-    /// This machine alone.
+    /// Only localhost.
     fn default() -> Self {
         Self::new("")
     }
 }
 
-/// Connections through a proxy, which another connector reaches.
+/// Connects through a proxy; another connector connects to the proxy.
 #[derive(Clone)]
 pub struct Proxied {
     inner: Arc<dyn Connect>,
@@ -181,7 +181,7 @@ pub struct Proxied {
 }
 
 impl Proxied {
-    /// Through `proxy`, to which `inner` connects; hosts of `exempt` without it.
+    /// Connects through `proxy`, to which `inner` connects, except to hosts of `exempt`.
     pub fn new(inner: impl Connect + 'static, proxy: Proxy, exempt: NoProxy) -> Self {
         Self {
             inner: Arc::new(inner),
@@ -190,7 +190,7 @@ impl Proxied {
         }
     }
 
-    /// The proxy went away, or speaks another protocol.
+    /// The error of a proxy that closed the connection or speaks another protocol.
     fn broken(&self, error: &dyn std::error::Error) -> Error {
         let words = format!("{}: {error}", self.proxy);
         Error::Unavailable {
@@ -199,7 +199,7 @@ impl Proxied {
         }
     }
 
-    /// That there is no connection to the proxy, which is another thing than none to the server.
+    /// The error of a failed connection to the proxy.
     fn out_of_reach(&self, error: Error) -> Error {
         let Error::Unavailable { cause, .. } = error else {
             return error;
@@ -244,7 +244,7 @@ impl Proxied {
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
             .map_err(|error| self.broken(&error))?;
-        // It ends when the request has failed, or hands the stream over.
+        // The task ends when the request has failed or the stream is upgraded.
         tokio::spawn(connection.with_upgrades());
         let response = sender
             .send_request(request)

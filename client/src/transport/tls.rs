@@ -1,5 +1,5 @@
-//! TLS (RFC 8446, RFC 5246) over another way to connect: the server proves that it is the host asked for, by a
-//! certificate that the system's roots vouch for, unless it is allowed not to.
+//! TLS (RFC 8446, RFC 5246) over another connector. The server's certificate is verified against the system's roots unless that
+//! is turned off.
 
 mod verify;
 
@@ -24,24 +24,24 @@ use super::timeouts::Timeouts;
 use crate::error::{Cause, Error, Phase};
 use crate::url::Host;
 
-/// Whom to trust, and how to prove who one is.
+/// The trusted certificates, and the client's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsOptions {
-    /// A PEM file of certificates to trust beside the system's roots.
+    /// A PEM file of certificates to trust in addition to the system's roots.
     pub roots: Option<PathBuf>,
-    /// Takes any certificate of any server: the connection is secret, but nobody knows with whom.
+    /// Accepts any certificate: the connection is encrypted, but the server is not authenticated.
     pub insecure: bool,
-    /// What to show to servers that ask for a certificate of the client.
+    /// The certificate for servers that request one.
     pub certificate: Option<ClientCertificate>,
 }
 
 /// A certificate of the client and its key, as PEM files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientCertificate {
-    /// The certificate first, then those that vouch for it.
+    /// The certificate, then its issuers.
     pub chain: PathBuf,
-    /// Its private key; it may stand in the file of the chain.
+    /// Its private key; may be the same file.
     pub key: PathBuf,
 }
 
@@ -49,7 +49,7 @@ pub struct ClientCertificate {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
-    /// A file that cannot be read.
+    /// A file cannot be read.
     #[error("cannot use {}", .path.display())]
     Read {
         /// The file.
@@ -58,17 +58,17 @@ pub enum TlsError {
         #[source]
         error: io::Error,
     },
-    /// A file without what it is named for.
+    /// A file lacks what is expected in it.
     #[error("no {what} in {}, which holds {found}", .path.display())]
     Missing {
-        /// What should be in it.
+        /// What is expected.
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// What is in it.
+        /// What it contains.
         found: String,
     },
-    /// A file whose PEM is damaged.
+    /// The PEM in a file is damaged.
     #[error("the PEM in {} is damaged", .path.display())]
     Pem {
         /// The file.
@@ -77,7 +77,7 @@ pub enum TlsError {
         #[source]
         error: pem::Error,
     },
-    /// A key that is not that of the certificate.
+    /// The key does not belong to the certificate.
     #[error(
         "the private key in {} does not belong to the certificate in {}: name the key that this certificate was made with",
         .key.display(), .chain.display()
@@ -88,7 +88,7 @@ pub enum TlsError {
         /// The file of the key.
         key: PathBuf,
     },
-    /// A certificate or key that does not work.
+    /// A certificate or key is unusable.
     #[error("cannot use the certificate in {}", .path.display())]
     Certificate {
         /// The file.
@@ -97,23 +97,23 @@ pub enum TlsError {
         #[source]
         error: rustls::Error,
     },
-    /// The system has no roots, and no file of others was named.
+    /// The system has no roots, and no file of certificates was given.
     #[error("this system has no trusted CA certificates; name a file of them")]
     NoRoots,
-    /// The TLS library refused its own defaults.
+    /// The TLS library rejected its defaults.
     #[error("TLS cannot be set up")]
     Setup(#[source] rustls::Error),
-    /// The TLS library refused the certificates to trust.
+    /// The TLS library rejected the trusted certificates.
     #[error("TLS cannot be set up")]
     Roots(#[source] VerifierBuilderError),
 }
 
-/// TLS as [`TlsOptions`] want it, its certificates read: what all connections made with the same options share.
+/// The TLS configuration, shared by all connections with the same options.
 #[derive(Clone)]
 pub(super) struct Trust(TlsConnector);
 
 impl Trust {
-    /// Reads the files of certificates that the options name, and the system's.
+    /// Reads the certificate files of the options, and the system's roots.
     pub(super) fn new(options: &TlsOptions) -> Result<Self, TlsError> {
         Ok(Self(TlsConnector::from(Arc::new(config(options)?))))
     }
@@ -130,12 +130,12 @@ impl Tls {
     /// TLS over the connections that `inner` makes.
     ///
     /// # Errors
-    /// Options that cannot be followed: files are read now.
+    /// Invalid options: the files are read now.
     pub fn new(inner: impl Connect + 'static, options: &TlsOptions) -> Result<Self, TlsError> {
         Ok(Self::trusting(Arc::new(inner), Trust::new(options)?))
     }
 
-    /// The same with certificates that were read before.
+    /// Uses certificates that were read before.
     pub(super) fn trusting(inner: Arc<dyn Connect>, trust: Trust) -> Self {
         Self { inner, trust }
     }
@@ -161,7 +161,7 @@ impl Connect for Tls {
     }
 }
 
-/// A handshake that failed: because of the certificate, or otherwise.
+/// The error of a failed handshake.
 fn failed(error: io::Error) -> Error {
     unavailable(match fault(&error) {
         Some(rustls::Error::InvalidCertificate(why)) => {
@@ -171,7 +171,7 @@ fn failed(error: io::Error) -> Error {
     })
 }
 
-/// What may be done about a certificate that is not accepted.
+/// A remedy for a rejected certificate.
 pub fn remedy(error: &io::Error) -> Option<Remedy> {
     let distrust: &Distrust = error.get_ref()?.downcast_ref()?;
     Some(distrust.remedy())
@@ -188,8 +188,7 @@ fn fault(error: &io::Error) -> Option<&rustls::Error> {
     error.get_ref()?.downcast_ref()
 }
 
-/// Whether the server broke TLS off with an alert, in the handshake or behind it, which is what it does to a client
-/// whose certificate it misses.
+/// Whether the server sent an alert, during or after the handshake, as it does if it requires a client certificate.
 pub fn is_alert(error: &io::Error) -> bool {
     matches!(fault(error), Some(rustls::Error::AlertReceived(_)))
 }
@@ -227,7 +226,7 @@ fn config(options: &TlsOptions) -> Result<ClientConfig, TlsError> {
         })
 }
 
-/// The system's roots and the certificates of a file.
+/// A verifier for the system's roots and the certificates of a file.
 fn named(file: Option<&Path>, provider: Arc<CryptoProvider>) -> Result<Named, TlsError> {
     let mut store = RootCertStore::empty();
     let system = load_native_certs();
@@ -263,7 +262,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     }
 }
 
-/// The most octets of a file of certificates; that of all authorities of the web has a quarter of a million.
+/// The size limit of a certificate file in octets; the bundle of all web authorities has 250,000.
 const MAX_FILE: u64 = 16 << 20;
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {

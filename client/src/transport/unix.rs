@@ -1,4 +1,4 @@
-//! A socket of this machine, named by its path, as YAZ's `unix:` targets are.
+//! Unix sockets, as in YAZ's `unix:` targets.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use super::timeouts::Timeouts;
 use crate::error::{Error, Phase};
 use crate::url::Host;
 
-/// Leads to a Unix socket, whatever host and port are asked for.
+/// Connects to a Unix socket, whatever the host and port.
 #[derive(Clone, Debug)]
 pub struct Unix {
     path: PathBuf,

@@ -1,5 +1,5 @@
-//! Secrets of a target by reference: a file of targets names an environment variable or a command that gives the
-//! password, never the password itself (Z39.50-2003 §3.2.1.1.6, idAuthentication).
+//! Credentials by reference: a targets file names an environment variable or a command that provides the password, never the
+//! password itself (Z39.50-2003 §3.2.1.1.6, idAuthentication).
 
 use std::fmt;
 use std::io::{self, Read};
@@ -11,34 +11,34 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use z3950_asn1::apdu::{IdAuthentication, IdPass};
 
-/// How long a password command runs before the log says that it is waited for.
+/// The time after which the log mentions a running password command.
 const QUIET: Duration = Duration::from_millis(500);
-/// The most octets kept of what a password command prints.
+/// The most octets kept of the output of a password command.
 const MAX_OUTPUT: u64 = 64 * 1024;
-/// How often to look whether a command that has closed its output has ended.
+/// The poll interval for the exit of a command that has closed its output.
 const POLL: Duration = Duration::from_millis(10);
 
-/// Who to be at a target, and where the password comes from.
+/// The credentials for a target, and where the password comes from.
 #[derive(Clone, Default, Deserialize, PartialEq, Eq, Hash)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Credentials {
-    /// The user, if the server wants one.
+    /// The user, if any.
     #[serde(default)]
     pub user: Option<String>,
-    /// The group, if the server wants one.
+    /// The group, if any.
     #[serde(default)]
     pub group: Option<String>,
     /// The environment variable that holds the password.
     #[serde(default)]
     pub password_env: Option<String>,
-    /// A command of the shell whose first line is the password.
+    /// A shell command whose first line of output is the password.
     #[serde(default)]
     pub password_command: Option<String>,
-    /// Whether user and password travel as one string, `user/password`, as some servers want.
+    /// Whether to send user and password as one string, `user/password`, as some servers expect.
     #[serde(default)]
     pub open: bool,
-    /// Whether to be nobody, and to say so.
+    /// Whether to authenticate as anonymous.
     #[serde(default)]
     pub anonymous: bool,
 }
@@ -47,7 +47,7 @@ pub struct Credentials {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CredentialsError {
-    /// The environment variable is not set, or is no text.
+    /// The environment variable is not set, or is not UTF-8.
     #[error("the environment variable {0}, which holds the password, is not set")]
     Variable(String),
     /// The command cannot be run.
@@ -70,7 +70,7 @@ impl Credentials {
         self.authentication_by(None)
     }
 
-    /// The same, but kills a command that is still running at the deadline.
+    /// Like [`authentication`](Self::authentication), but kills a command that is still running at the deadline.
     ///
     /// # Errors
     /// See [`CredentialsError`].
@@ -114,7 +114,7 @@ impl Credentials {
     }
 }
 
-/// What a command prints, and how it ends. It stays in the foreground of the terminal, where it may ask its user.
+/// Runs a command to its end and returns its output. It stays in the foreground of the terminal, where it may prompt.
 fn run(
     command: &str,
     deadline: Option<Instant>,
@@ -128,7 +128,7 @@ fn run(
         .map_err(CredentialsError::Command)?;
     let ended = wait(&mut child, deadline);
     if ended.is_err() {
-        // It may have ended by itself since.
+        // Errors: it has ended meanwhile.
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -141,7 +141,7 @@ fn wait(
 ) -> Result<(Vec<u8>, ExitStatus), CredentialsError> {
     let begun = Instant::now();
     let mut is_told = false;
-    // How long to wait before looking at the clock again; says once that it takes long.
+    // How long to wait until the next check; logs once that the command takes long.
     let mut turn = |most: Duration| {
         if !is_told && begun.elapsed() >= QUIET {
             is_told = true;
@@ -173,7 +173,7 @@ fn wait(
     }
 }
 
-/// The beginning of what a command prints; it may print more without being stopped by a closed pipe.
+/// The beginning of the output. The rest is discarded, so that the command does not fail on a closed pipe.
 fn read(mut stdout: ChildStdout) -> io::Result<Vec<u8>> {
     let mut printed = Vec::new();
     stdout.by_ref().take(MAX_OUTPUT).read_to_end(&mut printed)?;
@@ -182,7 +182,7 @@ fn read(mut stdout: ChildStdout) -> io::Result<Vec<u8>> {
 }
 
 impl fmt::Debug for Credentials {
-    /// Without the user.
+    /// Hides the user too.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("<redacted>")
     }
@@ -192,7 +192,7 @@ impl fmt::Debug for Credentials {
 mod tests {
     use super::*;
 
-    /// Also one that has closed its output, and one whose child holds the output open.
+    /// Including one that has closed its output, and one whose child keeps it open.
     #[test]
     fn a_password_command_is_killed_at_the_deadline() {
         for command in ["sleep 5", "echo x; exec >&-; sleep 5", "sleep 5; echo x"] {

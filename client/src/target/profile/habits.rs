@@ -1,5 +1,5 @@
-//! Attributes written as in PQF, `[set] type=value`, and laid under the operands of a query: many servers refuse an
-//! operand without a structure or a truncation attribute, or take it for something else (Z39.50-2003 §3.7.1).
+//! Default attributes of query operands, written as in PQF, `[set] type=value`: many servers refuse or misread operands without
+//! structure or truncation (Z39.50-2003 §3.7.1).
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,12 +15,12 @@ use z3950_asn1::query::{attribute_set, attribute_set_name};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribute(pub AttributeElement);
 
-/// Attributes of different types.
+/// A list of attributes.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(try_from = "Written")]
 pub struct Attributes(pub Vec<Attribute>);
 
-/// Attributes as a list, or in one text separated by commas.
+/// A list, or one string separated by commas.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -28,7 +28,7 @@ enum Written {
     List(Vec<String>),
 }
 
-/// A text that is no attribute.
+/// A malformed attribute.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text} is not an attribute: {reason}")]
 pub struct HabitError {
@@ -36,7 +36,7 @@ pub struct HabitError {
     reason: &'static str,
 }
 
-/// Why a number that does not fit is refused.
+/// The reason for refusing a number that does not fit.
 const TOO_LARGE: &str = "the number is too large";
 
 fn is_number(text: &str) -> bool {
@@ -47,7 +47,7 @@ fn is_number(text: &str) -> bool {
 impl FromStr for Attribute {
     type Err = HabitError;
 
-    /// Reads `type=value`, or `set type=value` with the name or number of an attribute set.
+    /// Parses `type=value`, or `set type=value` with the name or number of an attribute set.
     fn from_str(text: &str) -> Result<Self, HabitError> {
         let because = |reason| HabitError {
             text: text.to_owned(),
@@ -113,7 +113,7 @@ impl fmt::Display for Attribute {
 impl FromStr for Attributes {
     type Err = HabitError;
 
-    /// Reads attributes separated by commas.
+    /// Parses attributes separated by commas.
     fn from_str(text: &str) -> Result<Self, HabitError> {
         let attributes = text.split(',').map(Attribute::from_str);
         attributes.collect::<Result<_, _>>().map(Self)
@@ -145,7 +145,7 @@ impl TryFrom<Written> for Attributes {
 }
 
 impl Attributes {
-    /// Gives every operand of the query those attributes of whose type it has none.
+    /// Adds to each operand the attributes whose types are missing.
     pub fn lay_under(&self, query: &mut RpnQuery) {
         if self.0.is_empty() {
             return;

@@ -1,5 +1,5 @@
-//! All profiles by name: those that come with the program, and over them those of the user's `targets.toml`. A target on
-//! a command line is the name of a profile, or a place whose profile is looked up by its host.
+//! All profiles by name: the built-in ones, overridden by those of the user's `targets.toml`. A target on a command line is the
+//! name of a profile, or an address whose profile is looked up by host.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,62 +16,62 @@ use super::Profile;
 use crate::target::{Endpoint, Target, TargetError};
 use crate::url::{self, Host, Z3950Url};
 
-/// The targets that come with the program.
+/// The built-in targets.
 const BUILT_IN: &str = include_str!("targets.toml");
-/// The user's own, under the folder for configuration files.
+/// The user's targets, relative to the configuration directory.
 const FILE: &str = "z3950/targets.toml";
-/// The largest file of targets taken, in octets.
+/// The size limit of a targets file, in octets.
 const MAX_FILE: u64 = 4 << 20;
 
 /// Profiles by name.
 #[derive(Clone, Debug, Default)]
 pub struct Profiles {
-    /// Those of the user.
+    /// The user's profiles.
     own: Entries,
-    /// Whether those that come with the program are known too.
+    /// Whether the built-in profiles are included.
     has_built_in: bool,
-    /// Both, the user's over the others, once they are asked for.
+    /// All profiles, on first use.
     all: OnceLock<Entries>,
 }
 
 type Entries = BTreeMap<String, ProfileEntry>;
 
-/// A profile, and where it comes from.
+/// A profile and its origin.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ProfileEntry {
-    /// What it says.
+    /// The profile.
     pub profile: Profile,
-    /// Who says so.
+    /// Its origin.
     pub origin: Origin,
 }
 
-/// Where a profile comes from.
+/// The origin of a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// It came with the program, and nobody has verified it.
+    /// Built in, and not verified.
     BuiltIn,
     /// A file of the user.
     File(PathBuf),
 }
 
-/// A target, and the profile that goes with it.
+/// A target with its profile.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Resolved {
-    /// The profile's name; `None` where there is none.
+    /// The profile's name, if there is one.
     pub name: Option<String>,
-    /// Where the server is.
+    /// The address of the server.
     pub endpoint: Endpoint,
     /// The proxy of a `connect:` target.
     pub proxy: Option<String>,
-    /// Those named, else those of the profile; may be empty.
+    /// The databases of the target, or of the profile; may be empty.
     pub databases: Vec<DatabaseName>,
-    /// What is known of it; nothing but its place, if it has no profile.
+    /// The profile; only an address if the target has none.
     pub profile: Profile,
 }
 
-/// Why there are no profiles, or not the one asked for.
+/// Why profiles cannot be read, or a target cannot be resolved.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
@@ -84,15 +84,15 @@ pub enum ProfileError {
         #[source]
         error: io::Error,
     },
-    /// The file is not a valid targets file; says where.
+    /// The file is not a valid targets file.
     #[error("{} is not a valid targets file: {error}", .path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What is wrong, with its line and column.
+        /// The error, with line and column.
         error: String,
     },
-    /// Neither a profile nor a place.
+    /// Neither a profile nor an address.
     #[error(transparent)]
     Target(#[from] TargetError),
 }
@@ -105,13 +105,13 @@ struct File {
 }
 
 impl Profiles {
-    /// The user's file of targets, whether it exists or not; `None` on a system without a home.
+    /// The path of the user's targets file, which may not exist; `None` without a home directory.
     pub fn user_file() -> Option<PathBuf> {
         let folders = choose_base_strategy().ok()?;
         Some(folders.config_dir().join(FILE))
     }
 
-    /// The profiles that come with the program.
+    /// The built-in profiles.
     pub fn built_in() -> Self {
         Self {
             has_built_in: true,
@@ -119,7 +119,7 @@ impl Profiles {
         }
     }
 
-    /// Adds those of a file, over others of the same name.
+    /// Adds the profiles of a file, replacing others of the same name.
     ///
     /// # Errors
     /// The file cannot be read, or is not a valid targets file.
@@ -142,7 +142,7 @@ impl Profiles {
     fn all(&self) -> &Entries {
         self.all.get_or_init(|| {
             let mut all = Entries::new();
-            // A test reads the list; an error in it leaves the user's own targets.
+            // A test checks the list; an error in it would leave only the user's targets.
             if self.has_built_in
                 && let Ok(File { targets }) = toml::from_str(BUILT_IN)
             {
@@ -153,8 +153,8 @@ impl Profiles {
         })
     }
 
-    /// All that may have this name or host. To read the list that comes with the program takes longer than to ask a server
-    /// that is near, and most servers are not in it.
+    /// The profiles that may have this name or host. The built-in list is parsed only if the name occurs in it, because that
+    /// takes longer than asking a nearby server, and most servers are not listed.
     fn about(&self, name: &str) -> &Entries {
         let name = name.to_ascii_lowercase();
         match self.has_built_in && BUILT_IN.contains(&name) {
@@ -163,7 +163,7 @@ impl Profiles {
         }
     }
 
-    /// The profile of that name, in any case.
+    /// The profile with a name, ignoring case.
     pub fn named(&self, name: &str) -> Option<(&str, &ProfileEntry)> {
         let known = self.about(name);
         let found = known.get_key_value(name).or_else(|| {
@@ -173,7 +173,7 @@ impl Profiles {
         found.map(|(name, entry)| (name.as_str(), entry))
     }
 
-    /// The profile of a server, and of one of these databases if several profiles have the server.
+    /// The profile of a server; if there are several, the one with one of these databases.
     pub fn at(
         &self,
         endpoint: &Endpoint,
@@ -198,7 +198,7 @@ impl Profiles {
             .map(|(name, entry)| (name.as_str(), *entry))
     }
 
-    /// The profile of the server that a URL names by host and port, with TLS or without: no URL of RFC 2056 can say that.
+    /// The profile of a URL's host and port, with or without TLS, which no URL of RFC 2056 can express.
     pub fn of_url(&self, url: &Z3950Url) -> Option<(&str, &ProfileEntry)> {
         let names = url.databases().iter();
         let databases: Vec<_> = names
@@ -217,7 +217,7 @@ impl Profiles {
         plain.or_else(|| self.at(&Endpoint::Tls(host.clone(), port), databases))
     }
 
-    /// What a target on a command line means: `NAME`, `NAME/database+database`, or a place as [`Target`] reads it.
+    /// Resolves a target of a command line: `NAME`, `NAME/database+database`, or an address as in [`Target`].
     ///
     /// # Errors
     /// Neither of these.
@@ -249,7 +249,7 @@ impl Profiles {
         Ok(self.resolve_target(target))
     }
 
-    /// The same for a target already read.
+    /// Resolves a parsed target.
     pub fn resolve_target(&self, target: Target) -> Resolved {
         let Target {
             endpoint,
@@ -276,8 +276,7 @@ impl Profiles {
         }
     }
 
-    /// The profile that may have been meant by a name that none has: its name is much like it, or a word of its
-    /// title.
+    /// The profile whose name, or a word of whose title, is similar to an unknown name.
     pub fn nearest(&self, name: &str) -> Option<(&str, &ProfileEntry)> {
         let all = self.all();
         let by_name = nearest(name, all.keys().map(String::as_str));
@@ -307,7 +306,7 @@ fn entries(
     })
 }
 
-/// The words of a title that tell it from others.
+/// The significant words of a title.
 fn title_words(entry: &ProfileEntry) -> impl Iterator<Item = &str> {
     let title = entry.profile.title.as_deref().unwrap_or_default();
     let words = title.split(|character: char| !character.is_alphanumeric());
@@ -321,7 +320,7 @@ fn databases(profile: &Profile) -> Vec<DatabaseName> {
         .collect()
 }
 
-/// What is wrong with a list, and where, without a word of its text: passwords stand there.
+/// The error and its position, without quoting the text, which may contain passwords.
 fn fault(text: &str, error: &toml::de::Error) -> String {
     let message = error.message();
     let words = match message.rsplit_once(", expected ") {
@@ -361,7 +360,7 @@ mod tests {
                 "{name}"
             );
             assert!(!profile.databases.is_empty(), "{name}");
-            // Found as they stand in the list, in whatever case they are asked for.
+            // Found by their listed names, in any case.
             let known = Profiles::built_in();
             let found = |text: &str| known.resolve(text).expect("a profile").name;
             assert_eq!(found(&name.to_uppercase()), Some(name.clone()));
@@ -395,7 +394,7 @@ mod tests {
             ("safe", "safe ssl:safe.example:210 "),
             ("ssl:safe.example", "safe ssl:safe.example:210 "),
             ("safe.example", "- safe.example:210 "),
-            // A URL cannot say that it means TLS.
+            // A URL cannot express TLS.
             ("z39.50s://safe.example/", "safe ssl:safe.example:210 "),
             (
                 "z39.50r://safe.example:2100/cat?id7",

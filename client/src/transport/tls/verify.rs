@@ -1,4 +1,4 @@
-//! Who the server is: proved by the roots, or by being one of the certificates that the user named (RFC 5280, RFC 6125).
+//! Verifies the server's certificate: it is issued by a root, or is itself one of the user's certificates (RFC 5280, RFC 6125).
 
 use std::fmt;
 use std::net::IpAddr;
@@ -21,10 +21,10 @@ use tokio_rustls::rustls::{
 use x509_parser::prelude::{FromDer, X509Certificate};
 use z3950_asn1::moment::Moment;
 
-/// Trusts what the roots vouch for, and the very certificates that were named.
+/// Trusts certificates issued by the roots, and the given certificates themselves.
 ///
-/// A named certificate needs no authority, and may be one itself: `openssl req -x509` makes such. Its name and dates are
-/// checked like those of any other.
+/// A given certificate needs no issuer, and may be a CA certificate, as `openssl req -x509` makes. Its name and dates are still
+/// checked.
 #[derive(Debug)]
 pub(super) struct Named {
     pub(super) roots: Arc<WebPkiServerVerifier>,
@@ -79,7 +79,7 @@ impl ServerCertVerifier for Named {
     }
 }
 
-/// Whether the certificate would be no better for being named.
+/// Whether adding the certificate to the trusted ones would not help.
 fn is_final(error: &CertificateError) -> bool {
     matches!(
         error,
@@ -92,7 +92,7 @@ fn is_final(error: &CertificateError) -> bool {
     )
 }
 
-/// Checks the dates and the name of a certificate whose issuer does not matter.
+/// Checks the dates and the name of a certificate, but not its issuer.
 fn verify_by_itself(
     certificate: &CertificateDer<'_>,
     name: &ServerName<'_>,
@@ -115,7 +115,7 @@ fn verify_by_itself(
     Ok(ServerCertVerified::assertion())
 }
 
-/// A certificate without alternative names goes by its common name (RFC 6125 §6.4.4), which only a named one may.
+/// A certificate without alternative names is checked by its common name (RFC 6125 §6.4.4), for given certificates only.
 fn by_common_name(
     certificate: &X509Certificate<'_>,
     name: &ServerName<'_>,
@@ -136,19 +136,19 @@ fn by_common_name(
     }
 }
 
-/// Why the server's certificate is not accepted, in words.
+/// Why the server's certificate was rejected.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Distrust(pub(super) CertificateError);
 
-/// What may be done about it.
+/// A remedy for a rejected certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remedy {
-    /// Only the server can mend it, with a new certificate.
+    /// The server needs a new certificate.
     Renew,
-    /// A certificate for the name, or another name.
+    /// Another name, or a certificate for the name.
     Name,
-    /// Trust for the certificate, or for who signed it.
+    /// Trust in the certificate or its issuer.
     Trust,
 }
 
@@ -212,12 +212,12 @@ impl fmt::Display for Distrust {
 
 impl std::error::Error for Distrust {}
 
-/// rustls passes this on as the Debug form of an error of webpki, a crate that is not ours.
+/// rustls exposes this error only as the Debug form of a webpki error.
 fn is_authority(OtherError(error): &OtherError) -> bool {
     format!("{error:?}").contains("CaUsedAsEndEntity")
 }
 
-/// A name that webpki shows as `DnsName("lib.example")` without what is around it.
+/// The name in `DnsName("lib.example")`, as webpki shows it.
 fn plain(name: &str) -> &str {
     let inner = name
         .split_once('(')
@@ -233,7 +233,7 @@ fn day(time: UnixTime) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// Believes every certificate, and checks only that the server has its key.
+/// Accepts every certificate; checks only that the server has its key.
 #[derive(Debug)]
 pub(super) struct AnyCertificate(pub(super) Arc<CryptoProvider>);
 
