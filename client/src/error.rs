@@ -1,5 +1,5 @@
-//! What a session can fail of: the phase it was in, what happened there, and what the server said about it.
-//! Services and phases are those of Z39.50-2003 §3.2; a diagnostic stays data down to its last octet.
+//! The errors of sessions: the phase, the cause, and the server's diagnostics. Services and phases are those of Z39.50-2003 §3.2;
+//! diagnostics are kept as data.
 
 mod fault;
 
@@ -19,114 +19,114 @@ use crate::target::profile::{CredentialsError, ProfileError};
 use crate::url::{BuildError, UrlError};
 pub use fault::ProtocolFault;
 
-/// Why a request to a server has no answer, or not the one asked for.
+/// Why a request failed.
 ///
-/// `Display` says one level in plain words; [`source`](std::error::Error::source) leads to the next one.
-/// Text from the server is shown as it came: escape it before it reaches a terminal.
+/// `Display` describes one level; [`source`](std::error::Error::source) gives the next. Text from the server is unescaped: escape
+/// it before it reaches a terminal.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The server cannot be reached, or is no longer there: worth trying again later (RFC 1736 §3).
+    /// The server cannot be reached, or the connection was lost: try again later (RFC 1736 §3).
     #[error("{}", unavailable(*phase, cause))]
     Unavailable {
-        /// What was being done.
+        /// The phase.
         phase: Phase,
-        /// What came in the way.
+        /// The cause.
         #[source]
         cause: Cause,
     },
     /// The server answered Init with `result` false (Z39.50-2003 §3.2.1.2).
     #[error(transparent)]
     InitRejected(#[from] InitRejected),
-    /// The server said in a diagnostic that it did not do what was asked; the session goes on.
+    /// The server refused a request, usually with diagnostics; the session continues.
     #[error("{phase} failed: {diagnostics}")]
     Refused {
-        /// The service that was refused.
+        /// The refused service.
         phase: Phase,
-        /// What the server said; may be empty.
+        /// The server's diagnostics; may be empty.
         diagnostics: Diagnostics,
     },
-    /// One side did not keep to the protocol.
+    /// One side violated the protocol.
     #[error("protocol error during {phase}")]
     ProtocolError {
-        /// What was being done.
+        /// The phase.
         phase: Phase,
-        /// What was wrong.
+        /// The violation.
         #[source]
         fault: ProtocolFault,
     },
     /// The server sent a Close (Z39.50-2003 §3.2.11).
     #[error("{}", closed(*phase, *reason, info.as_deref()))]
     ProtocolClosed {
-        /// What was being done.
+        /// The phase.
         phase: Phase,
-        /// The reason given, which may be none of the standard's.
+        /// The reason, which may not be one of the standard's.
         reason: CloseReason,
         /// `diagnosticInformation`, if any.
         info: Option<String>,
     },
-    /// The server wanted a proof of identity that nobody here can give (Z39.50-2003 §3.2.5).
+    /// The server challenged the client, which has no response (Z39.50-2003 §3.2.5).
     #[error("the server asked for credentials during {phase}, but none were given")]
     AccessRefused {
-        /// What was being done.
+        /// The phase.
         phase: Phase,
     },
-    /// No record matches: the locator is invalid, as far as this server goes (RFC 1736 §3).
+    /// No record matches: the locator is invalid at this server (RFC 1736 §3).
     #[error("no record matches")]
     NoMatch,
-    /// The docid does not name one record.
+    /// The docid matches several records.
     #[error("{hits} records match, so none is delivered")]
     Ambiguous {
-        /// How many records match.
+        /// The number of matching records.
         hits: u64,
     },
-    /// The port is reserved for another protocol, and connecting to it was not allowed: nothing was sent.
+    /// The port is reserved for another protocol and not allowed; nothing was sent.
     #[error("port {0} is reserved for another protocol and was not connected to")]
     PortRefused(u16),
-    /// What was named is not a target, or the file of targets cannot be read.
+    /// The target is malformed, or the targets file cannot be read.
     #[error(transparent)]
     Target(Arc<ProfileError>),
-    /// The credentials of the target's profile cannot be had.
+    /// The credentials of the target's profile are not available.
     #[error(transparent)]
     Credentials(Arc<CredentialsError>),
-    /// The URL cannot be read.
+    /// The URL is malformed.
     #[error(transparent)]
     Url(#[from] UrlError),
-    /// The URL cannot be made of these parts.
+    /// The parts do not make a URL.
     #[error(transparent)]
     Build(#[from] BuildError),
     /// The URL cannot be followed.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The text of a query cannot be read.
+    /// The query is malformed.
     #[error(transparent)]
     Query(#[from] QueryError),
-    /// The character set of the target cannot write a term.
+    /// The character set of the target cannot represent a term.
     #[error("the query cannot be written in the character set of the target")]
     Term(#[source] Unwritable),
-    /// What is to be looked up is not an identifier.
+    /// The identifier is malformed.
     #[error(transparent)]
     Identifier(#[from] IdentifierError),
-    /// A value that no record or APDU can hold, such as a field of more than 9,999 octets in ISO 2709.
+    /// A value that cannot be encoded, such as a field of more than 9,999 octets in ISO 2709.
     #[error("it cannot be written")]
     Unwritable(#[source] Arc<dyn std::error::Error + Send + Sync>),
-    /// A scan begins at one term, and the query has several, or none.
+    /// A scan needs exactly one term, and the query has another number.
     #[error("a scan begins at one term of one index")]
     NotOneTerm,
-    /// The way to servers cannot be used, such as the proxy that the environment names.
+    /// A route cannot be used, such as the proxy that the environment names.
     #[error("{0}")]
     Route(String),
-    /// The session was over before the request was made: nothing of it was sent.
+    /// The session had ended before the request; nothing was sent.
     #[error("the session has ended")]
     Ended {
-        /// What ended it; `None` if it was closed from this side.
+        /// Why it ended; `None` if this side closed it.
         #[source]
         cause: Option<Arc<Error>>,
     },
 }
 
 impl Error {
-    /// A fault of the protocol in the given phase.
+    /// A protocol error in a phase.
     pub fn fault(phase: Phase, fault: impl Into<ProtocolFault>) -> Self {
         Self::ProtocolError {
             phase,
@@ -134,7 +134,7 @@ impl Error {
         }
     }
 
-    /// The diagnostics in which the server explained itself; empty where it did not.
+    /// The server's diagnostics, if any.
     pub fn diagnostics(&self) -> &[DiagRec] {
         match self {
             Self::Refused { diagnostics, .. } => &diagnostics.0,
@@ -143,10 +143,10 @@ impl Error {
         }
     }
 
-    /// Whether the connection was lost, or the server put an end to an idle session: worth another session.
+    /// Whether the connection was lost, or the server closed an idle session, so that a new session may help.
     ///
-    /// [`Error::Ended`] says beyond that that nothing of the request was sent. In all other cases the server may have
-    /// carried it out, so that only a request that changes nothing may be made again.
+    /// After [`Error::Ended`] nothing was sent. Otherwise the server may have carried out the request, so only a request that
+    /// changes nothing may be repeated.
     pub fn is_connection_lost(&self) -> bool {
         match self {
             Self::Ended { cause } => cause
@@ -169,7 +169,7 @@ impl Error {
         }
     }
 
-    /// The same, as it was met in another phase.
+    /// The error with another phase.
     pub(crate) fn in_phase(mut self, now: Phase) -> Self {
         match &mut self {
             Self::Unavailable { phase, .. }
@@ -182,21 +182,21 @@ impl Error {
     }
 }
 
-/// What a client was doing: the steps of the connection, then the services of Z39.50-2003 §3.2.
+/// The phase of a connection or session: steps of the connection, then services (Z39.50-2003 §3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Asking for the addresses of a host.
+    /// Name resolution.
     Resolve,
-    /// Opening the transport connection.
+    /// The transport connection.
     Connect,
-    /// Asking a proxy for a way to the server.
+    /// The proxy handshake.
     Proxy,
-    /// Agreeing on TLS with the server.
+    /// The TLS handshake.
     Tls,
-    /// Opening the session.
+    /// Init.
     Init,
-    /// Nothing: between two requests.
+    /// Between two requests.
     Idle,
     /// Searching.
     Search,
@@ -259,43 +259,43 @@ impl fmt::Display for Phase {
     }
 }
 
-/// What came in the way of an answer.
+/// Why there is no answer.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cause {
     /// The host name has no address.
     #[error("no address for this name")]
     Dns(#[source] Arc<io::Error>),
-    /// Nobody listens at this address and port.
+    /// Nothing listens on this address and port.
     #[error("connection refused")]
     Refused(#[source] Arc<io::Error>),
-    /// Nothing came within the time allowed for this step.
+    /// The timeout of this step.
     #[error("no response within {} s", .0.as_secs_f64())]
     Timeout(Duration),
-    /// The deadline of the whole command passed.
+    /// The deadline passed.
     #[error("the deadline passed")]
     Deadline,
-    /// The server ended the connection without a word.
+    /// The server closed the connection.
     #[error("connection closed by the server")]
     Disconnected,
-    /// The server ended the connection so many octets into an APDU.
+    /// The server closed the connection after this many octets of an APDU.
     #[error("connection closed {0} octets into an APDU")]
     CutOff(usize),
-    /// The server's certificate proves nothing.
+    /// The server's certificate is not trusted.
     #[error("the server's certificate is not trusted")]
     Tls(#[source] Arc<io::Error>),
-    /// The handshake of TLS broke off: the server speaks no TLS, or wants another client.
+    /// The TLS handshake failed: the server does not speak TLS, or rejects the client.
     #[error("the handshake failed")]
     Handshake(#[source] Arc<io::Error>),
-    /// The proxy gives no way to the server, in its own words.
+    /// The proxy refused to connect, with its message.
     #[error("{0}")]
     Proxy(String),
-    /// The transport failed otherwise.
+    /// Another transport error.
     #[error("transport failure")]
     Other(#[source] Arc<io::Error>),
 }
 
-/// What to look at when a server turns a client away without saying why.
+/// A hint for servers that reject a client without a reason.
 const TURNED_AWAY: &str = "check credentials, address allow-list or database";
 
 fn unavailable(phase: Phase, cause: &Cause) -> String {
@@ -333,13 +333,13 @@ fn closed(phase: Phase, reason: CloseReason, info: Option<&str>) -> String {
     text
 }
 
-/// A session that the server did not want, and all it said about why.
+/// A rejected Init, and the reasons given.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct InitRejected {
-    /// Words without a code from `userInformationField` and `otherInfo`.
+    /// Messages in `userInformationField` and `otherInfo`.
     pub text: Vec<String>,
-    /// Diagnostics from the same places, where servers put them in user information format userInfo-1.
+    /// Diagnostics in the same elements, in user information format userInfo-1.
     pub diagnostics: Diagnostics,
 }
 
@@ -357,12 +357,12 @@ impl fmt::Display for InitRejected {
 
 impl std::error::Error for InitRejected {}
 
-/// The diagnostics of one response, in its order. `Display` joins them with `; `.
+/// The diagnostics of a response, in order. `Display` joins them with `; `.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Diagnostics(pub Vec<DiagRec>);
 
 impl Diagnostics {
-    /// True when the server said nothing.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -377,13 +377,13 @@ impl Diagnostics {
         self.first().map(|diagnostic| diagnostic.condition)
     }
 
-    /// What the first diagnostic of the default format is about, as text.
+    /// The addinfo of the first diagnostic of the default format, as text.
     pub fn addinfo(&self) -> Option<Cow<'_, str>> {
         self.first()
             .map(|diagnostic| diagnostic.addinfo.to_string_lossy())
     }
 
-    /// Whether one of the diagnostics has this condition, in whatever set.
+    /// Whether one of the diagnostics has this condition, in any set.
     pub fn has(&self, condition: i64) -> bool {
         self.defaults()
             .any(|diagnostic| diagnostic.condition == condition)

@@ -1,5 +1,4 @@
-//! A session URL from its first octet to the prompt: the session stays open whatever comes of the search
-//! (RFC 2056 §3).
+//! Session URLs: the session stays open whatever the result of the search (RFC 2056 §3).
 
 use crate::error::Error;
 use crate::plan::{Plan, PlanError, SessionDefaults};
@@ -12,31 +11,31 @@ use crate::retrieve::{Outcome, Quest, Step};
 pub struct Opened {
     /// The session.
     pub session: Session,
-    /// Whether it had been opened before, so that no Init was sent.
+    /// Whether it was open before, so that no Init was sent.
     pub reused: bool,
-    /// What the URL says about searches to come.
+    /// The defaults for later searches.
     pub defaults: SessionDefaults,
-    /// What its search found, if the URL has a docid. After [`Error::Refused`] the session is still open; ask
-    /// [`Session::is_open`] after others.
+    /// The result of its search, if the URL has a docid. After [`Error::Refused`] the session is still open; after others see
+    /// [`Session::is_open`].
     pub found: Option<Result<OpenedSearch, Error>>,
 }
 
-/// What the search of a session URL found. Any number of hits will do.
+/// The result of the search of a session URL, with any number of hits.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct OpenedSearch {
-    /// How many records match; they are the result set `default`. `None` where the server does not know.
+    /// The number of matching records, which are the result set `default`; `None` if the server does not know it.
     pub hits: Option<u64>,
-    /// With exactly one hit the record, or why it did not come; without [`PlanOptions::auto_present`] only
-    /// what the search itself brought.
+    /// With exactly one hit, the record or why there is none; without [`PlanOptions::auto_present`], only what the response to
+    /// the search contains.
     ///
     /// [`PlanOptions::auto_present`]: crate::plan::PlanOptions::auto_present
     pub record: Option<Outcome>,
-    /// What was asked, in order, and what the server had against it.
+    /// The requests in order, with the server's diagnostics.
     pub steps: Vec<Step>,
-    /// The step that found something, as in [`Retrieval::step`](crate::Retrieval::step).
+    /// The form of the step that found something, as in [`Retrieval::step`](crate::Retrieval::step).
     pub step: Option<String>,
-    /// Whether the last search was the one RFC 2056 §4 prescribes.
+    /// Whether the last search was the one that RFC 2056 §4 prescribes.
     pub conforming: bool,
 }
 
@@ -47,7 +46,7 @@ pub enum OpenError {
     /// The URL cannot be followed.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The port is reserved for another protocol, and connecting to it was not allowed: nothing was sent.
+    /// The port is reserved for another protocol and not allowed; nothing was sent.
     #[error("port {0} is reserved for another protocol and was not connected to")]
     PortRefused(u16),
     /// The session could not be opened.
@@ -55,10 +54,10 @@ pub enum OpenError {
     Session(#[from] Error),
 }
 
-/// Does on an open session what the URL of `plan` says.
+/// Carries out the search of `plan` in an open session.
 ///
 /// # Errors
-/// What came instead of an answer to the first request: the session may have been lost before.
+/// If the first request has no answer, since the session may have been lost before.
 pub async fn process(
     session: &Session,
     plan: &Plan,

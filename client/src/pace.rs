@@ -1,5 +1,5 @@
-//! The least time between two requests to one server, over all sessions with it: some servers ask for it, and many block
-//! who comes too fast. Z39.50-2003 knows no such limit.
+//! The least time between two requests to a server, over all sessions: some servers ask for it, and many block clients that are
+//! too fast. Z39.50-2003 has no such limit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,20 +7,20 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until};
 
-/// When a server may be asked again. Sessions with one server share it.
+/// When the next request may be sent to a server, shared by all sessions with it.
 #[derive(Debug, Default)]
 pub struct Clock(Mutex<Option<Instant>>);
 
 impl Clock {
-    /// Whether a request may go out at once.
+    /// Whether a request may be sent now.
     pub fn is_due(&self) -> bool {
-        // Who holds the lock waits for its turn.
+        // The lock is held while waiting.
         let next = self.0.try_lock();
         next.is_ok_and(|next| next.is_none_or(|next| next <= Instant::now()))
     }
 }
 
-/// How fast the requests of a session may follow each other and those of its neighbours.
+/// The pause between requests, over all sessions that share a clock.
 #[derive(Debug, Clone)]
 pub struct Pace {
     clock: Arc<Clock>,
@@ -28,7 +28,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// A pause after each request; `None` without one, which then costs nothing.
+    /// `None` for a pause of zero.
     pub fn new(clock: &Arc<Clock>, pause: Duration) -> Option<Self> {
         (!pause.is_zero()).then(|| Self {
             clock: Arc::clone(clock),
@@ -36,7 +36,7 @@ impl Pace {
         })
     }
 
-    /// Waits for the turn of a request, first come, first served. Who goes away gives the turn to the next.
+    /// Waits until a request may be sent, first come, first served. Dropping the future passes the turn on.
     pub async fn wait(&self) {
         let mut next = self.clock.0.lock().await;
         if let Some(at) = *next {

@@ -1,5 +1,4 @@
-//! What to search for, as a value: built of parts, or read from a text in one of the field's query languages
-//! (the type-1 query, Z39.50-2003 §3.7).
+//! Queries: built from parts, or parsed from a query language (the type-1 query, Z39.50-2003 §3.7).
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, Sub};
@@ -24,12 +23,12 @@ pub use z3950_asn1::query::{QueryError, QueryErrorKind};
 /// # Ok::<(), z3950::QueryError>(())
 /// ```
 ///
-/// A text is never guessed to be in one language or another: [`words`](Self::words), [`pqf`](Self::pqf),
-/// [`cql`](Self::cql) and [`ccl`](Self::ccl) say which it is in. `Display` writes PQF, which [`pqf`](Self::pqf) reads.
+/// The language of a text is never guessed: there are [`words`](Self::words), [`pqf`](Self::pqf), [`cql`](Self::cql) and
+/// [`ccl`](Self::ccl). `Display` writes PQF, which [`pqf`](Self::pqf) reads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query(RpnQuery);
 
-/// Queries for one term in the index of that name.
+/// Declares constructors for one term in an index.
 macro_rules! indexes {
     ($($(#[$about:meta])* $index:ident;)*) => {
         $(
@@ -51,11 +50,11 @@ impl Query {
         author;
         /// In subject headings: Use 21.
         subject;
-        /// An ISBN, as it is given: Use 7. [`Connection::lookup`](crate::Connection::lookup) tries its other forms too.
+        /// An ISBN as given: Use 7. [`Connection::lookup`](crate::Connection::lookup) tries its other forms too.
         isbn;
-        /// An ISSN, as it is given: Use 8.
+        /// An ISSN as given: Use 8.
         issn;
-        /// A Library of Congress control number, as it is given: Use 9.
+        /// A Library of Congress control number as given: Use 9.
         lccn;
         /// A record's identifier in its database: Use 1032 with Structure 104, as RFC 2056 §4 has it.
         docid;
@@ -65,11 +64,11 @@ impl Query {
         publisher;
     }
 
-    /// One term in the index that people call by a name: `title` or `ti`, `author` or `au`, `callnumber` and so on
+    /// One term in a named index: `title` or `ti`, `author` or `au`, `callnumber` and so on
     /// ([`TABLE`](z3950_asn1::query::names::TABLE)).
     ///
     /// # Errors
-    /// An index that is not known, with the nearest name that is.
+    /// An unknown index, with the nearest known name.
     pub fn index(name: &str, term: impl AsRef<str>) -> Result<Self, QueryError> {
         let attributes = Names::default().attributes(name);
         let attributes = attributes.map_err(|nearest| {
@@ -90,10 +89,10 @@ impl Query {
         Self::term(attributes.collect(), term.as_ref())
     }
 
-    /// Reads words, of which all must occur, with names of indexes before a colon: `ti:"war and peace" au:tolstoy`.
+    /// Parses words that must all occur, with optional index names before a colon: `ti:"war and peace" au:tolstoy`.
     ///
     /// # Errors
-    /// What is wrong with the text, and at which octet.
+    /// The error, and its octet.
     pub fn words(text: &str) -> Result<Self, QueryError> {
         Self::read(Language::Names, text)
     }
@@ -101,7 +100,7 @@ impl Query {
     /// Reads PQF, the prefix query format of YAZ: `@and @attr 1=4 war @attr 1=1003 tolstoy`.
     ///
     /// # Errors
-    /// What is wrong with the text, and at which octet.
+    /// The error, and its octet.
     pub fn pqf(text: &str) -> Result<Self, QueryError> {
         Self::read(Language::Pqf, text)
     }
@@ -109,7 +108,7 @@ impl Query {
     /// Reads CQL 1.1 or 1.2: `dc.title="war and peace" and dc.creator=tolstoy`. Sort keys are left out.
     ///
     /// # Errors
-    /// What is wrong with the text, or cannot be said in a type-1 query, and at which octet.
+    /// The error, or what a type-1 query cannot express, and its octet.
     pub fn cql(text: &str) -> Result<Self, QueryError> {
         Self::read(Language::Cql, text)
     }
@@ -117,12 +116,12 @@ impl Query {
     /// Reads CCL (ISO 8777): `ti=(war and peace) and au=tolstoy`.
     ///
     /// # Errors
-    /// What is wrong with the text, and at which octet.
+    /// The error, and its octet.
     pub fn ccl(text: &str) -> Result<Self, QueryError> {
         Self::read(Language::Ccl, text)
     }
 
-    /// The query as it is sent, but for what a target's profile adds.
+    /// The query as sent, before a target's profile is applied.
     pub fn as_rpn(&self) -> &RpnQuery {
         &self.0
     }
@@ -131,7 +130,7 @@ impl Query {
         Dialects::default().read(language, text).map(Self)
     }
 
-    /// A term in an index of the table, which has all those that a method above names.
+    /// A term in an index of the table, which has all indexes with a method above.
     fn named(index: &str, term: &str) -> Self {
         let attributes = Names::default().attributes(index);
         Self::term(attributes.unwrap_or_default(), term)
@@ -150,7 +149,7 @@ impl Query {
     fn joined(self, other: Self, op: Operator) -> Self {
         let Self(left) = self;
         let Self(mut right) = other;
-        // One query names one attribute set; what is in another says so term by term.
+        // A query has one attribute set; attributes of another name theirs.
         if right.attribute_set != left.attribute_set {
             name_set(&mut right.rpn, right.attribute_set);
         }

@@ -1,5 +1,4 @@
-//! A record of a result set, and what people want of it: its title, its text, its MARC, its holdings
-//! (Z39.50-2003 Appendix REC).
+//! A record of a result set, as title, text, MARC, JSON or holdings (Z39.50-2003 Appendix REC).
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -18,10 +17,10 @@ use z3950_marc::{MarcRecord, iso2709, marcjson, marcline, marcxml, text_lossless
 use crate::error::{Error, Phase};
 use crate::protocol::service::ResultRecord;
 
-/// A record as a server sent it.
+/// A record as received.
 ///
-/// Octets stay as they came; whatever is text is given in UTF-8. The character set is the one that the record names or its
-/// octets show, unless the profile of the target knows better.
+/// The octets stay as received; text is returned in UTF-8. The character set is the one that the record declares or that is
+/// detected, unless the profile of the target overrides it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     external: External,
@@ -30,44 +29,44 @@ pub struct Record {
     charset: Option<Charset>,
 }
 
-/// A copy that a library holds of what a record describes.
+/// A copy that a library holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holding {
-    /// The library, by the code or name that the server has for it (852 $a).
+    /// The code or name of the library (852 $a).
     pub library: Option<String>,
     /// The branch or collection (852 $b).
     pub location: Option<String>,
-    /// Where on the shelves (852 $c).
+    /// The shelving location (852 $c).
     pub shelving_location: Option<String>,
     /// The call number (852 $h and $i).
     pub call_number: Option<String>,
-    /// Which volumes and issues, in words (853 to 868).
+    /// The volumes and issues, as text (853 to 868).
     pub extent: Option<String>,
-    /// What the public should know (852 $z).
+    /// The public note (852 $z).
     pub note: Option<String>,
-    /// The items, where the server tells.
+    /// The items, if the server sends them.
     pub items: Vec<Item>,
 }
 
-/// One item of a holding, and whether it can be had.
+/// An item of a holding, and whether it is available.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Item {
-    /// The item's number, such as its bar code.
+    /// Its number, such as the bar code.
     pub id: Option<String>,
-    /// Whether it can be lent now.
+    /// Whether it is available for loan now.
     pub is_available: bool,
-    /// When it will be, as the server writes it.
+    /// When it becomes available, as the server writes it.
     pub available_from: Option<String>,
-    /// What stands in the way of lending it.
+    /// The restrictions on loans.
     pub restrictions: Option<String>,
-    /// Whether somebody waits for it.
+    /// Whether it is on hold.
     pub is_on_hold: bool,
 }
 
 impl Record {
-    /// A record that came in an EXTERNAL, at a position of a result set, 1-based, if it came from one.
+    /// A record in an EXTERNAL, with its 1-based position in a result set, if any.
     pub fn new(external: External, position: Option<u64>) -> Self {
         Self {
             external,
@@ -77,7 +76,7 @@ impl Record {
         }
     }
 
-    /// What stands at a position of a result set: a record, or the reason why there is none.
+    /// The record at a position of a result set, or the diagnostic in its place.
     pub(crate) fn of(record: ResultRecord, position: Option<u64>) -> Result<Self, Error> {
         match record {
             ResultRecord::Record { database, external } => {
@@ -90,51 +89,50 @@ impl Record {
         }
     }
 
-    /// The same record, whose text is in this character set, whatever it says itself.
+    /// Sets the character set, overriding what the record declares.
     #[must_use]
     pub fn with_charset(self, charset: Option<Charset>) -> Self {
         Self { charset, ..self }
     }
 
-    /// The same record, from a database of this name.
+    /// Sets the name of the database.
     #[must_use]
     pub(crate) fn in_database(self, name: Option<InternationalString>) -> Self {
         let database = name.map(|name| name.to_string_lossy().into_owned());
         Self { database, ..self }
     }
 
-    /// Where it stands in its result set, 1-based; `None` for one that did not come from there.
+    /// The position in its result set, 1-based, if any.
     pub fn position(&self) -> Option<u64> {
         self.position
     }
 
-    /// The database that it is from, if the server says so.
+    /// Its database, if the server says.
     pub fn database(&self) -> Option<&str> {
         self.database.as_deref()
     }
 
-    /// The record syntax that it is in, if the server says so.
+    /// Its record syntax, if the server says.
     pub fn syntax(&self) -> Option<Oid> {
         self.external.direct_reference
     }
 
-    /// The record as it came, octet for octet.
+    /// The octets as received.
     pub fn octets(&self) -> Bytes {
         RetrievedRecord::octets_of(&self.external)
     }
 
-    /// The EXTERNAL that it came in.
+    /// The EXTERNAL as received.
     pub fn external(&self) -> &External {
         &self.external
     }
 
-    /// The record by its syntax, for what the methods here do not tell.
+    /// The record decoded by its syntax, for what has no method here.
     pub fn retrieved(&self) -> RetrievedRecord {
         RetrievedRecord::of(&self.external)
     }
 
-    /// The MARC record that it is or holds, in UTF-8: of ISO 2709, of MARCXML, or within an OPAC record. `None` for any
-    /// other, and for one that cannot be read.
+    /// The MARC record, in UTF-8: from ISO 2709, MARCXML, or an OPAC record. `None` for other and for malformed records.
     pub fn marc(&self) -> Option<MarcRecord> {
         match self.retrieved() {
             RetrievedRecord::Marc(octets) => self.marc_of(&octets),
@@ -155,8 +153,7 @@ impl Record {
         }
     }
 
-    /// The title proper with what belongs to it, on one line: of MARC 21 (245) or UNIMARC (200), of Summary, or the first
-    /// `dc:title` of an XML record. `None` where there is none.
+    /// The title on one line: of MARC 21 (245), UNIMARC (200) or Summary, or the first `dc:title` of an XML record.
     pub fn title(&self) -> Option<String> {
         if let Some(record) = self.marc() {
             let elements = dublin_core::elements(&record).into_iter();
@@ -171,9 +168,8 @@ impl Record {
         }
     }
 
-    /// The record for people, without control over the terminal taken away: MARC as lines, SUTRS and XML as they are,
-    /// the syntaxes of ASN.1 as indented lines, anything else as a listing of its BER values. What is not text shows
-    /// as `\xNN`.
+    /// The record for people, not escaped for terminals: MARC as lines, SUTRS and XML as they are, ASN.1 syntaxes as indented
+    /// lines, anything else as a listing of its BER values. Octets that are not text show as `\xNN`.
     pub fn text(&self) -> String {
         let octets = match self.retrieved() {
             RetrievedRecord::Marc(octets) => match self.marc_of(&octets) {
@@ -194,8 +190,8 @@ impl Record {
         text_lossless(&octets).into_owned()
     }
 
-    /// The record as JSON: MARC-in-JSON for MARC, also within XML; the elements of a syntax of ASN.1; a string for other
-    /// text. `None` for octets that are none of these.
+    /// The record as JSON: MARC-in-JSON for MARC and MARCXML, the elements of an ASN.1 syntax, or a string for other text. `None`
+    /// for anything else.
     pub fn json(&self) -> Option<Value> {
         match self.retrieved() {
             RetrievedRecord::Opac(record) => Some(record.to_json()),
@@ -212,13 +208,12 @@ impl Record {
         }
     }
 
-    /// The record as a MARCXML document; `None` where [`marc`](Self::marc) gives none.
+    /// The record as a MARCXML document; `None` if [`marc`](Self::marc) is.
     pub fn marcxml(&self) -> Option<String> {
         self.marc().map(|record| marcxml::to_xml(&record).text)
     }
 
-    /// What the library holds of it, as an OPAC record tells; empty for any other. A holding that comes as a MARC record
-    /// has its location and call number of field 852.
+    /// The holdings in an OPAC record; empty for others. A MARC holdings record provides what field 852 contains.
     pub fn holdings(&self) -> Vec<Holding> {
         let RetrievedRecord::Opac(record) = self.retrieved() else {
             return Vec::new();
@@ -245,7 +240,7 @@ impl Record {
     }
 }
 
-/// The first element called title of a GRS-1 record (tagSet-G 1), as its JSON has it.
+/// The first element `title` of a GRS-1 record (tagSet-G 1) in JSON.
 fn titled(elements: &Value) -> Option<String> {
     let mut elements = elements.as_array()?.iter();
     let title = elements.find(|element| element.get("name") == Some(&"title".into()))?;

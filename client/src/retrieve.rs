@@ -1,6 +1,5 @@
-//! A retrieval from the search to the record or the reason why there is none (RFC 2056 §4).
-//! RFC 2056 leaves open what other hit counts than one mean: here nothing is delivered then, and no Present sent. What may
-//! follow a refusal is the plan's business.
+//! Retrieval: search, then the record or the reason why there is none (RFC 2056 §4). RFC 2056 leaves open what to do unless
+//! exactly one record matches: here none is delivered, and no Present is sent. The plan decides what follows a refusal.
 
 mod name;
 mod outcome;
@@ -16,17 +15,17 @@ use crate::record::Record;
 pub use name::{OutcomeName, UnknownOutcome};
 pub use outcome::{Delivered, Outcome};
 
-/// How a retrieval went.
+/// The result of a retrieval.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Retrieval {
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What was asked, in order, and what the server had against it.
+    /// The requests in order, with the server's diagnostics.
     pub steps: Vec<Step>,
-    /// The step that found something, as [`Step::form`] writes it; `None` where nothing was found.
+    /// The [`Step::form`] of the step that found something, if any.
     pub step: Option<String>,
-    /// Whether the last search was the one RFC 2056 §4 prescribes, and not one of a [`Fallback`].
+    /// Whether the last search was the one that RFC 2056 §4 prescribes, and not a [`Fallback`].
     ///
     /// [`Fallback`]: crate::plan::Fallback
     pub conforming: bool,
@@ -38,20 +37,20 @@ pub struct Retrieval {
 pub struct Step {
     /// What was asked.
     pub request: Asked,
-    /// How: the attributes of the search, then what else was not as the URL says. `1=1032,4=104`,
+    /// The attributes of the search, then the deviations from the URL: `1=1032,4=104`,
     /// `1=12;database=books;rs=1.2.840.10003.5.1`, `1=7;rs=none;esn=none`.
     pub form: String,
-    /// How many records a search found; `None` where it was refused, and for a Present.
+    /// The number of hits; `None` for a refused search and for a Present.
     pub hits: Option<u64>,
-    /// The reasons the server gave for not doing it; empty if it did, or said nothing.
+    /// The server's reasons for a refusal.
     pub diagnostics: Diagnostics,
 }
 
-/// What a step asked for.
+/// The request of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Asked {
-    /// The search, and the record if it is the only one.
+    /// The search, which may return the record.
     Search,
     /// The record.
     Present,
@@ -61,8 +60,8 @@ impl Retrieval {
     /// The record, or why there is none.
     ///
     /// # Errors
-    /// [`Error::NoMatch`], [`Error::Ambiguous`], [`Error::PortRefused`], [`Error::Refused`] for a diagnostic of the server, or
-    /// what came in the way of an answer.
+    /// [`Error::NoMatch`], [`Error::Ambiguous`], [`Error::PortRefused`], [`Error::Refused`] with diagnostics, or the failure of
+    /// the connection.
     pub fn into_record(self) -> Result<Record, Error> {
         self.outcome.into_record()
     }
@@ -80,9 +79,9 @@ impl From<Outcome> for Retrieval {
     }
 }
 
-/// Carries out the search of `plan`, and the Present it may need, on an open session, which stays open.
+/// Carries out `plan` in an open session, which stays open.
 ///
-/// A plan without a docid finds nothing: [`Outcome::NoMatch`], and nothing is sent.
+/// For a plan without a docid nothing is sent: [`Outcome::NoMatch`].
 pub async fn retrieve(session: &Session, plan: &Plan) -> Retrieval {
     match attempt(session, plan).await {
         Ok(retrieval) => retrieval,
@@ -90,7 +89,7 @@ pub async fn retrieve(session: &Session, plan: &Plan) -> Retrieval {
     }
 }
 
-/// The same, but where not even the first search was answered, that is an error: the session may be lost.
+/// Like [`retrieve`], but fails if the first search has no answer, since the session may have been lost before.
 pub(crate) async fn attempt(session: &Session, plan: &Plan) -> Result<Retrieval, Error> {
     let Some(mut quest) = Quest::new(session, plan) else {
         return Ok(Outcome::NoMatch.into());
@@ -112,18 +111,18 @@ pub(crate) async fn attempt(session: &Session, plan: &Plan) -> Result<Retrieval,
     })
 }
 
-/// A known-item search under way, with what has been tried.
+/// A known-item search in progress, with its steps.
 pub(crate) struct Quest<'a> {
     session: &'a Session,
     course: Course<'a>,
     pub(crate) steps: Vec<Step>,
-    /// As in [`SearchOptions`](crate::service::search::SearchOptions): a person can look at a set of unknown size, but nobody
-    /// can tell whether it has exactly one record.
+    /// As in [`SearchOptions`](crate::service::search::SearchOptions): a person can look at a set of unknown size, but a
+    /// retrieval needs exactly one record.
     pub(crate) takes_unknown_count: bool,
 }
 
 impl<'a> Quest<'a> {
-    /// The beginning; `None` for a plan without a docid.
+    /// `None` for a plan without a docid.
     pub(crate) fn new(session: &'a Session, plan: &'a Plan) -> Option<Self> {
         Some(Self {
             session,
@@ -133,8 +132,8 @@ impl<'a> Quest<'a> {
         })
     }
 
-    /// Searches, again in another way where that is allowed, until something is found. Where every search was refused, the
-    /// last refusal stands; where any was answered, nothing was found.
+    /// Searches, with fallbacks, until something is found. If every search was refused, the last refusal is returned, otherwise
+    /// an empty result.
     pub(crate) async fn search(&mut self) -> Result<SearchResult, Error> {
         let mut empty = None;
         loop {
@@ -166,25 +165,25 @@ impl<'a> Quest<'a> {
         }
     }
 
-    /// Whether the session may have been lost while nobody used it: the first request has no answer of any kind.
+    /// Whether the first request had no answer, so that the session may have been lost while idle.
     pub(crate) fn is_unanswered(&self, error: &Error) -> bool {
         self.steps.len() == 1 && !matches!(error, Error::Refused { .. })
     }
 
-    /// Whether the last search was the one prescribed.
+    /// Whether the last search was the prescribed one.
     pub(crate) fn is_prescribed(&self) -> bool {
         self.course.is_prescribed()
     }
 
-    /// The step that found something.
+    /// The form of the step that found something.
     pub(crate) fn step(&self) -> Option<String> {
         let mut hits = self.steps.iter().filter_map(|step| step.hits);
         hits.any(|hits| hits > 0).then(|| self.course.form())
     }
 
-    /// The record of a result set that has exactly one: from the response to the search, else by Present.
+    /// The record of a result set with exactly one, from the response to the search or by Present.
     ///
-    /// A Present follows even where the search gave a reason for sending no record: it may have been the search.
+    /// A Present follows even if the response gave a reason for sending no record, since it may concern the search only.
     pub(crate) async fn record(&mut self, found: SearchResult) -> Outcome {
         let mut outcome = match self.pushed(found) {
             Some(outcome) => outcome,
@@ -197,7 +196,7 @@ impl<'a> Quest<'a> {
         outcome
     }
 
-    /// What the response to the search holds in the place of the record, if anything.
+    /// The record or diagnostic in the response to the search, if any.
     pub(crate) fn pushed(&mut self, found: SearchResult) -> Option<Outcome> {
         let slot = found.records.into_iter().next()?;
         let outcome = judge(slot, self.course.record_syntax());
@@ -211,7 +210,7 @@ impl<'a> Quest<'a> {
         let result = self.session.present_request(self.course.present(1)).await;
         let outcome = match result.map(|presented| presented.records.into_iter().next()) {
             Ok(Some(slot)) => judge(slot, self.course.record_syntax()),
-            // No record, no diagnostic, and yet no failure: servers must not, but some do.
+            // Success without a record violates the standard, but some servers do that.
             Ok(None) => Outcome::PresentFailed {
                 diagnostics: Diagnostics::default(),
             },
@@ -232,7 +231,7 @@ impl<'a> Quest<'a> {
     }
 }
 
-/// What stands in the place of the record, as an outcome.
+/// The outcome for a record or the diagnostic in its place.
 fn judge(slot: ResultRecord, requested: Option<Oid>) -> Outcome {
     match slot {
         ResultRecord::Diagnostic { diagnostic, .. } => Outcome::RecordDiagnostic { diagnostic },

@@ -1,5 +1,5 @@
-//! The other side of a session, for tests: a server that does what a script says and notes what it is asked.
-//! Streams are `tokio::io::duplex`, so nothing here needs a socket and the clock can stand still.
+//! Test servers that follow a script and record the requests. Streams are `tokio::io::duplex`, so no sockets are needed and the
+//! clock can be paused.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -18,18 +18,18 @@ use crate::protocol::session::{Session, SessionOptions};
 use crate::transport::{BoxFuture, BoxStream, Connect, Timeouts};
 use crate::url::Host;
 
-/// What the server does when the next request has come.
+/// What the server does after the next request.
 #[derive(Debug, Clone)]
 pub(crate) enum Turn {
-    /// Sends these.
+    /// Sends these APDUs.
     Send(Vec<Apdu>),
     /// Sends these octets.
     Octets(Vec<u8>),
     /// Sends these octets one by one.
     Trickle(Vec<u8>),
-    /// Nothing, and goes on listening.
+    /// Sends nothing and keeps reading.
     Silence,
-    /// Ends the connection.
+    /// Closes the connection.
     HangUp,
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum Turn {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Script {
     pub(crate) turns: Vec<Turn>,
-    /// Octets sent before the connection is cut; `None` for all.
+    /// The number of octets after which the connection is cut, if any.
     pub(crate) budget: Option<usize>,
     /// Whether a Close is answered when no turn is left.
     pub(crate) ignores_close: bool,
@@ -52,7 +52,7 @@ impl<T: Into<Vec<Turn>>> From<T> for Script {
     }
 }
 
-/// What servers were asked, in order: `connect`, `initRequest`, …, `end`.
+/// The requests, in order: `connect`, `initRequest`, …, `end`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Transcript(Arc<Mutex<Vec<String>>>);
 

@@ -1,29 +1,28 @@
-//! Faults of the protocol: what a server sent that Z39.50-2003 does not allow there, or that cannot be trusted.
-//! Each ends the session, with Close(protocolError) where version 3 is spoken, but for the last three: they are faults of
-//! no message, and the session goes on.
+//! Violations of Z39.50-2003 by a server. Each ends the session, in version 3 with Close(protocolError); except the last three,
+//! after which it continues.
 
 use z3950_asn1::error::{DecodeError, EncodeError, FrameError};
 
-/// What was wrong with the conversation.
+/// A violation of the protocol.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolFault {
-    /// Octets that are no APDU, or one beyond the size limit.
+    /// Octets that are not an APDU, or an APDU beyond the size limit.
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// An APDU that does not decode.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// An APDU that has no place in the conversation now.
+    /// An APDU that is not allowed at this point.
     #[error("unexpected {0}")]
     Unexpected(&'static str),
-    /// An answer bears a referenceId that no request in progress has.
+    /// An answer with a referenceId that no request in progress has.
     #[error("a response with a referenceId that was not sent")]
     ReferenceId,
-    /// An answer bears no referenceId, although it might be that of several requests.
+    /// An answer without a referenceId, while several requests are in progress.
     #[error("a response without the referenceId of its request")]
     NoReferenceId,
-    /// A count below zero.
+    /// A negative count.
     #[error("{name} is {value}")]
     NegativeCount {
         /// The standard's name of the element.
@@ -31,67 +30,67 @@ pub enum ProtocolFault {
         /// Its value.
         value: i64,
     },
-    /// Not as many records came as were announced.
+    /// The announced number of records is wrong.
     #[error("numberOfRecordsReturned is {announced}, but {came} records came")]
     Miscounted {
         /// `numberOfRecordsReturned`.
         announced: i64,
-        /// The records there are.
+        /// The number of records received.
         came: usize,
     },
-    /// More records came than the search found.
+    /// More records than hits.
     #[error("more records than hits: {came} for {hits}")]
     MoreRecordsThanHits {
         /// `resultCount`.
         hits: i64,
-        /// The records there are.
+        /// The number of records received.
         came: usize,
     },
-    /// More records came than a Present asked for.
+    /// More records than a Present requested.
     #[error("more records than requested: {came} for {asked}")]
     MoreRecordsThanAsked {
         /// `numberOfRecordsRequested`.
         asked: i64,
-        /// The records there are.
+        /// The number of records received.
         came: usize,
     },
-    /// Not as many terms came as were announced.
+    /// The announced number of entries is wrong.
     #[error("numberOfEntriesReturned is {announced}, but {came} entries came")]
     MiscountedEntries {
         /// `numberOfEntriesReturned`.
         announced: i64,
-        /// The entries there are.
+        /// The number of entries received.
         came: usize,
     },
-    /// More terms came than a Scan asked for.
+    /// More entries than a Scan requested.
     #[error("more entries than requested: {came} for {asked}")]
     MoreEntriesThanAsked {
         /// `numberOfTermsRequested`.
         asked: i64,
-        /// The entries there are.
+        /// The number of entries received.
         came: usize,
     },
     /// A fragment of a record, although segmentation was not negotiated.
     #[error("a fragment of a record, although segmentation was not negotiated")]
     Fragment,
-    /// Fragments that do not make a record: one is missing, or in the wrong place.
+    /// Fragments that do not form a record: one is missing or out of order.
     #[error("fragments that do not form a record")]
     Fragments,
-    /// The segments of one answer hold more than is taken together.
+    /// The segments of an answer exceed this many octets.
     #[error("segments of more than {0} octets in total")]
     Segments(usize),
-    /// The server keeps interrupting one request with its own.
+    /// The server sent more than this many requests during one of ours.
     #[error("more than {0} requests from the server during one of ours")]
     Interruptions(usize),
-    /// A result set is another one after the session was opened again.
+    /// A result set has changed after a reconnection.
     #[error("the size of the result set has changed from {was} to {is} records")]
     ResultSetChanged {
-        /// Its records before.
+        /// The number of records before.
         was: u64,
-        /// Its records now.
+        /// The number of records now.
         is: u64,
     },
-    /// A request that no APDU can carry; nothing was sent.
+    /// A request that cannot be encoded; nothing was sent.
     #[error(transparent)]
     Encode(#[from] EncodeError),
     /// The server did not grant this option at Init; nothing was sent.

@@ -23,7 +23,7 @@ pub enum GopherError {
     Interrupted {
         /// Octets that had come.
         received: usize,
-        /// What came in the way.
+        /// The cause.
         #[source]
         cause: Cause,
     },

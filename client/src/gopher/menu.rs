@@ -14,7 +14,7 @@ pub struct MenuItem {
     pub item_type: char,
     /// What people read: UTF-8, or ISO 8859-1 where it is not.
     pub display: String,
-    /// What the server knows the item by.
+    /// The selector.
     pub selector: Octets,
     /// The host as the line has it.
     pub host: String,

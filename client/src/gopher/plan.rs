@@ -112,7 +112,7 @@ fn by_format(format: &[u8]) -> Reading {
 }
 
 impl GopherPlan {
-    /// The machine to connect to.
+    /// The host to connect to.
     pub fn host(&self) -> &Host {
         &self.host
     }

@@ -93,7 +93,7 @@ pub(crate) struct Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    /// The beginning; `None` without a docid.
+    /// `None` without a docid.
     pub(crate) fn new(plan: &'a Plan) -> Option<Self> {
         let docid = plan.docid()?;
         Some(Self {

@@ -27,14 +27,14 @@ pub const DEFAULT_RESULT_SET: &str = "default";
 pub enum ResultRecord {
     /// A record; [`RetrievedRecord`](z3950_asn1::record::RetrievedRecord) sorts it by its syntax.
     Record {
-        /// The database it comes from, if the server says so.
+        /// Its database, if the server says.
         database: Option<InternationalString>,
         /// The record in its syntax.
         external: External,
     },
     /// A surrogate diagnostic: why the record is not available.
     Diagnostic {
-        /// The database the record is in, if the server says so.
+        /// Its database, if the server says.
         database: Option<InternationalString>,
         /// The reason.
         diagnostic: DiagRec,

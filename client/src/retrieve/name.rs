@@ -1,12 +1,12 @@
-//! The words for outcomes: the one list of them, for `--json`, reports and programs that read either.
+//! The names of outcomes in `--json` and reports.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Declares [`OutcomeName`] and the word for each variant.
+/// Declares [`OutcomeName`] with the word for each variant.
 macro_rules! names {
     ($($(#[$meta:meta])* $name:ident = $word:literal,)*) => {
-        /// What became of a request, as one word or two: the `outcome` of `--json` and of reports.
+        /// The `outcome` of `--json` and of reports.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
         #[non_exhaustive]
         pub enum OutcomeName {
@@ -28,20 +28,20 @@ macro_rules! names {
 }
 
 names! {
-    /// There is a record, or several were asked for and delivered.
+    /// The record, or the records requested, were delivered.
     #[default]
     Delivered = "delivered",
     /// Nothing matches.
     NoMatch = "no match",
-    /// More than one record matches where one was asked for.
+    /// More than one record matches where one was requested.
     Ambiguous = "ambiguous",
-    /// Only the number of records was asked for, or facets.
+    /// Only the number of records or facets were requested.
     Found = "found",
     /// The server refused the search.
     SearchRefused = "search refused",
     /// The server found records and refused to present them.
     PresentRefused = "present refused",
-    /// A diagnostic came in the place of a record, or of an entry of an index.
+    /// A diagnostic in the place of a record or of an entry of an index.
     RecordRefused = "record refused",
     /// The server rejected Init.
     InitRejected = "init rejected",
@@ -53,33 +53,33 @@ names! {
     PortRefused = "port refused",
     /// No connection, or no answer in time.
     Unavailable = "unavailable",
-    /// An answer broke the protocol.
+    /// An answer violated the protocol.
     ProtocolError = "protocol error",
     /// The server closed the session.
     Closed = "closed by server",
     /// The server does not offer the service.
     NotGranted = "not granted",
-    /// The input cannot be carried out, so nothing was sent.
+    /// The input is not valid, so nothing was sent.
     NotSent = "not sent",
-    /// The record came, and the format asked for cannot hold it.
+    /// The requested format cannot represent the record.
     NotWritten = "not written",
     /// A task (`update`, `order`) is done.
     Done = "done",
-    /// A task was accepted and is not done yet.
+    /// A task was accepted but is not done yet.
     Accepted = "accepted",
     /// A task failed or was refused.
     TaskFailed = "task failed",
-    /// A check or trial (`probe`, `targets check`) went well.
+    /// A check or probe (`probe`, `targets check`) succeeded.
     Ok = "ok",
-    /// There are fewer records than the position asked for (`search --start`, `order --item`).
+    /// There are fewer records than the requested position (`search --start`, `order --item`).
     OutOfRange = "out of range",
-    /// An order cannot be made from what was found, so nothing was sent.
+    /// The result cannot be ordered, so nothing was sent.
     NoRequest = "no request",
-    /// A trial brought a diagnostic.
+    /// A probe returned a diagnostic.
     Diagnostic = "diagnostic",
-    /// The server dropped the connection during a trial.
+    /// The server dropped the connection during a probe.
     Dropped = "dropped",
-    /// A trial was not made.
+    /// A probe was not made.
     NotTried = "not tried",
 }
 

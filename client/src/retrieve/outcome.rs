@@ -1,5 +1,4 @@
-//! What becomes of a retrieval, each outcome with what the server said (RFC 2056 §4; RFC 1736 §3 wants a record that
-//! is not there told apart from a server that is not there).
+//! The outcomes of a retrieval (RFC 2056 §4). RFC 1736 §3 requires that a missing record differs from an unreachable server.
 
 use std::fmt;
 use std::io;
@@ -13,17 +12,17 @@ use super::OutcomeName;
 use crate::error::{Cause, Diagnostics, Error, InitRejected, Phase, ProtocolFault};
 use crate::record::Record;
 
-/// What became of a retrieval. `Display` says it in plain words, one level; [`Outcome::source`] leads on.
+/// The outcome of a retrieval. `Display` describes one level; [`Outcome::source`] gives the next.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Outcome {
     /// The record.
     Delivered(Box<Delivered>),
-    /// The server has no such record: the locator is invalid, as far as this server goes (RFC 1736 §3).
+    /// The server has no such record: the locator is invalid at this server (RFC 1736 §3).
     NoMatch,
-    /// The docid does not tell one record.
+    /// The docid matches several records.
     Ambiguous {
-        /// How many records match.
+        /// The number of matching records.
         hits: u64,
     },
     /// The server refused the search.
@@ -36,7 +35,7 @@ pub enum Outcome {
         /// Why.
         diagnostics: Diagnostics,
     },
-    /// A diagnostic came in the place of the record.
+    /// A diagnostic in the place of the record.
     RecordDiagnostic {
         /// Why.
         diagnostic: DiagRec,
@@ -45,57 +44,57 @@ pub enum Outcome {
     InitRejected(InitRejected),
     /// See [`Error::Unavailable`].
     Unavailable {
-        /// What was being done.
+        /// The phase.
         phase: Phase,
-        /// What came in the way.
+        /// The cause.
         cause: Cause,
     },
     /// See [`Error::ProtocolError`].
     ProtocolError {
-        /// What was being done.
+        /// The phase.
         phase: Phase,
-        /// What was wrong.
+        /// The violation.
         fault: ProtocolFault,
     },
     /// See [`Error::ProtocolClosed`].
     ProtocolClosed {
-        /// What was being done.
+        /// The phase.
         phase: Phase,
-        /// The reason given.
+        /// The reason.
         reason: CloseReason,
-        /// Words of the server.
+        /// The server's message.
         info: Option<String>,
     },
     /// See [`Error::AccessRefused`].
     AccessRefused {
-        /// What was being done.
+        /// The phase.
         phase: Phase,
     },
-    /// The port is reserved for another protocol, and connecting to it was not allowed: nothing was sent.
+    /// The port is reserved for another protocol and not allowed; nothing was sent.
     PortRefused {
         /// The port.
         port: u16,
     },
 }
 
-/// A record as it came.
+/// A record as received.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Delivered {
     /// The record; [`RetrievedRecord`](z3950_asn1::record::RetrievedRecord) sorts it by its syntax.
     pub record: External,
-    /// The database it comes from, if the server says so.
+    /// Its database, if the server says.
     pub database: Option<InternationalString>,
-    /// The syntax it is in, if the server says so.
+    /// Its syntax, if the server says.
     pub syntax: Option<Oid>,
-    /// The syntax asked for.
+    /// The requested syntax.
     pub requested: Option<Oid>,
-    /// Whether a syntax was asked for and the record is in another: servers may do that.
+    /// Whether the record is in another than the requested syntax, which servers may do.
     pub mismatch: bool,
 }
 
 impl Outcome {
-    /// The word for the outcome, such as `no match`.
+    /// The name of the outcome, such as `no match`.
     pub fn name(&self) -> OutcomeName {
         match self {
             Self::Delivered(_) => OutcomeName::Delivered,
@@ -113,7 +112,7 @@ impl Outcome {
         }
     }
 
-    /// What lies behind the words of `Display`, as [`std::error::Error::source`].
+    /// The cause, as in [`std::error::Error::source`].
     pub fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Unavailable { cause, .. } => Some(cause),
@@ -122,7 +121,7 @@ impl Outcome {
         }
     }
 
-    /// The diagnostics in which the server explained itself; empty where it did not.
+    /// The server's diagnostics, if any.
     pub fn diagnostics(&self) -> &[DiagRec] {
         match self {
             Self::SearchFailed { diagnostics } | Self::PresentFailed { diagnostics } => {
@@ -153,7 +152,7 @@ impl Outcome {
         })
     }
 
-    /// The error that this outcome is, if it is one of a session.
+    /// The corresponding error of a session, if any.
     fn error(&self) -> Option<Error> {
         Some(match self.clone() {
             Self::SearchFailed { diagnostics } => Error::Refused {
@@ -232,7 +231,7 @@ impl From<Error> for Outcome {
                 phase: Phase::Close,
                 cause: Cause::Disconnected,
             },
-            // What is wrong before a session is there.
+            // Errors from before the session.
             other => Self::Unavailable {
                 phase: Phase::Connect,
                 cause: Cause::Other(Arc::new(io::Error::other(other))),
