@@ -1,31 +1,33 @@
-//! The answer to one input of `get`, `lookup` or `search`: pieces as they come, and then how it ended.
+//! The answer to one input of `get`, `lookup` or `search`: pieces as they come, then how it ended.
 //!
-//! A command does the [`Work`]. [`Job::print`] writes the pieces to standard output; a batch writes them where its options
+//! A command implements [`Work`]. [`Job::print`] writes the pieces to standard output; a batch writes them where its options
 //! say.
 
-mod print;
 mod runner;
+pub(crate) mod writing;
 
 use std::fmt;
 use std::sync::Arc;
 
+use futures_util::stream;
 use serde_json::Value;
 use z3950::retrieve::OutcomeName;
+use z3950_asn1::apdu::DiagRec;
 
-pub(crate) use self::print::{Job, Printed};
 pub(crate) use self::runner::{Event, run};
-use crate::console::envelope::Envelope;
+pub(crate) use self::writing::Writing;
 use crate::console::exit::Exit;
+use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
-use crate::render::shown;
+use crate::render::{Document, Format, shown};
 
 /// The longest input, in octets; a longer one is refused.
 pub(crate) const MAX_INPUT: usize = 65_536;
 
 /// What a command does with each input.
 pub(crate) trait Work {
-    /// Answers an ask. Work that sends more records than there is [`Recipient::room`] for waits until it may
-    /// ([`Recipient::ready_for`]), and holds nothing meanwhile that another ask may need.
+    /// Answers an ask. Work that sends more records than [`Recipient::room`] allows first waits for
+    /// [`Recipient::ready_for`], and meanwhile holds nothing that another ask may need.
     ///
     /// # Errors
     /// Those of [`Recipient::send`]; what goes wrong with the ask itself is an answer.
@@ -45,22 +47,22 @@ pub(crate) trait Recipient {
     /// Takes the next piece.
     ///
     /// # Errors
-    /// Nothing more can be written.
+    /// The output cannot be written.
     async fn send(&mut self, piece: impl Into<Piece>) -> Result<(), Failure>;
 }
 
-/// An input on its way to a target.
+/// An input for one target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ask {
-    /// Which input it is, 1-based. The same text further down is another input.
+    /// The number of the input, from 1. The same text further down is another input.
     pub(crate) position: u64,
-    /// Which of the targets is asked, 0-based.
+    /// The index of the target.
     pub(crate) target: usize,
-    /// The input, shared by all targets that are asked.
+    /// The input, shared by all targets.
     pub(crate) input: Arc<[u8]>,
-    /// Whether the input is longer than [`MAX_INPUT`]; of a line of a file, only its beginning is here then.
+    /// Whether the input is longer than [`MAX_INPUT`]; of such a line of a file, `input` is only the beginning.
     pub(crate) is_cut: bool,
-    /// Where it was read, unless the command line has it.
+    /// Where it was read, unless on the command line.
     pub(crate) origin: Option<Origin>,
 }
 
@@ -68,7 +70,7 @@ pub(crate) struct Ask {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub(crate) name: Arc<str>,
-    /// 1-based.
+    /// From 1.
     pub(crate) line: u64,
 }
 
@@ -79,7 +81,7 @@ impl fmt::Display for Origin {
 }
 
 impl fmt::Display for Ask {
-    /// The input, what is not text in it as `\xNN`.
+    /// The input, with octets that are not text as `\xNN`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&shown(&self.input))
     }
@@ -88,29 +90,36 @@ impl fmt::Display for Ask {
 /// A part of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Piece {
-    /// What a person should know.
+    /// Messages for standard error.
     pub(crate) words: Vec<Words>,
-    /// What the output gets; may be nothing.
+    /// Data for the output; may be empty.
     pub(crate) octets: Vec<u8>,
-    /// Whether the octets are a record, and not a line of their own.
+    /// Whether the octets are a record rather than a line of text or JSON.
     pub(crate) is_record: bool,
     /// Whether the record had to be repaired.
     pub(crate) is_repaired: bool,
 }
 
-/// Something said to a person.
+impl Piece {
+    /// Data that is not a record.
+    pub(crate) fn line(octets: Vec<u8>) -> Self {
+        Self {
+            octets,
+            ..Self::default()
+        }
+    }
+}
+
+/// A message for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Words {
-    /// A remark.
     Note(String),
-    /// What a person should know although it worked.
+    /// Worth knowing although the command succeeded.
     Warning(String),
-    /// What went wrong.
     Error(String),
 }
 
 impl Words {
-    /// Says them.
     pub(crate) fn say(&self, output: &Output) {
         match self {
             Self::Note(words) => output.note(words),
@@ -129,61 +138,68 @@ impl From<Words> for Piece {
     }
 }
 
-/// What came of an input.
+/// The result of an input.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Answer {
-    /// What came of it, in a word.
     pub(crate) outcome: OutcomeName,
-    /// The exit code of a program that asks for this alone.
-    pub(crate) exit: u8,
+    /// The exit code of a program with this input alone.
+    pub(crate) exit: Exit,
     /// How many records match.
     pub(crate) hits: Option<u64>,
-    /// Which of several ways was successful.
+    /// Which of several searches succeeded.
     pub(crate) step: Option<String>,
-    /// What the server said: an object with the keys `set`, `code`, `text` and `addinfo`.
+    /// The server's diagnostic: an object with the keys `set`, `code`, `text` and `addinfo`.
     pub(crate) diagnostic: Option<Value>,
-    /// The outcome in plain words.
+    /// The outcome in words.
     pub(crate) message: Option<String>,
 }
 
 impl Answer {
-    /// What an envelope says of an input that ends with this exit code.
-    pub(crate) fn of(envelope: &Envelope, exit: Exit) -> Self {
-        let text = |key: &str| envelope.value(key)?.as_str().map(str::to_owned);
+    /// The same answer with another outcome.
+    pub(crate) fn ended(self, outcome: OutcomeName, exit: Exit) -> Self {
         Self {
-            outcome: text("outcome")
-                .and_then(|word| word.parse().ok())
-                .unwrap_or_default(),
-            exit: exit as u8,
-            hits: envelope.value("hits").and_then(Value::as_u64),
-            step: text("step"),
-            diagnostic: envelope.value("diagnostic").cloned(),
-            message: text("message"),
+            outcome,
+            exit,
+            ..self
         }
     }
 
-    /// The graver of two answers: that to an input, and that of one of its records.
+    /// The same answer with a message.
+    pub(crate) fn saying(self, message: impl Into<String>) -> Self {
+        Self {
+            message: Some(message.into()),
+            ..self
+        }
+    }
+
+    /// The same answer with the first of the diagnostics, if there is one.
+    pub(crate) fn diagnosed(self, diagnostics: &[DiagRec]) -> Self {
+        Self {
+            diagnostic: diagnostics
+                .first()
+                .map(writing::diagnostic)
+                .or(self.diagnostic),
+            ..self
+        }
+    }
+
+    /// The more serious of two answers: that of an input and that of one of its records.
     pub(crate) fn graver(self, of_record: Self) -> Self {
-        let exit = Exit::of(self.exit);
-        match exit.and(Exit::of(of_record.exit)) == exit {
+        match self.exit.and(of_record.exit) == self.exit {
             true => self,
             false => of_record,
         }
     }
 }
 
-/// The answer to an input that cannot be carried out. It has no envelope, only words; the report has their first line.
+/// Answers an input that is wrong itself. It has no JSON object, only a message; the report has its first line.
 pub(crate) async fn refuse(
     ask: &Ask,
     words: String,
     recipient: &mut impl Recipient,
 ) -> Result<Answer, Failure> {
-    let answer = Answer {
-        outcome: OutcomeName::NotSent,
-        exit: Exit::Usage as u8,
-        message: words.lines().next().map(str::to_owned),
-        ..Answer::default()
-    };
+    let mut answer = Answer::default().ended(OutcomeName::NotSent, Exit::Usage);
+    answer.message = words.lines().next().map(str::to_owned);
     let words = match &ask.origin {
         Some(origin) => format!("{origin}: {words}"),
         None => words,
@@ -203,4 +219,172 @@ async fn answer<W: Work>(
         return refuse(ask, words, recipient).await;
     }
     work.answer(ask, recipient).await
+}
+
+/// A command's work and its inputs.
+pub(crate) struct Job<W> {
+    pub(crate) work: W,
+    /// The inputs of the command line.
+    pub(crate) given: Vec<Vec<u8>>,
+    /// The targets that each input is sent to, by name.
+    pub(crate) targets: Vec<String>,
+    /// How records are written.
+    pub(crate) format: Format,
+    /// How many asks are carried out at once.
+    pub(crate) jobs: usize,
+}
+
+impl<W: Work> Job<W> {
+    /// Answers every input of the command line at every target, in this order.
+    ///
+    /// # Errors
+    /// Standard output is closed or cannot be written.
+    pub(crate) async fn print(self, output: &mut Output) -> Result<Exit, Failure> {
+        let mut printer = Printer::new(self.format, output);
+        match Interrupt.or(self.answer(&mut printer)).await {
+            Ok(answered) => {
+                answered?;
+                printer.end()
+            }
+            // What was written stays a document.
+            Err(Stopped(exit)) => {
+                printer.printed.end(false, printer.output)?;
+                Ok(exit)
+            }
+        }
+    }
+
+    /// Like [`print`](Self::print), for a caller that handles signals itself.
+    pub(crate) async fn write(self, output: &mut Output) -> Result<Exit, Failure> {
+        let mut printer = Printer::new(self.format, output);
+        self.answer(&mut printer).await?;
+        printer.end()
+    }
+
+    async fn answer(&self, printer: &mut Printer<'_>) -> Result<(), Failure> {
+        let asks = self.asks();
+        if asks.len() > 1 && self.jobs > 1 {
+            let asks = stream::iter(asks.into_iter().map(Ok));
+            return run(asks, self.jobs, &self.work, |_, event| match event {
+                Event::Piece(piece) => printer.piece(&piece),
+                Event::Answer(answer, _) => {
+                    printer.answered(&answer);
+                    Ok(())
+                }
+            })
+            .await;
+        }
+        for ask in &asks {
+            let answer = answer(&self.work, ask, printer).await?;
+            printer.answered(&answer);
+        }
+        Ok(())
+    }
+
+    fn asks(&self) -> Vec<Ask> {
+        let inputs = (1..).zip(&self.given);
+        let asks = inputs.flat_map(|(position, text)| {
+            let input: Arc<[u8]> = text.as_slice().into();
+            (0..self.targets.len()).map(move |target| Ask {
+                position,
+                target,
+                input: Arc::clone(&input),
+                is_cut: text.len() > MAX_INPUT,
+                origin: None,
+            })
+        });
+        asks.collect()
+    }
+}
+
+/// Prints answers as they come.
+struct Printer<'a> {
+    printed: Printed,
+    output: &'a mut Output,
+    /// The exit code of the answers so far.
+    exit: Exit,
+    /// Whether an answer was that nothing matches.
+    has_no_match: bool,
+}
+
+impl<'a> Printer<'a> {
+    fn new(format: Format, output: &'a mut Output) -> Self {
+        Self {
+            printed: Printed::new(format),
+            output,
+            exit: Exit::Delivered,
+            has_no_match: false,
+        }
+    }
+
+    fn piece(&mut self, piece: &Piece) -> Result<(), Failure> {
+        for words in &piece.words {
+            words.say(self.output);
+        }
+        self.printed.write(piece, self.output)
+    }
+
+    fn answered(&mut self, answer: &Answer) {
+        self.exit = self.exit.and(answer.exit);
+        self.has_no_match |= answer.exit == Exit::NoMatch;
+    }
+
+    fn end(self) -> Result<Exit, Failure> {
+        self.printed.end(self.has_no_match, self.output)?;
+        Ok(self.exit)
+    }
+}
+
+impl Recipient for Printer<'_> {
+    async fn send(&mut self, piece: impl Into<Piece>) -> Result<(), Failure> {
+        self.piece(&piece.into())
+    }
+}
+
+/// What a command has written to standard output: a document of records, and other lines.
+pub(crate) struct Printed {
+    document: Document,
+    /// Octets written.
+    pub(crate) length: u64,
+}
+
+impl Printed {
+    pub(crate) fn new(format: Format) -> Self {
+        Self {
+            document: Document::new(format, None),
+            length: 0,
+        }
+    }
+
+    /// Writes the octets of a piece.
+    pub(crate) fn write(&mut self, piece: &Piece, output: &mut Output) -> Result<(), Failure> {
+        if piece.octets.is_empty() {
+            return Ok(());
+        }
+        if piece.is_record {
+            output.join(&mut self.document)?;
+            let before = self.document.next().as_bytes();
+            self.count(before);
+            output.octets(before, false)?;
+        }
+        self.count(&piece.octets);
+        if !piece.is_record && output.is_gathered() {
+            output.note(&shown(piece.octets.trim_ascii_end()));
+            return Ok(());
+        }
+        output.octets(&piece.octets, self.document.format() == Format::Raw)
+    }
+
+    /// Ends the document. If `is_empty`, nothing matched: when nothing was written either, an empty document is.
+    pub(crate) fn end(mut self, is_empty: bool, output: &mut Output) -> Result<(), Failure> {
+        if is_empty && self.length == 0 && !output.is_gathered() {
+            let begin = self.document.next();
+            output.octets(begin.as_bytes(), false)?;
+        }
+        output.end(&mut self.document)
+    }
+
+    fn count(&mut self, octets: &[u8]) {
+        self.length += u64::try_from(octets.len()).unwrap_or(u64::MAX);
+    }
 }

@@ -1,5 +1,5 @@
 #![forbid(unsafe_code)]
-//! The program z3950: arguments in, exit code out. Data goes to standard output, words to standard error.
+//! The program z3950: arguments in, exit code out. Data goes to standard output, messages to standard error.
 
 // Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
 #![deny(
@@ -18,30 +18,33 @@ mod prompt;
 mod render;
 
 use std::ffi::OsString;
+use std::future::Future;
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::ColorChoice;
+use tokio::runtime::{Builder, Runtime};
 
-use args::{Cli, Command};
+use args::{Cli, Command, manual};
+use commands::url::Url;
 use commands::{
-    convert, decode, get, lookup, manual, open, order, plan, probe, query, register, scan, search,
-    targets, update, url,
+    convert, decode, get, lookup, order, plan, probe, query, register, scan, search, targets,
+    update, url,
 };
 use console::exit::Exit;
 use console::output::{Failure, Output};
-use console::runtime::{connecting, end, threads};
 
 fn main() -> ExitCode {
     run(std::env::args_os()).into()
 }
 
-/// Runs the program with the arguments of the process, its own name first.
+/// Runs the program with the arguments of the process, the program's name first.
 fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let cli = match Cli::read(arguments) {
         Ok(cli) => cli,
         Err(message) => {
-            // Help and version are asked for; anything else is wrong usage. A closed pipe is no fault.
+            // The user asked for help and version; anything else is wrong usage. A closed pipe is no error.
             let printed = message.print().and_then(|()| std::io::stdout().flush());
             return match printed.map_err(Failure::from) {
                 _ if message.use_stderr() => Exit::Usage,
@@ -54,7 +57,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         }
     };
     console::logging::install(cli.messages.verbose, cli.messages.color);
-    // Without it a file that grows too large ends the program, and that only then.
+    // Otherwise a file that grows too large kills the program. A failure changes nothing else.
     let _ = z3950_asn1::file::survive_size_limit();
     let mut output = Output::new(cli.messages.color);
     match execute(&cli, &mut output) {
@@ -72,6 +75,9 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
 
 fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
     match &cli.command {
+        Command::Url(Url::Check(arguments)) => {
+            threaded(|runtime| url::check::run(arguments, runtime, output))
+        }
         Command::Url(command) => url::run(command, output),
         Command::Register(arguments) => register::run(arguments, output),
         Command::Unregister => register::undo(output),
@@ -89,11 +95,39 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         Command::Order(arguments) => connecting(|| order::run(arguments, output)),
         Command::Probe(arguments) => connecting(|| probe::run(arguments, output)),
         Command::Targets(command) => connecting(|| targets::run(command, output)),
-        Command::Open(arguments) => {
-            let runtime = threads()?;
-            let exit = open::run(arguments, &runtime, output);
-            end(runtime);
-            exit
-        }
+        Command::Open(arguments) => threaded(|runtime| prompt::open(arguments, runtime, output)),
     }
+}
+
+/// Runs a command that needs the network in this thread: starting others takes as long as a request.
+// Not inlined: `execute` would have room on its stack for the futures of all commands.
+#[inline(never)]
+fn connecting<W>(command: impl FnOnce() -> W) -> Result<Exit, Failure>
+where
+    W: Future<Output = Result<Exit, Failure>>,
+{
+    on(&mut Builder::new_current_thread(), |runtime| {
+        runtime.block_on(command())
+    })
+}
+
+/// Runs a command with threads in which sessions continue while the command waits for input.
+fn threaded(command: impl FnOnce(&Runtime) -> Result<Exit, Failure>) -> Result<Exit, Failure> {
+    on(Builder::new_multi_thread().worker_threads(2), command)
+}
+
+/// How long background tasks may take to end.
+const SHUTDOWN: Duration = Duration::from_millis(100);
+
+fn on(
+    builder: &mut Builder,
+    command: impl FnOnce(&Runtime) -> Result<Exit, Failure>,
+) -> Result<Exit, Failure> {
+    let runtime = builder
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::machine("start the program's threads", &error))?;
+    let exit = command(&runtime);
+    runtime.shutdown_timeout(SHUTDOWN);
+    exit
 }

@@ -1,5 +1,5 @@
-//! Asks carried out side by side, and their pieces given out in the order of the asks: so many jobs at once, so many
-//! answers ahead of the one that is given out, and no more.
+//! Asks carried out in parallel, with their pieces delivered in the order of the asks. The number of jobs and of answers
+//! ahead of the current one are bounded.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,34 +13,33 @@ use tokio::time::Instant;
 use super::{Answer, Ask, Piece, Recipient, Work, answer};
 use crate::console::output::Failure;
 
-/// How many asks may be done ahead of the one whose pieces are given out, beside those under way.
+/// How many asks may be complete before their turn, besides those in progress.
 const AHEAD: usize = 64;
 
-/// How many records an ask may hold that is not the one whose pieces are given out.
+/// How many records an ask may hold before its turn.
 const HELD: u64 = 32;
 
-/// What an ask may hold: its records, some pieces before and after them, and the answer.
+/// How many events an ask may hold: records, some pieces before and after them, and the answer.
 const ROOM: usize = HELD as usize + 8;
 
-/// What comes of an ask.
+/// An event of an ask.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// A piece of it.
     Piece(Piece),
-    /// The end of it, and how long it took.
+    /// The end of the ask, and its duration.
     Answer(Box<Answer>, Duration),
 }
 
-/// Keeps the pieces of an ask until its turn comes.
+/// Holds the pieces of an ask until its turn.
 struct Queue {
     events: mpsc::Sender<Event>,
     number: u64,
-    /// The number of the ask whose pieces are given out.
+    /// The number of the ask whose turn it is.
     turn: watch::Receiver<u64>,
 }
 
 impl Recipient for Queue {
-    /// A few records are kept; when all asks before are done, the pieces go straight on.
+    /// A few records before the ask's turn, then any number.
     fn room(&self) -> u64 {
         match *self.turn.borrow() >= self.number {
             true => u64::MAX,
@@ -50,22 +49,22 @@ impl Recipient for Queue {
 
     async fn ready_for(&mut self, records: u64) {
         if records > self.room() {
-            // Without a runner there is nothing to wait for.
+            // If the runner is gone, there is nothing to wait for.
             let _ = self.turn.wait_for(|turn| *turn >= self.number).await;
         }
     }
 
     async fn send(&mut self, piece: impl Into<Piece>) -> Result<(), Failure> {
-        // The runner that is gone wants nothing any more.
+        // The runner may be gone.
         let _ = self.events.send(Event::Piece(piece.into())).await;
         Ok(())
     }
 }
 
-/// Carries out all asks, so many at once, and gives out what comes of each in their order.
+/// Carries out all asks, `jobs` at once, and passes their events to `take` in the order of the asks.
 ///
 /// # Errors
-/// The first that `take` has, at once; or inputs that cannot be read, after all asks before.
+/// The first error of `take`, at once; inputs that cannot be read, after all asks before them.
 pub(crate) async fn run<W: Work>(
     mut asks: impl Stream<Item = Result<Ask, Failure>> + Unpin,
     jobs: usize,
@@ -115,18 +114,18 @@ pub(crate) async fn run<W: Work>(
     }
 }
 
-/// What comes next of the ask whose pieces are given out.
+/// The next event of the ask whose turn it is.
 async fn next(front: Option<&mut (Arc<Ask>, mpsc::Receiver<Event>)>) -> Option<(Arc<Ask>, Event)> {
     let (ask, pieces) = front?;
     Some((Arc::clone(ask), pieces.recv().await?))
 }
 
-/// Carries out one ask. There is always room for its answer.
+/// Carries out one ask.
 async fn job<W: Work>(work: &W, ask: Arc<Ask>, mut queue: Queue) -> Result<(), Failure> {
     let begin = Instant::now();
     let answer = answer(work, &ask, &mut queue).await?;
     let answer = Event::Answer(Box::new(answer), begin.elapsed());
-    // The runner that is gone wants nothing any more.
+    // The runner may be gone.
     let _ = queue.events.send(answer).await;
     Ok(())
 }
@@ -137,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    /// Waits as many seconds as an input says, then sends as many records; notes who is at work.
+    /// Waits the seconds and sends the records that an input says; counts the jobs in progress.
     struct Sleeper {
         busy: watch::Sender<(usize, usize)>,
     }
@@ -190,7 +189,7 @@ mod tests {
         stream::iter(asks.map(Ok).collect::<Vec<_>>())
     }
 
-    /// Carries out the inputs; tells hits of each, the most jobs at once, and the seconds that all took.
+    /// Carries out the inputs; returns the hits of each, the most jobs at once, and the seconds in total.
     async fn check(inputs: &str, jobs: usize) -> (Vec<Option<u64>>, usize, u64) {
         let (busy, seen) = watch::channel((0, 0));
         let begin = Instant::now();
@@ -218,14 +217,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn so_many_jobs_at_once_and_all_in_order() {
+    async fn jobs_are_parallel_and_answers_in_order() {
         for (inputs, jobs, hits, most, seconds) in [
             ("", 3, &[][..], 0, 0),
             ("1 1\n1 0\n1 2\n1 1\n", 1, &[1, 0, 2, 1], 1, 4),
             ("1 1\n1 0\n1 2\n1 1\n", 2, &[1, 0, 2, 1], 2, 2),
-            // Those behind a slow one do not wait for it.
+            // Asks after a slow one do not wait for it.
             ("9 1\n1 1\n1 1\n1 1\n", 2, &[1, 1, 1, 1], 2, 9),
-            // Many records wait for their turn, and hold nobody up.
+            // Many records wait for their turn without blocking others.
             ("2 1\n1 100\n1 100\n", 3, &[1, 100, 100], 1, 4),
             ("2 32\n1 32\n1 32\n", 3, &[32, 32, 32], 3, 2),
         ] {
@@ -235,7 +234,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_done_ahead_is_bounded() {
+    async fn work_ahead_is_bounded() {
         let many = format!("1000 1\n{}", "1 1\n".repeat(3 * AHEAD));
         let (hits, _, seconds) = check(&many, 2).await;
         let ahead = AHEAD + 1;

@@ -1,10 +1,10 @@
-//! Examples for the help of each command and for the manual page. A test runs every one of them, with `--demo` where a
-//! command connects; the files they name are made there.
+//! Examples for the help of each command and for the manual page. A test runs all of them, with `--demo` if a command
+//! connects, and creates the files they name.
 
-/// A command and its examples: what one is for, and what to type.
+/// A command and its examples: the purpose, and what to type.
 type Examples = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// The examples of a command by the words after the program's name, such as `targets add`.
+/// The examples of a command, given without the program's name, such as `targets add`.
 pub(crate) fn of(command: &str) -> &'static [(&'static str, &'static str)] {
     let mut all = ALL.iter();
     all.find(|(name, _)| *name == command)
@@ -333,7 +333,7 @@ const ALL: &[Examples] = &[
     ("man", &[("", "z3950 man > z3950.1")]),
 ];
 
-/// The examples as part of a text: each under what it is for. A command that has others below it shows the first of each.
+/// The lines of the examples, each after its purpose. A command with subcommands shows the first example of each.
 pub(crate) fn lines(command: &str) -> Vec<String> {
     let below = |(name, examples): &Examples| {
         let is_below = name.strip_prefix(command)?.starts_with(' ');

@@ -1,5 +1,5 @@
-//! The help of each command: what it does and examples first, then its arguments and options in two columns. `-h` leaves out
-//! the options that are marked as seldom needed, `--help` and `help` show all.
+//! The help of each command: its purpose and examples first, then arguments and options in two columns. `-h` omits options
+//! that are rarely needed, `--help` and `help` show all.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -9,18 +9,18 @@ use clap::{Arg, Command, CommandFactory};
 
 use crate::args::{Cli, examples};
 
-/// The widest that help becomes, in columns; where the width of the terminal is not known, it is this wide.
+/// The largest width of help, in columns, and the width if that of the terminal is unknown.
 const WIDTH: usize = 100;
-/// The least width for descriptions; a narrower terminal wraps them itself.
+/// The smallest width of descriptions; a narrower terminal wraps them itself.
 const NARROWEST: usize = 20;
-/// The column where the words on an option begin.
+/// The column of the descriptions of options.
 const COLUMN: usize = 30;
-/// The column where the words on a command begin.
+/// The column of the descriptions of commands.
 const NAMES: usize = 15;
-/// The heading of options that have none.
+/// The heading of options without one.
 const OPTIONS: &str = "Options";
 
-/// What clap answers to arguments that ask for help, or that lack a command, with the pages of this module.
+/// clap's answer to arguments that ask for help or lack a command, with the pages of this module.
 pub(crate) fn answer(arguments: &[OsString], is_missing: bool) -> Option<clap::Error> {
     let is_brief = is_missing || arguments.iter().any(|argument| argument == "-h");
     let mut command = Cli::command();
@@ -29,19 +29,19 @@ pub(crate) fn answer(arguments: &[OsString], is_missing: bool) -> Option<clap::E
     command.try_get_matches_from(arguments).err()
 }
 
-/// The command and those below it with their pages.
+/// The command and its subcommands with their pages.
 fn with_pages(command: Command, path: &str, is_brief: bool) -> Command {
     let page = page(&mut command.clone(), path, is_brief);
-    let below = |subcommand: Command| {
+    let with_page = |subcommand: Command| {
         let path = format!("{path} {}", subcommand.get_name());
         with_pages(subcommand, path.trim_start(), is_brief)
     };
     command
-        .mut_subcommands(below)
+        .mut_subcommands(with_page)
         .override_help(StyledStr::from(page))
 }
 
-/// The page of a command that has been built.
+/// The page of a built command.
 fn page(command: &mut Command, path: &str, is_brief: bool) -> String {
     let mut page = Page {
         text: String::new(),
@@ -152,7 +152,7 @@ impl Page {
         self.argument(option, &styled, &format!("{plain}{spec}"));
     }
 
-    /// A row for an argument, whose specification is given with styles and without.
+    /// A row for an argument, given with styles and as plain text.
     fn argument(&mut self, arg: &Arg, styled: &str, plain: &str) {
         let mut help = match arg.get_id().as_str() {
             "help" => "Print help; -h shows only common options".to_owned(),
@@ -196,7 +196,7 @@ impl Page {
         }
     }
 
-    /// The left column, `length` columns wide, and its description from `column` on.
+    /// The left column, `length` wide, and the description from `column` on.
     fn row(&mut self, length: usize, left: &str, words: &str, column: usize) {
         let _ = write!(self.text, "  {left}");
         let mut at = 2 + length;
@@ -245,7 +245,7 @@ fn width() -> usize {
     }
 }
 
-/// Words in lines of that many columns; a word that is longer has a line of its own.
+/// Wraps words at `width` columns; a longer word has its own line.
 fn wrapped(words: &str, width: usize) -> Vec<String> {
     let width = width.max(NARROWEST);
     let mut lines: Vec<String> = Vec::new();

@@ -1,13 +1,17 @@
-//! Options before a command, as in `z3950 --demo search …`: they belong to the command and are moved to after its name. One
-//! that the command does not have is refused there.
+//! Options before a command, as in `z3950 --demo search …`, are moved to after its name; clap then refuses those that the
+//! command does not have.
 
 use std::ffi::{OsStr, OsString};
 
 use clap::{Args, Command as Definition, Subcommand};
 
-use super::{Command, Connection, Messages, Query, Targets, Url};
+use super::{Command, Messages};
+use crate::commands::connection::ConnectionOptions;
+use crate::commands::query::QueryCommand;
+use crate::commands::targets::Targets;
+use crate::commands::url::Url;
 
-/// Moves the options before a command to after its name. Other arguments stay as they are.
+/// Moves the options before a command to after its name.
 pub(super) fn settle(arguments: &mut Vec<OsString>) {
     let Some(path) = path(arguments) else {
         return;
@@ -27,13 +31,13 @@ pub(super) fn settle(arguments: &mut Vec<OsString>) {
     arguments.extend(names.into_iter().chain(options).chain(rest));
 }
 
-/// Where the names of a command and of its subcommand stand; `None` where something else comes first.
+/// The indexes of the names of a command and its subcommand; `None` if something else comes first.
 fn path(arguments: &[OsString]) -> Option<Vec<usize>> {
     let first = command(arguments, 1)?;
     let has_subcommand = match arguments.get(first)?.to_str()? {
         "targets" => Targets::has_subcommand,
         "url" => Url::has_subcommand,
-        "query" => Query::has_subcommand,
+        "query" => QueryCommand::has_subcommand,
         name => return Command::has_subcommand(name).then(|| vec![first]),
     };
     let second = command(arguments, first + 1)?;
@@ -41,7 +45,7 @@ fn path(arguments: &[OsString]) -> Option<Vec<usize>> {
     has_subcommand(name).then(|| vec![first, second])
 }
 
-/// The first argument from there on that is neither an option nor the value of one.
+/// The index of the first argument that is neither an option nor the value of one.
 fn command(arguments: &[OsString], from: usize) -> Option<usize> {
     let mut index = from;
     loop {
@@ -53,7 +57,7 @@ fn command(arguments: &[OsString], from: usize) -> Option<usize> {
     }
 }
 
-/// Whether the value of an option is the next argument; `None` if no command that connects has such an option.
+/// Whether the next argument is the value of an option; `None` if no command that connects has this option.
 fn takes_value(argument: &str) -> Option<bool> {
     let Some(long) = argument.strip_prefix("--") else {
         let mut letters = argument.chars().skip(1).peekable();
@@ -64,7 +68,7 @@ fn takes_value(argument: &str) -> Option<bool> {
         Some((name, _)) => (name, true),
         None => (long, false),
     };
-    let known = Connection::augment_args(Messages::augment_args(Definition::new("z3950")));
+    let known = ConnectionOptions::augment_args(Messages::augment_args(Definition::new("z3950")));
     let option = known
         .get_arguments()
         .find(|option| option.get_long().is_some_and(|long| long == name))?;

@@ -1,4 +1,4 @@
-//! The options for many inputs, and whether they go together.
+//! The options for many inputs, and their conflicts.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -7,13 +7,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use z3950_asn1::file::{Existing, same};
 
-use super::destination::is_folder;
 use super::inputs::{Inputs, refusal};
+use crate::console::input::STANDARD;
 use crate::console::output::Failure;
 use crate::render::Format;
-
-/// The name that stands for standard input or output.
-pub(super) const STANDARD: &str = "-";
 
 /// The most jobs at once.
 const MAX_JOBS: i64 = 256;
@@ -51,12 +48,12 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Whether this is more than inputs on a command line and answers on a terminal.
+    /// Whether any of these options asks for a batch.
     pub(crate) fn is_wanted(&self) -> bool {
         !self.inputs.is_empty() || self.output.is_some() || self.report.is_some()
     }
 
-    /// How many inputs are asked for at once; `usual` where no option says.
+    /// How many inputs to process in parallel; `usual` by default.
     pub(crate) fn jobs(&self, usual: usize) -> usize {
         self.jobs.map_or(usual, usize::from)
     }
@@ -67,7 +64,7 @@ impl Batch {
         output.filter(|path| *path != Path::new(STANDARD))
     }
 
-    /// How records are written: as the option says, if it says anything but text, else as the output is called.
+    /// The format of records: `asked` unless it is the default, else that of the output's extension.
     pub(crate) fn format(&self, asked: Format) -> Result<Format, Failure> {
         let Some(path) = self.file().filter(|path| !is_folder(path)) else {
             return Ok(asked);
@@ -79,12 +76,12 @@ impl Batch {
         })
     }
 
-    /// What to do with an output or report that is there.
+    /// What to do with an existing output or report.
     pub(super) fn existing(&self) -> Existing {
         Existing::forced(self.force)
     }
 
-    /// What can be done about one.
+    /// Advice about an existing output or report.
     pub(super) fn hint(&self) -> &'static str {
         match self.report {
             Some(_) => "--resume goes on where it ends, --force replaces it",
@@ -92,7 +89,7 @@ impl Batch {
         }
     }
 
-    /// The inputs given, and those of the files, which are all opened now: a name that is wrong is known at once.
+    /// The given inputs and those of the files. All files are opened now, to find wrong names at once.
     pub(super) fn inputs(&self, given: Vec<Vec<u8>>) -> Result<Inputs, Failure> {
         let mut inputs = Inputs::given(given);
         for path in &self.inputs {
@@ -105,7 +102,7 @@ impl Batch {
             let file = File::open(path).map_err(unread)?;
             let is_file = file.metadata().is_ok_and(|data| data.is_file());
             let mut lines = BufReader::new(file);
-            // Before anything is written; a pipe may keep one waiting.
+            // Checked before anything is written, except for pipes, which may block.
             if is_file && let Some(words) = refusal(lines.fill_buf().map_err(unread)?) {
                 return Err(unread(io::Error::other(words)));
             }
@@ -114,7 +111,7 @@ impl Batch {
         Ok(inputs)
     }
 
-    /// Refuses a file that is written and is another one too.
+    /// Refuses a file that is used twice and written.
     pub(super) fn check_files(&self) -> Result<(), Failure> {
         let written = [self.file(), self.report.as_deref()];
         let written: Vec<&Path> = written.into_iter().flatten().collect();
@@ -131,4 +128,11 @@ impl Batch {
             ))),
         }
     }
+}
+
+/// Whether a path is that of a folder, which may not exist yet.
+pub(super) fn is_folder(path: &Path) -> bool {
+    let last = path.as_os_str().as_encoded_bytes().last();
+    let is_separator = |octet: &u8| std::path::is_separator(char::from(*octet));
+    last.is_some_and(is_separator) || path.is_dir()
 }

@@ -1,33 +1,29 @@
 //! Where the records of a run go: standard output, a file or a folder.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use z3950_asn1::file::{Existing, Growing, Whole};
 use z3950_marc::Form;
 
-use super::arguments::Batch;
+use super::arguments::{Batch, is_folder};
 use super::sinks::{FileSink, FolderSink, OutputFile, Remains};
 use super::sync::Written;
 use crate::answer::{Ask, Piece, Printed};
 use crate::console::output::{Failure, Output};
 use crate::render::Format;
 
-/// Where records go.
 pub(super) enum Destination {
-    /// Standard output.
     Standard(Printed),
-    /// One file.
     File {
         sink: FileSink,
         path: PathBuf,
         /// Whether the syncing thread knows the file.
         is_noted: bool,
     },
-    /// A folder.
     Folder {
         sink: FolderSink,
-        /// What stays of an answer that is not complete.
+        /// What remains of an incomplete answer.
         remains: Remains,
     },
 }
@@ -35,14 +31,14 @@ pub(super) enum Destination {
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// Every answer is whole, or failed as a whole.
+    /// Every answer is complete or failed as a whole.
     Complete,
-    /// It was broken off, or an answer was in the midst of its records.
+    /// Interrupted, possibly in the middle of an answer.
     BrokenOff,
 }
 
 impl Destination {
-    /// Opens what the options name, and locks it; nothing is changed yet.
+    /// Opens and locks the output without changing it.
     pub(super) fn open(arguments: &Batch, format: Format, targets: usize) -> Result<Self, Failure> {
         let Some(path) = arguments.file() else {
             return Ok(Self::Standard(Printed::new(format)));
@@ -55,7 +51,7 @@ impl Destination {
         let form = format.form();
         let unopened = |error| Failure::unopened(&error, hint);
         if is_folder(path) {
-            // It is made before a report gets its first line.
+            // The folder is made before the first line of a report.
             let begun = arguments.report.as_deref().filter(|_| arguments.resume);
             if !path.is_dir()
                 && begun.is_some_and(|report| report.metadata().is_ok_and(|data| data.len() > 0))
@@ -84,7 +80,7 @@ impl Destination {
         })
     }
 
-    /// The length of an output that is one file which grows, and whether it is there.
+    /// The length of an output that is a growing file, and whether it exists.
     pub(super) fn length(&self) -> Option<(u64, bool)> {
         match self {
             Self::File { sink, .. } => match sink.file() {
@@ -95,11 +91,11 @@ impl Destination {
         }
     }
 
-    /// Whether all is there that the answer to an ask brought, by the length in its report.
+    /// Whether the output has all records of an ask, according to the length in the report.
     pub(super) fn has(&self, ask: &Ask, input: &str, length: u64) -> bool {
         match self {
             Self::Folder { sink, .. } => sink.has(ask, input, length),
-            // Octets that were never written are NUL.
+            // Octets lost in a power cut are NUL.
             Self::File { .. } => {
                 self.length().is_none_or(|(found, _)| length <= found)
                     && self.octet_before(length) != Some(0)
@@ -108,8 +104,7 @@ impl Destination {
         }
     }
 
-    /// Whether a record may end after that many octets of a file. Where none does, the file is not the one that the report
-    /// is about.
+    /// Whether a record may end at this length of a file. If not, the report is about another file.
     pub(super) fn may_end_record(&self, length: u64, format: Format) -> bool {
         let (found, form) = (self.octet_before(length), format.form());
         found
@@ -117,7 +112,7 @@ impl Destination {
             .is_none_or(|(found, form)| found == form.last_octet())
     }
 
-    /// Keeps what a file has after that many octets in a file of its own, unless it is only the end of a document.
+    /// Saves what a file has after `length` octets to another file, unless that is only the end of a document.
     pub(super) fn keep_after(
         &self,
         length: u64,
@@ -136,7 +131,7 @@ impl Destination {
             0 => format!("{begin}{end}"),
             _ => end.to_owned(),
         };
-        // One octet more than can be let go.
+        // One octet more than can be dropped.
         let rest = file.octets_after(length, octets(empty.as_bytes()) + 1);
         let rest = rest.map_err(|error| Failure::unwritten(path, &error))?;
         match empty.as_bytes().starts_with(&rest) {
@@ -155,7 +150,7 @@ impl Destination {
         }
     }
 
-    /// Goes on with a file after that many octets; what comes after them is cut off.
+    /// Continues a file after `length` octets; the rest is cut off.
     pub(super) fn go_on(&mut self, length: u64) -> Result<(), Failure> {
         match self {
             Self::File { sink, path, .. } => sink
@@ -165,7 +160,7 @@ impl Destination {
         }
     }
 
-    /// Adds what a piece has for it.
+    /// Adds the octets of a piece.
     pub(super) fn write(&mut self, piece: &Piece, output: &mut Output) -> Result<(), Failure> {
         if piece.octets.is_empty() {
             return Ok(());
@@ -175,16 +170,16 @@ impl Destination {
                 .record(&piece.octets)
                 .map_err(|error| Failure::unwritten(path, &error)),
             Self::Folder { sink, .. } if piece.is_record => Ok(sink.record(&piece.octets)?),
-            // Lines that are no records are for those who read standard output.
+            // Other lines are for readers of standard output.
             Self::File { .. } | Self::Folder { .. } => Ok(()),
             Self::Standard(printed) => printed.write(piece, output),
         }
     }
 
-    /// Completes the records of an ask, and gives the length of what they are in.
+    /// Completes the records of an ask; returns the length of the output.
     pub(super) fn complete(&mut self, ask: &Ask, input: &str) -> Result<u64, Failure> {
         match self {
-            Self::Standard(printed) => Ok(printed.length()),
+            Self::Standard(printed) => Ok(printed.length),
             Self::File { sink, path, .. } => sink
                 .complete()
                 .map_err(|error| Failure::unwritten(path, &error)),
@@ -192,7 +187,7 @@ impl Destination {
         }
     }
 
-    /// What has been written since this was last asked for, to be synced.
+    /// What has been written since the last call, to be synced.
     pub(super) fn written(&mut self) -> Result<Written, Failure> {
         let mut written = Written::default();
         match self {
@@ -214,10 +209,9 @@ impl Destination {
         Ok(written)
     }
 
-    /// Ends the document. Gives the file that has the records of a run that was broken off, where that is not the one
-    /// asked for, and how many they are.
+    /// Ends the document. Returns the other file that has the records of an interrupted run, and their number.
     ///
-    /// `is_empty`: nothing matched, and nothing went wrong.
+    /// `is_empty`: nothing matched, and nothing failed.
     pub(super) fn finish(
         self,
         ending: Ending,
@@ -238,7 +232,7 @@ impl Destination {
                     Ending::Complete => Remains::Answers,
                     Ending::BrokenOff => Remains::Records,
                 });
-                // On a full disk there may be no room for the end of the document; the records are kept all the same.
+                // On a full disk there may be no room for the end of the document; the records are still kept.
                 let has_records = match ending {
                     Ending::Complete => has_records.map_err(unwritten)?,
                     Ending::BrokenOff => has_records.unwrap_or(true),
@@ -262,14 +256,7 @@ impl Destination {
     }
 }
 
-/// Whether a path is that of a folder, be it there or not.
-pub(super) fn is_folder(path: &Path) -> bool {
-    let last = path.as_os_str().as_encoded_bytes().last();
-    let is_separator = |octet: &u8| std::path::is_separator(char::from(*octet));
-    last.is_some_and(is_separator) || path.is_dir()
-}
-
-/// What the names of files in a format end in.
+/// The extension of files in a format.
 fn extension(format: Format) -> &'static str {
     match format {
         Format::Marc => "mrc",

@@ -1,4 +1,4 @@
-//! Inputs, one a line, from files and standard input: bounded in length, read no further ahead than they are asked for.
+//! Inputs, one per line, from files and standard input: bounded in length and read only on demand.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use crate::answer::{Ask, MAX_INPUT, Origin};
 
-/// What a file may begin with that is none of its text: the byte order mark in UTF-8.
+/// The byte order mark in UTF-8, which a file may begin with.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// Why these octets, with which a file begins, are no inputs, one a line: what is binary is not meant to be.
+/// Why a file that begins like this does not hold inputs: it is binary.
 pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
     let begin = begin.get(..PEEKED).unwrap_or(begin);
     let has = |octets: &[u8]| begin.iter().any(|octet| octets.contains(octet));
@@ -20,27 +20,25 @@ pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
     has(b"\0").then_some("it is binary, not text with one input a line")
 }
 
-/// How much of a file is looked at to see whether it is text.
+/// How much of a file is checked for being text.
 const PEEKED: usize = 4096;
 
-/// The octets of an input, whether they are only the beginning of its line, and where that is.
+/// The octets of an input, whether they are only the beginning of its line, and its origin.
 type Line = (Arc<[u8]>, bool, Option<Origin>);
 
-/// Inputs that cannot be read.
+/// An input file cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {name}")]
 pub(crate) struct InputError {
-    /// The file.
     pub(crate) name: String,
-    /// Why not.
     #[source]
     pub(crate) error: io::Error,
 }
 
 /// Inputs from several sources, one after the other.
 ///
-/// Lines are trimmed; blank ones and those that begin with `#` are passed over. What cannot be read ends all: were the
-/// next source gone on with, its inputs would have other positions another time.
+/// Lines are trimmed; blank lines and those that begin with `#` are skipped. A read error ends all inputs: continuing with the
+/// next source would give its inputs other positions than in another run.
 #[derive(Default)]
 pub(crate) struct Inputs {
     given: VecDeque<Arc<[u8]>>,
@@ -49,14 +47,14 @@ pub(crate) struct Inputs {
 
 struct Source {
     name: Arc<str>,
-    /// How many lines have been read.
+    /// Lines read so far.
     read: u64,
     lines: Box<dyn BufRead + Send>,
     is_new: bool,
 }
 
 impl Inputs {
-    /// Inputs that are there already, before all others, and taken as they are.
+    /// Inputs of the command line, which come first and are not trimmed.
     pub(crate) fn given(texts: impl IntoIterator<Item = Vec<u8>>) -> Self {
         Self {
             given: texts.into_iter().map(Arc::from).collect(),
@@ -64,7 +62,7 @@ impl Inputs {
         }
     }
 
-    /// Adds the lines of a file of that name, behind all others.
+    /// Adds the lines of a file after all others.
     pub(crate) fn add(&mut self, name: impl Into<String>, lines: impl BufRead + Send + 'static) {
         self.sources.push_back(Source {
             name: name.into().into(),
@@ -124,7 +122,7 @@ fn cut(input: &[u8], origin: Option<Origin>) -> Line {
 }
 
 impl Source {
-    /// The next line; of one that is too long, just enough to see that it is.
+    /// The next line; of a line that is too long, just enough to see that.
     fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
         let limit = u64::try_from(MAX_INPUT).unwrap_or(u64::MAX) + 2;
@@ -148,19 +146,19 @@ impl Source {
     }
 }
 
-/// Each input for each target, in this order.
+/// Each input for each target, in order.
 #[derive(Debug)]
 pub(crate) struct Asks {
     inputs: Inputs,
     targets: usize,
-    /// The one before the next.
+    /// The previous ask.
     last: Option<Ask>,
-    /// Whether that is to come again.
+    /// Whether to repeat it.
     is_back: bool,
 }
 
 impl Asks {
-    /// What to ask of so many targets; one at least.
+    /// The asks for at least one target.
     pub(crate) fn new(inputs: Inputs, targets: usize) -> Self {
         Self {
             inputs,
@@ -170,12 +168,12 @@ impl Asks {
         }
     }
 
-    /// Gives the last ask out again as the next one.
+    /// Makes the last ask the next one again.
     pub(crate) fn put_back(&mut self) {
         self.is_back = true;
     }
 
-    /// Whether some are still to be read from files, which may take any time.
+    /// Whether some inputs are read from files, which may block.
     pub(crate) fn are_read(&self) -> bool {
         !self.inputs.sources.is_empty()
     }
@@ -217,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn binary_files_are_no_inputs() {
+    fn binary_files_are_refused() {
         let marc = b"00123nam a2200061 a 4500001000400000\x1Eid1\x1E\x1D";
         for (begin, words) in [
             (&marc[..], "MARC records"),
@@ -298,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_ends_all() {
+    fn a_read_error_ends_all_inputs() {
         struct Broken;
         impl Read for Broken {
             fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

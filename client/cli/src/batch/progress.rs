@@ -1,4 +1,4 @@
-//! How far a run has come, and how fast, on one line of a terminal that is wiped out again.
+//! The progress of a run and its speed, on one line of a terminal that is erased at the end.
 
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
@@ -9,23 +9,24 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use super::arguments::{Batch, STANDARD};
+use super::arguments::Batch;
 use super::resume::Tally;
+use crate::console::input::STANDARD;
 
-/// How often the line changes in a second, at most.
+/// The most updates of the line per second.
 const REFRESHES: u8 = 5;
-/// How often its clock goes on while nothing is answered.
+/// How often the line is updated while nothing is answered.
 const TICK: Duration = Duration::from_millis(500);
 
 /// The line, if there is a terminal for it.
 pub(super) struct Progress {
     bar: ProgressBar,
-    /// How many answers there will be, as soon as that is known; 0 before.
+    /// The total number of answers; 0 until it is known.
     total: Arc<AtomicU64>,
 }
 
 impl Progress {
-    /// Shows itself where standard error is a terminal that records are not written to as well.
+    /// Shown if standard error is a terminal and records do not go to one.
     pub(super) fn new(arguments: &Batch, given: usize, targets: usize) -> Self {
         let fills_terminal = arguments.file().is_none() && io::stdout().is_terminal();
         let total = Arc::new(AtomicU64::new(0));
@@ -39,7 +40,7 @@ impl Progress {
         Self { bar, total }
     }
 
-    /// So many answers are there from an earlier run.
+    /// Begins with this many answers of earlier runs.
     pub(super) fn begin(&self, answers: u64) {
         self.bar.set_position(answers);
         self.bar.reset_eta();
@@ -48,7 +49,7 @@ impl Progress {
         }
     }
 
-    /// There is one answer more.
+    /// Counts an answer.
     pub(super) fn answered(&self, tally: &Tally) {
         if self.bar.is_hidden() {
             return;
@@ -58,22 +59,22 @@ impl Progress {
             self.bar.set_length(total);
             self.bar.set_style(style(true));
         }
-        self.bar.set_message(super::state::in_words(tally));
+        self.bar.set_message(tally.to_string());
         self.bar.inc(1);
     }
 
-    /// Says something while the line is wiped out.
+    /// Prints something with the line erased.
     pub(super) fn aside(&self, say: impl FnOnce()) {
         self.bar.suspend(say);
     }
 
-    /// Wipes the line out.
+    /// Erases the line.
     pub(super) fn clear(&self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// Counts the inputs, where all can be read twice.
+/// Counts the inputs, if all can be read twice.
 fn count(arguments: &Batch, given: usize, targets: usize, total: Arc<AtomicU64>) {
     let is_file = |path: &Path| {
         path != Path::new(STANDARD) && path.metadata().is_ok_and(|data| data.is_file())
@@ -81,7 +82,7 @@ fn count(arguments: &Batch, given: usize, targets: usize, total: Arc<AtomicU64>)
     if !arguments.inputs.iter().all(|path| is_file(path)) {
         return;
     }
-    // What cannot be opened is found out by the run itself.
+    // The run itself reports files that cannot be opened.
     let Ok(inputs) = arguments.inputs(Vec::new()) else {
         return;
     };
@@ -91,18 +92,18 @@ fn count(arguments: &Batch, given: usize, targets: usize, total: Arc<AtomicU64>)
     });
 }
 
-/// The parts of the line: a bar only where it is known how many inputs there are.
+/// The parts of the line: a bar only if the number of inputs is known.
 fn style(sized: bool) -> ProgressStyle {
     let template = match sized {
         true => "{wide_bar} {pos}/{len}, {rate}, {eta} left, {msg}",
         false => "{spinner} {pos}, {rate}, {msg}",
     };
-    // The templates are right; a wrong one would leave the usual line.
+    // The templates are valid; the default is not needed.
     let style = ProgressStyle::with_template(template);
     style
         .unwrap_or_else(|_| ProgressStyle::default_bar())
         .with_key("rate", |state: &ProgressState, line: &mut dyn Write| {
-            // There is no more to be done about a line that takes no text.
+            // Nothing can be done if the line cannot be written.
             let _ = write!(line, "{:.0}/s", state.per_sec());
         })
 }

@@ -1,17 +1,16 @@
-//! The report of a batch: a line for each answer, as a table (`.tsv`) or as JSON (`.json`, `.jsonl`), each written in
-//! one piece.
+//! The report of a batch: a line for each answer, as a table (`.tsv`) or as JSON (`.json`, `.jsonl`), written at once.
 //!
 //! | column | holds |
 //! |---|---|
-//! | `position`, `target`, `input` | which input it is, 1-based; what was asked; the input, what is not text in it as `\xNN` |
-//! | `outcome`, `exit` | what came of it, a word of `OutcomeName` such as `no match`; the exit code for this input alone |
-//! | `hits`, `step` | how many records match; which way found them |
-//! | `diagnostic`, `message` | what the server said; the outcome in plain words where there is no record |
+//! | `position`, `target`, `input` | the number of the input, from 1; the target; the input, with octets that are not text as `\xNN` |
+//! | `outcome`, `exit` | a word of `OutcomeName` such as `no match`; the exit code for this input alone |
+//! | `hits`, `step` | how many records match; which search found them |
+//! | `diagnostic`, `message` | the server's diagnostic; a message if there is no record |
 //! | `milliseconds` | how long it took |
-//! | `length` | octets of the output up to here, or of the file for this input |
+//! | `length` | octets of the output so far, or of the file for this input |
 //!
-//! What is not known is empty in the table, and null in JSON, where `diagnostic` is an object with the keys `set`,
-//! `code`, `text` and `addinfo`.
+//! Unknown values are empty in the table and null in JSON, where `diagnostic` is an object with the keys `set`, `code`, `text`
+//! and `addinfo`.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -39,38 +38,36 @@ const COLUMNS: [&str; 11] = [
     "length",
 ];
 
-/// The most characters of a server's words in a line.
+/// The most characters of a message or diagnostic in a line.
 const MAX_WORDS: usize = 2_000;
 
 /// How a report is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReportForm {
-    /// Columns with tabs between them, under a line with their names.
+    /// Columns separated by tabs, after a line with their names.
     Table,
-    /// An object a line.
+    /// One object per line.
     Json,
 }
 
-/// A line of a report.
+/// A line of a report, to be written.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Entry {
-    /// Which input it is, 1-based.
+pub(crate) struct ReportLine {
+    /// The number of the input, from 1.
     pub(crate) position: u64,
-    /// What was asked, on one line.
+    /// The target, on one line.
     pub(crate) target: String,
     /// The input, on one line.
     pub(crate) input: String,
-    /// What came of it.
     pub(crate) answer: Answer,
-    /// How long it took.
     pub(crate) took: Duration,
-    /// Octets of the output when its records were complete.
+    /// Octets of the output including its records.
     pub(crate) length: u64,
 }
 
-/// What a line that was read tells of the state of a batch.
+/// What is read back from a line of a report.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct ParsedLine {
     pub(super) position: u64,
     pub(super) target: Option<String>,
     pub(super) input: String,
@@ -80,7 +77,7 @@ pub(super) struct Kept {
 }
 
 impl ReportForm {
-    /// The form that the extension of a file stands for.
+    /// The form of a file's extension.
     pub(crate) fn by_extension(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "tsv" => Some(Self::Table),
@@ -89,7 +86,7 @@ impl ReportForm {
         }
     }
 
-    /// What a report begins with.
+    /// The first line.
     pub(super) fn header(self) -> String {
         match self {
             Self::Table => COLUMNS.join("\t") + "\n",
@@ -97,7 +94,7 @@ impl ReportForm {
         }
     }
 
-    /// Whether a line may begin so.
+    /// Whether a line may begin like this.
     pub(super) fn may_begin(self, begin: &[u8]) -> bool {
         match self {
             Self::Table => begin
@@ -108,7 +105,7 @@ impl ReportForm {
         }
     }
 
-    fn line(self, entry: &Entry) -> String {
+    fn line(self, entry: &ReportLine) -> String {
         let answer = &entry.answer;
         let milliseconds = u64::try_from(entry.took.as_millis()).unwrap_or(u64::MAX);
         if self == Self::Json {
@@ -117,7 +114,7 @@ impl ReportForm {
                 "target": Some(&entry.target).filter(|target| !target.is_empty()),
                 "input": entry.input,
                 "outcome": answer.outcome.as_str(),
-                "exit": answer.exit,
+                "exit": answer.exit as u8,
                 "hits": answer.hits,
                 "step": answer.step,
                 "diagnostic": answer.diagnostic.as_ref().map(bounded_values),
@@ -134,7 +131,7 @@ impl ReportForm {
             entry.target.clone(),
             entry.input.clone(),
             answer.outcome.to_string(),
-            answer.exit.to_string(),
+            (answer.exit as u8).to_string(),
             number(answer.hits),
             answer.step.as_deref().map_or_else(String::new, words),
             answer
@@ -148,8 +145,8 @@ impl ReportForm {
         cells.join("\t") + "\n"
     }
 
-    /// Reads a line without its end; `None` if it is none of a report.
-    pub(super) fn read(self, line: &str) -> Option<Kept> {
+    /// Reads a line without its end; `None` if it is not one of a report.
+    pub(super) fn read(self, line: &str) -> Option<ParsedLine> {
         if self == Self::Json {
             return serde_json::from_str(line).ok();
         }
@@ -170,7 +167,7 @@ impl ReportForm {
         else {
             return None;
         };
-        Some(Kept {
+        Some(ParsedLine {
             position: position.parse().ok()?,
             target: Some((*target).to_owned()),
             input: (*input).to_owned(),
@@ -195,7 +192,7 @@ fn in_words(diagnostic: &Value) -> String {
     }
 }
 
-/// The first of the words.
+/// At most [`MAX_WORDS`] characters.
 fn bounded(words: &str) -> &str {
     let end = words.char_indices().nth(MAX_WORDS);
     end.and_then(|(end, _)| words.get(..end)).unwrap_or(words)
@@ -212,7 +209,7 @@ fn bounded_values(object: &Value) -> Value {
     Value::Object(values.collect())
 }
 
-/// A report under way.
+/// A report being written.
 #[derive(Debug)]
 pub(crate) struct Report<W = Growing> {
     to: W,
@@ -220,7 +217,7 @@ pub(crate) struct Report<W = Growing> {
 }
 
 impl<W: Write> Report<W> {
-    /// Goes on with a report that has its header, and whose last line is complete.
+    /// Continues a report whose last line is complete.
     pub(crate) fn after(to: W, form: ReportForm) -> Self {
         Self { to, form }
     }
@@ -228,13 +225,12 @@ impl<W: Write> Report<W> {
     /// Begins a report.
     ///
     /// # Errors
-    /// What came in the way of writing.
+    /// The report cannot be written.
     pub(crate) fn begin(mut to: W, form: ReportForm) -> io::Result<Self> {
         to.write_all(form.header().as_bytes())?;
         Ok(Self { to, form })
     }
 
-    /// What it is written to.
     pub(crate) fn to(&mut self) -> &mut W {
         &mut self.to
     }
@@ -242,8 +238,8 @@ impl<W: Write> Report<W> {
     /// Adds a line.
     ///
     /// # Errors
-    /// What came in the way of writing.
-    pub(crate) fn write(&mut self, entry: &Entry) -> io::Result<()> {
+    /// The report cannot be written.
+    pub(crate) fn write(&mut self, entry: &ReportLine) -> io::Result<()> {
         self.to.write_all(self.form.line(entry).as_bytes())
     }
 }
@@ -253,15 +249,16 @@ mod tests {
     use z3950::retrieve::OutcomeName;
 
     use super::*;
+    use crate::console::exit::Exit;
 
-    fn entry() -> Entry {
-        Entry {
+    fn entry() -> ReportLine {
+        ReportLine {
             position: 7,
             target: "lib.example/books".to_owned(),
             input: "isbn:0\\x09".to_owned(),
             answer: Answer {
                 outcome: OutcomeName::SearchRefused,
-                exit: 5,
+                exit: Exit::Refused,
                 hits: None,
                 step: Some("1=7".to_owned()),
                 diagnostic: Some(json!({
@@ -307,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_servers_words_are_bounded() {
+    fn text_from_servers_is_bounded() {
         let mut entry = entry();
         let long = "é".repeat(MAX_WORDS * 3);
         entry.answer.message = Some(long.clone());

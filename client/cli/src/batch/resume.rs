@@ -1,6 +1,7 @@
-//! How far a batch has come that was broken off: its report read beside its inputs, line by line, in constant memory.
+//! How far an interrupted batch has come: reads its report together with its inputs, line by line in constant memory.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{self, BufRead, Read};
 
 use z3950::retrieve::{OutcomeName, UnknownOutcome};
@@ -10,75 +11,85 @@ use super::report::ReportForm;
 use crate::answer::Ask;
 use crate::console::exit::Exit;
 
-/// The longest line of a report, in octets: an input and its server's words are shorter in any form.
+/// The longest line of a report, in octets; all lines that are written are shorter.
 const MAX_LINE: u64 = 1 << 20;
 
-/// The state of a batch that was broken off.
+/// The state of an interrupted batch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Resumed {
-    /// How many answers the report has.
+    /// The number of answers in the report.
     pub(crate) answers: u64,
     /// Octets of the report up to the end of its last complete line; 0 if not even its header is complete.
     pub(crate) report_length: u64,
-    /// Octets of the output that the report speaks of.
+    /// Octets of the output that the report accounts for.
     pub(crate) output_length: u64,
-    /// How the answers ended.
     pub(crate) tally: Tally,
-    /// The first line that speaks of more than the output has, if there is one, and what it says: what it and those
-    /// after it are about is asked for again.
+    /// The first line that accounts for more than the output has, and its length: it and later inputs are asked again.
     pub(crate) ahead: Option<(u64, u64)>,
-    /// How many lines at the end say that there was no answer: what they are about is asked for again.
+    /// How many inputs at the end had no answer: they are asked again.
     pub(crate) unanswered: u64,
 }
 
-/// How many answers ended with which exit code and in which word of [`OutcomeName`].
+/// The number of answers by exit code and outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Tally(BTreeMap<(u8, &'static str), u64>);
+pub(crate) struct Tally(BTreeMap<(Exit, &'static str), u64>);
 
 impl Tally {
     /// Counts an answer.
-    pub(crate) fn add(&mut self, exit: u8, outcome: OutcomeName) {
+    pub(crate) fn add(&mut self, exit: Exit, outcome: OutcomeName) {
         *self.0.entry((exit, outcome.as_str())).or_default() += 1;
     }
 
-    /// Exit codes and outcomes, and how many answers ended so.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u8, &'static str, u64)> {
-        let counts = self.0.iter();
-        counts.map(|((exit, outcome), count)| (*exit, *outcome, *count))
+    /// The exit codes that occurred.
+    pub(crate) fn exits(&self) -> impl Iterator<Item = Exit> {
+        self.0.keys().map(|(exit, _)| *exit)
     }
 
-    /// How many answers there are.
+    /// The number of answers.
     pub(crate) fn total(&self) -> u64 {
         self.0.values().sum()
     }
 }
 
-/// Why a batch cannot be gone on with.
+impl fmt::Display for Tally {
+    /// `4990 delivered, 10 no match`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, ((exit, outcome), count)) in self.0.iter().enumerate() {
+            let separator = if index > 0 { ", " } else { "" };
+            write!(f, "{separator}{count} {outcome}")?;
+            if *exit == Exit::FaultsFound {
+                f.write_str(" with damage")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a batch cannot be resumed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum ResumeError {
-    /// A complete line is none of a report.
+    /// A complete line is not one of a report.
     #[error("line {line} is not one of a report in this form")]
     Malformed {
-        /// The line, 1-based.
+        /// From 1.
         line: u64,
     },
     /// A line has an outcome that this version does not know.
     #[error("line {line}: {error}; a report of another version cannot be continued")]
     UnknownOutcome {
-        /// The line, 1-based.
+        /// From 1.
         line: u64,
-        /// The word.
         error: UnknownOutcome,
     },
     /// The report is about other inputs.
     #[error("line {line} is about {reported}, but {asked}")]
     OtherInput {
-        /// The line, 1-based.
+        /// From 1.
         line: u64,
-        /// What the report has there.
+        /// What the report has in this line.
         reported: String,
-        /// What is there in the inputs instead.
+        /// What the inputs have instead.
         asked: String,
     },
     /// The report cannot be read.
@@ -89,17 +100,16 @@ pub(crate) enum ResumeError {
     Inputs(#[from] InputError),
 }
 
-/// The lines at the end of a report that say that there was no answer: the server was away, or time was up.
+/// The lines at the end of a report about inputs without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Unanswered {
-    /// The first of them, 1-based, or the line after the last one.
+pub(crate) struct UnansweredTail {
+    /// The first of them, from 1, or the line after the last one.
     first: u64,
-    /// How many there are.
     count: u64,
 }
 
-impl Unanswered {
-    /// Finds them. Lines that are wrong are left to [`resume`].
+impl UnansweredTail {
+    /// Finds them. Errors in lines are left to [`resume`].
     ///
     /// # Errors
     /// The report cannot be read.
@@ -130,19 +140,19 @@ impl Unanswered {
     }
 }
 
-/// Reads a report, and takes from `asks` what it has answers to; the lines at its end without an answer are left out. `shown` says which target and which input an ask is, as
-/// the report has them; `is_there`, whether the output has all that a line speaks of: the octets of the ask, whose input
-/// is shown so.
+/// Reads a report, and takes the asks that it has answers to from `asks`, except those at its end without an answer. `shown` is
+/// an ask's target and input as the report has them; `is_there` is whether the output has all records of an ask, given its
+/// shown input and the length in the report.
 ///
-/// After a power cut the report may be ahead of the output, or end in octets that were never written (NUL): it goes as far
+/// After a power cut the report may be ahead of the output, or end in octets that were never written (NUL): it is used as far
 /// as both agree.
 ///
 /// # Errors
-/// A report of another form, or about other inputs; what cannot be read.
+/// A report of another form or about other inputs; read errors.
 pub(crate) fn resume(
     mut report: impl BufRead,
     form: ReportForm,
-    unanswered: Unanswered,
+    unanswered: UnansweredTail,
     asks: &mut Asks,
     shown: impl Fn(&Ask) -> (String, String),
     is_there: impl Fn(&Ask, &str, u64) -> bool,
@@ -162,8 +172,8 @@ pub(crate) fn resume(
             return Ok(resumed);
         }
         let malformed = || ResumeError::Malformed { line: number };
-        // Octets that were never written end a report like a line that was being written when the run was broken off. What
-        // stands before them has to be of a report all the same.
+        // Octets that were never written end a report like an incomplete line. What comes before them must still be the
+        // beginning of a line.
         let (begin, is_unwritten) = match line.iter().position(|octet| *octet == 0) {
             Some(end) => (line.get(..end).unwrap_or_default(), true),
             None => (&*line, false),
@@ -223,7 +233,7 @@ pub(crate) fn resume(
         resumed.report_length += length;
         resumed.answers += 1;
         resumed.output_length = kept.length;
-        resumed.tally.add(kept.exit, outcome);
+        resumed.tally.add(Exit::of(kept.exit), outcome);
     }
 }
 
@@ -241,7 +251,7 @@ mod tests {
     use std::time::Duration;
 
     use super::super::inputs::Inputs;
-    use super::super::report::{Entry, Report};
+    use super::super::report::{Report, ReportLine};
     use super::*;
     use crate::answer::Answer;
 
@@ -308,13 +318,13 @@ mod tests {
     }
 
     #[test]
-    fn inputs_at_the_end_that_had_no_answer_are_asked_for_again() {
+    fn unanswered_inputs_at_the_end_are_asked_again() {
         for (exits, answers, unanswered) in [
             ([0, 0, 0], 3, 0),
             ([0, 0, 6], 2, 1),
             ([0, 6, 6], 1, 2),
             ([6, 6, 6], 0, 3),
-            // What was answered after one is not asked for again.
+            // An unanswered input before an answered one is not asked again.
             ([6, 0, 0], 3, 0),
             ([6, 3, 6], 2, 1),
         ] {
@@ -347,7 +357,7 @@ mod tests {
         shown: impl Fn(&Ask) -> (String, String),
         is_there: impl Fn(&Ask, &str, u64) -> bool,
     ) -> Result<Resumed, ResumeError> {
-        let unanswered = Unanswered::at_end(report, form)?;
+        let unanswered = UnansweredTail::at_end(report, form)?;
         resume(report, form, unanswered, asks, shown, is_there)
     }
 
@@ -356,7 +366,7 @@ mod tests {
         report_of(form, inputs, &[])
     }
 
-    /// The same with these exit codes, else 0.
+    /// The same with these exit codes, then 0.
     fn report_of(form: ReportForm, inputs: &'static str, exits: &[u8]) -> Vec<u8> {
         let mut exits = exits.iter().copied();
         let mut written = Vec::new();
@@ -364,12 +374,12 @@ mod tests {
         for ask in asks(inputs) {
             let ask = ask.expect("in memory");
             let (target, input) = shown(&ask);
-            let entry = Entry {
+            let entry = ReportLine {
                 position: ask.position,
                 target,
                 input,
                 answer: Answer {
-                    exit: exits.next().unwrap_or_default(),
+                    exit: Exit::of(exits.next().unwrap_or_default()),
                     ..Answer::default()
                 },
                 took: Duration::ZERO,
@@ -441,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_report_is_refused() {
+    fn other_files_are_refused() {
         for (form, text, line) in [
             (ReportForm::Table, "a book\n", 1),
             (ReportForm::Table, "a book", 1),

@@ -1,4 +1,4 @@
-//! A run of a batch: what there is to do, where records and answers go, and how a run that was broken off is gone on with.
+//! A run of a batch: reads its inputs, opens its output and report, and resumes an earlier run.
 
 use std::io::{BufReader, Seek};
 use std::path::Path;
@@ -12,8 +12,8 @@ use super::destination::Destination;
 use super::inputs::{Asks, InputError};
 use super::progress::Progress;
 use super::report::{Report, ReportForm};
-use super::resume::{ResumeError, Resumed, Unanswered, resume};
-use super::state::{self, State, names};
+use super::resume::{ResumeError, Resumed, UnansweredTail, resume};
+use super::state::{self, BatchState, names};
 use super::sync::Syncer;
 use crate::answer::{Ask, Job, Work, run};
 use crate::console::exit::Exit;
@@ -36,7 +36,7 @@ pub(crate) async fn run_all<W: Work>(
     let progress = Progress::new(arguments, job.given.len(), targets.len());
     arguments.check_files()?;
     let mut asks = Asks::new(arguments.inputs(job.given)?, targets.len());
-    // Nothing is changed before it is known that all can be written.
+    // Nothing is changed until everything is open.
     let mut destination = Destination::open(arguments, job.format, targets.len())?;
     let mut resumed = Resumed::default();
     let mut report = None;
@@ -50,11 +50,7 @@ pub(crate) async fn run_all<W: Work>(
         }
     }
     let needs_syncing = report.is_some() || matches!(destination, Destination::Folder { .. });
-    let syncer = match needs_syncing {
-        true => Some(Syncer::start()),
-        false => None,
-    };
-    let syncer = syncer.transpose();
+    let syncer = needs_syncing.then(Syncer::start).transpose();
     let syncer = syncer.map_err(|error| Failure::machine("start the program's threads", &error))?;
     if let (Some((line, _)), Some(path)) = (resumed.ahead, arguments.file()) {
         output.note(&format!(
@@ -67,14 +63,14 @@ pub(crate) async fn run_all<W: Work>(
         1 => output.note("1 input had no answer and is asked again"),
         count => output.note(&format!("{count} inputs had no answer and are asked again")),
     }
-    let mut state = State {
+    let mut state = BatchState {
         targets,
         destination,
         report,
         report_is_noted: false,
         syncer,
-        of_ask: state::Records::default(),
-        records: state::Records::default(),
+        of_ask: state::RecordCounts::default(),
+        records: state::RecordCounts::default(),
         is_torn: false,
         before: resumed.tally.total(),
         unanswered: 0,
@@ -91,7 +87,7 @@ pub(crate) async fn run_all<W: Work>(
     state.end(ran, arguments)
 }
 
-/// The asks as they come. Files are read in a thread of their own: standard input may keep it waiting for ever.
+/// The asks as a stream. Files are read in another thread, as standard input may block for ever.
 fn feed(asks: Asks) -> impl Stream<Item = Result<Ask, InputError>> + Unpin {
     if !asks.are_read() {
         return stream::iter(asks).left_stream();
@@ -107,7 +103,7 @@ fn feed(asks: Asks) -> impl Stream<Item = Result<Ask, InputError>> + Unpin {
     stream::poll_fn(move |context| receiver.poll_recv(context)).right_stream()
 }
 
-/// A report as it is before a run, and how far it goes.
+/// A report before a run, and how far it goes.
 struct Before {
     file: Growing,
     form: ReportForm,
@@ -115,8 +111,7 @@ struct Before {
 }
 
 impl Before {
-    /// Reads a report, and takes what it has answers to from `asks`, as far as the output has their records. Of a new run,
-    /// there must be none.
+    /// Reads a report, and takes the asks that it has answers to from `asks`. A new run must not have one.
     fn read(
         path: &Path,
         arguments: &Batch,
@@ -153,7 +148,8 @@ impl Before {
             let refused = |error: ResumeError| {
                 Failure::Usage(format!("cannot resume from {name}: {}", chain(&error)))
             };
-            let unanswered = Unanswered::at_end(BufReader::new(lines), form).map_err(refused)?;
+            let unanswered =
+                UnansweredTail::at_end(BufReader::new(lines), form).map_err(refused)?;
             let mut lines = lines;
             lines.rewind().map_err(unread)?;
             let shown = |ask: &Ask| names(targets, ask);
@@ -180,7 +176,7 @@ impl Before {
         })
     }
 
-    /// Refuses an output in which no record ends where the report says.
+    /// Refuses an output without the end of a record where the report says.
     fn check_end(
         &self,
         path: &Path,
@@ -201,8 +197,8 @@ impl Before {
         }
     }
 
-    /// Cuts off what is not a complete line, and goes on after the others. What the report begins with is on the disk before
-    /// the output gets anything: an output without a report would be nobody's.
+    /// Cuts off an incomplete line and continues after it. The header is on disk before the output gets anything, as an output
+    /// without a report could not be resumed.
     fn go_on(mut self, path: &Path) -> Result<Report, Failure> {
         let end = self.resumed.report_length;
         let begun = self.file.cut(end).and_then(|()| self.file.begin());
@@ -215,7 +211,7 @@ impl Before {
     }
 }
 
-/// Cuts an output back to what its report accounts for. The rest may be somebody else's, and is kept in a file of its own.
+/// Cuts an output to what its report accounts for. The rest, which may have another origin, is kept in another file.
 fn cut_back(
     destination: &mut Destination,
     arguments: &Batch,

@@ -1,5 +1,5 @@
-//! Where the records of a batch go: one file, which is cut back to the last complete answer when a run was broken off,
-//! or a folder with a file for each input.
+//! The output of a batch: one file, which is cut to the last complete answer after an interruption, or a folder with a file for
+//! each input.
 
 use std::fs;
 use std::io::{self, ErrorKind, Write};
@@ -9,43 +9,22 @@ use z3950_asn1::file::{self, Draft, Existing, Growing, Lock, Whole};
 use z3950_marc::Form;
 
 use crate::answer::Ask;
+use crate::render::before;
 
-/// How many octets are collected before they are written, at most.
+/// The most octets that are buffered.
 const BUFFER: usize = 64 * 1024;
 /// The most characters of an input in the name of its file.
 const MAX_SLUG: usize = 64;
-/// Digits of an input's position in the name of its file, at least.
+/// The least digits of an input's position in the name of its file.
 const DIGITS: usize = 6;
-/// What the lock and the draft of a folder are named after.
+/// The base name of the lock and the draft in a folder.
 const NAME: &str = "z3950";
-/// What an answer is called that was not complete when a run without a report was broken off.
+/// The name for the records of an incomplete answer after an interrupted run without a report.
 const UNFINISHED: &str = "unfinished";
 
-/// What stands around records of a form; nothing for octets as they came.
-#[derive(Debug, Clone, Copy)]
-struct Frame(Option<Form>);
-
-impl Frame {
-    fn before(self, is_first: bool) -> &'static [u8] {
-        let text = match (self.0, is_first) {
-            (Some(form), true) => form.begin(),
-            (Some(form), false) => form.between(),
-            (None, _) => "",
-        };
-        text.as_bytes()
-    }
-
-    fn end(self) -> &'static [u8] {
-        self.0.map_or("", Form::end).as_bytes()
-    }
-}
-
-/// What a sink writes, and cuts back: a file.
+/// A file that can be cut.
 pub(crate) trait Cut: Write {
-    /// Cuts it to this length in octets, to be written on from there. A pipe or device stays as it is.
-    ///
-    /// # Errors
-    /// What the system has against it.
+    /// Cuts the file to this length in octets; writing continues there. A pipe or device is unchanged.
     fn cut(&mut self, length: u64) -> io::Result<()>;
 }
 
@@ -58,9 +37,9 @@ impl Cut for Growing {
 /// A file for the records of all asks.
 #[derive(Debug)]
 pub(crate) enum OutputFile {
-    /// One that is there when it is complete.
+    /// Appears when it is complete.
     Whole(Whole),
-    /// One that a later run continues.
+    /// Can be continued by a later run.
     Growing(Growing),
 }
 
@@ -89,28 +68,28 @@ impl Cut for OutputFile {
     }
 }
 
-/// What stays in a file when a run ends.
+/// What remains in a file at the end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Remains {
     /// Complete answers.
     Answers,
-    /// Complete records, those of an answer that is not complete too.
+    /// Complete records, including those of an incomplete answer.
     Records,
 }
 
-/// One file for all.
+/// One file for all asks.
 #[derive(Debug)]
 pub(crate) struct FileSink<F = OutputFile> {
     file: F,
-    frame: Frame,
+    form: Option<Form>,
     held: Vec<u8>,
     /// Octets in the file.
     written: u64,
     /// Octets of it that are complete answers.
     complete: u64,
-    /// Where records end behind those, as far as they may still be needed.
+    /// The ends of later records that may still be needed.
     ends: Vec<u64>,
-    /// How many records were added, how many of them are in the file for certain, and how many remained at the end.
+    /// How many records were added, how many of them are certainly in the file, and how many remained at the end.
     added: u64,
     flushed: u64,
     remained: u64,
@@ -119,11 +98,11 @@ pub(crate) struct FileSink<F = OutputFile> {
 }
 
 impl<F: Cut> FileSink<F> {
-    /// A file that is not touched before its first record.
+    /// The file is not changed before its first record.
     pub(crate) fn new(file: F, form: Option<Form>) -> Self {
         Self {
             file,
-            frame: Frame(form),
+            form,
             held: Vec::new(),
             written: 0,
             complete: 0,
@@ -135,10 +114,7 @@ impl<F: Cut> FileSink<F> {
         }
     }
 
-    /// Goes on with the file: its first `length` octets are complete answers, the rest is cut off.
-    ///
-    /// # Errors
-    /// What the system has against it.
+    /// Continues a file: its first `length` octets are complete answers, the rest is cut off.
     pub(crate) fn go_on(&mut self, length: u64) -> io::Result<()> {
         self.file.cut(length)?;
         self.is_changed = true;
@@ -147,13 +123,11 @@ impl<F: Cut> FileSink<F> {
         Ok(())
     }
 
-    /// Adds a record, in the octets of its form; what belongs between two of them is added here.
-    ///
-    /// # Errors
-    /// What the system has against writing.
+    /// Adds a record, and what the form has before it.
     pub(crate) fn record(&mut self, octets: &[u8]) -> io::Result<()> {
         let is_first = self.written == 0 && self.held.is_empty();
-        self.held.extend_from_slice(self.frame.before(is_first));
+        let before = before(self.form, is_first);
+        self.held.extend_from_slice(before.as_bytes());
         self.held.extend_from_slice(octets);
         self.ends.push(self.written + length(&self.held));
         self.added += 1;
@@ -163,11 +137,7 @@ impl<F: Cut> FileSink<F> {
         }
     }
 
-    /// Completes the records of an ask: from now on they are there, whatever happens to this program. Gives the octets of
-    /// the file that they are in.
-    ///
-    /// # Errors
-    /// What the system has against writing.
+    /// Completes the records of an ask by writing them out. Returns the length of the file.
     pub(crate) fn complete(&mut self) -> io::Result<u64> {
         self.flush()?;
         self.complete = self.written;
@@ -175,15 +145,12 @@ impl<F: Cut> FileSink<F> {
         Ok(self.complete)
     }
 
-    /// Ends the document, without what is not complete. Says whether there is one: a file that got no record stays as it
-    /// was, unless it had been begun.
-    ///
-    /// # Errors
-    /// What the system has against writing.
+    /// Ends the document without what is incomplete. Returns whether it has records: a file without any is unchanged, unless
+    /// it had been begun.
     pub(crate) fn finish(&mut self, remains: Remains) -> io::Result<bool> {
         let mut end = self.complete;
         if remains == Remains::Records {
-            // As far as there is room for it.
+            // The disk may be full.
             let _ = self.flush();
             let ends = self.ends.iter().copied();
             end = ends.filter(|end| *end <= self.written).max().unwrap_or(end);
@@ -200,30 +167,29 @@ impl<F: Cut> FileSink<F> {
         self.file.cut(end)?;
         self.written = end;
         if end == 0 {
-            self.held.extend_from_slice(self.frame.before(true));
+            let begin = before(self.form, true);
+            self.held.extend_from_slice(begin.as_bytes());
         }
-        self.held.extend_from_slice(self.frame.end());
+        self.held.extend_from_slice(end_of(self.form).as_bytes());
         self.flush()?;
         self.written = end;
         Ok(end > 0)
     }
 
-    /// How many records remained in a file that ended with [`Remains::Records`].
+    /// How many records remained after [`Remains::Records`].
     pub(crate) fn remained(&self) -> u64 {
         self.remained
     }
 
-    /// The file.
     pub(crate) fn file(&self) -> &F {
         &self.file
     }
 
-    /// The file, once the document has been ended.
     pub(crate) fn into_file(self) -> F {
         self.file
     }
 
-    /// Writes what is held, and counts what has been written even where not all of it can be.
+    /// Writes out the buffer, and counts what was written even if not all of it can be.
     fn flush(&mut self) -> io::Result<()> {
         let mut begin = 0;
         let result = loop {
@@ -242,13 +208,17 @@ impl<F: Cut> FileSink<F> {
         self.held.drain(..begin);
         if result.is_ok() {
             self.flushed = self.added;
-            // The others come before it.
+            // The others are before it.
             let last = self.ends.pop();
             self.ends.clear();
             self.ends.extend(last);
         }
         result
     }
+}
+
+fn end_of(form: Option<Form>) -> &'static str {
+    form.map_or("", Form::end)
 }
 
 fn length(held: &[u8]) -> u64 {
@@ -269,18 +239,18 @@ pub(crate) struct FolderSink {
     extension: &'static str,
     form: Option<Form>,
     targets: usize,
-    /// The file under way, once it has a record.
+    /// The file in progress, once it has a record.
     part: Option<FileSink<Draft>>,
-    /// Files that were completed since they were last asked for.
+    /// Files completed since [`take_new`](Self::take_new).
     new: Vec<PathBuf>,
     _lock: Lock,
 }
 
 impl FolderSink {
-    /// Writes into a folder, which is made if it is not there, files with that extension.
+    /// Writes files with this extension into a folder, which is created if necessary.
     ///
     /// # Errors
-    /// The folder cannot be made, or another run writes to it; with [`Existing::Refuse`], it has files of another run.
+    /// The folder cannot be created, or another run writes to it; with [`Existing::Refuse`], it has files of another run.
     pub(crate) fn new(
         folder: &Path,
         extension: &'static str,
@@ -311,7 +281,7 @@ impl FolderSink {
         })
     }
 
-    /// The file for an ask, whose input may be shown so.
+    /// The file for an ask, given the input as it is shown.
     fn path(&self, position: u64, target: usize, input: &str) -> PathBuf {
         let number = match self.targets {
             0 | 1 => format!("{position:0DIGITS$}"),
@@ -321,16 +291,13 @@ impl FolderSink {
         self.folder.join(name)
     }
 
-    /// Whether the file for an ask is there with all its octets.
+    /// Whether the file for an ask has this length.
     pub(crate) fn has(&self, ask: &Ask, input: &str, length: u64) -> bool {
         let path = self.path(ask.position, ask.target, input);
         length == 0 || path.metadata().is_ok_and(|data| data.len() == length)
     }
 
-    /// Adds a record, in the octets of its form.
-    ///
-    /// # Errors
-    /// What the system has against writing.
+    /// Adds a record of the current ask.
     pub(crate) fn record(&mut self, octets: &[u8]) -> Result<(), file::Error> {
         let target = self.folder.join(NAME);
         let part = match &mut self.part {
@@ -343,15 +310,12 @@ impl FolderSink {
             .map_err(file::Error::unwritable(&self.folder))
     }
 
-    /// Completes the records of an ask, and gives the octets of their file.
-    ///
-    /// # Errors
-    /// What the system has against writing.
+    /// Completes the records of an ask; returns the length of their file.
     pub(crate) fn complete(&mut self, ask: &Ask, input: &str) -> Result<u64, file::Error> {
         let path = self.path(ask.position, ask.target, input);
         let unwritable = file::Error::unwritable(&path);
         let Some(mut part) = self.part.take() else {
-            // There may be a file of the run that is replaced or gone on with.
+            // There may be a file of the run that is replaced or resumed.
             return match fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(unwritable(error)),
                 _ => Ok(0),
@@ -362,13 +326,10 @@ impl FolderSink {
         let draft = part.into_file().of_file(path.clone());
         draft.persist(Existing::Replace, false)?;
         self.new.push(path);
-        Ok(complete + length(Frame(self.form).end()))
+        Ok(complete + length(end_of(self.form).as_bytes()))
     }
 
-    /// Ends the run. Gives the file with the records of an answer that was not complete, if they are to remain, and how many they are.
-    ///
-    /// # Errors
-    /// What the system has against writing.
+    /// Ends the run. Returns the file with the records of an incomplete answer and their number, if they are to remain.
     pub(crate) fn finish(
         &mut self,
         remains: Remains,
@@ -387,13 +348,13 @@ impl FolderSink {
         Ok(Some((path, remained)))
     }
 
-    /// Files that were completed since this was last called.
+    /// Files completed since the last call.
     pub(crate) fn take_new(&mut self) -> Vec<PathBuf> {
         std::mem::take(&mut self.new)
     }
 }
 
-/// A file in a folder whose name begins like one that a run gives.
+/// A file in a folder whose name looks like one of a run.
 fn of_another_run(folder: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(folder).ok()?.flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -405,7 +366,7 @@ fn of_another_run(folder: &Path) -> Option<PathBuf> {
     })
 }
 
-/// What of an input can stand in the name of a file anywhere, with a hyphen in front.
+/// The characters of an input that are safe in file names, after a hyphen.
 fn slug(input: &str) -> String {
     let mut slug = String::new();
     for character in input.chars() {

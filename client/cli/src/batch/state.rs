@@ -1,4 +1,4 @@
-//! A run under way: pieces to their destination, words to people, answers to the report; and how it ended.
+//! A run in progress: sends pieces to their destination, messages to standard error and answers to the report; and its end.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use super::arguments::Batch;
 use super::destination::{Destination, Ending};
 use super::inputs::InputError;
 use super::progress::Progress;
-use super::report::{Entry, Report};
+use super::report::{Report, ReportLine};
 use super::resume::Tally;
 use super::sync::Syncer;
 use crate::answer::{Answer, Ask, Event, Words};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Stopped;
 use crate::console::output::{Failure, Output};
-use crate::render::named;
+use crate::render::{counted, named};
 
-/// What a run writes to, and what came of it so far.
-pub(super) struct State<'a> {
-    /// What is asked, as the report has it.
+/// What a run writes to, and its results so far.
+pub(super) struct BatchState<'a> {
+    /// The targets, as the report has them.
     pub(super) targets: Vec<String>,
     pub(super) destination: Destination,
     /// The report and its path.
@@ -29,15 +29,15 @@ pub(super) struct State<'a> {
     /// Whether the syncing thread knows the report.
     pub(super) report_is_noted: bool,
     pub(super) syncer: Option<Syncer>,
-    /// Records of the ask whose pieces come.
-    pub(super) of_ask: Records,
-    /// Records of all answers of this run.
-    pub(super) records: Records,
-    /// Whether an answer broke off after some of its records.
+    /// RecordCounts of the current ask.
+    pub(super) of_ask: RecordCounts,
+    /// RecordCounts of all answers of this run.
+    pub(super) records: RecordCounts,
+    /// Whether an answer failed after some of its records.
     pub(super) is_torn: bool,
-    /// How many answers there are from earlier runs.
+    /// The number of answers of earlier runs.
     pub(super) before: u64,
-    /// How many inputs in a row have had no answer until now.
+    /// How many of the last inputs had no answer.
     pub(super) unanswered: u64,
     /// All answers.
     pub(super) tally: Tally,
@@ -45,15 +45,15 @@ pub(super) struct State<'a> {
     pub(super) output: &'a mut Output,
 }
 
-/// How many records came, how many were written, and how many of those had to be repaired.
+/// How many records were received, written, and of those repaired.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Records {
+pub(super) struct RecordCounts {
     came: u64,
     written: u64,
     repaired: u64,
 }
 
-impl Records {
+impl RecordCounts {
     fn add(&mut self, more: Self) {
         self.came += more.came;
         self.written += more.written;
@@ -63,8 +63,8 @@ impl Records {
     /// `14 of 45 records written, 2 of them repaired`
     fn in_words(self, whose: &str) -> String {
         let written = match self.came > self.written {
-            true => format!("{} of {}", self.written, in_number(self.came)),
-            false => in_number(self.written),
+            true => format!("{} of {}", self.written, counted(self.came, "record")),
+            false => counted(self.written, "record"),
         };
         let repaired = match self.repaired {
             0 => String::new(),
@@ -74,16 +74,8 @@ impl Records {
     }
 }
 
-/// `1 record`, `2 records`
-fn in_number(records: u64) -> String {
-    match records {
-        1 => "1 record".to_owned(),
-        records => format!("{records} records"),
-    }
-}
-
-impl State<'_> {
-    /// Says what is there already.
+impl BatchState<'_> {
+    /// Says what earlier runs have done.
     pub(super) fn begin(&self) {
         if self.before > 0 {
             let words = match (self.before, self.targets.len()) {
@@ -96,7 +88,7 @@ impl State<'_> {
         self.progress.begin(self.before);
     }
 
-    /// Takes what comes of an ask. What a report says is not said again, only to those who want to know all.
+    /// Takes an event of an ask. Messages that are in a report are only logged.
     pub(super) fn take(&mut self, ask: &Ask, event: Event) -> Result<(), Failure> {
         match event {
             Event::Piece(piece) => {
@@ -104,7 +96,7 @@ impl State<'_> {
                     self.say(words);
                 }
                 let is_written = piece.is_record && !piece.octets.is_empty();
-                self.of_ask.add(Records {
+                self.of_ask.add(RecordCounts {
                     came: u64::from(piece.is_record),
                     written: u64::from(is_written),
                     repaired: u64::from(is_written && piece.is_repaired),
@@ -117,21 +109,22 @@ impl State<'_> {
 
     fn answered(&mut self, ask: &Ask, mut answer: Answer, took: Duration) -> Result<(), Failure> {
         let (target, input) = names(&self.targets, ask);
-        let is_unanswered = answer.exit == Exit::Transport as u8;
+        let is_unanswered = answer.exit == Exit::Transport;
         let length = match &self.destination {
-            // What an earlier run has fetched stays.
+            // The records of an earlier run stay.
             Destination::Folder { .. } if is_unanswered && self.of_ask.written == 0 => 0,
             _ => self.destination.complete(ask, &input)?,
         };
         self.tally.add(answer.exit, answer.outcome);
-        self.unanswered = match is_unanswered {
-            true => self.unanswered + 1,
-            false => 0,
+        self.unanswered = if is_unanswered {
+            self.unanswered + 1
+        } else {
+            0
         };
         let of_ask = std::mem::take(&mut self.of_ask);
         self.records.add(of_ask);
         if of_ask.repaired > 0 {
-            let repaired = format!("{} repaired", in_number(of_ask.repaired));
+            let repaired = format!("{} repaired", counted(of_ask.repaired, "record"));
             answer.message = Some(match answer.message {
                 Some(words) => format!("{words}; {repaired}"),
                 None => repaired,
@@ -139,7 +132,7 @@ impl State<'_> {
         }
         self.is_torn |= of_ask.written > 0 && breaks_off(answer.outcome);
         if let Some((report, path)) = &mut self.report {
-            let entry = Entry {
+            let entry = ReportLine {
                 position: ask.position,
                 target,
                 input,
@@ -177,7 +170,7 @@ impl State<'_> {
         }
     }
 
-    /// Waits until all that was written is on the disk.
+    /// Waits until everything is on disk.
     fn synced(&mut self) -> Result<(), Failure> {
         match self.syncer.take().map(Syncer::finish) {
             None | Some(Ok(())) => Ok(()),
@@ -187,13 +180,12 @@ impl State<'_> {
         }
     }
 
-    /// `3 inputs: 2 delivered, 1 no match; 2 records written`, the last if records go to a file.
+    /// `3 inputs: 2 delivered, 1 no match; 2 records written`, the last part if records go to a file.
     fn sum(&self, is_written: bool) -> String {
         let total = self.tally.total();
         let begin = match (total, self.targets.len()) {
             (0, _) => return "no input was completed".to_owned(),
-            (1, 0 | 1) => "1 input".to_owned(),
-            (_, 0 | 1) => format!("{total} inputs"),
+            (_, 0 | 1) => counted(total, "input"),
             (_, targets) => format!("{total} searches at {targets} targets"),
         };
         let end = match (is_written, self.before) {
@@ -201,7 +193,7 @@ impl State<'_> {
             (true, 0) => format!("; {}", self.records.in_words("")),
             (true, _) => format!("; {}", self.records.in_words(" by this run")),
         };
-        format!("{begin}: {}{end}", in_words(&self.tally))
+        format!("{begin}: {}{end}", self.tally)
     }
 
     fn say(&self, words: &Words) {
@@ -216,7 +208,7 @@ impl State<'_> {
         }
     }
 
-    /// Ends the run: whatever came in the way, output and report agree.
+    /// Ends the run: output and report agree, however it ended.
     pub(super) fn end(
         mut self,
         ran: Result<Result<(), Failure>, Stopped>,
@@ -227,9 +219,9 @@ impl State<'_> {
             (Ok(Ok(())), false) => Ending::Complete,
             _ => Ending::BrokenOff,
         };
-        let has_exit = |wanted| self.tally.iter().any(|(exit, ..)| Exit::of(exit) == wanted);
-        let is_empty = ending == Ending::Complete && has_exit(Exit::NoMatch);
-        // Nobody reads standard output any more, or nobody can.
+        let has_no_match = self.tally.exits().any(|exit| exit == Exit::NoMatch);
+        let is_empty = ending == Ending::Complete && has_no_match;
+        // Standard output is closed, or cannot be written.
         let is_deaf = matches!(&ran, Ok(Err(Failure::BrokenPipe | Failure::Write(_))));
         let is_standard = matches!(self.destination, Destination::Standard(_));
         let synced = self.synced();
@@ -239,8 +231,7 @@ impl State<'_> {
             false => self.destination.finish(ending, is_empty, self.output),
         };
         self.output.note(&sum);
-        let exits = self.tally.iter().map(|(exit, ..)| Exit::of(exit));
-        let exit = exits.fold(Exit::Delivered, Exit::and);
+        let exit = self.tally.exits().fold(Exit::Delivered, Exit::and);
         let may_go_on = self.report.is_some() && arguments.file().is_some();
         if may_go_on && !matches!(ran, Ok(Ok(()))) {
             let words = "broken off; the same command with --resume goes on from here";
@@ -256,7 +247,7 @@ impl State<'_> {
         }
         if let Ok(Some((part, records))) = &finished {
             let (part, verb) = (part.display(), if *records == 1 { "is" } else { "are" });
-            let records = in_number(*records);
+            let records = counted(*records, "record");
             self.output
                 .note(&format!("incomplete; {records} {verb} in {part}"));
         }
@@ -275,31 +266,19 @@ impl State<'_> {
     }
 }
 
-/// Which target and which input an ask is, as the report has them.
+/// The target and the input of an ask, as the report has them.
 pub(super) fn names(targets: &[String], ask: &Ask) -> (String, String) {
     let target = targets.get(ask.target).cloned().unwrap_or_default();
     (target, named(&ask.input))
 }
 
-/// Whether an outcome is the end of a conversation: records that were to come did not.
+/// Whether an outcome means that further records are missing.
 fn breaks_off(outcome: OutcomeName) -> bool {
     use OutcomeName::{AccessRefused, Closed, PresentRefused, ProtocolError, Unavailable};
     matches!(
         outcome,
         AccessRefused | Closed | PresentRefused | ProtocolError | Unavailable
     )
-}
-
-/// `4990 delivered, 10 no match`: the words of the report.
-pub(super) fn in_words(tally: &Tally) -> String {
-    let parts =
-        tally.iter().map(
-            |(exit, outcome, count)| match Exit::of(exit) == Exit::FaultsFound {
-                true => format!("{count} {outcome} with damage"),
-                false => format!("{count} {outcome}"),
-            },
-        );
-    parts.collect::<Vec<_>>().join(", ")
 }
 
 impl From<InputError> for Failure {

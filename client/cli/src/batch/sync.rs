@@ -1,5 +1,5 @@
-//! What is written reaches the disk every second and at the end: the output first, then the report, so that after a power
-//! cut a report seldom speaks of records that are not there.
+//! Syncs output and report to disk every second and at the end: the output first, so that after a power cut the report is
+//! rarely ahead of it.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -9,10 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often what is written is synced.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// A thread that syncs, so that a slow disk does not hold up the requests.
+/// A thread that syncs, so that a slow disk does not delay requests.
 #[derive(Debug)]
 pub(crate) struct Syncer {
     written: Arc<Mutex<Written>>,
@@ -20,7 +19,7 @@ pub(crate) struct Syncer {
     thread: JoinHandle<io::Result<()>>,
 }
 
-/// What has been written since it was last synced.
+/// What has been written since the last sync.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     /// The output, if it is one file.
@@ -32,10 +31,8 @@ pub(crate) struct Written {
 }
 
 impl Syncer {
-    /// Begins to sync.
-    ///
     /// # Errors
-    /// There is no thread for it.
+    /// The thread cannot be started.
     pub(crate) fn start() -> io::Result<Self> {
         let written = Arc::new(Mutex::new(Written::default()));
         let (end, ended) = mpsc::channel();
@@ -57,7 +54,7 @@ impl Syncer {
         })
     }
 
-    /// More has been written.
+    /// Adds what has been written.
     pub(crate) fn note(&self, more: Written) {
         let mut written = lock(&self.written);
         written.output = more.output.or(written.output.take());
@@ -65,7 +62,7 @@ impl Syncer {
         written.files.extend(more.files);
     }
 
-    /// Whether something could not be synced: then there is no use in going on.
+    /// Whether a sync has failed, so that the run should end.
     pub(crate) fn has_failed(&self) -> bool {
         self.thread.is_finished()
     }
@@ -73,9 +70,9 @@ impl Syncer {
     /// Syncs the rest.
     ///
     /// # Errors
-    /// What could not be written to the disk, now or earlier.
+    /// A sync failed, now or earlier.
     pub(crate) fn finish(self) -> io::Result<()> {
-        // A thread that has failed does not listen.
+        // The thread may have failed already.
         let _ = self.end.send(());
         let failed = |_| Err(io::Error::other("the thread that syncs has ended"));
         self.thread.join().unwrap_or_else(failed)
@@ -90,7 +87,7 @@ impl Written {
         for path in &self.files {
             match File::open(path) {
                 Ok(file) => sync(&file)?,
-                // It may be replaced or removed again by now.
+                // It may have been replaced or removed.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -109,7 +106,7 @@ impl Written {
 
 fn sync(file: &File) -> io::Result<()> {
     match file.sync_data() {
-        // What cannot be synced, such as a pipe, has nothing to lose.
+        // A pipe cannot be synced.
         Err(error)
             if matches!(
                 error.kind(),
@@ -146,7 +143,7 @@ mod tests {
             ..Written::default()
         });
         let waiting = lock(&syncer.written);
-        // Unless a second has passed, all of it waits.
+        // Unless a second has passed, everything waits.
         assert!(waiting.files.len() == 2 || waiting.output.is_none());
         drop(waiting);
         syncer.finish().expect("synced");

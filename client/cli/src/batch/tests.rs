@@ -1,4 +1,4 @@
-//! A run killed at every octet it writes, and taken up again: output and report are those of a run that was not.
+//! A run killed after every octet it writes, and resumed: output and report are those of an uninterrupted run.
 
 use std::io::{self, Cursor, Write};
 use std::sync::{Arc, Mutex};
@@ -7,12 +7,12 @@ use std::time::Duration;
 use z3950_marc::Form;
 
 use super::inputs::{Asks, Inputs};
-use super::report::{Entry, Report, ReportForm};
-use super::resume::{Unanswered, resume};
+use super::report::{Report, ReportForm, ReportLine};
+use super::resume::{UnansweredTail, resume};
 use super::sinks::{Cut, FileSink, Remains};
 use crate::answer::{Answer, Ask};
 
-/// What was done to the two files, octet by octet.
+/// The changes to the two files, octet by octet.
 #[derive(Clone, Default)]
 struct Disk(Arc<Mutex<Vec<(usize, Change)>>>);
 
@@ -26,7 +26,7 @@ const OUTPUT: usize = 0;
 const REPORT: usize = 1;
 
 impl Disk {
-    /// A disk on which the two files are.
+    /// A disk with these two files.
     fn with(files: &[Vec<u8>; 2]) -> Self {
         let disk = Self::default();
         for (which, octets) in files.iter().enumerate() {
@@ -43,7 +43,7 @@ impl Disk {
         self.0.lock().expect("no panic").len()
     }
 
-    /// The files after so many changes.
+    /// The files after this many changes.
     fn after(&self, changes: usize) -> [Vec<u8>; 2] {
         let mut files = [Vec::new(), Vec::new()];
         for (which, change) in &self.0.lock().expect("no panic")[..changes] {
@@ -86,12 +86,12 @@ fn asks() -> Asks {
     Asks::new(inputs, 1)
 }
 
-/// Runs what is left to do, one ask after the other; each but `none` has two records.
+/// Runs the remaining asks one after the other; each except `none` has two records.
 fn go_on(disk: &Disk, form: Option<Form>, report_form: ReportForm) {
     let [_, report] = disk.after(disk.len());
     let mut asks = asks();
     let shown = |ask: &Ask| (String::new(), ask.to_string());
-    let unanswered = Unanswered::at_end(&report[..], report_form).expect("in memory");
+    let unanswered = UnansweredTail::at_end(&report[..], report_form).expect("in memory");
     let all = |_: &Ask, _: &str, _| true;
     let resumed = resume(&report[..], report_form, unanswered, &mut asks, shown, all);
     let resumed = resumed.expect("of these inputs");
@@ -111,7 +111,7 @@ fn go_on(disk: &Disk, form: Option<Form>, report_form: ReportForm) {
                 sink.record(record.as_bytes()).expect("in memory");
             }
         }
-        let entry = Entry {
+        let entry = ReportLine {
             position: ask.position,
             target: String::new(),
             input: ask.to_string(),
@@ -142,7 +142,7 @@ fn a_run_killed_at_any_octet_ends_like_one_that_was_not() {
             let before = disk.len();
             go_on(&disk, form, report_form);
             assert!(disk.after(disk.len()) == expected, "{form:?} {changes}");
-            // And killed again while it was taken up.
+            // Killed again while resuming.
             for again in (before..disk.len()).step_by(101) {
                 let disk = Disk::with(&disk.after(again));
                 go_on(&disk, form, report_form);

@@ -1,34 +1,198 @@
-//! What the options of every command that connects mean: the way to servers, who to be there, and which targets are
-//! known by name.
+//! The options of every command that connects, and what they mean: how to reach servers, the user's identity, the targets
+//! known by name, and how URLs are carried out.
 
 use std::env;
+use std::path::PathBuf;
 
+use clap::Args;
 use tokio::time::Instant;
 use z3950::client::{Client, ClientOptions};
-use z3950::plan::PlanOptions;
+use z3950::plan::{Hints, PlanOptions, Strategy};
 use z3950::profile::{Credentials, Profiles};
 use z3950::service::init::InitOptions;
 use z3950::transport::{
     ClientCertificate, NoProxy, Proxy, Routes, Tcp, Timeouts, TlsError, TlsOptions,
 };
+use z3950::url::Mode;
 
-use crate::args::{Connection, Execution, Identity, Known, Network};
 use crate::commands::demo;
+use crate::commands::fallback::Fallbacks;
+use crate::commands::options::{Wait, choices, seconds};
 use crate::console::output::Failure;
+use crate::console::report::chain;
+
+/// Options of every command that asks targets for something.
+#[derive(Debug, Args)]
+pub(crate) struct ConnectionOptions {
+    #[command(flatten)]
+    pub(crate) network: Network,
+
+    #[command(flatten)]
+    pub(crate) known: TargetsFile,
+
+    #[command(flatten)]
+    pub(crate) identity: Identity,
+}
+
+/// How to reach a server, and time limits.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options for the connection")]
+pub(crate) struct Network {
+    /// Answer from a built-in catalogue instead of connecting, whatever the host and port.
+    #[arg(long)]
+    pub(crate) demo: bool,
+
+    /// Longest wait for each response from the server; 0 for no limit.
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    pub(crate) timeout: Wait,
+
+    /// Longest wait for a connection; 0 for no limit.
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, hide_short_help = true)]
+    pub(crate) connect_timeout: Wait,
+
+    /// Longest time for the whole command; 0 for no limit.
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds, hide_short_help = true)]
+    pub(crate) deadline: Wait,
+
+    /// Do not verify the certificates of TLS servers. The connection is encrypted, but the server may not be the one
+    /// you meant.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) insecure: bool,
+
+    /// Trust the CA certificates in this PEM file, in addition to those of the system.
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(crate) ca_file: Option<PathBuf>,
+
+    /// A PEM file with the client certificate and its chain, for TLS servers that ask for one.
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(crate) cert: Option<PathBuf>,
+
+    /// A PEM file with the private key of --cert, if it is in a separate file.
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(crate) key: Option<PathBuf>,
+
+    /// Use this proxy for all connections: [http://|socks5://][user:password@]host[:port], or none. The default is
+    /// the environment variable ALL_PROXY or HTTPS_PROXY; NO_PROXY lists the hosts to connect to directly.
+    #[arg(long, value_name = "PROXY", hide_short_help = true)]
+    pub(crate) proxy: Option<String>,
+}
+
+/// The file of target profiles.
+#[derive(Debug, Args)]
+pub(crate) struct TargetsFile {
+    /// Read target profiles from this file instead of your own (see `z3950 targets path`).
+    #[arg(long = "targets", value_name = "FILE", hide_short_help = true)]
+    pub(crate) targets_file: Option<PathBuf>,
+}
+
+/// The user's identity.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options for credentials")]
+pub(crate) struct Identity {
+    /// Authenticate as this user.
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    pub(crate) user: Option<String>,
+
+    /// Authenticate as a member of this group.
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    pub(crate) group: Option<String>,
+
+    /// Read the password from this environment variable.
+    #[arg(long, value_name = "VARIABLE", hide_short_help = true)]
+    pub(crate) password_env: Option<String>,
+
+    /// Run this shell command and use the first line of its output as the password.
+    #[arg(long, value_name = "COMMAND", hide_short_help = true)]
+    pub(crate) password_command: Option<String>,
+
+    /// Send the credentials as a single string, user/password, as some servers expect.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) open_auth: bool,
+
+    /// Authenticate anonymously, even if the profile has credentials.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) anonymous: bool,
+}
+
+/// How a URL is carried out.
+#[derive(Debug, Args)]
+pub(crate) struct Execution {
+    /// Accept only what RFC 2056 and RFC 1738 strictly allow.
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// When to request the record: with the search, or always in a separate Present.
+    #[arg(long, default_value = "piggyback", hide_short_help = true, value_parser = choices(&[
+        ("piggyback", Strategy::Piggyback, "With the search, for exactly one hit; by Present if it did not come"),
+        ("present-only", Strategy::PresentOnly, "By Present alone"),
+    ]))]
+    pub(crate) strategy: Strategy,
+
+    /// How to treat the element set and record syntaxes given in a URL.
+    #[arg(long, default_value = "prefer", hide_short_help = true, value_parser = choices(&[
+        ("prefer", Hints::Prefer, "Followed where this client can"),
+        ("require", Hints::Require, "Followed, or the URL is refused"),
+        ("ignore", Hints::Ignore, "As if they were not there"),
+    ]))]
+    pub(crate) hints: Hints,
+
+    /// If a session URL has exactly one hit, do not retrieve its record until `show`.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) no_auto_present: bool,
+
+    /// Keep sessions open to the end, so that URLs with the same host and port share one; `open` always does.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) keep_open: bool,
+
+    /// Allow connections to ports below 1024 other than 210.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) allow_reserved_port: bool,
+
+    /// Send the user and password given in a URL to the server.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) allow_url_credentials: bool,
+
+    #[command(flatten)]
+    pub(crate) fallbacks: Fallbacks,
+}
+
+impl Execution {
+    pub(crate) fn mode(&self) -> Mode {
+        mode(self.strict)
+    }
+
+    pub(crate) fn plan_options(&self, init: InitOptions) -> PlanOptions {
+        let mut options = PlanOptions::default();
+        options.init = init;
+        options.strict = self.strict;
+        options.strategy = self.strategy;
+        options.hints = self.hints;
+        options.auto_present = !self.no_auto_present;
+        options.allow_reserved_port = self.allow_reserved_port;
+        options.allow_url_credentials = self.allow_url_credentials;
+        options.fallback = self.fallbacks.allowed();
+        options
+    }
+}
+
+/// How strictly URLs are read.
+pub(crate) fn mode(strict: bool) -> Mode {
+    if strict { Mode::Strict } else { Mode::Lenient }
+}
 
 /// What a command needs to connect.
 pub(crate) struct Setup {
     pub(crate) timeouts: Timeouts,
     pub(crate) routes: Routes,
     pub(crate) profiles: Profiles,
-    /// What is said at Init, except for what profiles add.
+    /// What Init sends, without what profiles add.
     pub(crate) init: InitOptions,
 }
 
 impl Setup {
-    /// Reads the options and the files they name. The command that gives the password runs last, once nothing else can be
-    /// wrong with the options.
-    pub(crate) async fn read(options: &Connection) -> Result<Self, Failure> {
+    /// Reads the options and the files they name. The password command runs last, when nothing else can be wrong with the
+    /// options.
+    pub(crate) async fn read(options: &ConnectionOptions) -> Result<Self, Failure> {
         let timeouts = timeouts(&options.network);
         Ok(Self {
             timeouts,
@@ -39,7 +203,6 @@ impl Setup {
     }
 }
 
-/// How long to wait for servers.
 pub(crate) fn timeouts(options: &Network) -> Timeouts {
     Timeouts::default()
         .with_connect(options.connect_timeout.0)
@@ -47,21 +210,7 @@ pub(crate) fn timeouts(options: &Network) -> Timeouts {
         .with_deadline(options.deadline.0.map(|wait| Instant::now() + wait))
 }
 
-/// How a URL is carried out.
-pub(crate) fn plan_options(execution: &Execution, init: InitOptions) -> PlanOptions {
-    let mut options = PlanOptions::default();
-    options.init = init;
-    options.strict = execution.strict;
-    options.strategy = execution.strategy;
-    options.hints = execution.hints;
-    options.auto_present = !execution.no_auto_present;
-    options.allow_reserved_port = execution.allow_reserved_port;
-    options.allow_url_credentials = execution.allow_url_credentials;
-    options.fallback = execution.fallbacks.allowed();
-    options
-}
-
-/// The ways to servers. Files of certificates are read now, so that a bad one is known before anything is sent.
+/// The routes to servers. Certificate files are read now, so that errors in them appear before anything is sent.
 pub(crate) async fn routes(options: &Network) -> Result<Routes, Failure> {
     let mut tls = TlsOptions::default();
     tls.roots = options.ca_file.clone();
@@ -79,13 +228,13 @@ pub(crate) async fn routes(options: &Network) -> Result<Routes, Failure> {
         (None, _) => routes,
     };
     Ok(match options.demo {
-        // Every name leads to this server.
+        // Every host leads to this server.
         true => Routes::fixed(Tcp::new(demo::start().await?)),
         false => routes,
     })
 }
 
-/// The options given by which TLS is expected, and which do nothing without it.
+/// The given options that have no effect without TLS.
 pub(super) fn of_tls(options: &Network) -> Vec<&'static str> {
     let given = [
         ("--ca-file", options.ca_file.is_some()),
@@ -97,9 +246,9 @@ pub(super) fn of_tls(options: &Network) -> Vec<&'static str> {
     given.map(|(name, _)| name).collect()
 }
 
-/// What is wrong with the files that the options name, and which option mends it.
+/// The error of a certificate file, and the option that fixes it.
 fn unusable(options: &Network, error: &TlsError) -> Failure {
-    let words = crate::console::report::chain(error);
+    let words = chain(error);
     Failure::Usage(match error {
         TlsError::Missing { what, .. } if *what == "private key" && options.key.is_none() => {
             format!("{words}; --key names the file of the key")
@@ -119,8 +268,7 @@ fn certificate(options: &Network) -> Result<Option<ClientCertificate>, Failure> 
     }
 }
 
-/// The proxy that the option names, for every server; else that of the environment, which also says for which servers there
-/// is none.
+/// The proxy of the option, for every server, or else that of the environment with its exemptions.
 fn proxy(options: &Network) -> Result<(Option<Proxy>, NoProxy), Failure> {
     let variable = |name: &str| env::var(name).ok();
     match options.proxy.as_deref() {
@@ -133,8 +281,7 @@ fn proxy(options: &Network) -> Result<(Option<Proxy>, NoProxy), Failure> {
     }
 }
 
-/// What to say at Init: who the user is, if the options tell. The command that gives the password, if there is one, is run
-/// now, and killed at the deadline.
+/// What Init sends: the user's identity, if options give one. A password command runs now and is killed at the deadline.
 pub(crate) async fn init(options: &Identity, timeouts: Timeouts) -> Result<InitOptions, Failure> {
     let mut init = InitOptions::default();
     if let Some(credentials) = credentials(options)? {
@@ -145,7 +292,7 @@ pub(crate) async fn init(options: &Identity, timeouts: Timeouts) -> Result<InitO
     Ok(init)
 }
 
-/// Who one is, and where the password comes from; `None` if the options tell nothing.
+/// The user's identity and the source of the password; `None` without such options.
 pub(crate) fn credentials(options: &Identity) -> Result<Option<Credentials>, Failure> {
     let mut credentials = Credentials::default();
     credentials.user = options.user.clone();
@@ -166,8 +313,8 @@ pub(crate) fn credentials(options: &Identity) -> Result<Option<Credentials>, Fai
     Ok((is_somebody || credentials.anonymous).then_some(credentials))
 }
 
-/// The targets that come with the program, and over them those of `--targets` or of the user's own file.
-pub(crate) fn profiles(options: &Known) -> Result<Profiles, Failure> {
+/// The built-in profiles, overridden by those of `--targets` or of the user's own file.
+pub(crate) fn profiles(options: &TargetsFile) -> Result<Profiles, Failure> {
     let built_in = Profiles::built_in();
     let own = || Profiles::user_file().filter(|path| path.exists());
     match options.targets_file.clone().or_else(own) {
@@ -176,7 +323,7 @@ pub(crate) fn profiles(options: &Known) -> Result<Profiles, Failure> {
     }
 }
 
-/// An option that cannot be followed, with all that is behind it.
+/// An option that cannot be followed, with all causes.
 pub(crate) fn usage(error: &dyn std::error::Error) -> Failure {
-    Failure::Usage(crate::console::report::chain(error))
+    Failure::Usage(chain(error))
 }

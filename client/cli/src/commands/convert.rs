@@ -1,4 +1,4 @@
-//! `z3950 convert`: files of records from one form into another, or checked, in constant memory.
+//! `z3950 convert`: converts files of records to another form, or checks them, in constant memory.
 
 mod arguments;
 mod check;
@@ -18,16 +18,15 @@ use z3950_marc::crosswalk::is_unimarc;
 use z3950_marc::stream::{InputForm, InputRecord, RecordReader};
 
 pub(crate) use self::arguments::Convert;
-use self::progress::Progress;
+use self::progress::ProgressLine;
 use self::sink::Sink;
-use crate::console::envelope::answer;
+use crate::answer::writing::object;
 use crate::console::exit::Exit;
-use crate::console::input::{readable, watched};
+use crate::console::input::{STANDARD, readable, watched};
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
 
-/// Converts or checks every file. Records that had to be left out or of which something is lost, and faults found by a
-/// check, make exit code 8.
+/// Converts or checks every file. Records that are left out or lose data, and faults found by a check, give exit code 8.
 pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Failure> {
     if let Some(path) = arguments
         .files
@@ -46,14 +45,14 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
         arguments,
         output,
         sink: Sink::new(arguments, form),
-        progress: Progress::new(),
+        progress: ProgressLine::new(),
         read: 0,
         whole: 0,
         incomplete: 0,
         left_out: 0,
     };
     let mut result = match arguments.check {
-        // What cannot be read is told before anything is begun.
+        // Missing files are reported before anything is written.
         false => readable(&arguments.files).and_then(|()| run.sink.begin()),
         true => Ok(()),
     };
@@ -77,7 +76,7 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
     }
     match (&result, stopped) {
         (Ok(()), None) | (Err(Failure::BrokenPipe | Failure::Write(_)), _) => {}
-        // What was converted before a file could not be read is a whole document all the same.
+        // What was converted before the error is still a complete document.
         _ => {
             if let Some(part) = sink.keep(output)? {
                 let words = format!("incomplete; what was written is in {}", part.display());
@@ -95,7 +94,7 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
     })
 }
 
-/// Whether a file that is read is the one that would be written.
+/// Whether an input file is also the output.
 fn is_output(path: &Path, arguments: &Convert) -> bool {
     let output = arguments.file();
     output.is_some_and(|output| same(path, output))
@@ -105,20 +104,20 @@ struct Run<'a> {
     arguments: &'a Convert,
     output: &'a mut Output,
     sink: Sink,
-    progress: Progress,
+    progress: ProgressLine,
     /// Records read from all files.
     read: u64,
-    /// Those of them that could be read.
+    /// Records that could be read.
     whole: u64,
-    /// Records that were written of which something is lost.
+    /// Records that were written with a loss.
     incomplete: u64,
-    /// Records that were left out, or that a check found wrong.
+    /// Records that were left out, or have faults.
     left_out: u64,
 }
 
 impl Run<'_> {
     fn file(&mut self, path: &Path) -> Result<(), Failure> {
-        let source = Source::open(path, self.is_watching())?;
+        let source = ConvertInput::open(path, self.is_watching())?;
         let unread = |error: io::Error| Failure::input(&source.name, &error);
         let mut reader = match self.arguments.from {
             Some(form) => RecordReader::new(source.input, form),
@@ -164,7 +163,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Says how many records lost something, or that the range that was asked for has none.
+    /// Says how many records lost data, or that the requested range is empty.
     fn count(&self) {
         let Self {
             read,
@@ -192,29 +191,29 @@ impl Run<'_> {
         self.output.warning(&words);
     }
 
-    /// Whether the range that was asked for has been read, or a signal came.
+    /// Whether the requested range has been read, or a signal has arrived.
     fn is_done(&self) -> bool {
         let limit = self.arguments.limit;
         limit.is_some_and(|limit| self.read >= self.arguments.offset.saturating_add(limit))
             || self.stopped().is_some()
     }
 
-    /// Whether a signal keeps what has been written. It ends a run without an output file at once, as it does any filter.
+    /// Whether signals are handled, so that what was written is kept. Without an output file they end the program, like any
+    /// filter.
     fn is_watching(&self) -> bool {
         self.arguments.file().is_some()
     }
 
-    /// The signal that came.
+    /// The signal that arrived.
     fn stopped(&self) -> Option<Stopped> {
         self.is_watching().then(|| Interrupt.arrived()).flatten()
     }
 
     fn record(&mut self, name: &str, found: InputRecord) -> Result<(), Failure> {
-        let (number, offset) = (found.number, found.offset);
-        let place = Place {
+        let place = RecordPlace {
             name,
-            number,
-            offset,
+            number: found.number,
+            offset: found.offset,
         };
         let mut notes = found.notes;
         let mut is_loss = found.incomplete;
@@ -269,7 +268,7 @@ impl Run<'_> {
         let Some(charset) = self.arguments.to_charset else {
             return record;
         };
-        // MARC 21 defines how its own set names what it does not have; in other sets that would only be text.
+        // MARC 21 defines references for characters that MARC-8 lacks; in other sets they would be plain text.
         let unencodable = match charset == Charset::Marc8 && !is_unimarc(&record) {
             true => Unencodable::Reference,
             false => Unencodable::QuestionMark,
@@ -289,12 +288,12 @@ impl Run<'_> {
         encoded.record
     }
 
-    /// Says why a record is not in the output; of a check, that is the output.
-    fn left_out(&mut self, place: &Place<'_>, faults: &[String]) -> Result<(), Failure> {
+    /// Says why a record is left out; for a check, that is the output.
+    fn left_out(&mut self, place: &RecordPlace<'_>, faults: &[String]) -> Result<(), Failure> {
         self.left_out += 1;
         self.progress.clear();
         if self.arguments.json {
-            let answer = answer(&[
+            let answer = object([
                 ("file", place.name.into()),
                 ("record", place.number.into()),
                 ("offset", place.offset.into()),
@@ -312,8 +311,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Says what was repaired in a record, or what of it is lost.
-    fn note(&mut self, place: &Place<'_>, notes: &[String], is_loss: bool) {
+    /// Says what was repaired in a record, or lost.
+    fn note(&mut self, place: &RecordPlace<'_>, notes: &[String], is_loss: bool) {
         if notes.is_empty() && !is_loss {
             return;
         }
@@ -326,35 +325,31 @@ impl Run<'_> {
     }
 }
 
-/// Where a record stands, for messages.
-struct Place<'a> {
+/// The place of a record in the input, for messages.
+struct RecordPlace<'a> {
     name: &'a str,
     number: u64,
     offset: u64,
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for RecordPlace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            name,
-            number,
-            offset,
-        } = self;
+        let (name, number, offset) = (self.name, self.number, self.offset);
         write!(f, "{name}: record {number} (octet {offset})")
     }
 }
 
-/// A file or standard input.
-struct Source {
+/// A file, or standard input.
+struct ConvertInput {
     name: String,
     size: Option<u64>,
     input: Box<dyn Read>,
 }
 
-impl Source {
-    /// Opens a file; where signals are watched for, one ends the wait for its octets.
+impl ConvertInput {
+    /// Opens a file. If `is_watching`, a signal makes reading fail.
     fn open(path: &Path, is_watching: bool) -> Result<Self, Failure> {
-        let is_standard = path == Path::new("-");
+        let is_standard = path == Path::new(STANDARD);
         let (name, size) = match is_standard {
             true => ("standard input".to_owned(), None),
             false => (path.display().to_string(), path.metadata().ok()),

@@ -1,9 +1,11 @@
-//! `z3950 decode`: captured APDUs in words (Z39.50-2003 §4.1), from a TCP stream that was followed or from a transcript.
+//! `z3950 decode`: lists captured APDUs (Z39.50-2003 §4.1) of a TCP stream or a transcript.
 
 mod input;
 
 use std::fmt;
+use std::path::PathBuf;
 
+use clap::Args;
 use serde_json::json;
 use z3950_asn1::apdu::{Apdu, IdAuthentication, IdPass, SecurityChallengeResponse};
 use z3950_asn1::codec::frame::Scanner;
@@ -12,11 +14,30 @@ use z3950_asn1::decoded;
 use z3950_asn1::types::InternationalString;
 
 use self::input::{Input, MAX_INPUT, Said};
-use crate::args::Decode;
-use crate::console::envelope::VERSION;
+use crate::answer::writing::VERSION;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::shown;
+
+#[derive(Debug, Args)]
+pub(crate) struct Decode {
+    /// A file of captured APDUs, raw or in hexadecimal (both directions of a TCP stream may follow each other), or a
+    /// transcript of z3950d in lines of JSON; - is standard input.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Also list the octets of each APDU.
+    #[arg(long)]
+    pub(crate) octets: bool,
+
+    /// Show users and passwords, which are hidden by default.
+    #[arg(long)]
+    pub(crate) show_secrets: bool,
+
+    /// Print one JSON object per APDU.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 pub(crate) fn run(arguments: &Decode, output: &mut Output) -> Result<Exit, Failure> {
     match Input::read(&arguments.file)? {
@@ -25,7 +46,7 @@ pub(crate) fn run(arguments: &Decode, output: &mut Output) -> Result<Exit, Failu
     }
 }
 
-/// APDUs one after the other; where one is broken, nothing tells where the next begins.
+/// Lists consecutive APDUs. A broken one is the last, as the next cannot be found.
 fn stream(octets: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit, Failure> {
     let mut exit = Exit::Delivered;
     let mut at = 0;
@@ -50,7 +71,7 @@ fn stream(octets: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit
         };
         let captured = Captured {
             number,
-            place: Place::Octet(at),
+            place: Location::Octet(at),
             octets: rest.get(..length).unwrap_or_default(),
         };
         exit = exit.and(captured.show(arguments, output)?);
@@ -59,7 +80,7 @@ fn stream(octets: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit
     Ok(exit)
 }
 
-/// The APDUs of a transcript; lines that tell of something else are passed over, broken ones are faults.
+/// Lists the APDUs of a transcript. Lines about other events are skipped, broken ones are faults.
 fn transcript(lines: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit, Failure> {
     let mut exit = Exit::Delivered;
     let mut number = 0;
@@ -76,7 +97,7 @@ fn transcript(lines: &[u8], arguments: &Decode, output: &mut Output) -> Result<E
         number += 1;
         let captured = Captured {
             number,
-            place: Place::Line(line, said),
+            place: Location::Line(line, said),
             octets: &octets,
         };
         exit = exit.and(captured.show(arguments, output)?);
@@ -86,21 +107,21 @@ fn transcript(lines: &[u8], arguments: &Decode, output: &mut Output) -> Result<E
 
 /// An APDU in the input.
 struct Captured<'a> {
-    /// Which one, from 1 on.
+    /// From 1.
     number: usize,
-    place: Place,
+    place: Location,
     octets: &'a [u8],
 }
 
-/// Where an APDU stands.
-enum Place {
-    /// After that many octets of a stream.
+/// The place of an APDU in the input.
+enum Location {
+    /// An offset in a stream.
     Octet(usize),
-    /// On that line of a transcript.
+    /// A line of a transcript.
     Line(usize, Said),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Octet(at) => write!(f, "octet {at}"),
@@ -133,7 +154,7 @@ impl Captured<'_> {
             Ok(apdu) if arguments.show_secrets => secrets(apdu),
             _ => None,
         };
-        // What cannot be decoded is listed in any case.
+        // An APDU that cannot be decoded is always listed.
         let listing = (arguments.octets || fault.is_some()).then(|| dump::dump(self.octets));
         let Self {
             number,
@@ -142,8 +163,8 @@ impl Captured<'_> {
         } = self;
         if arguments.json {
             let (offset, line, said) = match place {
-                Place::Octet(at) => (Some(at), None, None),
-                Place::Line(line, said) => (None, Some(line), Some(said)),
+                Location::Octet(at) => (Some(at), None, None),
+                Location::Line(line, said) => (None, Some(line), Some(said)),
             };
             let line = json!({
                 "v": VERSION,
@@ -185,7 +206,7 @@ impl Captured<'_> {
     }
 }
 
-/// Who an APDU says the client is.
+/// The credentials in an APDU.
 fn secrets(apdu: &Apdu) -> Option<String> {
     let text = |string: &Option<InternationalString>| {
         let octets = string.as_ref().map(|string| string.as_bytes());

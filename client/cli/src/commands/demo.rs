@@ -1,4 +1,4 @@
-//! `--demo`: a server with the built-in catalogue in this process, which every URL then reaches.
+//! `--demo`: a server with the built-in catalogue in this process, which every host leads to.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;

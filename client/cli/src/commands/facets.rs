@@ -1,31 +1,31 @@
-//! What a search tells beside its hits: facets, which are asked for, and what the parts of the query found
-//! (facets of Index Data; SearchResult-1, Z39.50-2003 Appendix USR.1).
+//! What a search returns besides its hits: the requested facets, and the hits of parts of the query (facets of Index Data;
+//! SearchResult-1, Z39.50-2003 Appendix USR.1).
 
 use clap::Args;
 use serde_json::{Value, json};
 use z3950::retrieve::OutcomeName;
 use z3950::service::search::{SearchOptions, SearchResult};
-use z3950_asn1::apdu::{AttributeElement, AttributeList, Query, StringOrNumeric};
+use z3950_asn1::apdu::{AttributeElement, AttributeList, Query, RpnQuery, StringOrNumeric};
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::facets::{FacetField, FacetList};
 use z3950_asn1::format::search_result1::{QueryExpression, SubqueryReport};
 
+use crate::answer::writing::Envelope;
 use crate::answer::{Piece, Words};
-use crate::commands::target::Place;
-use crate::console::envelope::Envelope;
+use crate::commands::target::NamedTarget;
 use crate::render::{shown, term};
 
-/// How many terms of a field are asked for where nothing is said.
+/// How many terms of a field are requested by default.
 const TERMS: i64 = 10;
 /// Attribute type of the field, here the number of a Use attribute.
 const FIELD: i64 = 1;
-/// Attribute type of the most terms wanted.
+/// Attribute type of the largest number of terms.
 const LIMIT: i64 = 3;
 
-/// The keys that the envelope of `search` has beside those of every command.
+/// The keys that `--json` of `search` adds.
 pub(crate) const KEYS: [&str; 5] = ["query", "position", "is_estimate", "facets", "parts"];
 
-/// What is wanted beside the hits.
+/// What to request besides the hits.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Arguments {
     /// Request the most frequent terms of a field (author, subject, date …, or the number of a Use attribute) in the
@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// The search that asks for it.
+    /// The search with these requests.
     pub(crate) fn asked(&self, search: SearchOptions) -> Result<SearchOptions, EncodeError> {
         match self.facets.is_empty() {
             true => Ok(search),
@@ -47,20 +47,21 @@ impl Arguments {
         }
     }
 
-    /// The fields asked for, for people.
+    /// The requested fields, for a message.
     fn named(&self) -> String {
         let names: Vec<String> = self.facets.iter().map(field_name).collect();
         format!("by {}", names.join(", "))
     }
 
-    /// What the server told: lines of data if no records come (`alone`), else notes; with `json` an object of its own.
-    /// Where nothing was found, the parts are told unasked.
+    /// The facets and parts that the server returned: lines of data if no records come (`alone`), else notes; with `json` an
+    /// object. If nothing was found, the parts are shown unasked.
     pub(crate) fn shown(
         &self,
-        place: &Place,
-        query: &str,
+        place: &NamedTarget,
+        query: &RpnQuery,
         found: &SearchResult,
-        (json, alone): (bool, bool),
+        json: bool,
+        alone: bool,
     ) -> Piece {
         let parts = found.report().map(|report| report.0).unwrap_or_default();
         let facets = found.facets().map(|list| list.0).unwrap_or_default();
@@ -71,15 +72,12 @@ impl Arguments {
             }
             let envelope = Envelope::of(place, &KEYS)
                 .with("outcome", OutcomeName::Found.as_str())
-                .with("query", query)
+                .with("query", query.to_string())
                 .with("hits", found.count())
                 .with("is_estimate", found.is_estimate())
                 .with("facets", facets.iter().map(facet_json).collect::<Value>())
                 .with("parts", parts.iter().map(part_json).collect::<Value>());
-            return Piece {
-                octets: envelope.octets(),
-                ..Piece::default()
-            };
+            return Piece::line(envelope.octets());
         }
         let mut lines = Vec::new();
         if self.parts || (found.count() == Some(0) && parts.len() > 1) {
@@ -179,7 +177,7 @@ fn part_json(part: &SubqueryReport) -> Value {
     })
 }
 
-/// The part as it was asked for, else as the server understood it.
+/// The part as it was sent, else as the server understood it.
 fn part_text(part: &SubqueryReport) -> String {
     let expressions = [&part.subquery_expression, &part.subquery_interpretation];
     match expressions.into_iter().flatten().next() {

@@ -1,5 +1,5 @@
-//! `--fallback`: what to try after a refusal, where RFC 2056 §4 knows one search and one record syntax only; and how the
-//! program tells what was tried.
+//! `--fallback`: what to try after a refusal, beyond the one search and record syntax of RFC 2056 §4, and messages about what
+//! was tried.
 
 use std::ffi::OsString;
 
@@ -41,7 +41,6 @@ enum What {
 }
 
 impl Fallbacks {
-    /// What may be tried.
     pub(crate) fn allowed(&self) -> Fallback {
         let has = |what| self.fallback.contains(&What::All) || self.fallback.contains(&what);
         let mut allowed = Fallback::default();
@@ -54,7 +53,7 @@ impl Fallbacks {
     }
 }
 
-/// Says in arguments that `--fallback` has no value where what follows is none, for it may be a URL.
+/// Gives `--fallback` its default value if the next argument, such as a URL, is not one.
 pub(crate) fn complete(arguments: &mut [OsString]) {
     let options = arguments.iter().take_while(|argument| *argument != "--");
     let options = options.count();
@@ -78,29 +77,29 @@ pub(crate) fn complete(arguments: &mut [OsString]) {
     }
 }
 
-/// What was tried in vain, and what was tried then, a line for each; and the step that found something, if it was not the
-/// search prescribed.
-pub(crate) fn told(steps: &[Step], step: Option<&str>, conforming: bool) -> Vec<String> {
+/// Messages about each failed attempt and the next one, and about the step that found something if it was not the search of
+/// RFC 2056.
+pub(crate) fn attempts(steps: &[Step], step: Option<&str>, conforming: bool) -> Vec<String> {
     let pairs = steps.iter().zip(steps.iter().skip(1));
-    let again = pairs.filter_map(|(vain, next)| again(vain, next));
+    let again = pairs.filter_map(|(failed, next)| again(failed, next));
     let found = step
         .filter(|_| !conforming)
         .map(|step| format!("found by {step}, which is not the search of RFC 2056"));
     again.chain(found).collect()
 }
 
-fn again(vain: &Step, next: &Step) -> Option<String> {
-    // A Present that follows its search as usual.
-    if vain.form == next.form {
+fn again(failed: &Step, next: &Step) -> Option<String> {
+    // The usual Present after its search.
+    if failed.form == next.form {
         return None;
     }
-    let reason = match (&vain.request, vain.hits) {
+    let reason = match (&failed.request, failed.hits) {
         (Asked::Search, Some(0)) => "no record matches".to_owned(),
-        _ => vain.diagnostics.to_string(),
+        _ => failed.diagnostics.to_string(),
     };
     Some(format!(
         "{}: {reason}; asked again: {}",
-        vain.form, next.form
+        failed.form, next.form
     ))
 }
 

@@ -2,25 +2,50 @@
 
 use std::ffi::OsString;
 
+use clap::Args;
 use tracing::info;
 use z3950::client::{Client, ClientOptions};
 use z3950::plan::Plan;
 use z3950::retrieve::{Outcome, Retrieval};
 use z3950::url::{GopherUrl, Kind, Mode, Z3950Url};
 
-use crate::answer::{Answer, Ask, Job, Piece, Recipient, Words, Work, refuse};
-use crate::args::Get;
-use crate::batch::run_all;
-use crate::commands::connection::{Setup, plan_options};
-use crate::commands::url::{mode, redacted};
-use crate::commands::writing::Writing;
+use crate::answer::writing::Envelope;
+use crate::answer::{Answer, Ask, Job, Piece, Recipient, Words, Work, Writing, refuse};
+use crate::batch::{Batch, run_all};
+use crate::commands::connection::{ConnectionOptions, Execution, Setup};
+use crate::commands::options::RecordOutput;
 use crate::commands::{fallback, gopher};
-use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
 use crate::console::report::explain_outcome;
-use crate::render::{named, shown};
+use crate::render::{listed, named, shown};
+
+#[derive(Debug, Args)]
+pub(crate) struct Get {
+    /// Retrieval URLs: z39.50r://host[:port]/database?docid[;esn=element-set][;rs=record-syntax], or gopher URLs
+    #[arg(required_unless_present = "inputs", value_name = "URL")]
+    pub(crate) urls: Vec<OsString>,
+
+    #[command(flatten)]
+    pub(crate) records: RecordOutput,
+
+    #[command(flatten)]
+    pub(crate) execution: Execution,
+
+    /// Print one JSON object per line, with the record inside.
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) batch: Batch,
+
+    #[command(flatten)]
+    pub(crate) gopher: gopher::Arguments,
+
+    #[command(flatten)]
+    pub(crate) connection: ConnectionOptions,
+}
 
 pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Failure> {
     let batch = &arguments.batch;
@@ -31,13 +56,13 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
     };
     let setup = Setup::read(&arguments.connection).await?;
     let options = ClientOptions::default()
-        .with_plan(plan_options(&arguments.execution, setup.init))
+        .with_plan(arguments.execution.plan_options(setup.init))
         .with_timeouts(setup.timeouts)
         .with_keep_open(arguments.execution.keep_open || batch.is_wanted());
     let client = Client::with_routes(options, setup.routes).with_profiles(setup.profiles);
     let retriever = Retriever {
         client: client.clone(),
-        mode: mode(arguments.execution.strict),
+        mode: arguments.execution.mode(),
         writing,
     };
     let job = |urls: &[OsString]| Job {
@@ -54,25 +79,31 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
         true => run_all(batch, job(&arguments.urls), output).await?,
         false => print(arguments, job, output).await?,
     };
-    // A signal while the sessions are closed only ends them sooner.
+    // A signal cuts the closing short.
     Interrupt.or_end(client.close_all()).await;
     Ok(exit)
 }
 
-/// Answers the URLs in their order; those of Gopher by themselves, for they lead to no records. A batch refuses these.
+/// Answers the URLs in order. Gopher URLs, which lead to no records, are fetched here; a batch refuses them.
 async fn print(
     arguments: &Get,
     job: impl Fn(&[OsString]) -> Job<Retriever>,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    let is_gopher = |url: &OsString| gopher::is_gopher(url);
+    let is_gopher = |url: &OsString| GopherUrl::has_scheme(url.as_encoded_bytes());
+    let gopher = gopher::Fetch {
+        arguments: &arguments.gopher,
+        execution: &arguments.execution,
+        network: &arguments.connection.network,
+        format: arguments.records.format,
+        json: arguments.json,
+    };
     let urls = arguments.urls.as_slice();
     let mut exit = Exit::Delivered;
     for urls in urls.chunk_by(|one, other| !is_gopher(one) && !is_gopher(other)) {
         let one = match urls {
             [url] if is_gopher(url) => {
-                let fetched = gopher::get(url, arguments, output);
-                let fetched = Interrupt.or(fetched).await;
+                let fetched = Interrupt.or(gopher.run(url, output)).await;
                 fetched.unwrap_or_else(|stopped| Ok(stopped.0))?
             }
             urls => job(urls).print(output).await?,
@@ -84,9 +115,6 @@ async fn print(
     }
     Ok(exit)
 }
-
-/// The keys that the envelope has beside those of every command.
-pub(crate) const KEYS: [&str; 2] = ["url", "docid"];
 
 /// Carries out retrieval URLs.
 #[derive(Clone)]
@@ -105,7 +133,7 @@ impl Work for Retriever {
         info!(
             host = %plan.host(),
             port = plan.port(),
-            databases = %databases(&plan),
+            databases = %listed(&databases(&plan)),
             docid = %docid(&plan),
             element_set = plan.element_set().map(tracing::field::display),
             record_syntax = plan.record_syntax().map(tracing::field::debug),
@@ -119,7 +147,7 @@ impl Work for Retriever {
             Err(error) => return refuse(ask, error.to_string(), recipient).await,
         };
         let (steps, step) = (&retrieval.steps, retrieval.step.as_deref());
-        for words in fallback::told(steps, step, retrieval.conforming) {
+        for words in fallback::attempts(steps, step, retrieval.conforming) {
             recipient.send(Words::Note(words)).await?;
         }
         let (piece, answer) = self.write(&url, &plan, &retrieval);
@@ -129,14 +157,14 @@ impl Work for Retriever {
 }
 
 impl Retriever {
-    /// Reads and plans a URL, or says why that cannot be done.
+    /// Reads and plans a URL, or says why it cannot be carried out.
     async fn plan(&self, text: &[u8]) -> Result<(Z3950Url, Plan), String> {
         if GopherUrl::has_scheme(text) {
             let url = named(text);
             return Err(format!("{url} is not a record; use: z3950 get {url}"));
         }
         let url = Z3950Url::parse(text, self.mode)
-            .map_err(|error| format!("{}: {error}", redacted(text)))?;
+            .map_err(|error| format!("{}: {error}", named(text)))?;
         if url.kind() == Kind::Session {
             return Err(format!("{url} opens a session; use: z3950 open {url}"));
         }
@@ -148,22 +176,46 @@ impl Retriever {
 
     /// Writes the record, or why there is none.
     fn write(&self, url: &Z3950Url, plan: &Plan, retrieval: &Retrieval) -> (Piece, Answer) {
-        let envelope = envelope(url, plan, retrieval);
+        let answer = Answer {
+            hits: match &retrieval.outcome {
+                Outcome::Delivered(_) => Some(1),
+                Outcome::NoMatch => Some(0),
+                Outcome::Ambiguous { hits } => Some(*hits),
+                _ => None,
+            },
+            step: retrieval.step.clone(),
+            ..Answer::default()
+        };
+        let envelope = || {
+            Envelope::new(plan.host(), plan.port(), databases(plan), &gopher::KEYS)
+                .with("url", url.to_string())
+                .with("docid", docid(plan))
+                .requested(plan.record_syntax())
+        };
         let delivered = match &retrieval.outcome {
             Outcome::Delivered(delivered) => delivered,
             outcome => {
                 let (exit, message) = explain_outcome(outcome);
-                let envelope = envelope
-                    .outcome(outcome.name(), &message)
+                let words = format!(
+                    "{message} (docid {}, {}, server {}:{})",
+                    docid(plan),
+                    listed(&databases(plan)),
+                    plan.host(),
+                    plan.port()
+                );
+                let answer = answer
+                    .ended(outcome.name(), exit)
+                    .saying(message)
                     .diagnosed(outcome.diagnostics());
-                let said = format!("{message} ({})", target(plan));
-                return self.writing.outcome(envelope, exit, said);
+                return self.writing.end_with(answer, envelope, words);
             }
         };
-        // The character set of the command line or the profile holds, whatever the record says.
+        // The command line and the profile override what the record declares.
         let charset = self.writing.charset.or(plan.record_charset());
         let (record, subject) = (&delivered.record, url.to_string());
-        let (mut piece, answer) = self.writing.record(envelope, record, charset, &subject);
+        let (mut piece, answer) = self
+            .writing
+            .record(answer, envelope, record, charset, &subject);
         if delivered.mismatch
             && let (Some(requested), Some(syntax)) = (delivered.requested, delivered.syntax)
         {
@@ -174,45 +226,12 @@ impl Retriever {
     }
 }
 
-/// What the envelope and the report say of a retrieval, but for its outcome.
-fn envelope(url: &Z3950Url, plan: &Plan, retrieval: &Retrieval) -> Envelope {
-    let names = plan.databases().iter();
-    let names = names.map(|name| shown(name.as_bytes())).collect();
-    let hits = match &retrieval.outcome {
-        Outcome::Delivered(_) => Some(1),
-        Outcome::NoMatch => Some(0),
-        Outcome::Ambiguous { hits } => Some(*hits),
-        _ => None,
-    };
-    Envelope::new(plan.host(), plan.port(), names, &KEYS)
-        .with("url", url.to_string())
-        .with("docid", docid(plan))
-        .with("hits", hits)
-        .with("step", retrieval.step.clone())
-        .requested(plan.record_syntax())
-}
-
-/// `docid nosuch, database books, server lib.example:210`
-fn target(plan: &Plan) -> String {
-    format!(
-        "docid {}, {}, server {}:{}",
-        docid(plan),
-        databases(plan),
-        plan.host(),
-        plan.port()
-    )
-}
-
 fn docid(plan: &Plan) -> String {
     plan.docid()
         .map_or_else(String::new, |docid| shown(docid.as_bytes()))
 }
 
-fn databases(plan: &Plan) -> String {
-    let names: Vec<String> = plan
-        .databases()
-        .iter()
-        .map(|name| shown(name.as_bytes()))
-        .collect();
-    crate::commands::plan::listed(&names)
+fn databases(plan: &Plan) -> Vec<String> {
+    let names = plan.databases().iter();
+    names.map(|name| shown(name.as_bytes())).collect()
 }

@@ -1,8 +1,6 @@
-//! `z3950 get gopher://…`: what a Gopher server holds, read by the type of the item (RFC 1436, Gopher URL draft).
+//! `z3950 get gopher://…`: an item of a Gopher server, read by its type (RFC 1436, Gopher URL draft).
 
-use std::error::Error as _;
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::sync::Arc;
 
@@ -18,15 +16,14 @@ use z3950::target::Endpoint;
 use z3950::transport::{Connect, Routes};
 use z3950::url::{Caution, GopherBuildError, GopherUrl, Locator, PlusWire, Url};
 
-use crate::args::{Get, choices};
-use crate::commands::connection;
-use crate::commands::url::{mode, redacted};
-use crate::console::envelope::Envelope;
+use crate::answer::writing::Envelope;
+use crate::commands::connection::{self, Execution, Network};
+use crate::commands::options::choices;
 use crate::console::exit::Exit;
 use crate::console::input::Lines;
 use crate::console::output::{Failure, Output};
-use crate::console::report::explain;
-use crate::render::Format;
+use crate::console::report::{chain, explain};
+use crate::render::{Format, named};
 
 /// Options of `get` for Gopher URLs.
 #[derive(Debug, clap::Args)]
@@ -61,54 +58,63 @@ pub(crate) struct Arguments {
     max_size: usize,
 }
 
-/// Fetches one URL and writes it.
-pub(crate) async fn get(
-    text: &OsStr,
-    arguments: &Get,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    let url = match GopherUrl::parse(text.as_encoded_bytes(), mode(arguments.execution.strict)) {
-        Ok(url) => url,
-        Err(error) => {
-            output.error(&format!("{}: {error}", redacted(text.as_encoded_bytes())));
+/// The keys that `--json` of `get` adds.
+pub(crate) const KEYS: [&str; 2] = ["url", "docid"];
+
+/// How `get` fetches Gopher URLs.
+pub(crate) struct Fetch<'a> {
+    pub(crate) arguments: &'a Arguments,
+    pub(crate) execution: &'a Execution,
+    pub(crate) network: &'a Network,
+    pub(crate) format: Format,
+    pub(crate) json: bool,
+}
+
+impl Fetch<'_> {
+    /// Fetches a URL and writes the reply.
+    pub(crate) async fn run(&self, text: &OsStr, output: &mut Output) -> Result<Exit, Failure> {
+        let text = text.as_encoded_bytes();
+        let url = match GopherUrl::parse(text, self.execution.mode()) {
+            Ok(url) => url,
+            Err(error) => {
+                output.error(&format!("{}: {error}", named(text)));
+                return Ok(Exit::Usage);
+            }
+        };
+        let write = match self.format {
+            _ if self.json => write_envelope,
+            Format::Text => write_text,
+            Format::Json => write_json,
+            Format::Raw => write_raw,
+            other => {
+                let name = other.name();
+                output.error(&format!(
+                    "{url} is not a MARC record, as --format {name} requires; try --format text, json or raw"
+                ));
+                return Ok(Exit::Usage);
+            }
+        };
+        if self.network.demo {
+            let words = "the built-in catalogue speaks no Gopher";
+            match self.json {
+                true => envelope(&url)
+                    .outcome(OutcomeName::NotSent, words)
+                    .write(output)?,
+                false => output.error(&format!("{url}: {words}")),
+            }
             return Ok(Exit::Usage);
         }
-    };
-    let write = match arguments.records.format {
-        _ if arguments.json => write_envelope,
-        Format::Text => write_text,
-        Format::Json => write_json,
-        Format::Raw => write_raw,
-        other => {
-            let name = other.name();
-            output.error(&format!(
-                "{url} is not a MARC record, as --format {name} requires; try --format text, json or raw"
-            ));
-            return Ok(Exit::Usage);
+        let cautions = Locator::from(Url::Gopher(url.clone())).cautions();
+        if cautions.contains(&Caution::EscapedControl) {
+            output.warning(&format!("{}: {url}", Caution::EscapedControl));
         }
-    };
-    let network = &arguments.connection.network;
-    if network.demo {
-        let words = "the built-in catalogue speaks no Gopher";
-        match arguments.json {
-            true => envelope(&url)
-                .outcome(OutcomeName::NotSent, words)
-                .write(output)?,
-            false => output.error(&format!("{url}: {words}")),
-        }
-        return Ok(Exit::Usage);
-    }
-    let cautions = Locator::from(Url::Gopher(url.clone())).cautions();
-    if cautions.contains(&Caution::EscapedControl) {
-        output.warning(&format!("{}: {url}", Caution::EscapedControl));
-    }
-    let options = options(arguments);
-    let way = way(&connection::routes(network).await?, &url)?;
-    match completed(&url, &arguments.gopher, &options, &way, output).await? {
-        Err(error) => refuse(arguments, &url, &error, output),
-        // Messages name the URL as it was given: what people added may be a password.
-        Ok(complete) => match gopher::retrieve(&complete, &options, &way).await {
-            Err(error) => refuse(arguments, &url, &error, output),
+        let options = self.options();
+        let server = server(&connection::routes(self.network).await?, &url)?;
+        let retrieved = match completed(&url, self.arguments, &options, &server, output).await? {
+            Ok(complete) => gopher::retrieve(&complete, &options, &server).await,
+            Err(error) => Err(error),
+        };
+        match retrieved {
             Ok(reply) => {
                 for note in &reply.notes {
                     output.note(&note.to_string());
@@ -116,28 +122,39 @@ pub(crate) async fn get(
                 write(&url, &reply, output)?;
                 Ok(Exit::Delivered)
             }
-        },
+            // Messages name the URL as it was given: an answer may be a password.
+            Err(error) => {
+                let (exit, message) = explained(&error);
+                match self.json {
+                    true => envelope(&url)
+                        .outcome(outcome(&error), &message)
+                        .write(output)?,
+                    false => output.error(&format!("{message} ({url})")),
+                }
+                Ok(exit)
+            }
+        }
+    }
+
+    fn options(&self) -> GopherOptions {
+        let mut options = GopherOptions::default();
+        options.timeouts = connection::timeouts(self.network);
+        options.wire = self.arguments.gopherplus_wire;
+        options.max_octets = self.arguments.max_size;
+        options.allow_reserved_port = self.execution.allow_reserved_port;
+        options
     }
 }
 
-/// The way to the server of a URL.
-pub(crate) fn way(routes: &Routes, url: &GopherUrl) -> Result<Arc<dyn Connect>, Failure> {
+/// The connector to the server of a URL.
+pub(crate) fn server(routes: &Routes, url: &GopherUrl) -> Result<Arc<dyn Connect>, Failure> {
     let endpoint = Endpoint::Tcp(url.host().clone(), url.port());
     routes
         .to(&endpoint, None)
         .map_err(|error| connection::usage(&error))
 }
 
-fn options(arguments: &Get) -> GopherOptions {
-    let mut options = GopherOptions::default();
-    options.timeouts = connection::timeouts(&arguments.connection.network);
-    options.wire = arguments.gopher.gopherplus_wire;
-    options.max_octets = arguments.gopher.max_size;
-    options.allow_reserved_port = arguments.execution.allow_reserved_port;
-    options
-}
-
-/// An error in words with all its causes, and its exit code.
+/// The exit code of an error, and its message with all causes.
 pub(crate) fn explained(error: &GopherError) -> (Exit, String) {
     let exit = match error {
         GopherError::Plan(GopherPlanError::PortRefused(_)) => Exit::PortRefused,
@@ -147,12 +164,7 @@ pub(crate) fn explained(error: &GopherError) -> (Exit, String) {
         GopherError::Server(_) => Exit::Refused,
         _ => Exit::Transport,
     };
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let _ = write!(message, ": {error}");
-        cause = error.source();
-    }
+    let mut message = chain(error);
     message.push_str(match error {
         GopherError::Plan(GopherPlanError::NeedsSearchTerm) => "; give one with --query",
         GopherError::Plan(GopherPlanError::NeedsAnswers) => "; give an --answer for each question",
@@ -162,31 +174,9 @@ pub(crate) fn explained(error: &GopherError) -> (Exit, String) {
     (exit, message)
 }
 
-fn refuse(
-    arguments: &Get,
-    url: &GopherUrl,
-    error: &GopherError,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    let (exit, message) = explained(error);
-    match arguments.json {
-        true => envelope(url)
-            .outcome(outcome(error), &message)
-            .write(output)?,
-        false => output.error(&format!("{message} ({url})")),
-    }
-    Ok(exit)
-}
-
-/// What `--json` says of a URL, but for its outcome.
+/// The object of `--json` without its outcome.
 fn envelope(url: &GopherUrl) -> Envelope {
-    Envelope::new(
-        url.host(),
-        url.port(),
-        Vec::new(),
-        &crate::commands::get::KEYS,
-    )
-    .with("url", url.to_string())
+    Envelope::new(url.host(), url.port(), Vec::new(), &KEYS).with("url", url.to_string())
 }
 
 fn outcome(error: &GopherError) -> OutcomeName {
@@ -201,12 +191,12 @@ fn outcome(error: &GopherError) -> OutcomeName {
     }
 }
 
-/// The URL with what people have to say first: the term of a search, the answers to a form.
+/// The URL completed by the user: with the term of a search, or the answers to a form.
 async fn completed(
     url: &GopherUrl,
     arguments: &Arguments,
     options: &GopherOptions,
-    way: &dyn Connect,
+    server: &dyn Connect,
     output: &mut Output,
 ) -> Result<Result<GopherUrl, GopherError>, Failure> {
     match gopher::plan(url, options) {
@@ -227,7 +217,7 @@ async fn completed(
                     .iter()
                     .map(|answer| answer.as_encoded_bytes().to_vec())
                     .collect(),
-                true => match gopher::form(url, options, way).await {
+                true => match gopher::form(url, options, server).await {
                     Err(error) => return Ok(Err(error)),
                     Ok(questions) => match answered(&questions, output).await? {
                         Some(answers) => answers,
@@ -244,12 +234,12 @@ async fn completed(
     }
 }
 
-/// What people type holds a tab, a line end or a lone dot.
+/// A term or answer contains a tab, a line end or a lone dot.
 fn unsendable(error: GopherBuildError) -> GopherError {
     GopherPlanError::from(error).into()
 }
 
-/// The answers of a person at a terminal; elsewhere the questions are shown and there are none.
+/// The answers of a user at a terminal; without a terminal, the questions are shown and `None` is returned.
 async fn answered(
     questions: &[Question],
     output: &mut Output,
@@ -270,13 +260,13 @@ async fn answered(
     Ok(is_attended().then_some(answers))
 }
 
-/// A line from the terminal; `None` if nobody is there to type it.
+/// A line from the terminal; `None` if there is none.
 async fn ask(prompt: &str, output: &mut Output) -> Result<Option<Vec<u8>>, Failure> {
     if !is_attended() {
         return Ok(None);
     }
     output.note(&format!("{prompt}?"));
-    // In a thread of its own, so that Ctrl-C ends the program all the same.
+    // In another thread, so that Ctrl-C can end the program.
     tokio::task::spawn_blocking(|| Lines::stdin().next())
         .await
         .map_err(|error| Failure::machine("read from the terminal", &error))?
@@ -307,7 +297,7 @@ fn write_text(_: &GopherUrl, reply: &Reply, output: &mut Output) -> Result<(), F
     }
 }
 
-/// The widest that what people read of an item makes the column of a menu, in characters.
+/// The largest width of the display strings in a menu, in characters.
 const WIDEST: usize = 60;
 
 fn write_menu(items: &[MenuItem], output: &mut Output) -> Result<(), Failure> {
@@ -328,7 +318,6 @@ fn write_menu(items: &[MenuItem], output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The envelope, with the reply as its record.
 fn write_envelope(url: &GopherUrl, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
     envelope(url)
         .with("outcome", OutcomeName::Delivered.as_str())
@@ -340,7 +329,7 @@ fn write_json(url: &GopherUrl, reply: &Reply, output: &mut Output) -> Result<(),
     output.line(&object(url, reply).to_string())
 }
 
-/// What an item is and holds.
+/// The item's type and contents.
 fn object(url: &GopherUrl, reply: &Reply) -> Value {
     let (kind, content, value) = match &reply.body {
         Body::Text(octets) => octets_value("text", octets),
@@ -360,7 +349,7 @@ fn object(url: &GopherUrl, reply: &Reply) -> Value {
     })
 }
 
-/// Text where the octets are UTF-8, else base64.
+/// Text if the octets are UTF-8, else base64.
 fn octets_value(kind: &'static str, octets: &[u8]) -> (&'static str, &'static str, Value) {
     match std::str::from_utf8(octets) {
         Ok(text) => (kind, "text", text.into()),
@@ -406,9 +395,4 @@ fn attributes_value(item: &Attributes) -> Value {
         "questions": questions,
         "blocks": blocks,
     })
-}
-
-/// Whether a text is a Gopher URL by its scheme, however broken it may be behind it.
-pub(crate) fn is_gopher(text: &OsStr) -> bool {
-    GopherUrl::has_scheme(text.as_encoded_bytes())
 }

@@ -1,4 +1,6 @@
-//! `z3950 lookup`: records by the numbers people have for them; says which form of the number was found, and where.
+//! `z3950 lookup`: records by identifier; says which form of the identifier was found, and where.
+
+use std::ffi::OsString;
 
 use clap::Args;
 use serde_json::json;
@@ -7,41 +9,82 @@ use z3950::lookup::{
 };
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
+use z3950_asn1::query::Dialects;
 
-use crate::answer::{Answer, Ask, Job, Piece, Recipient, Words, Work, refuse};
-use crate::args::{Lookup, Matches};
-use crate::batch::run_all;
-use crate::commands::target::{Place, Reach, Service, Unanswered};
-use crate::commands::writing::Writing;
-use crate::console::envelope::Envelope;
+use crate::answer::writing::Envelope;
+use crate::answer::{Answer, Ask, Job, Piece, Recipient, Words, Work, Writing, refuse};
+use crate::batch::{Batch, run_all};
+use crate::commands::connection::ConnectionOptions;
+use crate::commands::options::RecordRequest;
+use crate::commands::target::{NamedTarget, Service, TARGET, TargetClient, Unanswered};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
-use crate::render::{Format, shown};
+use crate::render::{Format, matching, shown};
 
-/// The keys that the envelope has beside those of every command.
+#[derive(Debug, Args)]
+#[command(after_help = TARGET)]
+pub(crate) struct Lookup {
+    /// The target to search.
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: OsString,
+
+    /// isbn:…, issn:…, lccn:…, oclc:…, local:… or docid:…; without a prefix, the type is guessed. Hyphens and spaces
+    /// do not matter.
+    #[arg(required_unless_present = "inputs", value_name = "ID")]
+    pub(crate) identifiers: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) wanted: Matches,
+
+    #[command(flatten)]
+    pub(crate) batch: Batch,
+
+    #[command(flatten)]
+    pub(crate) connection: ConnectionOptions,
+}
+
+/// The options of a lookup.
+#[derive(Debug, Args)]
+pub(crate) struct Matches {
+    #[command(flatten)]
+    pub(crate) asked: RecordRequest,
+
+    /// How many records to show if several match.
+    #[arg(long, value_name = "NUMBER", default_value_t = 10)]
+    pub(crate) count: u64,
+}
+
+/// The keys that `--json` adds.
 const KEYS: [&str; 4] = ["identifier", "position", "terms", "matched"];
 
 pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit, Failure> {
-    let reach = Reach::new(&arguments.connection).await?;
-    let wanted = &arguments.wanted;
-    let Some(place) = reach.place(&arguments.target, &wanted.asked.databases, output) else {
+    let Lookup {
+        target,
+        identifiers,
+        wanted,
+        batch,
+        connection,
+    } = arguments;
+    let databases = &wanted.asked.databases;
+    let Some((reach, place)) = TargetClient::to(target, databases, connection, output).await?
+    else {
         return Ok(Exit::Usage);
     };
-    let format = arguments.batch.format(wanted.asked.records.format)?;
-    let mut job = job(&arguments.identifiers, wanted, &reach, place, format);
-    job.jobs = arguments.batch.jobs(1);
-    job.work.is_written = arguments.batch.file().is_some();
-    let exit = match arguments.batch.is_wanted() {
-        true => run_all(&arguments.batch, job, output).await,
+    let format = batch.format(wanted.asked.records.format)?;
+    let mut job = job(identifiers, wanted, &reach, &place, format);
+    job.jobs = batch.jobs(1);
+    job.work.is_written = batch.file().is_some();
+    let exit = match batch.is_wanted() {
+        true => run_all(batch, job, output).await,
         false => job.print(output).await,
     };
-    // Ctrl-C while the sessions are closed only ends them sooner.
+    // A signal cuts the closing short.
     Interrupt.or_end(reach.close()).await;
     exit
 }
 
-/// A lookup at the session of the prompt.
+/// A lookup in the session of the prompt.
 #[derive(Debug, Args)]
 pub(crate) struct LookupHere {
     /// isbn:…, issn:…, lccn:…, oclc:…, local:… or docid:…; without a prefix, the type is guessed. Hyphens and spaces
@@ -54,20 +97,24 @@ pub(crate) struct LookupHere {
 }
 
 impl Service for LookupHere {
+    const NAME: &'static str = "lookup";
+    const SUMMARY: &'static str = "find records by ISBN, ISSN, LCCN, OCLC number, control number or docid, as z3950 lookup does";
+
+    type Prepared<'a> = ();
+
+    fn prepare(&self, _: &Dialects, _: &Output) -> Result<Option<()>, Failure> {
+        Ok(Some(()))
+    }
+
     async fn perform(
         &self,
-        reach: &Reach,
-        place: &Place,
+        (): Self::Prepared<'_>,
+        reach: &TargetClient,
+        place: &NamedTarget,
         output: &mut Output,
     ) -> Result<Exit, Failure> {
         let format = self.wanted.asked.records.format;
-        let job = job(
-            &self.identifiers,
-            &self.wanted,
-            reach,
-            place.clone(),
-            format,
-        );
+        let job = job(&self.identifiers, &self.wanted, reach, place, format);
         job.write(output).await
     }
 }
@@ -75,24 +122,24 @@ impl Service for LookupHere {
 fn job(
     identifiers: &[String],
     wanted: &Matches,
-    reach: &Reach,
-    place: Place,
+    reach: &TargetClient,
+    place: &NamedTarget,
     format: Format,
 ) -> Job<Desk> {
     let given = identifiers.iter();
-    let writing = Writing {
-        json: wanted.asked.json,
-        format,
-        charset: place.charset(wanted.asked.records.charset),
-    };
+    let mut writing = wanted.asked.writing(format);
+    writing.charset = place.charset(writing.charset);
+    let mut options = LookupOptions::default();
+    (options.search, options.records) = place.options(&wanted.asked);
+    options.count = wanted.count;
     Job {
         given: given.map(|text| text.clone().into_bytes()).collect(),
         targets: vec![place.text.clone()],
         format,
         jobs: 1,
         work: Desk {
-            options: options(wanted, &place),
-            place,
+            options,
+            place: place.clone(),
             reach: reach.clone(),
             is_written: false,
             writing,
@@ -100,21 +147,12 @@ fn job(
     }
 }
 
-fn options(wanted: &Matches, place: &Place) -> LookupOptions {
-    let (search, records) = place.options(&wanted.asked);
-    let mut options = LookupOptions::default();
-    options.search = search;
-    options.records = records;
-    options.count = wanted.count;
-    options
-}
-
-/// Looks identifiers up at one target.
+/// Looks up identifiers at one target.
 struct Desk {
-    reach: Reach,
-    place: Place,
+    reach: TargetClient,
+    place: NamedTarget,
     options: LookupOptions,
-    /// Whether records go to a file, where one does not see how many they are.
+    /// Whether records go to a file, so that their number is not seen.
     is_written: bool,
     writing: Writing,
 }
@@ -126,47 +164,54 @@ impl Work for Desk {
             Err(error) => return refuse(ask, error.to_string(), recipient).await,
         };
         let doubt = identifier.doubt();
-        let syntax = self.options.search.record_syntax;
-        let envelope = Envelope::of(&self.place, &KEYS)
-            .with("identifier", identifier.to_string())
-            .requested(syntax);
-        let subject = format!("{}: {identifier}", self.place);
-        let (piece, answer) = match self.attempts(&identifier) {
-            Err(failure) => self.writing.failed(envelope, &failure, &subject),
-            Ok(attempts) => {
-                recipient.ready_for(self.options.count).await;
-                let asked = self.ask(&attempts).await;
-                if let (Some(words), false) = (&doubt, matches!(asked, Ok(None))) {
-                    recipient.send(Words::Warning(words.clone())).await?;
-                }
-                match asked {
-                    Err(failure) => self.writing.failed(envelope, &failure, &subject),
-                    Ok(None) => {
-                        let words = match doubt.or_else(|| identifier.hint()) {
-                            Some(doubt) => format!("no record matches; {doubt}"),
-                            None => "no record matches".to_owned(),
-                        };
-                        let envelope = envelope.with("hits", 0);
-                        self.writing.end(
-                            envelope,
-                            Exit::NoMatch,
-                            OutcomeName::NoMatch,
-                            &words,
-                            &subject,
-                        )
-                    }
-                    Ok(Some(found)) => {
-                        return self.show(&identifier, envelope, found, recipient).await;
-                    }
-                }
-            }
+        let attempts = match self.attempts(&identifier) {
+            Ok(attempts) => attempts,
+            Err(failure) => return self.end(&identifier, failure.answer(), recipient).await,
         };
-        recipient.send(piece).await?;
-        Ok(answer)
+        recipient.ready_for(self.options.count).await;
+        let found = self.ask(&attempts).await;
+        if let (Some(words), false) = (&doubt, matches!(found, Ok(None))) {
+            recipient.send(Words::Warning(words.clone())).await?;
+        }
+        match found {
+            Err(failure) => self.end(&identifier, failure.answer(), recipient).await,
+            Ok(None) => {
+                let words = match doubt.or_else(|| identifier.hint()) {
+                    Some(doubt) => format!("no record matches; {doubt}"),
+                    None => "no record matches".to_owned(),
+                };
+                let mut answer = Answer::default()
+                    .ended(OutcomeName::NoMatch, Exit::NoMatch)
+                    .saying(words);
+                answer.hits = Some(0);
+                self.end(&identifier, answer, recipient).await
+            }
+            Ok(Some(found)) => self.show(&identifier, found, recipient).await,
+        }
     }
 }
 
 impl Desk {
+    fn envelope(&self, identifier: &Identifier) -> Envelope {
+        Envelope::of(&self.place, &KEYS)
+            .with("identifier", identifier.to_string())
+            .requested(self.options.search.record_syntax)
+    }
+
+    /// Sends an answer without records.
+    async fn end(
+        &self,
+        identifier: &Identifier,
+        answer: Answer,
+        recipient: &mut impl Recipient,
+    ) -> Result<Answer, Failure> {
+        let subject = format!("{}: {identifier}", self.place);
+        let envelope = || self.envelope(identifier);
+        let (piece, answer) = self.writing.end(answer, envelope, &subject);
+        recipient.send(piece).await?;
+        Ok(answer)
+    }
+
     /// The searches for an identifier, as this target wants them.
     fn attempts(&self, identifier: &Identifier) -> Result<Vec<Attempt>, Unanswered> {
         let habits = &self.place.resolved.profile.docid;
@@ -185,7 +230,7 @@ impl Desk {
 
     async fn ask<'a>(&self, attempts: &'a [Attempt]) -> Result<Option<LookupHits<'a>>, Unanswered> {
         let mut lease = self.reach.borrow(&self.place).await?;
-        // Records that are broken off go on where they were.
+        // If the connection is lost between records, a new session continues after them.
         let mut options = self.options.clone();
         options.records.reconnect = lease.reconnect();
         let options = &options;
@@ -197,7 +242,6 @@ impl Desk {
     async fn show(
         &self,
         identifier: &Identifier,
-        envelope: Envelope,
         found: LookupHits<'_>,
         recipient: &mut impl Recipient,
     ) -> Result<Answer, Failure> {
@@ -208,75 +252,69 @@ impl Desk {
             failure,
             ..
         } = found;
-        let envelope = envelope
-            .with("hits", hits)
-            .with("step", attempt.attributes.as_str())
-            .with("terms", attempt.terms.clone());
-        let is_counted = self.options.count == 0;
-        let of_all = match (hits, is_counted) {
-            (1, false) => envelope
-                .clone()
-                .with("outcome", OutcomeName::Delivered.as_str()),
-            (1, true) => envelope
-                .clone()
-                .with("outcome", OutcomeName::Found.as_str()),
-            (_, is_counted) => {
-                let name = match is_counted {
-                    true => OutcomeName::Found,
-                    false => OutcomeName::Ambiguous,
-                };
-                envelope
-                    .clone()
-                    .outcome(name, &format!("{hits} records match"))
-            }
+        let count = self.options.count;
+        let base = Answer {
+            hits: Some(hits),
+            step: Some(attempt.attributes.clone()),
+            ..Answer::default()
         };
-        let exit = match hits {
-            1 => Exit::Delivered,
-            _ => Exit::Ambiguous,
+        let envelope = || {
+            let terms = attempt.terms.clone();
+            self.envelope(identifier).with("terms", terms)
         };
-        let mut answer = Answer::of(&of_all, exit);
+        let exit = if hits == 1 {
+            Exit::Delivered
+        } else {
+            Exit::Ambiguous
+        };
+        let name = match (hits, count) {
+            (_, 0) => OutcomeName::Found,
+            (1, _) => OutcomeName::Delivered,
+            _ => OutcomeName::Ambiguous,
+        };
+        let mut answer = base.clone().ended(name, exit);
+        if hits != 1 {
+            answer.message = Some(matching(hits));
+        }
         if !self.writing.json {
-            let verb = if hits == 1 {
-                "record matches"
-            } else {
-                "records match"
-            };
             let words = format!(
-                "{}: {identifier}: {hits} {verb} {} {}",
+                "{}: {identifier}: {} {} {}",
                 self.place,
+                matching(hits),
                 attempt.attributes,
                 attempt.terms.join(" or ")
             );
-            // In a batch, only warnings are shown.
+            // A batch shows only warnings.
             let words = match hits {
                 1 => Words::Note(words),
                 _ => Words::Warning(words),
             };
             recipient.send(words).await?;
-        } else if is_counted {
-            let piece = Piece {
-                octets: of_all.octets(),
-                ..Piece::default()
-            };
-            recipient.send(piece).await?;
+        } else if count == 0 {
+            let octets = envelope().answered(&answer).octets();
+            recipient.send(Piece::line(octets)).await?;
         }
         for (position, slot) in (1_u64..).zip(slots) {
-            let envelope = envelope.clone().with("position", position);
-            let (piece, one) = self.record(identifier, envelope, position, slot);
+            let envelope = || envelope().with("position", position);
+            let (piece, one) = self.record(identifier, base.clone(), envelope, position, slot);
             recipient.send(piece).await?;
             answer = answer.graver(one);
         }
         if let Some(failure) = failure {
+            let failed = Answer {
+                hits: base.hits,
+                step: base.step,
+                ..Unanswered::from(failure).answer()
+            };
             let subject = format!("{}: {identifier}", self.place);
-            let (piece, one) = self.writing.failed(envelope, &failure.into(), &subject);
+            let (piece, one) = self.writing.end(failed, envelope, &subject);
             recipient.send(piece).await?;
             return Ok(answer.graver(one));
         }
-        let count = self.options.count;
         if self.is_written && count < hits {
             let words = format!("{count} of {hits} written (--count {count})");
-            let said = format!("{}: {identifier}: {words}", self.place);
-            recipient.send(Words::Warning(said)).await?;
+            let warning = format!("{}: {identifier}: {words}", self.place);
+            recipient.send(Words::Warning(warning)).await?;
             answer.message = Some(words);
         }
         Ok(answer)
@@ -285,37 +323,38 @@ impl Desk {
     fn record(
         &self,
         identifier: &Identifier,
-        envelope: Envelope,
+        found: Answer,
+        envelope: impl FnOnce() -> Envelope,
         position: u64,
         slot: ResultRecord,
     ) -> (Piece, Answer) {
         let external = match slot {
             ResultRecord::Record { external, .. } => external,
             ResultRecord::Diagnostic { diagnostic, .. } => {
-                let words = format!("{identifier}: record {position}: {diagnostic}");
-                let envelope = envelope.diagnosed(std::slice::from_ref(&diagnostic));
-                let subject = self.place.to_string();
-                let name = OutcomeName::RecordRefused;
-                return self
-                    .writing
-                    .end(envelope, Exit::Refused, name, &words, &subject);
+                let refused = found
+                    .ended(OutcomeName::RecordRefused, Exit::Refused)
+                    .saying(format!("{identifier}: record {position}: {diagnostic}"))
+                    .diagnosed(&[diagnostic]);
+                return self.writing.end(refused, envelope, &self.place.to_string());
             }
         };
         let place = matched(identifier, &external);
-        let envelope = envelope.with(
-            "matched",
-            place.as_ref().map(|place| {
+        let envelope = || {
+            let matched = place.as_ref().map(|place| {
                 json!({
                     "field": place.tag,
                     "subfield": place.code,
                     "text": place.text,
                     "cancelled": place.is_cancelled,
                 })
-            }),
-        );
+            });
+            envelope().with("matched", matched)
+        };
         let charset = self.writing.charset;
         let subject = format!("{identifier}: record {position}");
-        let (mut piece, answer) = self.writing.record(envelope, &external, charset, &subject);
+        let (mut piece, answer) = self
+            .writing
+            .record(found, envelope, &external, charset, &subject);
         if let Err(words) = self.reach.show(&external) {
             piece.words.push(Words::Error(words));
         }
@@ -326,7 +365,7 @@ impl Desk {
     }
 }
 
-/// Where the identifier stands; a place for cancelled numbers is worth a warning.
+/// Where the identifier is found; a field of cancelled numbers is worth a warning.
 fn said(identifier: &Identifier, position: u64, place: &Match) -> Words {
     let text = place.text.trim();
     let words = format!("{identifier}: record {position} has {text} in {place}");

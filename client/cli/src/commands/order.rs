@@ -1,8 +1,7 @@
-//! `z3950 order`: a document ordered by its place in a result set, by a request of one's own, or both
-//! (Z39.50-2003 Appendix EXT.4).
+//! `z3950 order`: orders a document by its position in a result set, by a request file, or both (Z39.50-2003 Appendix EXT.4).
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use clap::{Args, ValueEnum};
@@ -16,20 +15,22 @@ use z3950::service::{DEFAULT_RESULT_SET, ResultRecord};
 use z3950::session::Session;
 use z3950_asn1::apdu::{External, Query, RpnQuery};
 use z3950_asn1::es::item_order::{Billing, Contact, PaymentMethod};
-use z3950_asn1::input;
 use z3950_asn1::oid::XML;
+use z3950_asn1::query::Dialects;
 use z3950_asn1::record::RetrievedRecord;
 use z3950_asn1::record::sutrs_external;
 
-use crate::args::{Connection, Language, TARGET};
-use crate::commands::query;
-use crate::commands::target::{Place, Reach, Service, Unanswered};
+use crate::answer::Answer;
+use crate::answer::writing::Envelope;
+use crate::commands::connection::ConnectionOptions;
+use crate::commands::query::{self, QueryLanguage};
+use crate::commands::target::{self, NamedTarget, Service, TARGET, TargetClient, Unanswered};
 use crate::commands::task::{self, Tasking};
-use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
-use crate::console::interrupt::{Interrupt, Stopped};
+use crate::console::input::read_whole;
 use crate::console::output::{Failure, Output};
 use crate::console::report;
+use crate::render::matching;
 
 /// The longest request or description read, in octets.
 const MAX_FILE: u64 = 16 << 20;
@@ -45,10 +46,10 @@ pub(crate) struct Order {
     asked: Arguments,
 
     #[command(flatten)]
-    connection: Connection,
+    connection: ConnectionOptions,
 }
 
-/// What to order, for whom, and how it is paid.
+/// What to order, for whom, and how to pay.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// A query that finds the document; optional with --request.
@@ -60,7 +61,7 @@ pub(crate) struct Arguments {
     query: Option<OsString>,
 
     #[command(flatten)]
-    language: Language,
+    language: QueryLanguage,
 
     /// The database to search, instead of the target's; may be repeated.
     #[arg(long = "database", value_name = "NAME")]
@@ -124,7 +125,7 @@ pub(crate) struct Arguments {
     task: Tasking,
 }
 
-/// How an order is paid. Numbers of credit cards have no place on a command line.
+/// How an order is paid. Credit card numbers do not belong on a command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Payment {
     /// By invoice.
@@ -140,85 +141,80 @@ enum Payment {
 }
 
 pub(crate) async fn run(arguments: &Order, output: &mut Output) -> Result<Exit, Failure> {
-    let asked = &arguments.asked;
-    let reach = Reach::new(&arguments.connection).await?;
-    let Some(place) = reach.place(&arguments.target, &asked.databases, output) else {
-        return Ok(Exit::Usage);
-    };
-    match Interrupt.or(asked.perform(&reach, &place, output)).await {
-        Ok(exit) => exit,
-        Err(Stopped(exit)) => {
-            output.error(Arguments::INTERRUPTED);
-            Ok(exit)
-        }
-    }
+    let Order {
+        target,
+        asked,
+        connection,
+    } = arguments;
+    target::run(asked, target, &asked.databases, connection, output).await
 }
 
 impl Service for Arguments {
-    const INTERRUPTED: &str = "interrupted; the order may have been placed";
+    const NAME: &'static str = "order";
+    const SUMMARY: &'static str =
+        "order a document, as z3950 order does; order --help lists the options";
+    const INTERRUPTED: Option<&'static str> = Some("interrupted; the order may have been placed");
+
+    /// The query, and the order without its item.
+    type Prepared<'a> = (Option<RpnQuery>, Ordered);
+
+    fn prepare(
+        &self,
+        dialects: &Dialects,
+        output: &Output,
+    ) -> Result<Option<Self::Prepared<'_>>, Failure> {
+        let wanted = match &self.query {
+            None => None,
+            Some(text) => match query::asked(text, &self.language, dialects, output)? {
+                Some(query) => Some(query),
+                None => return Ok(None),
+            },
+        };
+        Ok(Some((wanted, ordered(self)?)))
+    }
 
     async fn perform(
         &self,
-        reach: &Reach,
-        place: &Place,
+        (wanted, order): Self::Prepared<'_>,
+        reach: &TargetClient,
+        place: &NamedTarget,
         output: &mut Output,
     ) -> Result<Exit, Failure> {
-        let wanted = match &self.query {
-            None => None,
-            Some(text) => match query::asked(text, &self.language, reach.dialects(), output)? {
-                Some(query) => Some(query),
-                None => return Ok(Exit::Usage),
-            },
-        };
-        let order = ordered(self)?;
         let envelope = Envelope::of(place, &["query", "position", "task"])
             .with("query", wanted.as_ref().map(ToString::to_string))
             .with("position", self.item);
-        let Answer { hits, end } = match perform(self, reach, place, wanted.as_ref(), order).await {
-            Ok(answer) => answer,
-            Err(failure) => {
-                let (exit, words) = failure.explain();
-                match self.json {
-                    true => envelope.failed(&failure).write(output)?,
-                    false => output.error(&format!("{place}: {words}")),
-                }
-                return Ok(exit);
+        match perform(self, reach, place, wanted.as_ref(), order).await {
+            Ok((hits, Ok(result))) => {
+                let envelope = envelope.with("hits", hits);
+                task::show(self.json, place, envelope, &result, output)
             }
-        };
-        let envelope = envelope.with("hits", hits);
-        match end {
-            End::Answered(result) => task::show(self.json, place, envelope, &result, output),
-            End::NotOrdered(exit, name, words) => {
+            Ok((hits, Err(unplaced))) => {
+                let answer = Answer { hits, ..unplaced };
                 match self.json {
-                    true => envelope.outcome(name, &words).write(output)?,
-                    false => output.error(&format!("{place}: {words}")),
+                    true => envelope.answered(&answer).write(output)?,
+                    false => {
+                        let words = answer.message.unwrap_or_default();
+                        output.error(&format!("{place}: {words}"));
+                    }
                 }
-                Ok(exit)
+                Ok(answer.exit)
             }
+            Err(failure) => failure.report(self.json, envelope, place, output),
         }
     }
 }
 
-/// What came of the search and of the order.
-struct Answer {
-    /// How many records were found; `None` without a search.
-    hits: Option<u64>,
-    end: End,
-}
+/// The number of hits, if there was a search, and the result of the order, or why nothing was ordered.
+type Placed = (Option<u64>, Result<Box<TaskResult>, Answer>);
 
-enum End {
-    Answered(Box<TaskResult>),
-    NotOrdered(Exit, OutcomeName, String),
-}
-
-/// Searches for the item, and orders it.
+/// Searches for the item and orders it.
 async fn perform(
     arguments: &Arguments,
-    reach: &Reach,
-    place: &Place,
+    reach: &TargetClient,
+    place: &NamedTarget,
     wanted: Option<&RpnQuery>,
     mut order: Ordered,
-) -> Result<Answer, Unanswered> {
+) -> Result<Placed, Unanswered> {
     let wanted = wanted.map(|query| place.adapted(query)).transpose()?;
     let session = reach.session(place).await?;
     let mut set = match wanted {
@@ -229,38 +225,22 @@ async fn perform(
         }
     };
     let hits = set.as_ref().map(Pager::count);
+    let not_ordered = |name, exit, words: String| {
+        Ok((hits, Err(Answer::default().ended(name, exit).saying(words))))
+    };
     let position = match (hits, arguments.item) {
         (None, _) => None,
         (Some(0), _) => {
             let words = "no record matches, so nothing was ordered".to_owned();
-            return Ok(not_ordered(
-                hits,
-                Exit::NoMatch,
-                OutcomeName::NoMatch,
-                words,
-            ));
+            return not_ordered(OutcomeName::NoMatch, Exit::NoMatch, words);
         }
         (Some(hits @ 2..), None) => {
             let words = format!("{hits} records match, so nothing was ordered; --item says which");
-            return Ok(not_ordered(
-                Some(hits),
-                Exit::Ambiguous,
-                OutcomeName::Ambiguous,
-                words,
-            ));
+            return not_ordered(OutcomeName::Ambiguous, Exit::Ambiguous, words);
         }
         (Some(found), Some(item)) if u64::try_from(item).is_ok_and(|item| item > found) => {
-            let records = match found {
-                1 => "record matches",
-                _ => "records match",
-            };
-            let words = format!("{found} {records}, fewer than --item says");
-            return Ok(not_ordered(
-                hits,
-                Exit::Usage,
-                OutcomeName::OutOfRange,
-                words,
-            ));
+            let words = format!("{}, fewer than --item says", matching(found));
+            return not_ordered(OutcomeName::OutOfRange, Exit::Usage, words);
         }
         (Some(_), item) => Some(item.unwrap_or(1)),
     };
@@ -270,12 +250,7 @@ async fn perform(
             Ok(request) => order.request = request,
             Err(words) => {
                 let words = format!("{words}, so nothing was ordered");
-                return Ok(not_ordered(
-                    hits,
-                    Exit::Refused,
-                    OutcomeName::NoRequest,
-                    words,
-                ));
+                return not_ordered(OutcomeName::NoRequest, Exit::Refused, words);
             }
         }
     }
@@ -285,21 +260,11 @@ async fn perform(
         .task_outcome(task, &arguments.task.options())
         .await?;
     reach.leave(session).await;
-    Ok(Answer {
-        hits,
-        end: End::Answered(Box::new(result)),
-    })
+    Ok((hits, Ok(Box::new(result))))
 }
 
-fn not_ordered(hits: Option<u64>, exit: Exit, name: OutcomeName, words: String) -> Answer {
-    Answer {
-        hits,
-        end: End::NotOrdered(exit, name, words),
-    }
-}
-
-/// Searches. A record of what is found is asked for in the MARC syntaxes that the server may have, one after the other.
-async fn search(session: &Session, place: &Place, query: RpnQuery) -> Result<Pager, Error> {
+/// Searches. Records will be requested in the MARC syntaxes that the server may support, one after the other.
+async fn search(session: &Session, place: &NamedTarget, query: RpnQuery) -> Result<Pager, Error> {
     let mut search = SearchOptions::default();
     search.databases = place.resolved.databases();
     let mut options = place.resolved.pager_options(&RecordForm::default());
@@ -310,7 +275,7 @@ async fn search(session: &Session, place: &Place, query: RpnQuery) -> Result<Pag
 /// The request for a loan of the record at a position, or why there is none.
 async fn loan(
     set: &mut Pager,
-    place: &Place,
+    place: &NamedTarget,
     position: i64,
 ) -> Result<Result<Option<External>, String>, Error> {
     let position = u64::try_from(position).unwrap_or(1);
@@ -327,7 +292,7 @@ async fn loan(
     Ok(request.map_err(|error| report::chain(&error)))
 }
 
-/// The order that the arguments describe, but for its item.
+/// The order that the arguments describe, without its item.
 fn ordered(arguments: &Arguments) -> Result<Ordered, Failure> {
     let text = |text: &Option<String>| text.as_deref().map(Into::into);
     let contact = Contact {
@@ -349,7 +314,7 @@ fn ordered(arguments: &Arguments) -> Result<Ordered, Failure> {
     let file = |path: &Option<PathBuf>, read: fn(Vec<u8>) -> Option<External>| match path {
         None => Ok(None),
         Some(path) => {
-            let octets = read_file(path)?;
+            let octets = read_whole(path, MAX_FILE)?;
             let unusable = || Failure::Input {
                 path: path.display().to_string(),
                 error: "neither an XML document nor what else may stand there".into(),
@@ -383,15 +348,6 @@ fn description(octets: Vec<u8>) -> Option<External> {
 
 fn is_xml(octets: &[u8]) -> bool {
     octets.trim_ascii_start().starts_with(b"<")
-}
-
-fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
-    let name = path.display().to_string();
-    let octets = match path == Path::new("-") {
-        true => input::read_all(std::io::stdin(), MAX_FILE),
-        false => input::read(path, MAX_FILE),
-    };
-    octets.map_err(|error| Failure::input(&name, &error))
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
-//! `z3950 plan`: what a URL would send, without a connection (RFC 2056 §3, §4).
+//! `z3950 plan`: what a URL would send, without connecting (RFC 2056 §3, §4).
 
 mod identity;
 mod json;
 
+use std::ffi::OsString;
 use std::sync::Arc;
 
+use clap::Args;
 use z3950::client::{Client, ClientOptions};
 use z3950::plan::{Plan, Strategy};
 use z3950::transport::Timeouts;
@@ -14,30 +16,46 @@ use z3950_asn1::codec::{dump, encode};
 use z3950_asn1::oid::Oid;
 
 use self::identity::PlannedIdentity;
-use crate::args::Plan as Arguments;
-use crate::commands::connection;
-use crate::commands::url::{mode, redacted};
+use crate::commands::connection::{self, Execution, Identity, TargetsFile};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::render::shown;
+use crate::render::{listed, named, shown};
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// A session or retrieval URL.
+    #[arg(value_name = "URL")]
+    pub(crate) url: OsString,
+
+    #[command(flatten)]
+    pub(crate) execution: Execution,
+
+    /// Also list the octets of each APDU.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) octets: bool,
+
+    /// Print a JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) known: TargetsFile,
+
+    #[command(flatten)]
+    pub(crate) identity: Identity,
+}
 
 pub(crate) async fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
     let text = arguments.url.as_encoded_bytes();
-    let url = match Z3950Url::parse(text, mode(arguments.execution.strict)) {
+    let url = match Z3950Url::parse(text, arguments.execution.mode()) {
         Ok(url) => url,
         Err(error) => {
-            return refuse(
-                arguments,
-                &redacted(text),
-                Some(error.offset()),
-                &error,
-                output,
-            );
+            let offset = Some(error.offset());
+            return refuse(arguments, &named(text), offset, &error, output);
         }
     };
     let init = connection::init(&arguments.identity, Timeouts::default()).await?;
-    let plan = connection::plan_options(&arguments.execution, init);
-    let options = ClientOptions::default().with_plan(plan);
+    let options = ClientOptions::default().with_plan(arguments.execution.plan_options(init));
     let profiles = Arc::new(connection::profiles(&arguments.known)?);
     let client = Client::with(options).with_profiles(Arc::clone(&profiles));
     let plan = match client.plan(&url).await {
@@ -71,7 +89,7 @@ pub(crate) async fn run(arguments: &Arguments, output: &mut Output) -> Result<Ex
     Ok(exit)
 }
 
-/// A URL that is none, or that cannot be carried out: an object if JSON is wanted, else a message.
+/// Reports a malformed URL or one that cannot be carried out: as an object with `--json`, else as a message.
 fn refuse(
     arguments: &Arguments,
     url: &str,
@@ -145,7 +163,7 @@ impl Listing<'_> {
         self.output.line(&format!("{name:<8} {}", words.join(", ")))
     }
 
-    /// The octets and their values, if they are wanted.
+    /// Lists the octets and values of an APDU if `--octets` is given.
     fn apdu(&mut self, apdu: Apdu) -> Result<(), Failure> {
         if !self.octets {
             return Ok(());
@@ -176,20 +194,6 @@ fn described(search: &SearchRequest) -> Vec<String> {
         _ => "the record with the answer if there is one hit".into(),
     });
     words
-}
-
-/// `database cat`, or `databases "a+b", "c"`: a name may hold whatever stands between them.
-pub(crate) fn listed(databases: &[String]) -> String {
-    match databases {
-        [name] => format!("database {name}"),
-        names => {
-            let quoted = names.iter().map(|name| {
-                let name = name.replace('\\', r"\\").replace('"', r#"\""#);
-                format!("\"{name}\"")
-            });
-            format!("databases {}", quoted.collect::<Vec<_>>().join(", "))
-        }
-    }
 }
 
 fn element_set(names: &ElementSetNames) -> String {

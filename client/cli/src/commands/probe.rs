@@ -1,31 +1,67 @@
-//! `z3950 probe`: what a server is and does, found out by trying one thing at a time (Z39.50-2003 §3.2), slowly enough not
-//! to be a burden to it, with one more connection for a line at most.
+//! `z3950 probe`: tries the features of a server one at a time (Z39.50-2003 §3.2), with pauses and at most one more connection
+//! per line, so as not to burden it.
 
 mod options;
 mod perform;
 mod trial;
 
+use std::ffi::OsString;
 use std::time::Duration;
 
+use clap::Args;
 use tokio::time::timeout;
 use z3950::error::{Error, ProtocolFault};
 use z3950::retrieve::OutcomeName;
 use z3950::service::init::ServerInfo;
 use z3950::session::Session;
 
-use self::perform::{Attempts, Untold};
+use self::perform::{Attempts, NoResult};
 use self::trial::Trial;
-use crate::args::Probe;
-use crate::commands::target::{Reach, Unanswered};
-use crate::console::envelope::Envelope;
+use crate::answer::writing::Envelope;
+use crate::commands::connection::ConnectionOptions;
+use crate::commands::options::{Wait, seconds};
+use crate::commands::target::{TARGET, TargetClient, Unanswered};
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
 use crate::render::shown;
 
+#[derive(Debug, Args)]
+#[command(after_help = TARGET)]
+pub(crate) struct Probe {
+    /// The target to test.
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: OsString,
+
+    /// The database to use, instead of the target's; may be repeated.
+    #[arg(long = "database", value_name = "NAME")]
+    pub(crate) databases: Vec<String>,
+
+    /// A word that occurs in records of the database.
+    #[arg(long, value_name = "WORD", default_value = "a")]
+    pub(crate) term: String,
+
+    /// How long to wait between requests.
+    #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = seconds, hide_short_help = true)]
+    pub(crate) pause: Wait,
+
+    /// Print one JSON object per test.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) connection: ConnectionOptions,
+}
+
 pub(crate) async fn run(arguments: &Probe, output: &mut Output) -> Result<Exit, Failure> {
-    let reach = Reach::new(&arguments.connection).await?;
-    let Some(place) = reach.place(&arguments.target, &arguments.databases, output) else {
+    let Probe {
+        target,
+        databases,
+        connection,
+        ..
+    } = arguments;
+    let Some((reach, place)) = TargetClient::to(target, databases, connection, output).await?
+    else {
         return Ok(Exit::Usage);
     };
     let mut probing = Probing {
@@ -52,36 +88,36 @@ impl Probing<'_> {
         self.server(session.server_info())?;
         for trial in Trial::all() {
             self.attempts.pause().await;
-            // A server that hangs up is called again once for the next thing.
+            // If the server has closed the session, the next trial gets a new one.
             if !trial.is_apart() && !is_open(&session).await {
                 session = match self.attempts.session().await {
                     Ok(session) => session,
                     Err(failure) => return self.unreachable(&failure),
                 };
             }
-            let told = self.attempts.perform(&session, &trial).await;
-            self.line(&trial.name(), told)?;
+            let result = self.attempts.perform(&session, &trial).await;
+            self.line(&trial.name(), result)?;
         }
-        // What ended otherwise need not be closed.
+        // The session may have ended already.
         let _ = session.close().await;
         Ok(Exit::Delivered)
     }
 
     fn unreachable(&mut self, failure: &Unanswered) -> Result<Exit, Failure> {
-        let (exit, words) = failure.explain();
-        let place = self.attempts.place;
-        match self.attempts.arguments.json {
-            true => self.envelope("Init").failed(failure).write(self.output)?,
-            false => self.output.error(&format!("{place}: {words}")),
-        }
-        Ok(exit)
+        let json = self.attempts.arguments.json;
+        failure.report(
+            json,
+            self.envelope("Init"),
+            self.attempts.place,
+            self.output,
+        )
     }
 
     fn envelope(&self, tried: &str) -> Envelope {
         Envelope::of(self.attempts.place, &["tried", "detail"]).with("tried", tried)
     }
 
-    /// What the server says of itself at Init.
+    /// What the server said about itself at Init.
     fn server(&mut self, server: &ServerInfo) -> Result<(), Failure> {
         let text = |words: &Option<String>| {
             let words = words.as_deref().unwrap_or("-");
@@ -125,43 +161,34 @@ impl Probing<'_> {
         Ok(())
     }
 
-    /// What came of a trial in words.
-    fn line(&mut self, name: &str, told: Result<String, Untold>) -> Result<(), Failure> {
-        let failure = match told {
+    /// Writes the result of a trial.
+    fn line(&mut self, name: &str, result: Result<String, NoResult>) -> Result<(), Failure> {
+        let failure = match result {
             Ok(detail) => return self.say(name, OutcomeName::Ok, &detail, None),
-            Err(Untold::NotGranted(option)) => {
+            Err(NoResult::NotGranted(option)) => {
                 let words = format!("{option} was not granted at Init");
                 return self.say(name, OutcomeName::NotGranted, &words, None);
             }
-            Err(Untold::NotTried(why)) => return self.say(name, OutcomeName::NotTried, why, None),
-            Err(Untold::Failed(failure)) => failure,
+            Err(NoResult::NotTried(why)) => {
+                return self.say(name, OutcomeName::NotTried, why, None);
+            }
+            Err(NoResult::Failed(failure)) => failure,
         };
-        match &failure {
-            Unanswered::Session(error @ Error::Refused { diagnostics, .. }) => self.say(
-                name,
-                OutcomeName::Diagnostic,
-                &diagnostics.to_string(),
-                Some(error),
-            ),
-            Unanswered::Session(
-                error @ Error::ProtocolError {
-                    fault: ProtocolFault::NotGranted(_),
-                    ..
-                },
-            ) => self.say(
-                name,
-                OutcomeName::NotGranted,
-                &failure.explain().1,
-                Some(error),
-            ),
-            Unanswered::Session(error) => self.say(
-                name,
-                OutcomeName::Dropped,
-                &failure.explain().1,
-                Some(error),
-            ),
-            _ => self.say(name, OutcomeName::NotTried, &failure.explain().1, None),
-        }
+        let words = failure.explain().1;
+        let Unanswered::Session(error) = &failure else {
+            return self.say(name, OutcomeName::NotTried, &words, None);
+        };
+        let (outcome, words) = match error {
+            Error::Refused { diagnostics, .. } => {
+                (OutcomeName::Diagnostic, diagnostics.to_string())
+            }
+            Error::ProtocolError {
+                fault: ProtocolFault::NotGranted(_),
+                ..
+            } => (OutcomeName::NotGranted, words),
+            _ => (OutcomeName::Dropped, words),
+        };
+        self.say(name, outcome, &words, Some(error))
     }
 
     fn say(
@@ -187,9 +214,9 @@ impl Probing<'_> {
     }
 }
 
-/// Whether a session is still open, once what the server may have sent behind its last answer has been seen.
+/// Whether a session is still open, after the server's last messages have been read.
 async fn is_open(session: &Session) -> bool {
-    // The end of a connection is noticed by the task behind the session, which needs its turn.
+    // The session's task notices the end of a connection, and needs time to run.
     timeout(Duration::from_millis(1), session.ended())
         .await
         .is_err()

@@ -1,54 +1,132 @@
-//! `z3950 query`: queries as texts, in PQF, CCL, CQL or words (Z39.50-2003 §3.7); nothing here connects.
+//! `z3950 query`: queries in PQF, CCL, CQL or words (Z39.50-2003 §3.7), without connecting.
 
-use std::ffi::OsStr;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
-use z3950_asn1::apdu::RpnQuery;
+use clap::{Args, Subcommand};
+use z3950_asn1::apdu::{External, Query, RpnQuery};
+use z3950_asn1::codec::encode_value;
 use z3950_asn1::input;
+use z3950_asn1::oid::CQL;
 use z3950_asn1::query::ccl::Bib;
 use z3950_asn1::query::cql::Properties;
 use z3950_asn1::query::names::Names;
 use z3950_asn1::query::{Dialects, Language, QueryError, explain, tree};
+use z3950_asn1::types::{Any, InternationalString};
 
-use crate::args::{self, Lang, Query, QueryText, Tables};
-use crate::console::envelope::answer;
+use crate::answer::writing::object;
+use crate::commands::options::choices;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
+
+/// Commands on queries.
+#[derive(Debug, Subcommand)]
+pub(crate) enum QueryCommand {
+    /// Show a query as a tree, with its attributes by name.
+    Parse(QueryText),
+    /// Translate a query into PQF, the prefix query format.
+    ToPqf(QueryText),
+    /// Translate a query into CQL, the Contextual Query QueryLanguage.
+    ToCql(QueryText),
+    /// Translate a query into CCL, the Common Command QueryLanguage of ISO 8777.
+    ToCcl(QueryText),
+    /// Describe a query in a sentence, and show it as a tree.
+    Explain(QueryText),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct QueryText {
+    /// The query.
+    #[arg(value_name = "TEXT", allow_negative_numbers = true)]
+    pub(crate) text: OsString,
+
+    /// Print a JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) language: QueryLanguage,
+}
+
+/// The language of a query.
+#[derive(Debug, Args)]
+pub(crate) struct QueryLanguage {
+    /// The query language [default: pqf if the query begins with @, otherwise names].
+    #[arg(long, visible_alias = "language", value_parser = choices(LANGUAGES))]
+    pub(crate) lang: Option<Language>,
+
+    #[command(flatten)]
+    pub(crate) tables: Tables,
+}
+
+/// The tables for reading CQL and CCL.
+#[derive(Debug, Args)]
+pub(crate) struct Tables {
+    /// The pqf.properties file, as used by YAZ, that maps CQL indexes and relations to attributes.
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(crate) properties: Option<PathBuf>,
+
+    /// The bib file, as used by YAZ, that maps CCL qualifiers to attributes.
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(crate) bib: Option<PathBuf>,
+}
+
+/// The query languages by name.
+const LANGUAGES: &[(&str, Language, &str)] = &[
+    (
+        "pqf",
+        Language::Pqf,
+        "The prefix query format: @attr 1=4 war",
+    ),
+    (
+        "ccl",
+        Language::Ccl,
+        "ISO 8777 in the dialect of YAZ: ti=war",
+    ),
+    ("cql", Language::Cql, "CQL 1.1 and 1.2: dc.title = war"),
+    (
+        "names",
+        Language::Names,
+        "Words, with optional index names: ti:war",
+    ),
+];
 
 /// The longest file of properties or qualifiers read, in octets.
 const MAX_FILE: u64 = 1 << 20;
 
-/// What is said of a CQL query with sort keys.
+/// The message about a CQL query with sort keys.
 pub(crate) const SORT_LEFT_OUT: &str = "an RPN query has no place for sortby, which is left out";
 
-pub(crate) fn run(command: &Query, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn run(command: &QueryCommand, output: &mut Output) -> Result<Exit, Failure> {
     match command {
-        Query::Parse(text) => shown(text, output, |_, query| Ok((None, Some(tree(query))))),
-        Query::ToPqf(text) => shown(text, output, |_, query| Ok((Some(query.to_string()), None))),
-        Query::ToCql(text) => shown(text, output, |dialects, query| {
+        QueryCommand::Parse(text) => shown(text, output, |_, query| Ok((None, Some(tree(query))))),
+        QueryCommand::ToPqf(text) => {
+            shown(text, output, |_, query| Ok((Some(query.to_string()), None)))
+        }
+        QueryCommand::ToCql(text) => shown(text, output, |dialects, query| {
             let cql = dialects.to_cql(query).map_err(|error| error.to_string())?;
             Ok((Some(cql), None))
         }),
-        Query::ToCcl(text) => shown(text, output, |dialects, query| {
+        QueryCommand::ToCcl(text) => shown(text, output, |dialects, query| {
             let ccl = dialects.to_ccl(query).map_err(|error| error.to_string())?;
             Ok((Some(ccl), None))
         }),
-        Query::Explain(text) => shown(text, output, |_, query| {
+        QueryCommand::Explain(text) => shown(text, output, |_, query| {
             Ok((Some(explain(query)), Some(tree(query))))
         }),
     }
 }
 
-/// What a command makes of a query: a text, a tree, or both.
-type Made = (Option<String>, Option<String>);
+/// The result for a query: a text, a tree, or both.
+type Converted = (Option<String>, Option<String>);
 
-/// Reads the query and writes what `show` makes of it, or why it makes nothing.
+/// Reads a query and writes the result of `show`, or why there is none.
 fn shown(
     arguments: &QueryText,
     output: &mut Output,
-    show: impl Fn(&Dialects, &RpnQuery) -> Result<Made, String>,
+    show: impl Fn(&Dialects, &RpnQuery) -> Result<Converted, String>,
 ) -> Result<Exit, Failure> {
-    let reader = Reader::new(&arguments.language)?;
+    let reader = QueryReader::new(&Dialects::default(), &arguments.language)?;
     let text = arguments.text.as_encoded_bytes();
     let read = reader.read(text);
     let query = read.as_ref().ok().map(|(query, _)| query.to_string());
@@ -63,15 +141,12 @@ fn shown(
     if arguments.json {
         let (made, message) = match made {
             Ok(made) => (made, None),
-            Err(words) => (Made::default(), Some(words)),
+            Err(words) => (Converted::default(), Some(words)),
         };
         let (result, tree) = made;
         let text = crate::render::shown(text);
-        let lang = match arguments.language.lang {
-            Some(lang) => language(lang),
-            None => guessed(&text).0,
-        };
-        let answer = answer(&[
+        let lang = arguments.language.lang.unwrap_or_else(|| guessed(&text).0);
+        let answer = object([
             ("lang", lang.name().into()),
             ("text", text.into()),
             ("query", query.into()),
@@ -92,43 +167,46 @@ fn shown(
     Ok(exit)
 }
 
-/// The query that a text of the command line asks for.
+/// Reads the query of an argument; `None` if it is wrong, which has been said.
 pub(crate) fn asked(
     text: &OsStr,
-    arguments: &args::Language,
+    arguments: &QueryLanguage,
     dialects: &Dialects,
     output: &Output,
 ) -> Result<Option<RpnQuery>, Failure> {
-    let read = Reader::over(dialects, arguments)?.read(text.as_encoded_bytes());
-    Ok(said(read, output))
-}
-
-/// Reads queries, by default PQF behind `@` and else words.
-pub(crate) struct Reader {
-    dialects: Dialects,
-    lang: Option<Lang>,
-}
-
-impl Reader {
-    /// Reads the tables that the arguments name; those built in take the place of others.
-    pub(crate) fn new(arguments: &args::Language) -> Result<Self, Failure> {
-        Self::over(&Dialects::default(), arguments)
+    match QueryReader::new(dialects, arguments)?.read(text.as_encoded_bytes()) {
+        Ok((query, remark)) => {
+            remark.inspect(|words| output.note(words));
+            Ok(Some(query))
+        }
+        Err(words) => {
+            output.error(&words);
+            Ok(None)
+        }
     }
+}
 
-    /// The same, with the tables of `dialects` in the place of others.
-    pub(crate) fn over(dialects: &Dialects, arguments: &args::Language) -> Result<Self, Failure> {
+/// Reads queries; without a language, they are PQF if they begin with `@`, else words.
+pub(crate) struct QueryReader {
+    dialects: Dialects,
+    lang: Option<Language>,
+}
+
+impl QueryReader {
+    /// Reads the tables that the arguments name, which replace those of `dialects`.
+    pub(crate) fn new(dialects: &Dialects, arguments: &QueryLanguage) -> Result<Self, Failure> {
         Ok(Self {
             dialects: read_tables(dialects.clone(), &arguments.tables)?,
             lang: arguments.lang,
         })
     }
 
-    /// The query that a text asks for, and what people should know of how it was read; or what is wrong with it.
+    /// Reads a query; also returns a note on how it was read.
     pub(crate) fn read(&self, text: &[u8]) -> Result<(RpnQuery, Option<String>), String> {
         let text = std::str::from_utf8(text)
             .map_err(|error| format!("octet {} of the query is not UTF-8", error.valid_up_to()))?;
         let (language, text) = match self.lang {
-            Some(lang) => (language(lang), text),
+            Some(lang) => (lang, text),
             None => guessed(text),
         };
         let query = self
@@ -139,7 +217,7 @@ impl Reader {
     }
 }
 
-/// What is wrong with a query, and where in it.
+/// The error of a query, and its place.
 pub(crate) fn pointed_out(error: &QueryError, text: &str) -> String {
     match text.trim().is_empty() {
         true => "the query is empty".to_owned(),
@@ -147,7 +225,8 @@ pub(crate) fn pointed_out(error: &QueryError, text: &str) -> String {
     }
 }
 
-/// The language of a text, and the text without the prefix that may name it; else it is PQF behind `@`, and words.
+/// The language of a query, and the query without a language prefix. Without a prefix, it is PQF if it begins with `@`, else
+/// words.
 pub(crate) fn guessed(text: &str) -> (Language, &str) {
     prefixed(text).unwrap_or_else(|| match text.trim_ascii_start().starts_with('@') {
         true => (Language::Pqf, text),
@@ -155,7 +234,7 @@ pub(crate) fn guessed(text: &str) -> (Language, &str) {
     })
 }
 
-/// The language that a prefix such as `ccl:` names, and the text behind it.
+/// The language that a prefix such as `ccl:` names, and the rest of the text.
 pub(crate) fn prefixed(text: &str) -> Option<(Language, &str)> {
     let (name, rest) = text.split_once(':')?;
     let language = Language::ALL
@@ -164,7 +243,7 @@ pub(crate) fn prefixed(text: &str) -> Option<(Language, &str)> {
     Some((language, rest.trim_start()))
 }
 
-/// What people should know of how a query was read.
+/// A note on how a query was read.
 pub(crate) fn remark(dialects: &Dialects, language: Language, text: &str) -> Option<String> {
     match language {
         Language::Names => misread(text),
@@ -174,10 +253,10 @@ pub(crate) fn remark(dialects: &Dialects, language: Language, text: &str) -> Opt
     }
 }
 
-/// The first word that looks as if it was meant in another language than that of words: `ti=war`, `@attr`.
+/// A note on the first word that looks like another query language: `ti=war`, `@attr`.
 fn misread(text: &str) -> Option<String> {
     let is_index = |name: &str| Names::default().attributes(name).is_ok();
-    // What stands within quotes is meant as it is.
+    // Quoted text is meant literally.
     for part in text.split('"').step_by(2) {
         let words =
             part.split(|character: char| character.is_whitespace() || "()".contains(character));
@@ -206,30 +285,16 @@ fn misread(text: &str) -> Option<String> {
     None
 }
 
-/// A query that was read; says how, or what is wrong with it.
-fn said(read: Result<(RpnQuery, Option<String>), String>, output: &Output) -> Option<RpnQuery> {
-    match read {
-        Ok((query, remark)) => {
-            remark.inspect(|words| output.note(words));
-            Some(query)
-        }
-        Err(words) => {
-            output.error(&words);
-            None
-        }
-    }
+/// A CQL query of type 104 as YAZ sends it: an InternationalString, or plain octets if it cannot be encoded.
+pub(crate) fn cql(text: &str) -> Query {
+    let value = encode_value(&InternationalString::from(text)).ok();
+    Query::Type104(match value.and_then(Any::new) {
+        Some(value) => External::single_asn1_type(CQL, value),
+        None => External::octet_aligned(CQL, text),
+    })
 }
 
-fn language(lang: Lang) -> Language {
-    match lang {
-        Lang::Pqf => Language::Pqf,
-        Lang::Ccl => Language::Ccl,
-        Lang::Cql => Language::Cql,
-        Lang::Names => Language::Names,
-    }
-}
-
-/// These tables, with those of the files given in their place.
+/// Replaces tables by those of the given files.
 fn read_tables(mut dialects: Dialects, arguments: &Tables) -> Result<Dialects, Failure> {
     if let Some(path) = &arguments.properties {
         let properties = Properties::parse(&file(path)?);

@@ -1,5 +1,5 @@
-//! `z3950 register`: a desktop entry, so that following a `z39.50r` or `z39.50s` link opens this program (RFC 2056 §3:
-//! the user is switched to a client). Source: the Desktop Entry Specification, the XDG Base Directory Specification.
+//! `z3950 register`: installs a desktop entry, so that `z39.50r` and `z39.50s` links open this program (RFC 2056 §3; Desktop
+//! Entry Specification, XDG Base Directory Specification).
 
 use std::fs;
 use std::io::Write as _;
@@ -19,12 +19,12 @@ pub(crate) struct Arguments {
     print: bool,
 }
 
-/// The file name of the entry, by which the desktop knows it.
+/// The file name of the entry.
 const NAME: &str = "z3950.desktop";
-/// What the entry opens.
+/// The types that the entry opens.
 const TYPES: [&str; 2] = ["x-scheme-handler/z39.50r", "x-scheme-handler/z39.50s"];
 
-/// Writes the entry and makes it the default; programs that would tell the desktop sooner are run if they are there.
+/// Writes the entry and makes it the default, then runs the desktop's own tools if they are installed.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::machine("find the program's own file", &error))?;
@@ -70,7 +70,7 @@ pub(crate) fn undo(output: &mut Output) -> Result<Exit, Failure> {
     Ok(Exit::Delivered)
 }
 
-/// Where the desktop looks for what belongs to this user.
+/// The user's files of the desktop.
 struct Places {
     applications: PathBuf,
     defaults: PathBuf,
@@ -98,7 +98,7 @@ impl Places {
     }
 }
 
-/// Runs a program of the desktop, if it is there; that it fails is worth a remark only.
+/// Runs a tool of the desktop, if it is installed; a failure is only a warning.
 fn tell(command: &mut Command, output: &Output) {
     let ran = command
         .stdin(Stdio::null())
@@ -113,7 +113,7 @@ fn tell(command: &mut Command, output: &Output) {
     }
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file completely or not at all.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(|error| Failure::unwritten(folder, &error))?;
@@ -127,8 +127,8 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// The desktop entry; `None` if the path of the program holds control characters.
 ///
-/// Both schemes open a session in a terminal: of a retrieval URL it shows the record first, and then there is a
-/// prompt instead of a window that is gone at once.
+/// Both schemes open a session in a terminal. For a retrieval URL it shows the record first; `get` would close the window at
+/// once.
 fn entry(program: &str) -> Option<String> {
     let program = quoted(program)?;
     let types = TYPES.map(|each| format!("{each};")).concat();
@@ -139,8 +139,8 @@ fn entry(program: &str) -> Option<String> {
     ))
 }
 
-/// An argument of `Exec`: in double quotes if it needs them, `\` before what is special within them, and all of that as a
-/// string of the file, in which a backslash is written twice; a percent sign is written twice too.
+/// An argument of `Exec`: in double quotes if needed, special characters in them escaped by a backslash. Backslashes are
+/// doubled because the value is a string, and percent signs because they mark field codes.
 fn quoted(argument: &str) -> Option<String> {
     if argument.chars().any(char::is_control) {
         return None;
@@ -164,7 +164,7 @@ fn quoted(argument: &str) -> Option<String> {
     Some(quoted)
 }
 
-/// A `mimeapps.list` in which this program opens nothing any more.
+/// A `mimeapps.list` without this program.
 fn without_entry(list: &str) -> String {
     let mut kept = String::with_capacity(list.len());
     for line in list.split_inclusive('\n') {

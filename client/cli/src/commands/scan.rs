@@ -1,4 +1,4 @@
-//! `z3950 scan`: the terms of an index around a given one (Z39.50-2003 §3.2.8.1).
+//! `z3950 scan`: the terms of an index around a given term (Z39.50-2003 §3.2.8.1).
 
 use std::ffi::OsString;
 
@@ -7,14 +7,14 @@ use z3950::retrieve::OutcomeName;
 use z3950::service::scan::{ScanOptions, ScanResult};
 use z3950::service::search::SearchOptions;
 use z3950_asn1::apdu::{Entry, Operand, Query, RpnQuery, RpnStructure, Term, TermInfo};
+use z3950_asn1::query::Dialects;
 use z3950_marc::charset::Charset;
 
-use crate::args::{Connection, Language, TARGET};
-use crate::commands::query;
-use crate::commands::target::{Place, Reach, Service, Unanswered};
-use crate::console::envelope::Envelope;
+use crate::answer::writing::Envelope;
+use crate::commands::connection::ConnectionOptions;
+use crate::commands::query::{self, QueryLanguage};
+use crate::commands::target::{self, NamedTarget, Service, TARGET, TargetClient, Unanswered};
 use crate::console::exit::Exit;
-use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
 use crate::render::{shown, term};
 
@@ -29,7 +29,7 @@ pub(crate) struct Scan {
     asked: Arguments,
 
     #[command(flatten)]
-    connection: Connection,
+    connection: ConnectionOptions,
 }
 
 /// What to list.
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     term: OsString,
 
     #[command(flatten)]
-    language: Language,
+    language: QueryLanguage,
 
     /// The database to use, instead of the target's; may be repeated.
     #[arg(long = "database", value_name = "NAME")]
@@ -74,64 +74,65 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(arguments: &Scan, output: &mut Output) -> Result<Exit, Failure> {
-    let asked = &arguments.asked;
-    let reach = Reach::new(&arguments.connection).await?;
-    let Some(place) = reach.place(&arguments.target, &asked.databases, output) else {
-        return Ok(Exit::Usage);
-    };
-    match Interrupt.or(asked.perform(&reach, &place, output)).await {
-        Err(Stopped(exit)) => Ok(exit),
-        Ok(exit) => exit,
-    }
+    let Scan {
+        target,
+        asked,
+        connection,
+    } = arguments;
+    target::run(asked, target, &asked.databases, connection, output).await
 }
 
 impl Service for Arguments {
-    async fn perform(
+    const NAME: &'static str = "scan";
+    const SUMMARY: &'static str = "list the terms of an index around a given one; without a term, the ones that follow the last list. Options are those of z3950 scan";
+
+    /// The term, and the query of `--set`.
+    type Prepared<'a> = (RpnQuery, Option<RpnQuery>);
+
+    fn prepare(
         &self,
-        reach: &Reach,
-        place: &Place,
-        output: &mut Output,
-    ) -> Result<Exit, Failure> {
-        let (language, dialects) = (&self.language, reach.dialects());
-        let Some(start) = query::asked(&self.term, language, dialects, output)? else {
-            return Ok(Exit::Usage);
+        dialects: &Dialects,
+        output: &Output,
+    ) -> Result<Option<Self::Prepared<'_>>, Failure> {
+        let read = |text| query::asked(text, &self.language, dialects, output);
+        let Some(start) = read(&self.term)? else {
+            return Ok(None);
         };
         let RpnStructure::Op(Operand::AttributesPlusTerm(_)) = &start.rpn else {
             output.error(
                 "scan takes one term, without operators and result sets; quote a term of several words: '\"war and peace\"'",
             );
-            return Ok(Exit::Usage);
+            return Ok(None);
         };
-        let set = match &self.set {
-            None => None,
-            Some(text) => match query::asked(text, language, dialects, output)? {
-                Some(set) => Some(set),
-                None => return Ok(Exit::Usage),
-            },
-        };
+        Ok(match &self.set {
+            None => Some((start, None)),
+            Some(text) => read(text)?.map(|set| (start, Some(set))),
+        })
+    }
+
+    async fn perform(
+        &self,
+        (start, set): Self::Prepared<'_>,
+        reach: &TargetClient,
+        place: &NamedTarget,
+        output: &mut Output,
+    ) -> Result<Exit, Failure> {
         let envelope = envelope(place, start.to_string());
         match self.scan(&start, set.as_ref(), reach, place).await {
             Ok(result) => show(self.json, place, &envelope, &result, output),
-            Err(failure) => {
-                let (exit, words) = failure.explain();
-                match self.json {
-                    true => envelope.failed(&failure).write(output)?,
-                    false => output.error(&format!("{place}: {words}")),
-                }
-                Ok(exit)
-            }
+            Err(failure) => failure.report(self.json, envelope, place, output),
         }
     }
 }
 
 impl Arguments {
-    /// Scans; with a query in the records that it finds.
+    /// Scans, counting only records that match `set` if there is one.
     async fn scan(
         &self,
         start: &RpnQuery,
         set: Option<&RpnQuery>,
-        reach: &Reach,
-        place: &Place,
+        reach: &TargetClient,
+        place: &NamedTarget,
     ) -> Result<ScanResult, Unanswered> {
         let query = place.adapted(start)?;
         let RpnStructure::Op(Operand::AttributesPlusTerm(start)) = query.rpn else {
@@ -158,16 +159,15 @@ impl Arguments {
     }
 }
 
-/// What is said of every term of a list.
-pub(crate) fn envelope(place: &Place, query: String) -> Envelope {
+/// The object of `--json` for every term of a list.
+pub(crate) fn envelope(place: &NamedTarget, query: String) -> Envelope {
     Envelope::of(place, &["query", "position", "term", "is_start"]).with("query", query)
 }
 
-/// A line for each term: how many records have it, and the term; `*` stands before the one asked for, or the one after
-/// its place.
+/// Writes a line for each term: how many records have it, and the term. `*` marks the term asked for, or the next one.
 pub(crate) fn show(
     json: bool,
-    place: &Place,
+    place: &NamedTarget,
     envelope: &Envelope,
     result: &ScanResult,
     output: &mut Output,
@@ -229,7 +229,7 @@ pub(crate) fn show(
     Ok(exit)
 }
 
-/// A term as it is meant to be shown, on one line.
+/// The term to display, on one line.
 fn text(info: &TermInfo, charset: Option<Charset>) -> String {
     let decoded = |octets: &[u8]| match charset {
         Some(charset) => shown(charset.decode(octets).text.as_bytes()),

@@ -1,4 +1,4 @@
-//! `z3950 search`: queries at one or several targets at once, each isolated from what becomes of the others
+//! `z3950 search`: queries at one or more targets in parallel, independent of each other's failures
 //! (Z39.50-2003 §3.2.2, §3.2.3, §3.2.7).
 
 use std::ffi::OsString;
@@ -13,27 +13,79 @@ use z3950::service::search::SearchOptions;
 use z3950::target::redacted;
 use z3950::{SortKey, SortKeyError};
 use z3950_asn1::apdu::{Query, RpnQuery};
+use z3950_asn1::query::Dialects;
 
-use crate::answer::{Answer, Ask, Job, Piece, Recipient, Words, Work, refuse};
-use crate::args::{Search, Wanted};
-use crate::batch::run_all;
+use crate::answer::writing::Envelope;
+use crate::answer::{Answer, Ask, Job, Piece, Recipient, Words, Work, Writing, refuse};
+use crate::batch::{Batch, run_all};
+use crate::commands::connection::ConnectionOptions;
 use crate::commands::facets;
-use crate::commands::query::Reader;
-use crate::commands::target::{Borrowed, Made, Place, Reach, Service, Unanswered};
-use crate::commands::writing::Writing;
-use crate::console::envelope::Envelope;
+use crate::commands::options::RecordRequest;
+use crate::commands::query::{QueryLanguage, QueryReader};
+use crate::commands::target::{
+    Borrowed, Made, NamedTarget, Service, TARGET, TargetClient, Unanswered,
+};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
-use crate::render::Format;
+use crate::render::{Format, matching};
 
-/// How many records to show where nothing says how many.
+#[derive(Debug, Args)]
+#[command(after_help = TARGET, override_usage = SEARCH_USAGE)]
+pub(crate) struct Search {
+    /// One or more targets, then the query: words with optional index names (ti:war au:tolstoy), or PQF if it begins
+    /// with @. Every target is searched, even if another one fails. With --input, give targets only: each line of the
+    /// file is a query.
+    #[arg(required = true, value_name = "TARGET... QUERY")]
+    pub(crate) words: Vec<OsString>,
+
+    #[command(flatten)]
+    pub(crate) wanted: Wanted,
+
+    #[command(flatten)]
+    pub(crate) batch: Batch,
+
+    #[command(flatten)]
+    pub(crate) connection: ConnectionOptions,
+}
+
+/// The options of a search.
+#[derive(Debug, Args)]
+pub(crate) struct Wanted {
+    #[command(flatten)]
+    pub(crate) language: QueryLanguage,
+
+    #[command(flatten)]
+    pub(crate) asked: RecordRequest,
+
+    /// Sort by an index (title, date …) or by attributes (1=31), descending with :desc; if repeated, the most
+    /// important key comes first.
+    #[arg(long = "sort", value_name = "KEY[:desc]")]
+    pub(crate) sort: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) facets: facets::Arguments,
+
+    /// The position of the first record to show.
+    #[arg(long, value_name = "POSITION", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
+    pub(crate) start: u64,
+
+    /// How many records of each target to show; 0 prints only the number of hits [default: 10, or all with --output].
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) count: Option<u64>,
+}
+
+const SEARCH_USAGE: &str = "z3950 search [OPTIONS] <TARGET>... <QUERY>
+       z3950 search [OPTIONS] <TARGET>... --input <FILE>";
+
+/// How many records to show by default.
 const SHOWN: u64 = 10;
 
 pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit, Failure> {
     let wanted = &arguments.wanted;
+    let batch = &arguments.batch;
     let keys = wanted.keys()?;
-    let has_files = !arguments.batch.inputs.is_empty();
+    let has_files = !batch.inputs.is_empty();
     let (targets, query) = match arguments.words.as_slice() {
         targets if has_files => (targets, None),
         [targets @ .., query] if !targets.is_empty() => (targets, Some(query)),
@@ -42,65 +94,51 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
             return Err(Failure::Usage(words.into()));
         }
     };
-    let reader = Reader::new(&wanted.language)?;
+    let reader = QueryReader::new(&Dialects::default(), &wanted.language)?;
     let query = query.map(|query| query.as_encoded_bytes().to_vec());
-    // One that is wrong is wrong at every target.
+    // A wrong query is wrong at every target.
     if let Some(query) = &query
         && let Err(words) = reader.read(query)
     {
         output.error(&words);
         return Ok(Exit::Usage);
     }
-    let reach = Reach::new(&arguments.connection).await?;
-    let count = wanted.count.unwrap_or(match arguments.batch.file() {
-        Some(_) => u64::MAX,
-        None => SHOWN,
-    });
+    let reach = TargetClient::new(&arguments.connection).await?;
+    let is_written = batch.file().is_some();
+    let count = wanted
+        .count
+        .unwrap_or(if is_written { u64::MAX } else { SHOWN });
     let mut exit = Exit::Delivered;
-    let mut places = Vec::new();
+    let mut spots = Vec::new();
     for (index, text) in targets.iter().enumerate() {
         match reach.place(text, &wanted.asked.databases, output) {
             Some(mut place) => {
                 place.hint = hint(&reach, &arguments.words, index);
-                places.push(Spot::new(wanted, count, place));
+                spots.push(Spot::new(wanted, count, place));
             }
             None => exit = exit.and(Exit::Usage),
         }
     }
-    if places.is_empty() {
+    if spots.is_empty() {
         return Ok(exit);
     }
-    let records = &wanted.asked.records;
-    let job = Job {
-        given: query.into_iter().collect(),
-        targets: places.iter().map(|spot| spot.place.text.clone()).collect(),
-        format: arguments.batch.format(records.format)?,
-        jobs: arguments.batch.jobs(places.len()),
-        work: Searcher {
-            writing: wanted.writing(arguments.batch.format(records.format)?),
-            reach: reach.clone(),
-            places,
-            reader,
-            keys,
-            facets: wanted.facets.clone(),
-            start: wanted.start,
-            count,
-            is_written: arguments.batch.file().is_some(),
-            names_queries: has_files,
-        },
-    };
-    let ran = match arguments.batch.is_wanted() {
-        true => run_all(&arguments.batch, job, output).await,
+    let format = batch.format(wanted.asked.records.format)?;
+    let mut job = Searcher::job(wanted, (reader, keys), &reach, spots, format, count);
+    job.given.extend(query);
+    job.jobs = batch.jobs(job.targets.len());
+    job.work.is_written = is_written;
+    job.work.names_queries = has_files;
+    let ran = match batch.is_wanted() {
+        true => run_all(batch, job, output).await,
         false => job.print(output).await,
     };
-    // Ctrl-C while the sessions are closed only ends them sooner.
+    // A signal cuts the closing short.
     Interrupt.or_end(reach.close()).await;
     Ok(exit.and(ran?))
 }
 
-/// What may have been meant where the word at `index` turns out to be no target: the query was not quoted, or stands before
-/// the target.
-fn hint(reach: &Reach, words: &[OsString], index: usize) -> Option<String> {
+/// A hint if the word at `index` is not a target: the query is not quoted, or comes before the target.
+fn hint(reach: &TargetClient, words: &[OsString], index: usize) -> Option<String> {
     let words: Option<Vec<&str>> = words.iter().map(|word| word.to_str()).collect();
     let words = words?;
     let word = *words.get(index)?;
@@ -122,7 +160,7 @@ fn hint(reach: &Reach, words: &[OsString], index: usize) -> Option<String> {
     ))
 }
 
-/// A search at the session of the prompt.
+/// A search in the session of the prompt.
 #[derive(Debug, Args)]
 pub(crate) struct SearchHere {
     /// The query: words with optional index names (ti:war au:tolstoy), or PQF if it begins with @.
@@ -134,36 +172,35 @@ pub(crate) struct SearchHere {
 }
 
 impl Service for SearchHere {
+    const NAME: &'static str = "search";
+    const SUMMARY: &'static str =
+        "search and show the records found, as z3950 search does; search --help lists the options";
     const MAKES_SET: bool = true;
+
+    type Prepared<'a> = (QueryReader, Vec<SortKey>);
+
+    fn prepare(
+        &self,
+        dialects: &Dialects,
+        _: &Output,
+    ) -> Result<Option<Self::Prepared<'_>>, Failure> {
+        let reader = QueryReader::new(dialects, &self.wanted.language)?;
+        Ok(Some((reader, self.wanted.keys()?)))
+    }
 
     async fn perform(
         &self,
-        reach: &Reach,
-        place: &Place,
+        prepared: Self::Prepared<'_>,
+        reach: &TargetClient,
+        place: &NamedTarget,
         output: &mut Output,
     ) -> Result<Exit, Failure> {
         let wanted = &self.wanted;
         let format = wanted.asked.records.format;
         let count = wanted.count.unwrap_or(SHOWN);
-        let work = Searcher {
-            reach: reach.clone(),
-            places: vec![Spot::new(wanted, count, place.clone())],
-            reader: Reader::over(reach.dialects(), &wanted.language)?,
-            keys: wanted.keys()?,
-            facets: wanted.facets.clone(),
-            start: wanted.start,
-            count,
-            is_written: false,
-            names_queries: false,
-            writing: wanted.writing(format),
-        };
-        let job = Job {
-            work,
-            given: vec![self.query.as_encoded_bytes().to_vec()],
-            targets: vec![place.text.clone()],
-            format,
-            jobs: 1,
-        };
+        let spots = vec![Spot::new(wanted, count, place.clone())];
+        let mut job = Searcher::job(wanted, prepared, reach, spots, format, count);
+        job.given.push(self.query.as_encoded_bytes().to_vec());
         job.write(output).await
     }
 }
@@ -174,25 +211,17 @@ impl Wanted {
         let keys: Result<Vec<_>, SortKeyError> = keys.collect();
         keys.map_err(|error| Failure::Usage(format!("--sort: {error}")))
     }
-
-    fn writing(&self, format: Format) -> Writing {
-        Writing {
-            json: self.asked.json,
-            format,
-            charset: self.asked.records.charset,
-        }
-    }
 }
 
-/// A target, and how to search there.
+/// A target, and how to search it.
 struct Spot {
-    place: Place,
+    place: NamedTarget,
     search: SearchOptions,
     options: PagerOptions,
 }
 
 impl Spot {
-    fn new(wanted: &Wanted, count: u64, place: Place) -> Self {
+    fn new(wanted: &Wanted, count: u64, place: NamedTarget) -> Self {
         let (mut search, mut options) = place.options(&wanted.asked);
         search.takes_unknown_count = true;
         options.chunk_size = options.chunk_size.min(count.max(1));
@@ -204,30 +233,42 @@ impl Spot {
     }
 }
 
-/// Searches targets, and shows what each has.
+/// Searches targets and shows what each has.
 struct Searcher {
-    reach: Reach,
-    places: Vec<Spot>,
-    reader: Reader,
+    reach: TargetClient,
+    spots: Vec<Spot>,
+    reader: QueryReader,
     keys: Vec<SortKey>,
     facets: facets::Arguments,
     start: u64,
     count: u64,
-    /// Whether records go to a file, where one does not see how many they are.
+    /// Whether records go to a file, so that their number is not seen.
     is_written: bool,
-    /// Whether words name the query: there may be several.
+    /// Whether messages name the query, because there may be several.
     names_queries: bool,
     writing: Writing,
 }
 
+/// A query at one target.
+struct Searched<'a> {
+    spot: &'a Spot,
+    query: RpnQuery,
+    /// The beginning of messages.
+    subject: String,
+}
+
+impl Searched<'_> {
+    fn envelope(&self) -> Envelope {
+        Envelope::of(&self.spot.place, &facets::KEYS)
+            .with("query", self.query.to_string())
+            .requested(self.spot.search.record_syntax)
+    }
+}
+
 impl Work for Searcher {
     async fn answer(&self, ask: &Ask, recipient: &mut impl Recipient) -> Result<Answer, Failure> {
-        let Some(spot) = self.places.get(ask.target) else {
+        let Some(spot) = self.spots.get(ask.target) else {
             return Ok(Answer::default());
-        };
-        let subject = match self.names_queries {
-            true => format!("{}: {ask}", spot.place),
-            false => spot.place.to_string(),
         };
         let query = match self.reader.read(&ask.input) {
             Ok((query, remark)) => {
@@ -238,44 +279,80 @@ impl Work for Searcher {
             }
             Err(words) => return refuse(ask, words, recipient).await,
         };
-        let envelope = Envelope::of(&spot.place, &facets::KEYS)
-            .with("query", query.to_string())
-            .requested(spot.search.record_syntax);
+        let searched = Searched {
+            spot,
+            query,
+            subject: match self.names_queries {
+                true => format!("{}: {ask}", spot.place),
+                false => spot.place.to_string(),
+            },
+        };
         // The session is lent until the last record has come.
         let (_lease, set) = loop {
-            match self.found(spot, &query).await {
+            match self.found(&searched).await {
                 Ok((lease, set)) => {
                     let wanted = self.wanted(set.found().count());
                     if wanted <= recipient.room() {
                         break (lease, set);
                     }
-                    // Another ask may wait for the session, so it is given back, and the search made again.
+                    // Another ask may wait for the session, so it is given back, and the search repeated later.
                     drop(set);
                     drop(lease);
                     recipient.ready_for(wanted).await;
                 }
                 Err(failure) => {
-                    let (piece, answer) = self.writing.failed(envelope, &failure, &subject);
+                    let envelope = || searched.envelope();
+                    let (piece, answer) =
+                        self.writing
+                            .end(failure.answer(), envelope, &searched.subject);
                     recipient.send(piece).await?;
                     return Ok(answer);
                 }
             }
         };
-        self.show(spot, &query, envelope, set, &subject, recipient)
-            .await
+        self.show(&searched, set, recipient).await
     }
 }
 
 impl Searcher {
-    /// Searches; gives the session, and what was found in it.
-    async fn found(&self, spot: &Spot, query: &RpnQuery) -> Result<(Borrowed, Pager), Unanswered> {
-        let adapted = spot.place.adapted(query)?;
-        let mut lease = self.reach.borrow(&spot.place).await?;
-        let set = self.search(&mut lease, spot, adapted).await?;
+    /// A job without inputs.
+    fn job(
+        wanted: &Wanted,
+        (reader, keys): (QueryReader, Vec<SortKey>),
+        reach: &TargetClient,
+        spots: Vec<Spot>,
+        format: Format,
+        count: u64,
+    ) -> Job<Self> {
+        Job {
+            given: Vec::new(),
+            targets: spots.iter().map(|spot| spot.place.text.clone()).collect(),
+            format,
+            jobs: 1,
+            work: Self {
+                reach: reach.clone(),
+                spots,
+                reader,
+                keys,
+                facets: wanted.facets.clone(),
+                start: wanted.start,
+                count,
+                is_written: false,
+                names_queries: false,
+                writing: wanted.asked.writing(format),
+            },
+        }
+    }
+
+    /// Searches; returns the session and what was found in it.
+    async fn found(&self, searched: &Searched<'_>) -> Result<(Borrowed, Pager), Unanswered> {
+        let adapted = searched.spot.place.adapted(&searched.query)?;
+        let mut lease = self.reach.borrow(&searched.spot.place).await?;
+        let set = self.search(&mut lease, searched.spot, adapted).await?;
         Ok((lease, set))
     }
 
-    /// How many of the records that match are to be sent.
+    /// How many of the matching records to send.
     fn wanted(&self, hits: Option<u64>) -> u64 {
         let hits = hits.unwrap_or(u64::MAX);
         hits.saturating_sub(self.start - 1).min(self.count)
@@ -295,7 +372,7 @@ impl Searcher {
         }
         self.reach.note_search();
         let (query, search) = (&Query::Type1(query), &search);
-        // A list of records that is broken off goes on where it was.
+        // If the connection is lost between records, a new session continues after them.
         let mut options = spot.options.clone();
         options.reconnect = lease.reconnect();
         let options = &options;
@@ -316,86 +393,95 @@ impl Searcher {
     /// Shows what was found.
     async fn show(
         &self,
-        spot: &Spot,
-        query: &RpnQuery,
-        envelope: Envelope,
+        searched: &Searched<'_>,
         mut set: Pager,
-        subject: &str,
         recipient: &mut impl Recipient,
     ) -> Result<Answer, Failure> {
         let hits = set.found().count();
         self.reach.note(Made { hits, next: 1 });
-        let envelope = envelope.with("hits", hits);
-        let way = (self.writing.json, self.count == 0);
-        let pqf = query.to_string();
-        recipient
-            .send(self.facets.shown(&spot.place, &pqf, set.found(), way))
-            .await?;
+        let Searched {
+            spot,
+            query,
+            subject,
+        } = searched;
+        let (json, is_counted) = (self.writing.json, self.count == 0);
+        let facets = self
+            .facets
+            .shown(&spot.place, query, set.found(), json, is_counted);
+        recipient.send(facets).await?;
+        let answer = Answer {
+            hits,
+            ..Answer::default()
+        };
+        let envelope = || searched.envelope();
         let (piece, answer) = match hits {
-            Some(0) => self.no_match(envelope, subject),
-            _ if self.count == 0 => self.counted(&envelope, hits, subject),
-            Some(hits) if self.start > hits => {
-                let records = match hits {
-                    1 => "record matches",
-                    _ => "records match",
+            Some(0) => self.writing.end(no_match(answer), envelope, subject),
+            _ if is_counted => {
+                let answer = answer.ended(OutcomeName::Found, Exit::Delivered);
+                let octets = match json {
+                    true => searched.envelope().answered(&answer).octets(),
+                    false => {
+                        let hits = hits.map_or("unknown".to_owned(), |hits| hits.to_string());
+                        format!("{hits} {subject}\n").into_bytes()
+                    }
                 };
-                let words = format!("{hits} {records}, fewer than --start says");
-                self.writing.end(
-                    envelope,
-                    Exit::Usage,
-                    OutcomeName::OutOfRange,
-                    &words,
-                    subject,
-                )
+                (Piece::line(octets), answer)
+            }
+            Some(hits) if self.start > hits => {
+                let answer = answer
+                    .ended(OutcomeName::OutOfRange, Exit::Usage)
+                    .saying(format!("{}, fewer than --start says", matching(hits)));
+                self.writing.end(answer, envelope, subject)
             }
             _ => {
-                return self
-                    .records(spot, envelope, &mut set, subject, recipient)
-                    .await;
+                return self.records(searched, answer, &mut set, recipient).await;
             }
         };
         recipient.send(piece).await?;
         Ok(answer)
     }
 
-    /// The records wanted, each as it comes.
+    /// Sends the wanted records as they come. `found` is the answer with the number of hits.
     async fn records(
         &self,
-        spot: &Spot,
-        envelope: Envelope,
+        searched: &Searched<'_>,
+        found: Answer,
         set: &mut Pager,
-        subject: &str,
         recipient: &mut impl Recipient,
     ) -> Result<Answer, Failure> {
-        let hits = set.found().count();
+        let Searched { spot, subject, .. } = searched;
+        let hits = found.hits;
         if !self.writing.json {
-            let words = match hits {
-                None => "the server gave a number of hits below 0, which is none; its records are asked for all the same".into(),
-                Some(1) => "1 record matches".to_owned(),
-                Some(hits) => format!("{hits} records match"),
-            };
+            let words = hits.map_or_else(
+                || "the server gave a number of hits below 0, which is none; its records are asked for all the same".to_owned(),
+                matching,
+            );
             recipient
                 .send(Words::Note(format!("{subject}: {words}")))
                 .await?;
         }
         let charset = spot.place.charset(self.writing.charset);
-        let delivered = envelope
-            .clone()
-            .with("outcome", OutcomeName::Delivered.as_str());
-        let mut answer = Answer::of(&delivered, Exit::Delivered);
+        let mut answer = found.clone();
         let wanted = self.wanted(hits);
         let count = usize::try_from(self.count).unwrap_or(usize::MAX);
         let mut slots = set.stream(self.start).take(count);
         let mut position = self.start;
         let mut written = 0_u64;
         while let Some(slot) = slots.next().await {
-            let envelope = envelope.clone().with("position", position);
+            let envelope = || searched.envelope().with("position", position);
             let (piece, one) = match slot {
-                Err(error) => self.writing.failed(envelope, &error.into(), subject),
+                Err(error) => {
+                    let failed = Answer {
+                        hits,
+                        ..Unanswered::from(error).answer()
+                    };
+                    self.writing.end(failed, envelope, subject)
+                }
                 Ok(ResultRecord::Record { external, .. }) => {
                     let subject = format!("{subject}: record {position}");
-                    let written_one = self.writing.record(envelope, &external, charset, &subject);
-                    let (mut piece, one) = written_one;
+                    let (mut piece, one) =
+                        self.writing
+                            .record(found.clone(), envelope, &external, charset, &subject);
                     if let Err(words) = self.reach.show(&external) {
                         piece.words.push(Words::Error(words));
                     }
@@ -403,11 +489,12 @@ impl Searcher {
                     (piece, one)
                 }
                 Ok(ResultRecord::Diagnostic { diagnostic, .. }) => {
-                    let words = format!("record {position}: {diagnostic}");
-                    let envelope = envelope.diagnosed(std::slice::from_ref(&diagnostic));
-                    let name = OutcomeName::RecordRefused;
-                    self.writing
-                        .end(envelope, Exit::Refused, name, &words, subject)
+                    let refused = found
+                        .clone()
+                        .ended(OutcomeName::RecordRefused, Exit::Refused)
+                        .saying(format!("record {position}: {diagnostic}"))
+                        .diagnosed(&[diagnostic]);
+                    self.writing.end(refused, envelope, subject)
                 }
             };
             recipient.send(piece).await?;
@@ -418,7 +505,9 @@ impl Searcher {
         }
         drop(slots);
         if hits.is_none() && position == self.start {
-            let (piece, answer) = self.no_match(envelope, subject);
+            let (piece, answer) =
+                self.writing
+                    .end(no_match(found), || searched.envelope(), subject);
             recipient.send(piece).await?;
             return Ok(answer);
         }
@@ -437,31 +526,21 @@ impl Searcher {
             && answer.outcome == OutcomeName::Delivered
         {
             let words = self.part_of(hits, wanted);
-            let said = format!("{subject}: {words}");
-            recipient.send(Words::Warning(said)).await?;
+            recipient
+                .send(Words::Warning(format!("{subject}: {words}")))
+                .await?;
             answer.message = Some(match answer.message {
                 Some(lost) => format!("{words}; {lost}"),
                 None => words,
             });
         }
-        // Some servers answer each Present in another syntax; what could be written stays.
+        // Some servers answer each Present in another syntax; the records that could be written stay.
         if answer.outcome == OutcomeName::NotWritten && written > 0 {
             let asked = position - self.start;
             let reason = answer.message.unwrap_or_default();
             answer.message = Some(format!("{written} of {asked} records written; {reason}"));
         }
         Ok(answer)
-    }
-
-    fn no_match(&self, envelope: Envelope, subject: &str) -> (Piece, Answer) {
-        let words = "no record matches";
-        self.writing.end(
-            envelope,
-            Exit::NoMatch,
-            OutcomeName::NoMatch,
-            words,
-            subject,
-        )
     }
 
     /// `10 of 17 written (--count 10)`
@@ -475,23 +554,10 @@ impl Searcher {
         }
         format!("{wanted} of {hits} written ({})", options.join(", "))
     }
+}
 
-    /// How many records match, where nothing else is wanted.
-    fn counted(&self, envelope: &Envelope, hits: Option<u64>, subject: &str) -> (Piece, Answer) {
-        let envelope = envelope
-            .clone()
-            .with("outcome", OutcomeName::Found.as_str());
-        let octets = match self.writing.json {
-            true => envelope.octets(),
-            false => {
-                let hits = hits.map_or_else(|| "unknown".to_owned(), |hits| hits.to_string());
-                format!("{hits} {subject}\n").into_bytes()
-            }
-        };
-        let piece = Piece {
-            octets,
-            ..Piece::default()
-        };
-        (piece, Answer::of(&envelope, Exit::Delivered))
-    }
+fn no_match(answer: Answer) -> Answer {
+    answer
+        .ended(OutcomeName::NoMatch, Exit::NoMatch)
+        .saying("no record matches")
 }

@@ -1,4 +1,4 @@
-//! What the prompt keeps of the records it shows: the last one, for `update`, and all of them in the file of `set_marcdump`.
+//! The records that the prompt has shown: the last one, for `update`, and all of them in the file of `set_marcdump`.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,26 +7,26 @@ use z3950_asn1::apdu::External;
 use z3950_asn1::file::Growing;
 use z3950_asn1::record::RetrievedRecord;
 
-/// Takes every record that is shown. Cloning it gives another handle on the same.
+/// Takes every record that is shown. A clone is another handle on the same state.
 #[derive(Clone, Default)]
-pub(crate) struct Seen(Arc<Mutex<Kept>>);
+pub(crate) struct Seen(Arc<Mutex<SeenRecords>>);
 
 #[derive(Default)]
-struct Kept {
+struct SeenRecords {
     last: Option<External>,
     /// The file and its path.
     file: Option<(String, Growing)>,
 }
 
 impl Seen {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, SeenRecords> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes a record.
     ///
     /// # Errors
-    /// Words about the file, if it cannot be written.
+    /// A message if the file cannot be written.
     pub(crate) fn take(&self, record: &External) -> Result<(), String> {
         let mut kept = self.kept();
         kept.last = Some(record.clone());
@@ -42,7 +42,7 @@ impl Seen {
         self.kept().last.clone()
     }
 
-    /// Appends all records from now on to a file, or to none.
+    /// Appends all further records to a file, or to none.
     pub(crate) fn dump_to(&self, file: Option<(String, Growing)>) {
         self.kept().file = file;
     }

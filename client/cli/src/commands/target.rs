@@ -1,4 +1,4 @@
-//! From the text of a target to an open session: its profile, its ways and its credentials.
+//! From the name of a target to an open session: its profile, its routes and its credentials.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -21,76 +21,135 @@ use z3950_asn1::query::Dialects;
 use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::Charset;
 
-use crate::args::{Asked, Connection};
-use crate::commands::connection::{self, Setup};
+use crate::answer::Answer;
+use crate::answer::writing::Envelope;
+use crate::commands::connection::{self, ConnectionOptions, Setup};
+use crate::commands::options::RecordRequest;
 use crate::commands::seen::Seen;
-use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
+use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
-use crate::console::report::explain;
+use crate::console::report::{chain, explain};
 use crate::render::shown;
 
-/// What it takes to get from a target to a session.
+/// The end of `--help` for commands with targets and `--json`.
+pub(crate) const TARGET: &str = "\
+Targets:
+  A target is the name of a profile (see `z3950 targets list`), host[:port], ssl:host[:port],
+  unix:path, connect:proxy:port,target, or a URL. /database or /database+database after a name or
+  host selects databases (:database after a path); the default is the profile's, or Default.
+
+Output of --json:
+  One object per line. Every object of a command has the same keys, the first of which is v; keys
+  without a value are null. client/docs/formats.md describes them.";
+
+/// Opens sessions with targets.
 #[derive(Clone)]
-pub(crate) struct Reach {
+pub(crate) struct TargetClient {
     client: Client,
-    /// That of the prompt: what is asked is asked there.
+    /// The session of the prompt, which is used instead of new ones.
     open: Option<OpenSession>,
-    /// The tables by which queries are read.
-    dialects: Dialects,
-    /// The options given that only TLS uses.
+    /// The given options that have no effect without TLS.
     of_tls: Vec<&'static str>,
 }
 
-/// What a command asks of a target; the same on the command line and at the prompt.
+/// A command for one target, the same on the command line and at the prompt.
 pub(crate) trait Service: Args {
-    /// Whether it leaves a result set that the prompt goes on with.
+    /// Its name at the prompt.
+    const NAME: &'static str;
+
+    /// Its summary in the prompt's help.
+    const SUMMARY: &'static str;
+
+    /// Whether it makes a result set that the prompt continues to use.
     const MAKES_SET: bool = false;
 
-    /// What to say where it is interrupted.
-    const INTERRUPTED: &str = "interrupted";
+    /// The message if it is interrupted, unless the reason is enough.
+    const INTERRUPTED: Option<&'static str> = None;
 
-    /// Carries it out, and says what came of it.
+    /// What is read from the arguments before the command connects.
+    type Prepared<'a>
+    where
+        Self: 'a;
+
+    /// Reads the arguments; `None` if they are wrong, which has been said.
     ///
     /// # Errors
-    /// A fault of the machine, and arguments that do not go together.
+    /// Files that cannot be read, and arguments that conflict.
+    fn prepare(
+        &self,
+        dialects: &Dialects,
+        output: &Output,
+    ) -> Result<Option<Self::Prepared<'_>>, Failure>;
+
+    /// Carries out the command and writes its answer.
+    ///
+    /// # Errors
+    /// Errors on this machine, and arguments that conflict.
     fn perform(
         &self,
-        reach: &Reach,
-        place: &Place,
+        prepared: Self::Prepared<'_>,
+        reach: &TargetClient,
+        place: &NamedTarget,
         output: &mut Output,
     ) -> impl Future<Output = Result<Exit, Failure>>;
 }
 
-/// A session that is open already, and what was found in it.
+/// Runs a command of the command line at its target.
+pub(crate) async fn run<S: Service>(
+    service: &S,
+    target: &OsStr,
+    databases: &[String],
+    connection: &ConnectionOptions,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let Some(prepared) = service.prepare(&Dialects::default(), output)? else {
+        return Ok(Exit::Usage);
+    };
+    let Some((reach, place)) = TargetClient::to(target, databases, connection, output).await?
+    else {
+        return Ok(Exit::Usage);
+    };
+    let performed = service.perform(prepared, &reach, &place, output);
+    match Interrupt.or(performed).await {
+        Ok(exit) => exit,
+        Err(Stopped(exit)) => {
+            if let Some(words) = S::INTERRUPTED {
+                output.error(words);
+            }
+            Ok(exit)
+        }
+    }
+}
+
+/// The open session of the prompt, as a command uses it.
 #[derive(Clone)]
 pub(crate) struct OpenSession {
     session: Session,
-    /// The name of the result set that a search makes.
+    /// The name for the result set of a search.
     name: InternationalString,
     left: Arc<Mutex<Left>>,
     seen: Seen,
 }
 
-/// What a command has left in a session, even one that was broken off.
+/// What a command has changed in a session, even if it was interrupted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Left {
-    /// Whether it has sent a search, which takes the place of what had the name.
+    /// Whether it has sent a search, which replaces the result set of that name.
     pub(crate) has_searched: bool,
     pub(crate) made: Option<Made>,
 }
 
-/// A result set that a search has made.
+/// The result set of a search.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Made {
-    /// `None` where the server does not know.
+    /// `None` if the server does not know.
     pub(crate) hits: Option<u64>,
     /// The position after the last record shown.
     pub(crate) next: u64,
 }
 
 impl OpenSession {
-    /// A session in which searches make result sets of that name.
     pub(crate) fn new(session: Session, name: &str, seen: Seen) -> Self {
         Self {
             session,
@@ -100,7 +159,7 @@ impl OpenSession {
         }
     }
 
-    /// What the command has left until now.
+    /// What the command has changed so far.
     pub(crate) fn left(&self) -> Left {
         *self.lock()
     }
@@ -110,38 +169,36 @@ impl OpenSession {
     }
 }
 
-/// A session for one user.
+/// A session lent to one request at a time.
 pub(crate) enum Borrowed {
     /// From the client's pool.
     Lease(Box<Lease>),
-    /// That of the prompt, which opens it anew by itself.
+    /// The prompt's session; the prompt itself reconnects.
     Open(Session),
 }
 
 /// A target of the command line.
 #[derive(Clone)]
-pub(crate) struct Place {
-    /// As it was written, but for user and password.
+pub(crate) struct NamedTarget {
+    /// As given, without user and password.
     pub(crate) text: String,
-    /// What it means.
     pub(crate) resolved: Resolved,
-    /// What may be meant by the text where no server has that name.
+    /// A hint for the message that the host has no address.
     pub(crate) hint: Option<String>,
 }
 
-/// Why there is no answer.
+/// Why a request has no answer.
 pub(crate) enum Unanswered {
-    /// The server's character set cannot write the query.
+    /// The query cannot be written in the server's character set.
     Query(String),
-    /// What the server said, or what came in the way.
     Session(Error),
-    /// The server's name has no address; and what may have been meant.
+    /// The host has no address; with a hint.
     Unresolved(Error, String),
 }
 
-impl Reach {
+impl TargetClient {
     /// Reads the options, the profiles and the environment.
-    pub(crate) async fn new(connection: &Connection) -> Result<Self, Failure> {
+    pub(crate) async fn new(connection: &ConnectionOptions) -> Result<Self, Failure> {
         let setup = Setup::read(connection).await?;
         let mut options = ClientOptions::default().with_timeouts(setup.timeouts);
         options.plan.init = setup.init;
@@ -149,27 +206,37 @@ impl Reach {
         Ok(Self {
             client: client.with_profiles(setup.profiles),
             open: None,
-            dialects: Dialects::default(),
             of_tls: connection::of_tls(&connection.network),
         })
     }
 
-    /// To the session of the prompt alone.
-    pub(crate) fn open(client: Client, session: OpenSession, dialects: Dialects) -> Self {
+    /// Reads the options and resolves a target; `None` if it cannot be, which has been said.
+    pub(crate) async fn to(
+        target: &OsStr,
+        databases: &[String],
+        connection: &ConnectionOptions,
+        output: &Output,
+    ) -> Result<Option<(Self, NamedTarget)>, Failure> {
+        let reach = Self::new(connection).await?;
+        let place = reach.place(target, databases, output);
+        Ok(place.map(|place| (reach, place)))
+    }
+
+    /// Uses the session of the prompt.
+    pub(crate) fn open(client: Client, session: OpenSession) -> Self {
         Self {
             client,
             open: Some(session),
-            dialects,
             of_tls: Vec::new(),
         }
     }
 
-    /// The name that searches give to what they find; `None` for the default.
+    /// The name for result sets of searches; `None` for the default.
     pub(crate) fn result_set(&self) -> Option<&InternationalString> {
         self.open.as_ref().map(|open| &open.name)
     }
 
-    /// Notes what a search has made, for the one who goes on with it.
+    /// Notes the result set of a search, for the prompt.
     pub(crate) fn note(&self, made: Made) {
         if let Some(open) = &self.open {
             open.lock().made = Some(made);
@@ -183,10 +250,10 @@ impl Reach {
         }
     }
 
-    /// Takes note of a record that is shown.
+    /// Notes a record that is shown, for the prompt.
     ///
     /// # Errors
-    /// Words about the file that records are appended to.
+    /// A message about the file of `set_marcdump`.
     pub(crate) fn show(&self, record: &External) -> Result<(), String> {
         match &self.open {
             Some(open) => open.seen.take(record),
@@ -194,23 +261,18 @@ impl Reach {
         }
     }
 
-    /// The tables by which queries are read.
-    pub(crate) fn dialects(&self) -> &Dialects {
-        &self.dialects
-    }
-
-    /// What a target means; says why if it is none. `databases` replace those it names.
+    /// Resolves a target; prints why it cannot be. `databases` replace those of the target.
     pub(crate) fn place(
         &self,
         text: &OsStr,
         databases: &[String],
         output: &Output,
-    ) -> Option<Place> {
+    ) -> Option<NamedTarget> {
         let text = shown(text.as_encoded_bytes());
         let mut resolved = match self.client.profiles().resolve(&text) {
             Ok(resolved) => resolved,
             Err(error) => {
-                output.error(&crate::console::report::chain(&error));
+                output.error(&chain(&error));
                 return None;
             }
         };
@@ -226,41 +288,44 @@ impl Reach {
                 self.of_tls.join(" and ")
             ));
         }
-        Some(Place {
+        Some(NamedTarget {
             text: redacted(&text),
             resolved,
             hint: None,
         })
     }
 
-    /// What is said at Init, but for what profiles add.
+    /// What Init sends, without what profiles add.
     pub(crate) fn init(&self) -> &InitOptions {
         &self.client.options().plan.init
     }
 
-    /// Opens a session there, unless one is open; see [`leave`](Self::leave).
-    pub(crate) async fn session(&self, place: &Place) -> Result<Session, Unanswered> {
+    /// Opens a session with a target, or returns the prompt's; see [`leave`](Self::leave).
+    pub(crate) async fn session(&self, place: &NamedTarget) -> Result<Session, Unanswered> {
         match &self.open {
             Some(open) => Ok(open.session.clone()),
             None => self.session_with(place, |_| {}).await,
         }
     }
 
-    /// Closes a session that was opened for one command.
+    /// Closes a session, unless it is the prompt's.
     pub(crate) async fn leave(&self, session: Session) {
         if self.open.is_none() {
-            // What ended otherwise need not be closed.
+            // The session may have ended already.
             let _ = session.close().await;
         }
     }
 
-    /// The same with options changed.
+    /// Opens a session with changed options.
     pub(crate) async fn session_with(
         &self,
-        place: &Place,
+        place: &NamedTarget,
         change: impl FnOnce(&mut SessionOptions),
     ) -> Result<Session, Unanswered> {
-        let mut options = self.options(place).await?;
+        let mut options = self
+            .client
+            .options_at(&place.resolved, self.init().clone())
+            .await?;
         change(&mut options);
         let Resolved {
             endpoint, proxy, ..
@@ -269,8 +334,8 @@ impl Reach {
         session.await.map_err(|error| self.unanswered(place, error))
     }
 
-    /// Borrows a session there, within what the profile says that the server bears.
-    pub(crate) async fn borrow(&self, place: &Place) -> Result<Borrowed, Unanswered> {
+    /// Borrows a session from the pool, within the limits of the profile.
+    pub(crate) async fn borrow(&self, place: &NamedTarget) -> Result<Borrowed, Unanswered> {
         if let Some(open) = &self.open {
             return Ok(Borrowed::Open(open.session.clone()));
         }
@@ -282,16 +347,7 @@ impl Reach {
         Ok(Borrowed::Lease(Box::new(lease)))
     }
 
-    /// How to open sessions there. Who to be is what the options of the command say, else the profile.
-    async fn options(&self, place: &Place) -> Result<SessionOptions, Unanswered> {
-        let options = self
-            .client
-            .options_at(&place.resolved, self.init().clone())
-            .await;
-        Ok(options?)
-    }
-
-    fn unanswered(&self, place: &Place, error: Error) -> Unanswered {
+    fn unanswered(&self, place: &NamedTarget, error: Error) -> Unanswered {
         let hint = match is_unresolved(&error) {
             true => place
                 .hint
@@ -305,22 +361,21 @@ impl Reach {
         }
     }
 
-    /// Whether a word looks like a target: a profile has its name, or it has what sets a host off from a word.
+    /// Whether a word looks like a target: it is the name of a profile, or has the punctuation of a host.
     pub(crate) fn is_target(&self, word: &str) -> bool {
         let has_mark = word.contains(['.', '/', ':']) && !word.contains(char::is_whitespace);
         let profiles = self.client.profiles();
         profiles.named(word).is_some() || (has_mark && profiles.resolve(word).is_ok())
     }
 
-    /// Closes the sessions that nobody uses any more.
+    /// Closes all unused sessions.
     pub(crate) async fn close(&self) {
         self.client.close_all().await;
     }
 }
 
 impl Borrowed {
-    /// Makes a request that changes nothing. In a session that others may have used before, it is made again if the server
-    /// has dropped that meanwhile.
+    /// Makes a request that changes nothing. If the server has dropped a reused session, it is made again on a new one.
     pub(crate) async fn read<T, F>(&mut self, request: impl Fn(Session) -> F) -> Result<T, Error>
     where
         F: Future<Output = Result<T, Error>>,
@@ -331,7 +386,7 @@ impl Borrowed {
         }
     }
 
-    /// What opens a session like this one, to go on in where this one is lost.
+    /// How to reconnect if the session is lost.
     pub(crate) fn reconnect(&self) -> Option<Arc<dyn Reconnect>> {
         match self {
             Self::Lease(lease) => Some(lease.reconnect()),
@@ -340,7 +395,7 @@ impl Borrowed {
     }
 }
 
-/// Whether a server's name has no address.
+/// Whether an error means that the host has no address.
 pub(crate) fn is_unresolved(error: &Error) -> bool {
     matches!(
         error,
@@ -351,7 +406,7 @@ pub(crate) fn is_unresolved(error: &Error) -> bool {
     )
 }
 
-/// Names the profile that may have been meant by the name of a host.
+/// Suggests a profile with a name like that of the host.
 pub(crate) fn did_you_mean(profiles: &Profiles, host: &Host) -> Option<String> {
     let (name, entry) = profiles.nearest(&host.to_string())?;
     Some(match &entry.profile.title {
@@ -360,15 +415,15 @@ pub(crate) fn did_you_mean(profiles: &Profiles, host: &Host) -> Option<String> {
     })
 }
 
-impl Place {
-    /// Its databases as they are shown, joined by `+`.
+impl NamedTarget {
+    /// The names of the databases.
     pub(crate) fn databases(&self) -> Vec<String> {
         let names = self.resolved.databases.iter();
         names.map(|name| shown(name.0.as_bytes())).collect()
     }
 
-    /// How to search there for such records as are asked for, and how to have them presented.
-    pub(crate) fn options(&self, asked: &Asked) -> (SearchOptions, PagerOptions) {
+    /// How to search for the requested records, and how to present them.
+    pub(crate) fn options(&self, asked: &RecordRequest) -> (SearchOptions, PagerOptions) {
         let form = asked.form();
         (
             self.resolved.search_options(&form),
@@ -376,25 +431,23 @@ impl Place {
         )
     }
 
-    /// The character set its records are in, if the command line or the profile knows.
+    /// The character set of the records, if the command line or the profile names one.
     pub(crate) fn charset(&self, given: Option<Charset>) -> Option<Charset> {
         given.or(self.resolved.profile.record_charset)
     }
 
-    /// The query as this server wants it: with the attributes of its profile, in its character set.
+    /// The query with the attributes of the profile, in its character set.
     ///
     /// # Errors
-    /// A term that the character set cannot write.
+    /// A term that the character set cannot represent.
     pub(crate) fn adapted(&self, query: &RpnQuery) -> Result<RpnQuery, Unanswered> {
-        self.resolved.adapted(query).map_err(|error| {
-            let words = crate::console::report::chain(&error);
-            Unanswered::Query(words)
-        })
+        let adapted = self.resolved.adapted(query);
+        adapted.map_err(|error| Unanswered::Query(chain(&error)))
     }
 }
 
-impl fmt::Display for Place {
-    /// As it was written, and the server of one written as the name of a profile.
+impl fmt::Display for NamedTarget {
+    /// As given, with the server if that is the name of a profile.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let written = self.text.split('/').next().unwrap_or_default();
         let name = self.resolved.name.as_deref();
@@ -406,41 +459,61 @@ impl fmt::Display for Place {
 }
 
 impl Unanswered {
-    /// What it is in words, and the exit code for it.
+    /// The exit code and message.
     pub(crate) fn explain(&self) -> (Exit, String) {
         match self {
             Self::Query(reason) => (Exit::Usage, reason.clone()),
             Self::Session(error) => explain(error),
-            Self::Unresolved(error, hint) => {
-                let words = crate::console::report::chain(error);
-                (Exit::Transport, format!("{words}; {hint}"))
+            Self::Unresolved(error, hint) => (Exit::Transport, format!("{}; {hint}", chain(error))),
+        }
+    }
+
+    /// The answer of an input that fails like this.
+    pub(crate) fn answer(&self) -> Answer {
+        let (exit, message) = self.explain();
+        let (name, diagnostics) = match self {
+            Self::Query(_) => (OutcomeName::NotSent, &[][..]),
+            Self::Session(error) | Self::Unresolved(error, _) => {
+                (outcome_name(error), error.diagnostics())
+            }
+        };
+        Answer::default()
+            .ended(name, exit)
+            .saying(message)
+            .diagnosed(diagnostics)
+    }
+
+    /// Says why there is no answer: a message after `subject`, or the object of `--json`.
+    pub(crate) fn report(
+        &self,
+        json: bool,
+        envelope: Envelope,
+        subject: &impl fmt::Display,
+        output: &mut Output,
+    ) -> Result<Exit, Failure> {
+        let answer = self.answer();
+        match json {
+            true => envelope.answered(&answer).write(output)?,
+            false => {
+                let message = answer.message.unwrap_or_default();
+                output.error(&format!("{subject}: {message}"));
             }
         }
+        Ok(answer.exit)
     }
 }
 
 impl Envelope {
-    /// An answer from a target, which has the key `target` beside those given.
-    pub(crate) fn of(place: &Place, own: &[&str]) -> Self {
+    /// An answer of a target; it adds the key `target`.
+    pub(crate) fn of(place: &NamedTarget, own: &[&str]) -> Self {
         let endpoint = &place.resolved.endpoint;
         let own = [&["target"], own].concat();
         Self::new(&endpoint.host(), endpoint.port(), place.databases(), &own)
             .with("target", place.text.as_str())
     }
-
-    /// The same, with a failure as its outcome.
-    pub(crate) fn failed(self, failure: &Unanswered) -> Self {
-        let (_, message) = failure.explain();
-        match failure {
-            Unanswered::Query(_) => self.outcome(OutcomeName::NotSent, &message),
-            Unanswered::Session(error) | Unanswered::Unresolved(error, _) => self
-                .outcome(outcome_name(error), &message)
-                .diagnosed(error.diagnostics()),
-        }
-    }
 }
 
-/// The name of the outcome that an error is.
+/// The outcome of an error.
 fn outcome_name(error: &Error) -> OutcomeName {
     match error {
         Error::ProtocolError {

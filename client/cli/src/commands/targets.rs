@@ -1,9 +1,11 @@
-//! `z3950 targets`: the servers known by name, and a user's own file of them.
+//! `z3950 targets`: target profiles, and the user's file of them.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use z3950::profile::{
     Attribute, Credentials, Origin, Profile, ProfileEntry, ProfileError, Profiles,
@@ -13,14 +15,132 @@ use z3950::session::Session;
 use z3950::target::{Endpoint, Target, redacted};
 use z3950_asn1::file::{Draft, Existing, Lock};
 
-use crate::args::{Add, Check, Known, Show, Targets};
-use crate::commands::connection;
-use crate::commands::target::{Place, Reach, Unanswered, did_you_mean};
-use crate::console::envelope::{Envelope, VERSION};
+use crate::answer::writing::{Envelope, VERSION};
+use crate::commands::connection::{self, ConnectionOptions, Identity, TargetsFile};
+use crate::commands::options::{Wait, seconds};
+use crate::commands::target::{NamedTarget, TARGET, TargetClient, Unanswered, did_you_mean};
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
-use crate::render::syntax;
+use crate::console::report::chain;
+use crate::render::{shown, syntax};
+
+/// Commands on target profiles.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Targets {
+    /// List all profiles and their servers.
+    List(List),
+    /// Show the profiles of targets.
+    Show(Show),
+    /// Add a profile to your file of targets. Credentials can be given too; of the password, only its source is
+    /// stored.
+    Add(Box<Add>),
+    /// Check that a session can be opened with each target.
+    Check(Box<Check>),
+    /// Print the path of your file of targets.
+    Path(TargetsFile),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Print one JSON object per line.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) known: TargetsFile,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = TARGET)]
+pub(crate) struct Show {
+    /// Names of profiles, or hosts.
+    #[arg(required = true, value_name = "TARGET")]
+    pub(crate) targets: Vec<OsString>,
+
+    /// Print one JSON object per line.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) known: TargetsFile,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = TARGET)]
+pub(crate) struct Check {
+    /// Names of profiles, or hosts.
+    #[arg(required = true, value_name = "TARGET")]
+    pub(crate) targets: Vec<OsString>,
+
+    /// Print one JSON object per line.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) connection: ConnectionOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Add {
+    /// The name of the profile: letters, digits, - and _.
+    #[arg(value_name = "NAME", value_parser = name)]
+    pub(crate) name: String,
+
+    /// The address of the server: host[:port][/database[+database]], preceded by ssl: for TLS.
+    #[arg(value_name = "PLACE")]
+    pub(crate) place: String,
+
+    /// A title to display.
+    #[arg(long)]
+    pub(crate) title: Option<String>,
+
+    /// The record syntax to request, by name.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) syntax: Option<String>,
+
+    /// The element set to request.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) element_set: Option<String>,
+
+    /// The character set of its records.
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    pub(crate) record_charset: Option<String>,
+
+    /// The character set to send queries in.
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    pub(crate) query_charset: Option<String>,
+
+    /// An attribute to add to operands without one of its type, such as 4=2; may be repeated.
+    #[arg(long = "attribute", value_name = "TYPE=VALUE")]
+    pub(crate) attributes: Vec<String>,
+
+    /// Attributes to search for a docid with, such as 1=12; may be repeated, best first.
+    #[arg(long = "docid", value_name = "ATTRIBUTES")]
+    pub(crate) docid: Vec<String>,
+
+    /// How many records to request in one Present.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..), hide_short_help = true)]
+    pub(crate) chunk: Option<u32>,
+
+    /// The minimum time between requests.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) pause: Option<Wait>,
+
+    /// How many sessions may be open at once.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..), hide_short_help = true)]
+    pub(crate) sessions: Option<u16>,
+
+    /// A note to display, such as restrictions on use.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) known: TargetsFile,
+
+    #[command(flatten)]
+    pub(crate) identity: Identity,
+}
 
 pub(crate) async fn run(command: &Targets, output: &mut Output) -> Result<Exit, Failure> {
     match command {
@@ -28,7 +148,7 @@ pub(crate) async fn run(command: &Targets, output: &mut Output) -> Result<Exit, 
             let profiles = connection::profiles(&arguments.known)?;
             for (name, entry) in profiles.iter() {
                 let line = match arguments.json {
-                    true => object(Some(name), &entry.profile, Some(&entry.origin)).to_string(),
+                    true => object(name, entry).to_string(),
                     false => summary(name, entry),
                 };
                 output.line(&line)?;
@@ -45,8 +165,8 @@ pub(crate) async fn run(command: &Targets, output: &mut Output) -> Result<Exit, 
     }
 }
 
-/// The file of the option, else the user's.
-fn own_file(known: &Known) -> Result<PathBuf, Failure> {
+/// The file of `--targets`, else the user's.
+fn own_file(known: &TargetsFile) -> Result<PathBuf, Failure> {
     let named = known.targets_file.clone();
     named.or_else(Profiles::user_file).ok_or_else(|| {
         Failure::Usage("cannot find your home folder to store targets in; use --targets".into())
@@ -77,7 +197,7 @@ fn show(arguments: &Show, output: &mut Output) -> Result<Exit, Failure> {
         let resolved = match profiles.resolve(&text) {
             Ok(resolved) => resolved,
             Err(error) => {
-                output.error(&crate::console::report::chain(&error));
+                output.error(&chain(&error));
                 exit = exit.and(Exit::Usage);
                 continue;
             }
@@ -94,7 +214,7 @@ fn show(arguments: &Show, output: &mut Output) -> Result<Exit, Failure> {
             exit = exit.and(Exit::NoMatch);
             continue;
         };
-        let value = object(Some(name), &entry.profile, Some(&entry.origin));
+        let value = object(name, entry);
         match (arguments.json, value.as_object()) {
             (false, Some(fields)) => {
                 for (key, value) in fields.iter().filter(|(key, _)| *key != "v") {
@@ -126,12 +246,13 @@ fn show(arguments: &Show, output: &mut Output) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// All that a profile says; of its credentials only that there are some.
-fn object(name: Option<&str>, profile: &Profile, origin: Option<&Origin>) -> Value {
-    let origin = origin.map(|origin| match origin {
+/// The object of a profile; of its credentials it says only whether there are any.
+fn object(name: &str, entry: &ProfileEntry) -> Value {
+    let profile = &entry.profile;
+    let origin = match &entry.origin {
         Origin::BuiltIn => "built in, unverified".to_owned(),
         Origin::File(path) => path.display().to_string(),
-    });
+    };
     let attributes = profile.attributes.0.iter().map(Attribute::to_string);
     let docid = profile.docid.iter().map(ToString::to_string);
     json!({
@@ -158,7 +279,7 @@ fn object(name: Option<&str>, profile: &Profile, origin: Option<&Origin>) -> Val
     })
 }
 
-/// Adds a profile to the user's file, which is written anew as a whole or not at all.
+/// Adds a profile to the user's file, which is rewritten completely or not at all.
 fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Failure> {
     let path = own_file(&arguments.known)?;
     let target: Target = arguments
@@ -170,7 +291,7 @@ fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Failure> {
     let mut text = String::new();
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(|error| Failure::unwritten(folder, &error))?;
-    // From reading to writing: another run may add a target at the same time.
+    // Held from reading to writing, as another run may add a target meanwhile.
     let lock = Lock::take(&path).map_err(|error| Failure::unopened(&error, ""))?;
     if path.exists() {
         let known = Profiles::default().with_file(&path);
@@ -192,7 +313,7 @@ fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Failure> {
     Ok(Exit::Delivered)
 }
 
-/// The lines of a file of targets that say so.
+/// The section of the new profile.
 fn section(
     arguments: &Add,
     target: &Target,
@@ -256,7 +377,7 @@ fn section(
     toml::to_string(&all).map_err(|error| Failure::machine("write a profile", &error))
 }
 
-/// Credentials as a file of targets has them.
+/// The section of credentials.
 fn identity(credentials: &Credentials) -> toml::Table {
     let texts = [
         ("user", &credentials.user),
@@ -278,7 +399,7 @@ fn identity(credentials: &Credentials) -> toml::Table {
         .collect()
 }
 
-/// Puts a file of targets in the place of the locked one, once it has been read without a fault.
+/// Replaces the locked file of targets after checking that the new one can be read.
 fn replace(lock: &Lock, text: &str) -> Result<(), Failure> {
     let mut draft = Draft::hidden(lock.target())?;
     let prepared = private(draft.file()).and_then(|()| draft.write_all(text.as_bytes()));
@@ -286,7 +407,7 @@ fn replace(lock: &Lock, text: &str) -> Result<(), Failure> {
     Profiles::default()
         .with_file(draft.path())
         .map_err(|error| match error {
-            // The file was right before, and its lines are not what the user wrote.
+            // The error is in the new section, whose line numbers mean nothing to the user.
             ProfileError::Malformed { error, .. } => Failure::Usage(match error.split_once(": ") {
                 Some((place, words)) if place.starts_with("line ") => words.to_owned(),
                 _ => error,
@@ -297,7 +418,7 @@ fn replace(lock: &Lock, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lets nobody else read a new file: it says who one is at which server.
+/// Makes a new file private, as it holds credentials.
 fn private(file: &fs::File) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -309,7 +430,7 @@ fn private(file: &fs::File) -> io::Result<()> {
 }
 
 async fn check(arguments: &Check, output: &mut Output) -> Result<Exit, Failure> {
-    let reach = Reach::new(&arguments.connection).await?;
+    let reach = TargetClient::new(&arguments.connection).await?;
     let mut exit = Exit::Delivered;
     for text in &arguments.targets {
         let Some(place) = reach.place(text, &[], output) else {
@@ -322,7 +443,7 @@ async fn check(arguments: &Check, output: &mut Output) -> Result<Exit, Failure> 
         };
         exit = exit.and(answer(arguments, &place, &session, output)?);
         if let Ok(session) = session {
-            // What ended otherwise need not be closed.
+            // The session may have ended already.
             let _ = session.close().await;
         }
     }
@@ -331,7 +452,7 @@ async fn check(arguments: &Check, output: &mut Output) -> Result<Exit, Failure> 
 
 fn answer(
     arguments: &Check,
-    place: &Place,
+    place: &NamedTarget,
     session: &Result<Session, Unanswered>,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
@@ -341,7 +462,7 @@ fn answer(
             let server = session.server_info();
             let words = [&server.implementation_name, &server.implementation_version];
             let words: Vec<&str> = words.into_iter().flatten().map(String::as_str).collect();
-            let name = crate::render::shown(words.join(" ").as_bytes());
+            let name = shown(words.join(" ").as_bytes());
             match arguments.json {
                 true => envelope
                     .with("outcome", OutcomeName::Ok.as_str())
@@ -353,13 +474,15 @@ fn answer(
             }
             Ok(Exit::Delivered)
         }
-        Err(failure) => {
-            let (exit, words) = failure.explain();
-            match arguments.json {
-                true => envelope.failed(failure).write(output)?,
-                false => output.error(&format!("{place}: {words}")),
-            }
-            Ok(exit)
-        }
+        Err(failure) => failure.report(arguments.json, envelope, place, output),
+    }
+}
+
+/// A name that TOML accepts without quotes.
+fn name(text: &str) -> Result<String, String> {
+    let is_plain = |octet: u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'_');
+    match !text.is_empty() && text.bytes().all(is_plain) {
+        true => Ok(text.to_owned()),
+        false => Err("a name can only contain letters, digits, - and _".to_owned()),
     }
 }

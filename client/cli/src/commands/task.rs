@@ -1,7 +1,6 @@
-//! What `update` and `order` have in common: how a task is to be done, and what its package says
-//! (Z39.50-2003 §3.2.9.1).
+//! What `update` and `order` share: options of a task, and its result (Z39.50-2003 §3.2.9.1).
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::{Value, json};
 use z3950::error::{Error, Phase};
 use z3950::retrieve::OutcomeName;
@@ -11,14 +10,15 @@ use z3950_asn1::describe::Describe;
 use z3950_asn1::es::TaskParameters;
 use z3950_asn1::es::update::{self as es, UpdateStatus};
 
-use crate::commands::target::Place;
-use crate::console::envelope::Envelope;
+use crate::answer::writing::Envelope;
+use crate::commands::options::choices;
+use crate::commands::target::NamedTarget;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::console::report;
 use crate::render::shown;
 
-/// How a task is to be done.
+/// How a task is done.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for the task")]
 pub(crate) struct Tasking {
@@ -33,48 +33,52 @@ pub(crate) struct Tasking {
     /// Whether the server should respond after the task or at once.
     #[arg(
         long,
-        value_enum,
+        value_parser = choices(WAITS),
         value_name = "WHEN",
-        default_value_t,
+        default_value = "if-possible",
         hide_short_help = true
     )]
-    wait: Wait,
+    wait: WaitAction,
 }
 
-/// When the server is to answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum Wait {
-    /// After the task; servers that cannot wait refuse it.
-    Yes,
-    /// After the task, or at once if the server cannot wait.
-    #[default]
-    IfPossible,
-    /// At once, with the task package in its current state.
-    No,
-    /// At once, without the task package.
-    NoPackage,
-}
+/// When the server responds.
+const WAITS: &[(&str, WaitAction, &str)] = &[
+    (
+        "yes",
+        WaitAction::WAIT,
+        "After the task; servers that cannot wait refuse it",
+    ),
+    (
+        "if-possible",
+        WaitAction::WAIT_IF_POSSIBLE,
+        "After the task, or at once if the server cannot wait",
+    ),
+    (
+        "no",
+        WaitAction::DONT_WAIT,
+        "At once, with the task package in its current state",
+    ),
+    (
+        "no-package",
+        WaitAction::DONT_RETURN_PACKAGE,
+        "At once, without the task package",
+    ),
+];
 
 impl Tasking {
-    /// The same as the library has it.
     pub(crate) fn options(&self) -> TaskOptions {
         let mut options = TaskOptions::default();
         options.package_name = self.package.as_deref().map(Into::into);
         options.description = self.note.as_deref().map(Into::into);
-        options.wait_action = match self.wait {
-            Wait::Yes => WaitAction::WAIT,
-            Wait::IfPossible => WaitAction::WAIT_IF_POSSIBLE,
-            Wait::No => WaitAction::DONT_WAIT,
-            Wait::NoPackage => WaitAction::DONT_RETURN_PACKAGE,
-        };
+        options.wait_action = self.wait;
         options
     }
 }
 
-/// Says what became of a task: its status, and its package where it came; an error if the server refused it.
+/// Writes the result of a task: its status and its package, or an error if the server refused it.
 pub(crate) fn show(
     json: bool,
-    place: &Place,
+    place: &NamedTarget,
     envelope: Envelope,
     result: &TaskResult,
     output: &mut Output,
@@ -117,8 +121,7 @@ pub(crate) fn show(
     Ok(exit)
 }
 
-/// Whether an update that was carried out has updated nothing: its package says so, not its status
-/// (Z39.50-2003 §3.2.9.1).
+/// Whether an update has failed, which the task package says even if the task itself is done (Z39.50-2003 §3.2.9.1).
 fn has_failed(result: &TaskResult) -> bool {
     match result.parameters() {
         Some(TaskParameters::Update(update)) => match *update {
@@ -131,7 +134,7 @@ fn has_failed(result: &TaskResult) -> bool {
     }
 }
 
-/// What became of a task, for `--json`: its status, and its package as a tree of the standard's names, where it came.
+/// The result of a task for `--json`: its status, and its package with the standard's names.
 pub(crate) fn json(result: &TaskResult) -> Value {
     let package = result.package().map(|package| package.describe().to_json());
     json!({
@@ -140,7 +143,7 @@ pub(crate) fn json(result: &TaskResult) -> Value {
     })
 }
 
-/// The same in lines: the status, and the package if there is one.
+/// The result as lines.
 fn lines(result: &TaskResult) -> Vec<String> {
     let mut lines = vec![format!("task: {}", result.status)];
     match result.package() {

@@ -1,5 +1,5 @@
-//! `z3950 update`: records put into a database, replaced or taken out (Z39.50-2003 Appendix EXT.5). Nothing is ever sent
-//! twice: where an answer does not come, it is said that nobody knows what became of the records.
+//! `z3950 update`: inserts, replaces or deletes records of a database (Z39.50-2003 Appendix EXT.5). Nothing is sent twice:
+//! without an answer, a message says that the state of the records is unknown.
 
 mod arguments;
 mod supply;
@@ -15,78 +15,94 @@ use z3950_asn1::es::TaskParameters;
 use z3950_asn1::es::update::{
     self as es, RecordOrSurDiag, RecordStatus, TaskPackageRecordStructure, UpdateStatus,
 };
+use z3950_asn1::query::Dialects;
 
 use self::arguments::Variant;
 pub(crate) use self::arguments::{Arguments, Update};
-use self::supply::{Piece, Supplied, Supply};
-use crate::commands::target::{Place, Reach, Service, Unanswered};
+use self::supply::{Supplied, Supply};
+use crate::answer::writing::Envelope;
+use crate::commands::target::{NamedTarget, Service, TargetClient, Unanswered};
 use crate::commands::task;
-use crate::console::envelope::Envelope;
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
 use crate::console::report;
-use crate::render::{Document, shown};
+use crate::render::{Document, Format, render, shown};
 
 pub(crate) async fn run(arguments: &Update, output: &mut Output) -> Result<Exit, Failure> {
-    let asked = &arguments.asked;
+    let Update {
+        target,
+        asked,
+        connection,
+    } = arguments;
     let supply = Supply::new(asked)?;
-    let reach = Reach::new(&arguments.connection).await?;
-    let Some(place) = reach.place(&arguments.target, &asked.databases, output) else {
+    let Some((reach, place)) =
+        TargetClient::to(target, &asked.databases, connection, output).await?
+    else {
         return Ok(Exit::Usage);
     };
-    let Some(mut command) = Command::new(asked, &place, output) else {
+    let Some(mut updater) = Updater::new(asked, &place, output) else {
         return Ok(Exit::Usage);
     };
-    let mut ended = Interrupt.or(command.all(&reach, supply)).await;
-    // A signal also ends the wait for input.
+    let mut ended = Interrupt.or(updater.all(&reach, supply)).await;
+    // A signal also makes reading the input fail.
     if let (Ok(Err(_)), Some(stopped)) = (&ended, Interrupt.arrived()) {
         ended = Err(stopped);
     }
-    command.end()?;
+    updater.end()?;
     match ended {
         Ok(exit) => exit,
         Err(Stopped(exit)) => {
-            output.error(Arguments::INTERRUPTED);
+            output.error(INTERRUPTED);
             Ok(exit)
         }
     }
 }
 
+const INTERRUPTED: &str = "interrupted; the last request may have been carried out";
+
 impl Service for Arguments {
-    const INTERRUPTED: &str = "interrupted; the last request may have been carried out";
+    const NAME: &'static str = "update";
+    const SUMMARY: &'static str = "update the database with a record: \"text\", a word, <FILE, or by default the last record shown. With options, the arguments are those of z3950 update";
+    const INTERRUPTED: Option<&'static str> = Some(INTERRUPTED);
+
+    type Prepared<'a> = Supply<'a>;
+
+    fn prepare(&self, _: &Dialects, _: &Output) -> Result<Option<Supply<'_>>, Failure> {
+        Supply::new(self).map(Some)
+    }
 
     async fn perform(
         &self,
-        reach: &Reach,
-        place: &Place,
+        supply: Self::Prepared<'_>,
+        reach: &TargetClient,
+        place: &NamedTarget,
         output: &mut Output,
     ) -> Result<Exit, Failure> {
-        let supply = Supply::new(self)?;
-        let Some(mut command) = Command::new(self, place, output) else {
+        let Some(mut updater) = Updater::new(self, place, output) else {
             return Ok(Exit::Usage);
         };
-        let exit = command.all(reach, supply).await;
-        command.end()?;
+        let exit = updater.all(reach, supply).await;
+        updater.end()?;
         exit
     }
 }
 
-struct Command<'a> {
+struct Updater<'a> {
     arguments: &'a Arguments,
-    place: &'a Place,
+    place: &'a NamedTarget,
     database: &'a DatabaseName,
-    /// The records as they are afterwards.
+    /// The records after the update.
     document: Document,
-    tally: Tally,
+    tally: UpdateCounts,
     /// Whether the input was read to its end.
     has_ended: bool,
     output: &'a mut Output,
 }
 
-/// How many records became what.
+/// How many records ended how.
 #[derive(Default, PartialEq, Eq)]
-struct Tally {
+struct UpdateCounts {
     done: u64,
     accepted: u64,
     refused: u64,
@@ -95,23 +111,21 @@ struct Tally {
     unknown: u64,
 }
 
-/// What became of one record.
+/// The result of one record.
 struct Fate {
     status: RecordStatus,
     diagnostics: Diagnostics,
-    /// The record as it is now, where it was asked for.
+    /// The record after the update, if it was requested.
     record: Option<External>,
 }
 
-/// Whether to go on behind a request.
-enum Next {
-    GoOn(Exit),
-    Stop(Exit),
-}
-
-impl<'a> Command<'a> {
-    /// `None`, and says why, if the target has several databases.
-    fn new(arguments: &'a Arguments, place: &'a Place, output: &'a mut Output) -> Option<Self> {
+impl<'a> Updater<'a> {
+    /// `None` if the target has several databases, which has been said.
+    fn new(
+        arguments: &'a Arguments,
+        place: &'a NamedTarget,
+        output: &'a mut Output,
+    ) -> Option<Self> {
         let [database] = place.resolved.databases.as_slice() else {
             output.error("an update changes one database; choose it with --database");
             return None;
@@ -123,13 +137,13 @@ impl<'a> Command<'a> {
             place,
             database,
             document: Document::new(records.format, charset),
-            tally: Tally::default(),
+            tally: UpdateCounts::default(),
             has_ended: false,
             output,
         })
     }
 
-    /// Ends the document of records, and says how many became what.
+    /// Ends the document of records, and says how many records ended how.
     fn end(&mut self) -> Result<(), Failure> {
         self.output.end(&mut self.document)?;
         match self.tally.is_empty() {
@@ -143,19 +157,22 @@ impl<'a> Command<'a> {
         Ok(())
     }
 
-    async fn all(&mut self, reach: &Reach, mut supply: Supply<'_>) -> Result<Exit, Failure> {
+    async fn all(&mut self, reach: &TargetClient, mut supply: Supply<'_>) -> Result<Exit, Failure> {
         let session = match reach.session(self.place).await {
             Ok(session) => session,
-            Err(failure) => return self.unreachable(&failure),
+            Err(failure) => {
+                let json = self.arguments.json;
+                return failure.report(json, self.envelope(), self.place, self.output);
+            }
         };
         let mut exit = Exit::Delivered;
         let mut waiting = Vec::new();
         loop {
-            let piece = supply.next()?;
-            let is_last = piece.is_none();
-            match piece {
-                Some(Piece::Record(record)) => waiting.push(*record),
-                Some(Piece::Damaged(words)) => {
+            let next = supply.next()?;
+            let is_last = next.is_none();
+            match next {
+                Some(Ok(record)) => waiting.push(*record),
+                Some(Err(words)) => {
                     self.tally.damaged += 1;
                     self.output.error(&words);
                     exit = exit.and(Exit::FaultsFound);
@@ -167,12 +184,11 @@ impl<'a> Command<'a> {
             }
             let is_full = waiting.len() >= usize::from(self.arguments.per_request);
             if (is_full || is_last) && !waiting.is_empty() {
-                match self.send(&session, &std::mem::take(&mut waiting)).await? {
-                    Next::GoOn(one) => exit = exit.and(one),
-                    Next::Stop(one) => {
-                        exit = exit.and(one);
-                        break;
-                    }
+                let records = std::mem::take(&mut waiting);
+                let (one, goes_on) = self.send(&session, &records).await?;
+                exit = exit.and(one);
+                if !goes_on {
+                    break;
                 }
             }
             if is_last {
@@ -184,40 +200,31 @@ impl<'a> Command<'a> {
         Ok(exit)
     }
 
-    /// Nothing was sent.
-    fn unreachable(&mut self, failure: &Unanswered) -> Result<Exit, Failure> {
-        let (exit, words) = failure.explain();
-        match self.arguments.json {
-            true => self.envelope().failed(failure).write(self.output)?,
-            false => self.output.error(&format!("{}: {words}", self.place)),
-        }
-        Ok(exit)
-    }
-
-    /// Sends records in one request, and tells what became of each.
-    async fn send(&mut self, session: &Session, records: &[Supplied]) -> Result<Next, Failure> {
+    /// Sends records in one request, and writes the result of each. Returns whether to send more.
+    async fn send(
+        &mut self,
+        session: &Session,
+        records: &[Supplied],
+    ) -> Result<(Exit, bool), Failure> {
         let task = match self.task(records) {
             Ok(task) => task,
             Err(error) => {
                 self.tally.damaged += count(records);
                 self.output.error(&report::chain(&error));
-                return Ok(Next::GoOn(Exit::FaultsFound));
+                return Ok((Exit::FaultsFound, true));
             }
         };
         let options = self.arguments.task.options();
         let result = match session.task_outcome(task, &options).await {
             Ok(result) => result,
-            Err(error) => return self.unanswered(records, error),
+            Err(error) => return Ok((self.unanswered(records, error)?, false)),
         };
         let mut exit = Exit::Delivered;
         for (record, fate) in records.iter().zip(fates(&result, records.len())) {
             exit = exit.and(self.tell(record, &result, fate)?);
         }
-        Ok(match exit {
-            Exit::Delivered => Next::GoOn(exit),
-            _ if self.arguments.stop_on_error => Next::Stop(exit),
-            _ => Next::GoOn(exit),
-        })
+        let goes_on = exit == Exit::Delivered || !self.arguments.stop_on_error;
+        Ok((exit, goes_on))
     }
 
     fn task(&self, records: &[Supplied]) -> Result<Task, z3950_asn1::error::EncodeError> {
@@ -233,7 +240,7 @@ impl<'a> Command<'a> {
             let id = supplied.id.clone();
             DatabaseUpdate::record(supplied.record.clone(), id, Some(number))
         });
-        let action = self.arguments.action.action();
+        let action = self.arguments.action;
         let mut update = DatabaseUpdate::new(action, self.database.0.clone(), supplied.collect());
         update.schema = self.arguments.schema;
         update.element_set = self.arguments.element_set.as_deref().map(Into::into);
@@ -242,7 +249,7 @@ impl<'a> Command<'a> {
     }
 
     /// The session has ended, or the server has no such service.
-    fn unanswered(&mut self, records: &[Supplied], error: Error) -> Result<Next, Failure> {
+    fn unanswered(&mut self, records: &[Supplied], error: Error) -> Result<Exit, Failure> {
         let is_unsent = matches!(
             &error,
             Error::Ended { .. }
@@ -251,8 +258,8 @@ impl<'a> Command<'a> {
                     ..
                 }
         );
-        let failure = Unanswered::from(error);
-        let (exit, mut words) = failure.explain();
+        let mut answer = Unanswered::from(error).answer();
+        let mut words = answer.message.unwrap_or_default();
         match is_unsent {
             true => words.push_str("; nothing of it was sent"),
             false => {
@@ -260,22 +267,19 @@ impl<'a> Command<'a> {
                 words.push_str("; look whether it was done before it is sent again");
             }
         }
+        answer.message = Some(words.clone());
         for record in records {
             match self.arguments.json {
-                true => self
-                    .of(record)
-                    .failed(&failure)
-                    .with("message", words.as_str())
-                    .write(self.output)?,
+                true => self.of(record).answered(&answer).write(self.output)?,
                 false => self
                     .output
                     .error(&format!("{}: {record}: {words}", self.place)),
             }
         }
-        Ok(Next::Stop(exit))
+        Ok(answer.exit)
     }
 
-    /// What became of a record.
+    /// Writes the result of a record.
     fn tell(
         &mut self,
         record: &Supplied,
@@ -314,7 +318,8 @@ impl<'a> Command<'a> {
             let envelope = match &fate.record {
                 Some(external) => {
                     let charset = self.place.charset(self.arguments.records.charset);
-                    envelope.record(external, charset).0
+                    let rendered = render(external, Format::Json, charset);
+                    envelope.record(external, &rendered.octets)
                 }
                 None => envelope,
             };
@@ -366,12 +371,12 @@ impl<'a> Command<'a> {
             "status",
             "task",
         ];
-        Envelope::of(self.place, &own).with("action", self.arguments.action.action().to_string())
+        Envelope::of(self.place, &own).with("action", self.arguments.action.to_string())
     }
 }
 
-/// What became of each of so many records: as the package tells, by the numbers they were sent with or in their order; else
-/// as the task went.
+/// The results of `count` records: from the task package, by the numbers they were sent with or in order, or else that of the
+/// task.
 fn fates(result: &TaskResult, count: usize) -> Vec<Fate> {
     let part = match result.parameters() {
         Some(TaskParameters::Update(update)) => match *update {
@@ -409,11 +414,11 @@ fn structure(
     let number = |structure: &TaskPackageRecordStructure| {
         structure.correlation_info.as_ref().and_then(|info| info.id)
     };
-    let labelled = structures
+    let numbered = structures
         .iter()
         .find(|structure| number(structure) == i64::try_from(index).ok());
-    // Servers that leave out the numbers tell of the records in their order.
-    labelled.or_else(|| structures.get(index).filter(|one| number(one).is_none()))
+    // Without numbers, the records are in the order they were sent in.
+    numbered.or_else(|| structures.get(index).filter(|one| number(one).is_none()))
 }
 
 fn fate(structure: &TaskPackageRecordStructure, general: &[DiagRec]) -> Fate {
@@ -450,14 +455,13 @@ impl std::fmt::Display for Supplied {
     }
 }
 
-impl Tally {
-    /// Whether no record was met.
+impl UpdateCounts {
     fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-impl std::fmt::Display for Tally {
+impl std::fmt::Display for UpdateCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut words = format!("{} done", self.done);
         for (count, word) in [

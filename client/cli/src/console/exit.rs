@@ -1,30 +1,31 @@
-//! The exit codes of the program, and which one several inputs give.
+//! The exit codes of the program, and their precedence for several inputs.
 
 use std::process::ExitCode;
 
 use crate::render::Rendered;
 
 /// How a command ended; the number is the process's exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub enum Exit {
-    /// What was asked for was delivered.
+    /// Success.
+    #[default]
     Delivered = 0,
-    /// A fault of the program or of the machine it runs on, such as a full disk.
+    /// An error of the program or its machine, such as a full disk.
     Unexpected = 1,
-    /// A bad URL, bad usage, or a URL that cannot be carried out.
+    /// Wrong usage, a bad URL, or a URL that cannot be carried out.
     Usage = 2,
-    /// The search found nothing.
+    /// No record matches.
     NoMatch = 3,
-    /// The search found more than one record.
+    /// More than one record matches.
     Ambiguous = 4,
     /// The server refused: a diagnostic, a rejected Init, access control.
     Refused = 5,
-    /// No connection, no answer in time, or an answer that breaks the protocol.
+    /// No connection, no answer in time, or a protocol error.
     Transport = 6,
-    /// A port below 1024 that is not Z39.50's, without `--allow-reserved-port`.
+    /// A port below 1024 other than 210, without `--allow-reserved-port`.
     PortRefused = 7,
-    /// Something of a record was lost, or a check found faults.
+    /// Part of a record was lost, or a check found faults.
     FaultsFound = 8,
     /// SIGHUP.
     HungUp = 129,
@@ -34,7 +35,7 @@ pub enum Exit {
     Terminated = 143,
 }
 
-/// Of several inputs, the first of these that occurred decides.
+/// With several inputs, the first of these that occurred.
 const PRECEDENCE: [Exit; 11] = [
     Exit::Interrupted,
     Exit::Terminated,
@@ -50,7 +51,7 @@ const PRECEDENCE: [Exit; 11] = [
 ];
 
 impl Exit {
-    /// The exit of a command that ended once in this way and once in the other.
+    /// The exit code of a command whose parts ended with these two.
     pub fn and(self, other: Self) -> Self {
         PRECEDENCE
             .into_iter()
@@ -58,12 +59,12 @@ impl Exit {
             .unwrap_or(Self::Delivered)
     }
 
-    /// Whether a signal ended it.
+    /// Whether a signal ended the command.
     pub(crate) fn is_by_signal(self) -> bool {
         matches!(self, Self::Interrupted | Self::Terminated | Self::HungUp)
     }
 
-    /// That of a command which writes this record.
+    /// The exit code of a command that writes this record.
     pub(crate) fn of_record(record: &Rendered) -> Self {
         match (record.is_loss, &record.failure) {
             (true, _) => Self::FaultsFound,
@@ -72,7 +73,7 @@ impl Exit {
         }
     }
 
-    /// The exit with that code; what has none is unexpected.
+    /// The exit with that code; unknown codes are `Unexpected`.
     pub(crate) fn of(code: u8) -> Self {
         let mut exits = PRECEDENCE.into_iter().chain([Self::Delivered]);
         exits
@@ -87,7 +88,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// For the end of `--help`.
+/// The end of `--help`.
 pub(crate) const HELP: &str = "\
 Exit codes:
   0    success

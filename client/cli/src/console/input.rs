@@ -1,4 +1,4 @@
-//! Files that are read: lines of any octets and of bounded length, and octets whose wait a signal ends.
+//! Input files: lines of any octets and bounded length, and reads that a signal ends.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
+use z3950_asn1::input;
+
 use crate::console::interrupt::Interrupt;
 use crate::console::output::Failure;
 
 /// The name that stands for standard input.
-const STANDARD: &str = "-";
+pub(crate) const STANDARD: &str = "-";
 
-/// Whether all of these can be opened, as far as that can be known without waiting: a pipe is not opened.
+/// Checks that the files can be opened. Pipes are not opened, as that may block.
 pub(crate) fn readable(paths: &[PathBuf]) -> Result<(), Failure> {
     let paths = paths.iter().filter(|path| *path != Path::new(STANDARD));
     paths
@@ -31,8 +33,41 @@ fn openable(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Octets of a file, or of standard input for `-`. Where it is no regular file, it may keep its reader waiting for ever; a
-/// signal ends that with an error.
+/// Reads a whole file, or standard input for `-`, up to a limit in octets.
+pub(crate) fn read_whole(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
+    let octets = match path == Path::new(STANDARD) {
+        true => input::read_all(io::stdin(), most),
+        false => input::read(path, most),
+    };
+    octets.map_err(|error| Failure::input(&path.display().to_string(), &error))
+}
+
+/// The octets of hexadecimal digits, which may have white space and colons between them. `None` if there is anything else; no
+/// APDU begins with one of these.
+pub(crate) fn hexadecimal(input: &[u8]) -> Option<Vec<u8>> {
+    let is_digit = |octet: &&u8| !octet.is_ascii_whitespace() && **octet != b':';
+    let digit = |octet: &u8| {
+        let digit = char::from(*octet).to_digit(16)?;
+        u8::try_from(digit).ok()
+    };
+    let digits: Vec<u8> = input
+        .iter()
+        .filter(is_digit)
+        .map(digit)
+        .collect::<Option<_>>()?;
+    let pairs = digits.chunks_exact(2);
+    if !pairs.remainder().is_empty() {
+        return None;
+    }
+    Some(
+        pairs
+            .map(|pair| pair.iter().fold(0, |octet, digit| octet << 4 | digit))
+            .collect(),
+    )
+}
+
+/// Opens a file, or standard input for `-`. Reading something other than a regular file may block for ever; a signal makes it
+/// fail.
 pub(crate) fn watched(path: &Path) -> io::Result<Box<dyn Read>> {
     if path == Path::new(STANDARD) {
         return Watched::start(|| Ok(io::stdin()));
@@ -44,14 +79,14 @@ pub(crate) fn watched(path: &Path) -> io::Result<Box<dyn Read>> {
     Watched::start(move || File::open(path))
 }
 
-/// How many octets are read at once in another thread.
+/// How many octets the reading thread reads at once.
 const BLOCK: usize = 64 * 1024;
 /// How many blocks are read ahead.
 const BLOCKS: usize = 4;
-/// How long a signal may go unnoticed.
+/// How often signals are checked for.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Input that is opened and read in a thread of its own.
+/// Input that is opened and read in its own thread.
 struct Watched {
     blocks: Receiver<io::Result<Vec<u8>>>,
     block: io::Cursor<Vec<u8>>,
@@ -65,7 +100,7 @@ impl Watched {
         let thread = std::thread::Builder::new().name("input".to_owned());
         thread.spawn(move || {
             if let Err(error) = open().and_then(|input| pass_on(input, &sender)) {
-                // Where nobody waits for it any more, it is of no interest.
+                // The reader may be gone.
                 let _ = sender.send(Err(error));
             }
         })?;
@@ -95,7 +130,7 @@ impl Read for Watched {
             if length > 0 || to.is_empty() {
                 return Ok(length);
             }
-            // A device such as /dev/zero never keeps anybody waiting.
+            // Reading a device such as /dev/zero never waits.
             stopped()?;
             match self.blocks.recv_timeout(TICK) {
                 Ok(block) => self.block = io::Cursor::new(block?),
@@ -106,7 +141,7 @@ impl Read for Watched {
     }
 }
 
-/// Input in which a signal is an error.
+/// Input whose reads fail after a signal.
 struct Stoppable<R>(R);
 
 impl<R: Read> Read for Stoppable<R> {
@@ -123,30 +158,28 @@ fn stopped() -> io::Result<()> {
     }
 }
 
-/// The longest line kept, in octets; of a longer one, the rest is passed over.
+/// The longest line, in octets; the rest of a longer one is dropped.
 const MAX_LINE: usize = 1 << 20;
 
-/// Lines that come one by one.
+/// Lines, one at a time.
 pub(crate) struct Lines {
     name: String,
     input: Box<dyn BufRead>,
 }
 
 impl Lines {
-    /// Those of a file; `-` is standard input.
+    /// The lines of a file; `-` is standard input.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         if path == Path::new(STANDARD) {
             return Ok(Self::stdin());
         }
-        let file = File::open(path)
-            .map_err(|error| Failure::input(&path.display().to_string(), &error))?;
-        Ok(Self {
-            name: path.display().to_string(),
-            input: Box::new(BufReader::new(file)),
-        })
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| Failure::input(&name, &error))?;
+        let input = Box::new(BufReader::new(file));
+        Ok(Self { name, input })
     }
 
-    /// Those of standard input.
+    /// The lines of standard input.
     pub(crate) fn stdin() -> Self {
         Self {
             name: "standard input".into(),
@@ -154,7 +187,7 @@ impl Lines {
         }
     }
 
-    /// The next line without its end; `None` behind the last.
+    /// The next line without its end; `None` after the last.
     pub(crate) fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         self.read()
             .map_err(|error| Failure::input(&self.name, &error))
@@ -190,6 +223,19 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn octets_may_come_as_digits() {
+        for (input, expected) in [
+            (&b"b4 03\n0A01"[..], Some(&[0xb4, 3, 0x0a, 1][..])),
+            (b"b4:03\n", Some(&[0xb4, 3])),
+            (b"\xb4\x01\x00", None),
+            (b"b4 0", None),
+            (b"", Some(&[])),
+        ] {
+            assert_eq!(hexadecimal(input).as_deref(), expected);
+        }
+    }
 
     #[test]
     fn lines_are_bounded_and_may_hold_anything() {

@@ -1,4 +1,4 @@
-//! Ctrl-C, and on Unix SIGTERM and SIGHUP: work under way ends, and the program with it or, after Ctrl-C, back at its
+//! Ctrl-C, and on Unix SIGTERM and SIGHUP, end the current work and then the program; Ctrl-C at the prompt returns to the
 //! prompt. A second signal ends the program at once.
 
 use std::future::Future;
@@ -8,11 +8,11 @@ use tokio::sync::watch;
 
 use crate::console::exit::Exit;
 
-/// Watches for the signals.
+/// Watches for signals.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Interrupt;
 
-/// The work was given up because of a signal, and how the command ends for it.
+/// A signal ended the work; with the command's exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stopped(pub(crate) Exit);
 
@@ -29,7 +29,7 @@ impl Interrupt {
         }
     }
 
-    /// Does the last work of a command, which a signal only cuts short; one that came before does not.
+    /// Does the last work of a command, which a new signal cuts short.
     pub(crate) async fn or_end(self, work: impl Future<Output = ()>) {
         match self.arrived() {
             Some(_) => work.await,
@@ -39,12 +39,12 @@ impl Interrupt {
         }
     }
 
-    /// The signal that came, if any.
+    /// The signal that arrived, if any.
     pub(crate) fn arrived(self) -> Option<Stopped> {
         ARRIVED.borrow().map(Stopped)
     }
 
-    /// The prompt has dealt with Ctrl-C, and goes on. Other signals are not forgotten.
+    /// Forgets Ctrl-C, once the prompt has handled it. Other signals stay.
     pub(crate) fn dealt_with(self) {
         ARRIVED.send_if_modified(|arrived| {
             let is_over = *arrived == Some(Exit::Interrupted);
@@ -55,15 +55,15 @@ impl Interrupt {
         });
     }
 
-    /// A person is at a prompt, where Ctrl-C never ends the program; `leave` puts the terminal in order before another
-    /// signal does.
+    /// From now on Ctrl-C does not end the program, as a person is at a prompt; `leave` restores the terminal before another
+    /// signal ends it.
     pub(crate) fn at_prompt(self, leave: impl Fn() + Send + Sync + 'static) {
         // There is one terminal.
         let _ = LEAVE.set(Box::new(leave));
     }
 
-    /// Waits for a line of input in this thread: meanwhile nothing is under way, and a signal ends the program after
-    /// `farewell`, which must not take long.
+    /// Waits for a line of input in this thread. Meanwhile a signal ends the program after `farewell`, which must not take
+    /// long.
     pub(crate) fn waiting<T>(
         self,
         farewell: impl FnOnce() + Send + 'static,
@@ -85,13 +85,13 @@ impl Interrupt {
     }
 }
 
-/// The signal that came. Signals are watched from the first use on, in a thread of their own, which may end the program
-/// while others are busy.
+/// The signal that arrived. From the first use on, a thread watches for signals and may end the program while other threads
+/// are busy.
 static ARRIVED: LazyLock<watch::Sender<Option<Exit>>> = LazyLock::new(|| {
     let (arrived, _) = watch::channel(None);
     let sender = arrived.clone();
     let (ready, is_ready) = mpsc::channel();
-    // Where signals cannot be watched, work goes on, and they do what they always do.
+    // If signals cannot be watched, they have their default effect.
     let thread = std::thread::Builder::new().name("signals".to_owned());
     if thread.spawn(move || watch_signals(&sender, ready)).is_ok() {
         let _ = is_ready.recv();
@@ -99,10 +99,10 @@ static ARRIVED: LazyLock<watch::Sender<Option<Exit>>> = LazyLock::new(|| {
     arrived
 });
 
-/// What is done before a signal ends the program at a person's prompt.
+/// Runs before a signal ends the program at a prompt.
 static LEAVE: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
 
-/// What is done before a signal ends the program while it waits for a line of input; `None` while it does not wait.
+/// Runs before a signal ends the program while it waits for a line of input; `None` while it does not wait.
 static FAREWELL: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
 
 fn farewell() -> MutexGuard<'static, Option<Box<dyn FnOnce() + Send>>> {
@@ -124,7 +124,7 @@ fn take(arrived: &watch::Sender<Option<Exit>>, exit: Exit) {
     let Some(farewell) = farewell else {
         std::process::exit(exit as i32);
     };
-    // In another thread, so that a second signal ends the program at once.
+    // In its own thread, so that a second signal ends the program at once.
     let thread = std::thread::Builder::new().name("farewell".to_owned());
     let thread = thread.spawn(move || {
         farewell();
@@ -155,7 +155,7 @@ fn watch_signals(arrived: &watch::Sender<Option<Exit>>, ready: mpsc::Sender<()>)
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
-    /// `None` where it is ignored, as under `nohup`.
+    /// `None` if it is ignored, as under `nohup`.
     hangup: Option<tokio::signal::unix::Signal>,
 }
 
@@ -169,7 +169,7 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             hangup: match is_ignored(hangup.as_raw_value()) {
                 Some(false) => Some(signal(hangup)?),
-                // Where this cannot be found out, the signal does what it always does.
+                // If the state is unknown, the signal keeps its default effect.
                 Some(true) | None => None,
             },
         })
@@ -190,7 +190,7 @@ impl Signals {
     }
 }
 
-/// Whether whoever started the program has it ignore a signal; `None` where the system does not say.
+/// Whether the program was started with a signal ignored; `None` if the system does not say.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> Option<bool> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

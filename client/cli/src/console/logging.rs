@@ -1,4 +1,4 @@
-//! What `-v` shows, on standard error: `-v` what is done, `-vv` each APDU, `-vvv` its contents.
+//! Logging to standard error: `-v` logs what is done, `-vv` each APDU, `-vvv` its contents.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::console::output::is_colored;
 
-/// Installs the program's subscriber; libraries only emit. The server of `--demo` keeps silent.
+/// Installs the subscriber. The server of `--demo` is not logged.
 pub(crate) fn install(verbose: u8, color: ColorChoice) {
     let level = match verbose {
         0 => LevelFilter::WARN,
@@ -18,7 +18,7 @@ pub(crate) fn install(verbose: u8, color: ColorChoice) {
         2 => LevelFilter::DEBUG,
         _ => LevelFilter::TRACE,
     };
-    let words = fmt::layer()
+    let layer = fmt::layer()
         .with_writer(|| Events(io::stderr()))
         .with_ansi(is_colored(color))
         .with_target(false)
@@ -28,13 +28,13 @@ pub(crate) fn install(verbose: u8, color: ColorChoice) {
         // Its name begins with that of the client.
         .with_target("z3950_server", LevelFilter::OFF);
     tracing_subscriber::registry()
-        .with(words)
+        .with(layer)
         .with(shown)
         .init();
 }
 
-/// Events as they are written, each in one piece. A field may hold a server's words: of an event of several lines, each but
-/// the first is indented, so that none passes for an event or a message.
+/// A writer of events, one per write. A field may hold text from a server, so lines after the first are indented: none passes
+/// for an event or a message.
 struct Events<W>(W);
 
 impl<W: Write> Write for Events<W> {

@@ -1,5 +1,4 @@
-//! Where the program writes: data on standard output, words on standard error; a reader that has gone away
-//! ends the program quietly.
+//! The program's output: data on standard output, messages on standard error. A closed pipe ends the program quietly.
 
 use std::io::{self, IsTerminal, StdoutLock, Write};
 use std::path::Path;
@@ -17,39 +16,39 @@ use crate::render::{Document, Format, Rendered, as_message, escape_controls};
 pub(crate) struct Output {
     data: StdoutLock<'static>,
     data_is_terminal: bool,
-    /// The character set of data; `None` for UTF-8, in which it is made.
+    /// The character set of data; `None` for UTF-8.
     charset: Option<Charset>,
     colored: bool,
-    /// For data only: the one document that all answers are in.
+    /// The one document that the records of all commands form; see [`Output::gather`].
     gathered: Option<Gathered>,
 }
 
-/// A document that several answers add to.
+/// A document that several commands add to.
 #[derive(Debug, Clone, Copy, Default)]
 struct Gathered {
-    /// The form of its records, and how many there are.
+    /// The format of its records, and their number.
     begun: Option<(Format, u64)>,
 }
 
-/// A fault of the machine rather than of the server; ends the command.
+/// An error on this machine rather than at the server; ends the command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// Nobody reads standard output any more, which is no fault.
+    /// Standard output was closed by its reader, which is no error.
     #[error("standard output was closed")]
     BrokenPipe,
     /// Standard output cannot be written.
     #[error("cannot write to standard output: {0}")]
     Write(io::Error),
-    /// A file named by the user cannot be read.
+    /// An input file cannot be read.
     #[error("cannot read {path}: {error}")]
     Input { path: String, error: String },
-    /// Options that do not go together, or cannot be followed.
+    /// Options that conflict or cannot be followed.
     #[error("{0}")]
     Usage(String),
-    /// A file cannot be written to its end.
+    /// An output file cannot be written completely.
     #[error("{0}")]
     Unwritten(String),
-    /// The program's own machinery, such as its threads.
+    /// The program's own resources, such as threads.
     #[error("cannot {what}: {error}")]
     Machine { what: &'static str, error: String },
 }
@@ -62,8 +61,7 @@ impl Failure {
         }
     }
 
-    /// A file that cannot be written; found out before anything was done for it. `hint` says what to do about one that is
-    /// there already.
+    /// An output file that cannot be opened, before anything was done. `hint` says what to do if it exists.
     pub(crate) fn unopened(error: &file::Error, hint: &str) -> Self {
         Self::Usage(match error {
             file::Error::Exists { .. } => format!("{error}: {hint}"),
@@ -71,7 +69,7 @@ impl Failure {
         })
     }
 
-    /// A file that cannot be written any further.
+    /// An output file that cannot be written completely.
     pub(crate) fn unwritten(path: &Path, error: &io::Error) -> Self {
         Self::Unwritten(format!("cannot write {}: {error}", path.display()))
     }
@@ -85,7 +83,7 @@ impl Failure {
 }
 
 impl From<file::Error> for Failure {
-    /// One that came up while a file was written.
+    /// An error while a file was being written.
     fn from(error: file::Error) -> Self {
         Self::Unwritten(chain(&error))
     }
@@ -111,12 +109,12 @@ impl Output {
         }
     }
 
-    /// Writes only records to standard output from now on, all of them in one document; lines become remarks.
+    /// From now on, writes only records to standard output, all in one document; lines become notes.
     pub(crate) fn gather(&mut self) {
         self.gathered = Some(Gathered::default());
     }
 
-    /// Ends what [`Output::gather`] has begun.
+    /// Ends the document of [`Output::gather`].
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
         let gathered = self.gathered.take();
         match gathered.and_then(|gathered| gathered.begun?.0.form()) {
@@ -125,13 +123,12 @@ impl Output {
         }
     }
 
-    /// Writes data in a character set from now on; what the set does not have becomes a question mark. Raw octets stay
-    /// as they are.
+    /// From now on, writes data in this character set; other characters become question marks. Raw octets are unchanged.
     pub(crate) fn write_in(&mut self, charset: Option<Charset>) {
         self.charset = charset;
     }
 
-    /// A line of data; on a terminal, controls in it are escaped.
+    /// Writes a line of data; on a terminal, control characters are escaped.
     pub(crate) fn line(&mut self, line: &str) -> Result<(), Failure> {
         if self.gathered.is_some() {
             self.note(line);
@@ -141,9 +138,7 @@ impl Output {
         self.octets(b"\n", false)
     }
 
-    /// The next record of a document; raw octets are never changed. Notes go to standard error.
-    ///
-    /// A record that the format cannot hold is wrong usage, and said to be; `subject` is which one it is.
+    /// Writes the next record of a document; raw octets are never changed. Messages about it begin with `subject`.
     pub(crate) fn record(
         &mut self,
         record: &External,
@@ -154,7 +149,7 @@ impl Output {
         let rendered = document.record(record);
         let is_kept = match document.format() {
             Format::Raw => true,
-            // Its lengths count octets.
+            // Its lengths count octets, so escapes would damage it.
             Format::Marc => !self.data_is_terminal,
             _ => false,
         };
@@ -168,11 +163,11 @@ impl Output {
         self.gathered.is_some()
     }
 
-    /// Lets a document that begins go on where the gathered one is.
+    /// Makes a new document continue the gathered one.
     pub(crate) fn join(&mut self, document: &mut Document) -> Result<(), Failure> {
         match self.gathered.and_then(|gathered| gathered.begun) {
             Some((format, records)) if format == document.format() => document.go_on(records),
-            // The format was changed.
+            // The format has changed.
             Some(_) => {
                 self.finish()?;
                 self.gather();
@@ -182,7 +177,7 @@ impl Output {
         Ok(())
     }
 
-    /// What a person should know of a record that was rendered; `subject` is which one it is.
+    /// Writes the messages about a record, each after `subject`.
     pub(crate) fn words_of(&self, rendered: &Rendered, subject: &str) {
         for note in &rendered.notes {
             let words = format!("{subject}: {note}");
@@ -196,7 +191,7 @@ impl Output {
         }
     }
 
-    /// The end of a document, unless others are to follow in it.
+    /// Ends a document, unless it is gathered.
     pub(crate) fn end(&mut self, document: &mut Document) -> Result<(), Failure> {
         if let Some(gathered) = &mut self.gathered {
             if document.records() > 0 {
@@ -210,7 +205,7 @@ impl Output {
         }
     }
 
-    /// Octets of data; on a terminal, controls in them are escaped unless they are wanted raw.
+    /// Writes octets of data; on a terminal, control characters are escaped unless `raw`.
     pub(crate) fn octets(&mut self, octets: &[u8], raw: bool) -> Result<(), Failure> {
         if raw || !(self.data_is_terminal || self.charset.is_some()) {
             self.data.write_all(octets)?;
@@ -232,17 +227,17 @@ impl Output {
         Ok(())
     }
 
-    /// What went wrong, in words.
+    /// Says what went wrong.
     pub(crate) fn error(&self, message: &str) {
         self.words("error", "31", message);
     }
 
-    /// What a person should know although it worked.
+    /// Says what is worth knowing although the command succeeded.
     pub(crate) fn warning(&self, message: &str) {
         self.words("warning", "33", message);
     }
 
-    /// A remark.
+    /// Says what else there is to know.
     pub(crate) fn note(&self, message: &str) {
         self.words("note", "36", message);
     }
@@ -250,7 +245,7 @@ impl Output {
     fn words(&self, label: &str, color: &str, message: &str) {
         let message = as_message(message);
         let mut words = io::stderr().lock();
-        // Where standard error is gone too, there is nobody left to tell.
+        // If standard error is closed too, there is nobody to tell.
         let _ = match self.colored {
             true => writeln!(words, "\x1b[1;{color}m{label}:\x1b[0m {message}"),
             false => writeln!(words, "{label}: {message}"),
@@ -258,7 +253,7 @@ impl Output {
     }
 }
 
-/// Whether messages are coloured: as the option says, else on a terminal unless NO_COLOR is set.
+/// Whether messages are coloured: as `--color` says, by default on a terminal unless NO_COLOR is set.
 pub(crate) fn is_colored(color: ColorChoice) -> bool {
     match color {
         ColorChoice::Always => true,

@@ -1,5 +1,5 @@
-//! What went wrong with a retrieval or a session, in plain words: what was tried, in which phase, what the
-//! server said, and what may help; and the exit code that stands for it.
+//! Messages for errors of retrievals and sessions: what was tried, in which phase, what the server answered and what may
+//! help; and their exit codes.
 
 use z3950::error::{Cause, Diagnostics, Error, Phase, ProtocolFault};
 use z3950::retrieve::Outcome;
@@ -36,12 +36,12 @@ pub(crate) fn explain(error: &Error) -> (Exit, String) {
     (exit, format!("{}{}", chain(error), advice(error)))
 }
 
-/// An error and all that is behind it, on one line.
+/// An error with all its causes on one line.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     joined(error.to_string(), error.source())
 }
 
-/// The words of a level and of those behind it; one that says the same again stands for both.
+/// A message and those of its causes. A cause that begins with the message before it replaces that.
 fn joined(first: String, mut source: Option<&(dyn std::error::Error + 'static)>) -> String {
     let mut message = first;
     let mut last = message.clone();
@@ -59,7 +59,7 @@ fn joined(first: String, mut source: Option<&(dyn std::error::Error + 'static)>)
     message
 }
 
-/// An outcome other than a delivered record in words, with its exit code.
+/// An outcome other than a delivered record as a message, and its exit code.
 pub(crate) fn explain_outcome(outcome: &Outcome) -> (Exit, String) {
     let exit = match outcome {
         Outcome::Delivered(_) => Exit::Delivered,
@@ -91,12 +91,12 @@ pub(crate) fn explain_outcome(outcome: &Outcome) -> (Exit, String) {
         Outcome::AccessRefused { .. } => Some(ASKED),
         _ => None,
     };
-    (exit, format!("{message}{}", behind(advice)))
+    (exit, format!("{message}{}", appended(advice)))
 }
 
-/// What may help against an error.
+/// Advice for an error.
 fn advice(error: &Error) -> String {
-    behind(match error {
+    appended(match error {
         Error::Refused { diagnostics, .. } => about(diagnostics),
         Error::InitRejected(rejected) => about(&rejected.diagnostics),
         Error::Unavailable { phase, cause } => lost(*phase, cause),
@@ -107,23 +107,23 @@ fn advice(error: &Error) -> String {
     })
 }
 
-fn behind(advice: Option<&str>) -> String {
+fn appended(advice: Option<&str>) -> String {
     advice.map_or_else(String::new, |advice| format!("; {advice}"))
 }
 
-/// What may help where the server wants to know who is there.
+/// Advice for a server that asks for credentials.
 const ASKED: &str =
     "give them with --user and --password-env, or use z3950 open, which prompts for them";
-/// What may help where a certificate is not trusted.
+/// Advice for a certificate that is not trusted.
 const UNTRUSTED: &str = "--ca-file FILE trusts the server's own certificate or its CA; --insecure accepts any certificate, so that the server may be an impostor";
-/// What may help where it is for another host.
+/// Advice for a certificate of another host.
 const OTHER_NAME: &str = "connect to a name in the certificate, or make a certificate for this host: openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=HOST -addext subjectAltName=DNS:HOST (IP:ADDRESS for an address); --insecure accepts any certificate, so that the server may be an impostor";
-/// What may help where it is out of date.
+/// Advice for an expired certificate.
 const OUTDATED: &str = "the server needs another certificate; --insecure accepts any certificate, so that the server may be an impostor";
-/// What may help where the server broke off TLS.
+/// Advice for a TLS alert from the server.
 const UNKNOWN: &str = "the server may require a client certificate: --cert names one";
 
-/// What may help where a connection cannot be had, or went away.
+/// Advice for a connection that fails or is lost.
 fn lost(phase: Phase, cause: &Cause) -> Option<&'static str> {
     Some(match (phase, cause) {
         (Phase::Resolve, Cause::Dns(_)) => {
@@ -154,10 +154,10 @@ fn lost(phase: Phase, cause: &Cause) -> Option<&'static str> {
     })
 }
 
-/// The first octets of a TLS record that no APDU begins with: an alert, and a handshake.
+/// The first octets of TLS records, an alert and a handshake; no APDU begins with them.
 const TLS: [u8; 2] = [0x15, 0x16];
 
-/// What may help where a server breaks the protocol: at Init, it may speak another one.
+/// Advice for a server that breaks the protocol: at Init, it may speak another one.
 fn broken(phase: Phase, fault: &ProtocolFault) -> Option<&'static str> {
     match (phase, fault) {
         (Phase::Init, ProtocolFault::Frame(frame)) => Some(match frame.kind {
@@ -170,7 +170,7 @@ fn broken(phase: Phase, fault: &ProtocolFault) -> Option<&'static str> {
     }
 }
 
-/// What may help where a retrieval, which asks once, asked for a syntax that the server does not have.
+/// Advice for a retrieval in a record syntax that the server does not have.
 fn of_syntax(diagnostics: &Diagnostics) -> Option<&'static str> {
     let conditions = [Condition::NOT_AVAILABLE_IN_SYNTAX, Condition::RECORD_SYNTAX];
     let is_it = conditions
@@ -181,7 +181,7 @@ fn of_syntax(diagnostics: &Diagnostics) -> Option<&'static str> {
     )
 }
 
-/// What may help against the first diagnostic that one knows something about.
+/// Advice for the first diagnostic that there is any for.
 fn about(diagnostics: &Diagnostics) -> Option<&'static str> {
     diagnostics
         .0

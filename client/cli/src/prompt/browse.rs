@@ -6,31 +6,31 @@ use z3950_asn1::apdu::{AttributesPlusTerm, Entry, Operand, RpnStructure};
 use z3950_asn1::oid::Oid;
 use z3950_asn1::query::Language;
 
-use super::command::{Answer, Stop, unquoted};
+use super::command::{CommandResult, Refusal, unquoted};
+use super::opened::Scanned;
 use super::query::QueryType;
-use super::search::unanswered;
-use super::shared::{Words, has_option};
-use super::state::{Scanned, State};
+use super::shared::{Positionals, has_option};
+use super::state::Prompt;
 use super::waiting::request;
 use crate::commands::query::pointed_out;
 use crate::commands::scan;
 use crate::console::exit::Exit;
 use crate::console::output::Output;
 
-/// The most terms asked for at once.
+/// The most terms per request.
 const MAX_TERMS: u64 = 1000;
 
-impl State {
-    pub(super) async fn scan(&mut self, text: &str, output: &mut Output) -> Answer {
+impl Prompt {
+    pub(super) async fn scan(&mut self, text: &str, output: &mut Output) -> CommandResult {
         if has_option(text) {
             return self
-                .shared::<scan::Arguments>("scan", Words::Text, text, output)
+                .shared::<scan::Arguments>(Positionals::Text, text, output)
                 .await;
         }
         if text.is_empty() {
             let scanned = self.place().and_then(|place| place.scanned.clone());
             let scanned = scanned
-                .ok_or_else(|| Stop::wrong("there is no scan to continue; use scan TERM"))?;
+                .ok_or_else(|| Refusal::wrong("there is no scan to continue; use scan TERM"))?;
             return self.scan_from(scanned, true, output).await;
         }
         let (attribute_set, last) = self.start_of_scan(text)?;
@@ -42,8 +42,8 @@ impl State {
         self.scan_from(scanned, false, output).await
     }
 
-    pub(super) async fn set_scan(&mut self, text: &str, output: &mut Output) -> Answer {
-        let (set, term) = text.split_once(char::is_whitespace).ok_or(Stop::Usage)?;
+    pub(super) async fn set_scan(&mut self, text: &str, output: &mut Output) -> CommandResult {
+        let (set, term) = text.split_once(char::is_whitespace).ok_or(Refusal::Usage)?;
         let (attribute_set, last) = self.start_of_scan(term.trim())?;
         let scanned = Scanned {
             attribute_set,
@@ -53,15 +53,15 @@ impl State {
         self.scan_from(scanned, false, output).await
     }
 
-    /// The term and its attributes, in the language of queries.
-    fn start_of_scan(&self, text: &str) -> Result<(Option<Oid>, AttributesPlusTerm), Stop> {
+    /// Reads the term and its attributes in the query language.
+    fn start_of_scan(&self, text: &str) -> Result<(Option<Oid>, AttributesPlusTerm), Refusal> {
         let text = unquoted(text);
         let language = match self.settings.query_type {
             _ if text.starts_with('@') => Language::Pqf,
             QueryType::Rpn(language) => language,
             QueryType::Ccl => Language::Ccl,
             QueryType::Cql => Language::Cql,
-            // A term alone means the index that the server chooses.
+            // For a plain term, the server chooses the index.
             QueryType::Auto if !text.contains(':') => Language::Pqf,
             QueryType::Auto => Language::Names,
         };
@@ -76,25 +76,30 @@ impl State {
         let mut query = self
             .dialects
             .read(language, text)
-            .map_err(|error| Stop::wrong(pointed_out(&error, text)))?;
+            .map_err(|error| Refusal::wrong(pointed_out(&error, text)))?;
         if let Some(place) = self.here() {
-            query = place.adapted(&query).map_err(unanswered)?;
+            query = place.adapted(&query)?;
         }
         match query.rpn {
             RpnStructure::Op(Operand::AttributesPlusTerm(start)) => {
                 Ok((Some(query.attribute_set), start))
             }
-            _ => Err(Stop::wrong("scan takes one term, not a query")),
+            _ => Err(Refusal::wrong("scan takes one term, not a query")),
         }
     }
 
-    async fn scan_from(&mut self, scanned: Scanned, goes_on: bool, output: &mut Output) -> Answer {
+    async fn scan_from(
+        &mut self,
+        scanned: Scanned,
+        goes_on: bool,
+        output: &mut Output,
+    ) -> CommandResult {
         let settings = &self.settings;
         let mut options = ScanOptions::default();
         options.databases = self.searched();
         options.attribute_set = scanned.attribute_set;
         options.step_size = settings.scan_step;
-        // The term that was last is the first now, and not shown twice.
+        // The last term comes first now, and is not shown again.
         options.number_of_terms = settings.scan_size + u64::from(goes_on);
         options.preferred_position = match goes_on {
             true => Some(1),
@@ -122,8 +127,8 @@ impl State {
         goes_on: bool,
         mut result: ScanResult,
         output: &mut Output,
-    ) -> Answer {
-        let place = self.here().ok_or(Stop::Usage)?;
+    ) -> CommandResult {
+        let place = self.here().ok_or(Refusal::Usage)?;
         if goes_on {
             result.position_of_term = None;
             let is_last = |entry: &Entry| matches!(entry, Entry::TermInfo(info) if info.term == scanned.last.term);
@@ -150,30 +155,32 @@ impl State {
         Ok(scan::show(false, &place, &envelope, &result, output)?)
     }
 
-    pub(super) fn scan_step(&mut self, text: &str, output: &mut Output) -> Answer {
+    pub(super) fn scan_step(&mut self, text: &str, output: &mut Output) -> CommandResult {
         match text {
             "" => output.line(&or_none(self.settings.scan_step))?,
-            number => self.settings.scan_step = Some(number.parse().map_err(|_| Stop::Usage)?),
+            number => self.settings.scan_step = Some(number.parse().map_err(|_| Refusal::Usage)?),
         }
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn scan_position(&mut self, text: &str, output: &mut Output) -> Answer {
+    pub(super) fn scan_position(&mut self, text: &str, output: &mut Output) -> CommandResult {
         match text {
             "" => output.line(&or_none(self.settings.scan_position))?,
             "none" => self.settings.scan_position = None,
-            number => self.settings.scan_position = Some(number.parse().map_err(|_| Stop::Usage)?),
+            number => {
+                self.settings.scan_position = Some(number.parse().map_err(|_| Refusal::Usage)?)
+            }
         }
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn scan_size(&mut self, text: &str, output: &mut Output) -> Answer {
+    pub(super) fn scan_size(&mut self, text: &str, output: &mut Output) -> CommandResult {
         match text {
             "" => output.line(&self.settings.scan_size.to_string())?,
             number => {
-                let size: u64 = number.parse().map_err(|_| Stop::Usage)?;
+                let size: u64 = number.parse().map_err(|_| Refusal::Usage)?;
                 if !(1..=MAX_TERMS).contains(&size) {
-                    return Err(Stop::wrong(format!("scansize takes 1 to {MAX_TERMS}")));
+                    return Err(Refusal::wrong(format!("scansize takes 1 to {MAX_TERMS}")));
                 }
                 self.settings.scan_size = size;
             }

@@ -1,25 +1,25 @@
-//! Character sets: what is proposed to servers, what records and terms are in.
+//! The settings of character sets: those proposed to servers, and those of records, terms and output.
 
 use z3950_marc::charset::Charset;
 
-use super::command::{Answer, Stop};
-use super::setters::flag;
-use super::state::State;
+use super::command::{CommandResult, Refusal};
+use super::settings::flag;
+use super::state::Prompt;
 use crate::console::exit::Exit;
 use crate::console::output::Output;
 
-impl State {
-    pub(super) fn charset(&mut self, names: &str, output: &mut Output) -> Answer {
+impl Prompt {
+    pub(super) fn charset(&mut self, names: &str, output: &mut Output) -> CommandResult {
         let names: Vec<&str> = names.split_whitespace().collect();
-        let (negotiated, others) = names.split_first().ok_or(Stop::Usage)?;
+        let (negotiated, others) = names.split_first().ok_or(Refusal::Usage)?;
         self.negotiated_charset(negotiated, output)?;
-        let set: [fn(&mut Self, &str, &mut Output) -> Answer; 3] = [
+        let set: [fn(&mut Self, &str, &mut Output) -> CommandResult; 3] = [
             Self::display_charset,
             Self::marc_charset,
             Self::query_charset,
         ];
         if others.len() > set.len() {
-            return Err(Stop::Usage);
+            return Err(Refusal::Usage);
         }
         for (set, name) in set.into_iter().zip(others) {
             set(self, name, output)?;
@@ -27,25 +27,25 @@ impl State {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn negotiated_charset(&mut self, text: &str, output: &mut Output) -> Answer {
+    pub(super) fn negotiated_charset(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let words: Vec<&str> = text.split_whitespace().collect();
         let (proposed, records_too) = match words.as_slice() {
             [] => return self.say("negcharset", output),
             ["-" | "none"] => (Vec::new(), false),
-            // The version is that of the session; yaz-client takes it and makes nothing of it either.
+            // The version is ignored, as in yaz-client.
             [names, rest @ ..] if matches!(rest, [] | [_] | [_, "2" | "3"]) => (
                 names.split(',').map(str::to_owned).collect(),
                 rest.first().map_or(Ok(false), |records| flag(records))?,
             ),
-            _ => return Err(Stop::Usage),
+            _ => return Err(Refusal::Usage),
         };
         self.settings.proposed_charsets = proposed;
         self.settings.records_too = records_too;
         Ok(Exit::Delivered)
     }
 
-    /// The character set of what is written as data; words on standard error are in UTF-8 whatever it is.
-    pub(super) fn display_charset(&mut self, name: &str, output: &mut Output) -> Answer {
+    /// The character set of data; messages are always in UTF-8.
+    pub(super) fn display_charset(&mut self, name: &str, output: &mut Output) -> CommandResult {
         if name.is_empty() {
             return self.say("displaycharset", output);
         }
@@ -54,7 +54,7 @@ impl State {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn marc_charset(&mut self, name: &str, output: &mut Output) -> Answer {
+    pub(super) fn marc_charset(&mut self, name: &str, output: &mut Output) -> CommandResult {
         if name.is_empty() {
             return self.say("marccharset", output);
         }
@@ -62,7 +62,7 @@ impl State {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn query_charset(&mut self, name: &str, output: &mut Output) -> Answer {
+    pub(super) fn query_charset(&mut self, name: &str, output: &mut Output) -> CommandResult {
         if name.is_empty() {
             return self.say("querycharset", output);
         }
@@ -70,7 +70,7 @@ impl State {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn language(&mut self, code: &str, output: &mut Output) -> Answer {
+    pub(super) fn language(&mut self, code: &str, output: &mut Output) -> CommandResult {
         self.settings.language = match code {
             "" => return self.say("lang", output),
             "none" => None,
@@ -80,11 +80,11 @@ impl State {
     }
 }
 
-fn charset(name: &str) -> Result<Option<Charset>, Stop> {
+fn charset(name: &str) -> Result<Option<Charset>, Refusal> {
     match name {
         "auto" | "-" => Ok(None),
         name => Charset::by_name(name)
             .map(Some)
-            .ok_or_else(|| Stop::wrong(format!("{name} is not a known character set"))),
+            .ok_or_else(|| Refusal::wrong(format!("{name} is not a known character set"))),
     }
 }

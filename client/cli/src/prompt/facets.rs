@@ -1,5 +1,5 @@
-//! `facets`, and what a search answers beside its hits: estimates, what the parts of the query found (SearchResult-1,
-//! Z39.50-2003 Appendix USR.1), the facets that were asked for.
+//! `facets`, and what a search returns besides its hits: whether they are an estimate, the hits of parts of the query
+//! (SearchResult-1, Z39.50-2003 Appendix USR.1), and requested facets.
 
 use z3950::profile::Attributes;
 use z3950::service::search::SearchResult;
@@ -8,20 +8,20 @@ use z3950_asn1::format::facets::{FacetField, FacetList};
 use z3950_asn1::format::search_result1::{
     Databases, QueryExpression, ResultsByDb, SearchInfoReport, SubqueryReport,
 };
-use z3950_asn1::types::InternationalString;
 
-use super::command::{Answer, Stop};
-use super::state::State;
+use super::command::{CommandResult, Refusal};
+use super::state::Prompt;
 use crate::commands::facets::{facet_lines, field, field_name};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::render::{shown, term};
+use crate::console::report::chain;
+use crate::render::{term, text_of};
 
-/// The most fields of which facets are asked for.
+/// The most fields to request facets of.
 const MAX_FACETS: usize = 100;
 
-impl State {
-    pub(super) fn facets(&mut self, text: &str, output: &mut Output) -> Answer {
+impl Prompt {
+    pub(super) fn facets(&mut self, text: &str, output: &mut Output) -> CommandResult {
         match text {
             "" => {
                 if self.settings.facets.is_none() {
@@ -40,7 +40,7 @@ impl State {
 
 /// `author subject:5`, or the attributes of each field as yaz-client takes them, separated by commas:
 /// `@attr 1=author @attr 3=5, @attr 1=subject`.
-fn facet_list(text: &str) -> Result<FacetList, Stop> {
+fn facet_list(text: &str) -> Result<FacetList, Refusal> {
     let fields: Vec<FacetField> = match text.starts_with('@') {
         true => text
             .split(',')
@@ -48,34 +48,36 @@ fn facet_list(text: &str) -> Result<FacetList, Stop> {
             .collect::<Result<_, _>>()?,
         false => text
             .split_whitespace()
-            .map(|text| field(text).map_err(Stop::wrong))
+            .map(|text| field(text).map_err(Refusal::wrong))
             .collect::<Result<_, _>>()?,
     };
     match fields.len() {
         0..=MAX_FACETS => Ok(FacetList(fields)),
-        _ => Err(Stop::wrong(format!(
+        _ => Err(Refusal::wrong(format!(
             "at most {MAX_FACETS} facets can be requested"
         ))),
     }
 }
 
-fn by_attributes(field: &str) -> Result<FacetField, Stop> {
+fn by_attributes(field: &str) -> Result<FacetField, Refusal> {
     let attributes = field.split("@attr").map(str::trim).collect::<Vec<_>>();
     let Some(("", attributes)) = attributes.split_first().map(|(first, rest)| (*first, rest))
     else {
-        return Err(Stop::Usage);
+        return Err(Refusal::Usage);
     };
     let read: Attributes = attributes
         .join(",")
         .parse()
-        .map_err(|error| Stop::wrong(crate::console::report::chain(&error)))?;
+        .map_err(|error| Refusal::wrong(chain(&error)))?;
     let field = FacetField {
         attributes: AttributeList(read.0.into_iter().map(|attribute| attribute.0).collect()),
         terms: None,
     };
     match field.field() {
         Some(_) => Ok(field),
-        None => Err(Stop::wrong("a facet needs a field, such as @attr 1=author")),
+        None => Err(Refusal::wrong(
+            "a facet needs a field, such as @attr 1=author",
+        )),
     }
 }
 
@@ -87,8 +89,7 @@ pub(super) fn shown_as(field: &FacetField) -> String {
     }
 }
 
-/// What the server adds to the number: how sure it is and what the parts of the query found, in words; facets, which were
-/// asked for, as data.
+/// Shows what the server returns besides the number of hits: estimates and parts as notes, requested facets as data.
 pub(super) fn say_details(result: &SearchResult, output: &mut Output) -> Result<(), Failure> {
     if result.is_estimate() {
         output.note("this number is an estimate of the server");
@@ -105,7 +106,7 @@ pub(super) fn say_details(result: &SearchResult, output: &mut Output) -> Result<
     Ok(())
 }
 
-/// What the parts of the query found, if that is not the same as the hits, and what else is told of them.
+/// Notes on the parts of the query: their hits, unless they equal those of the query, and other information.
 fn parts(report: &SearchInfoReport, hits: u64) -> Vec<String> {
     let is_all = |part: &SubqueryReport| {
         let count = part.subquery_count.map(u64::try_from);
@@ -175,10 +176,6 @@ fn expressed(expression: &QueryExpression) -> String {
     }
 }
 
-fn text_of(text: &InternationalString) -> String {
-    shown(text.to_string_lossy().as_bytes())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_told_where_they_say_more_than_the_hits() {
+    fn parts_are_shown_if_they_say_more_than_the_hits() {
         let part = |term: &str, count| SubqueryReport::of_term(Term::General(term.into()), count);
         let whole = SubqueryReport {
             full_query: true,

@@ -1,11 +1,12 @@
-//! `help`: the commands, one of them with its examples, and a few words on what queries may say.
+//! `help` and `settings`: the commands, one command with its examples, topics on queries, and all settings.
 
-use super::command::{self, Answer, Stop};
-use super::state::State;
+use super::command::{CommandResult, Refusal};
+use super::state::Prompt;
+use super::table::{self, Handler, entry};
 use crate::console::exit::Exit;
 use crate::console::output::Output;
 
-/// Topics beside the commands, by name.
+/// Topics besides the commands.
 const TOPICS: &[(&str, &str)] = &[("queries", QUERIES), ("prox", PROXIMITY)];
 
 const QUERIES: &str = "\
@@ -31,25 +32,89 @@ const PROXIMITY: &str = "\
   UNIT       1 character, 2 word, 3 sentence, 4 paragraph, 5 section, 6 chapter, 7 document, 8 element
   e.g. find @prox 0 3 1 2 k 2 war peace";
 
-impl State {
-    pub(super) fn help(&mut self, name: &str, output: &mut Output) -> Answer {
+/// The settings that `set` changes and `settings` shows, named like their commands.
+pub(super) const SETTINGS: &[&str] = &[
+    "base",
+    "querytype",
+    "format",
+    "elements",
+    "schema",
+    "setnames",
+    "lslb",
+    "ssub",
+    "mspn",
+    "facets",
+    "scansize",
+    "scanstep",
+    "scanpos",
+    "refid",
+    "authentication",
+    "options",
+    "zversion",
+    "negcharset",
+    "displaycharset",
+    "marccharset",
+    "querycharset",
+    "lang",
+    "proxy",
+    "set_auto_reconnect",
+    "set_auto_wait",
+    "packagename",
+    "set_marcdump",
+];
+
+impl Prompt {
+    pub(super) fn help(&mut self, name: &str, output: &mut Output) -> CommandResult {
         if let Some((_, text)) = TOPICS.iter().find(|(topic, _)| *topic == name) {
             output.line(text)?;
             return Ok(Exit::Delivered);
         }
         if !name.is_empty() {
-            let entry = command::entry(name).ok_or_else(|| Stop::wrong(command::unknown(name)))?;
+            let entry = entry(name).ok_or_else(|| Refusal::wrong(table::unknown(name)))?;
             output.line(&entry.help())?;
             if entry.name == "find" {
                 output.line(QUERIES)?;
             }
             return Ok(Exit::Delivered);
         }
-        for entry in command::all() {
+        for entry in table::all() {
             output.line(&format!("{:<20} {}", entry.name, entry.summary))?;
         }
         output
             .line("\nhelp COMMAND shows the arguments and examples of a command, help queries the syntax of queries")?;
         Ok(Exit::Delivered)
+    }
+
+    /// Shows all settings, or runs the command of the one that is named.
+    pub(super) fn list_all(&mut self, text: &str, output: &mut Output) -> CommandResult {
+        if let Some(name) = text.split_whitespace().next() {
+            let found = entry(name).filter(|entry| SETTINGS.contains(&entry.name));
+            let Some(Handler::Here(run)) = found.map(|entry| &entry.run) else {
+                return Err(Refusal::wrong(format!(
+                    "{name} is not a setting; settings lists them"
+                )));
+            };
+            let value = text.get(name.len()..).unwrap_or_default().trim();
+            return run(self, value, output);
+        }
+        for name in SETTINGS {
+            let value = self.shown(name);
+            output.line(&format!("{name:<20} {value}"))?;
+        }
+        Ok(Exit::Delivered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_is_a_command_that_is_carried_out_here() {
+        for name in SETTINGS {
+            let found = entry(name).expect(name);
+            assert_eq!(found.name, *name);
+            assert!(matches!(found.run, Handler::Here(_)), "{name}");
+        }
     }
 }

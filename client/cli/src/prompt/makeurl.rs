@@ -1,4 +1,4 @@
-//! `makeurl`: the retrieval URL of a record in a result set (RFC 2056 §4), by its control number.
+//! `makeurl`: the retrieval URL of a record by its control number (RFC 2056 §4).
 
 use bytes::Bytes;
 use z3950::error::Diagnostics;
@@ -10,25 +10,25 @@ use z3950_asn1::oid;
 use z3950_asn1::record::RetrievedRecord;
 use z3950_marc::iso2709;
 
-use super::command::{Answer, Stop};
-use super::show::{Span, fetch, span};
-use super::state::State;
+use super::command::{CommandResult, Refusal};
+use super::show::{RecordRange, fetch, span};
+use super::state::{DEFAULT_DATABASE, Prompt};
 use crate::console::exit::Exit;
 use crate::console::output::Output;
 
-impl State {
-    pub(super) async fn make_url(&mut self, text: &str, output: &mut Output) -> Answer {
+impl Prompt {
+    pub(super) async fn make_url(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let position = match text {
             // The record last shown, or the first.
             "" => self.result_set()?.next.saturating_sub(1).max(1),
             text => match span(text) {
                 Some(span) if span.count == 1 && span.set.is_none() => span.start,
-                _ => return Err(Stop::Usage),
+                _ => return Err(Refusal::Usage),
             },
         };
         let (host, port) = match self.place().map(|place| &place.way.target.endpoint) {
             Some(Endpoint::Tcp(host, port) | Endpoint::Tls(host, port)) => (host.clone(), *port),
-            _ => return Err(Stop::wrong("a Unix socket has no URL")),
+            _ => return Err(Refusal::wrong("a Unix socket has no URL")),
         };
         let (database, octets) = self.marc_record(position).await?;
         let number = iso2709::parse(&octets).ok().and_then(|parsed| {
@@ -36,9 +36,9 @@ impl State {
             (!number.is_empty()).then_some(number)
         });
         let number =
-            number.ok_or_else(|| Stop::wrong("the record has no control number (field 001)"))?;
+            number.ok_or_else(|| Refusal::wrong("the record has no control number (field 001)"))?;
         let database = database.or_else(|| self.searched().into_iter().next());
-        let database = database.unwrap_or_else(|| super::DEFAULT_DATABASE.into());
+        let database = database.unwrap_or_else(|| DEFAULT_DATABASE.into());
         let url = Z3950Url::builder(Kind::Retrieval, host)
             .port(port)
             .database(Octets::from(database.0.as_bytes()))
@@ -49,17 +49,17 @@ impl State {
         };
         let url = url
             .build()
-            .map_err(|error| Stop::wrong(error.to_string()))?;
+            .map_err(|error| Refusal::wrong(error.to_string()))?;
         output.line(&url.to_string())?;
         Ok(Exit::Delivered)
     }
 
-    /// The MARC record at a position of the result set, and the database it is from, where the server says so.
+    /// The MARC record at a position of the result set, and its database, if the server names it.
     pub(super) async fn marc_record(
         &mut self,
         position: u64,
-    ) -> Result<(Option<DatabaseName>, Bytes), Stop> {
-        let span = Span {
+    ) -> Result<(Option<DatabaseName>, Bytes), Refusal> {
+        let span = RecordRange {
             start: position,
             count: 1,
             set: None,
@@ -75,7 +75,7 @@ impl State {
             Some(syntax) => asked(*syntax).await,
             None => match asked(oid::USMARC).await {
                 Ok(records) if is_record(&records) => Ok(records),
-                // Where that is not had either, the first answer says why.
+                // If that fails too, the first answer says why.
                 first => match asked(oid::UNIMARC).await {
                     Ok(records) if is_record(&records) => Ok(records),
                     _ => first,
@@ -86,13 +86,13 @@ impl State {
             Some(ResultRecord::Record { database, external }) => (database, external),
             Some(ResultRecord::Diagnostic { diagnostic, .. }) => {
                 let reason = Diagnostics(vec![diagnostic]).to_string();
-                return Err(Stop::Because(Exit::Refused, reason));
+                return Err(Refusal::Because(Exit::Refused, reason));
             }
-            None => return Err(Stop::wrong("the server sent no record")),
+            None => return Err(Refusal::wrong("the server sent no record")),
         };
         match RetrievedRecord::of(&external) {
             RetrievedRecord::Marc(octets) => Ok((database.map(DatabaseName), octets)),
-            _ => Err(Stop::wrong("the record is not a MARC record")),
+            _ => Err(Refusal::wrong("the record is not a MARC record")),
         }
     }
 }

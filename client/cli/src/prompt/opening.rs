@@ -1,10 +1,8 @@
-//! `open`, `init`: sessions by target, by the name of a profile or by URL (RFC 2056 §3), and opened anew where the server
-//! has dropped them.
+//! `open` and `init`: sessions by target, profile or URL (RFC 2056 §3), and reconnecting after the server has closed one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use z3950::client::Client;
 use z3950::error::{Error, Phase};
 use z3950::open::{self, OpenedSearch};
 use z3950::pace::{Clock, Pace};
@@ -14,74 +12,35 @@ use z3950::retrieve::Outcome;
 use z3950::service::DEFAULT_RESULT_SET;
 use z3950::service::init::InitOptions;
 use z3950::session::{Repeat, Session, SessionOptions};
-use z3950::target::{Endpoint, Target};
+use z3950::target::Target;
 use z3950::url::{self, Z3950Url};
 use z3950_asn1::apdu::{DatabaseName, OtherInformation};
 use z3950_asn1::format::conventions::Convention;
 
-use super::command::{Answer, Stop};
-use super::questions::Asker;
-use super::state::{Place, State};
-use super::tape::Tape;
-use crate::commands::fallback::told;
+use super::command::{CommandResult, Refusal};
+use super::opened::{ConnectInfo, OpenedSession};
+use super::search::{of_hits, say_hits};
+use super::state::Prompt;
+use crate::commands::fallback::attempts;
 use crate::commands::target::{did_you_mean, is_unresolved};
-use crate::commands::url::read as read_url;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::console::report::{chain, explain_outcome};
-use crate::render::shown;
+use crate::render::{named, shown};
 
 /// The most sessions open at once.
 const MAX_SESSIONS: usize = 64;
 
-/// How many requests are sent ahead of their answers where these are not waited for.
+/// How many requests are sent ahead of their answers if `set_auto_wait` is off.
 const PIPELINED: usize = 8;
 
-/// How sessions are opened: what all of them share.
-pub(crate) struct Ways {
-    pub(crate) client: Client,
-    pub(crate) tape: Tape,
-    /// Who puts to the person what servers ask.
-    pub(crate) asker: Option<Arc<Asker>>,
-}
-
-/// Where a session was opened and as whom: what it takes to open it anew.
-#[derive(Clone, PartialEq)]
-pub(super) struct Way {
-    /// As people are told.
-    pub(super) name: String,
-    /// The server meant, and what is known of it.
-    pub(super) target: Resolved,
-    /// The Z39.50 proxy on the way there.
-    through: Option<Target>,
-    init: InitOptions,
-}
-
-impl Way {
-    /// The server as `open` takes it.
-    pub(super) fn text(&self) -> String {
-        match self.name.split_once(' ') {
-            Some((target, _)) => target.to_owned(),
-            None => self.name.clone(),
-        }
-    }
-
-    /// The server connected to, and through which other proxy.
-    fn first(&self) -> (&Endpoint, Option<&str>) {
-        match &self.through {
-            Some(through) => (&through.endpoint, through.proxy.as_deref()),
-            None => (&self.target.endpoint, self.target.proxy.as_deref()),
-        }
-    }
-}
-
-impl State {
-    /// Opens a session: by a target as YAZ writes it, by the name of a profile, or by a URL, with the search that its
-    /// docid asks for. Without a text, where the last one was.
-    pub(super) async fn open(&mut self, text: &[u8], output: &mut Output) -> Answer {
+impl Prompt {
+    /// Opens a session with a target as YAZ writes it, a profile, or a URL, including the search for its docid. Without a text,
+    /// opens the last target again.
+    pub(super) async fn open(&mut self, text: &[u8], output: &mut Output) -> CommandResult {
         let again = self.last_target.clone().unwrap_or_default();
         let text = match text.trim_ascii() {
-            [] if again.is_empty() => return Err(Stop::Usage),
+            [] if again.is_empty() => return Err(Refusal::Usage),
             [] => again.as_slice(),
             text => text,
         };
@@ -90,7 +49,7 @@ impl State {
         }
         if self.places.len() >= MAX_SESSIONS {
             let reason = format!("{MAX_SESSIONS} sessions are open; close some of them");
-            return Err(Stop::wrong(reason));
+            return Err(Refusal::wrong(reason));
         }
         let exit = match url::classify(text) {
             Some(_) => self.open_url(text, output).await?,
@@ -100,7 +59,7 @@ impl State {
         Ok(exit)
     }
 
-    /// The same for the command line.
+    /// Opens the target of the command line.
     pub(crate) async fn first(
         &mut self,
         text: &[u8],
@@ -110,9 +69,9 @@ impl State {
         self.said(answer, "open TARGET", output)
     }
 
-    async fn open_target(&mut self, text: &str, output: &mut Output) -> Answer {
-        let resolved = self.ways.client.profiles().resolve(text);
-        let resolved = resolved.map_err(|error| Stop::wrong(chain(&error)))?;
+    async fn open_target(&mut self, text: &str, output: &mut Output) -> CommandResult {
+        let resolved = self.context.client.profiles().resolve(text);
+        let resolved = resolved.map_err(|error| Refusal::wrong(chain(&error)))?;
         let target = written(&resolved);
         let name = match &resolved.name {
             Some(name) => format!("{target} ({name})"),
@@ -124,18 +83,23 @@ impl State {
         Ok(Exit::Delivered)
     }
 
-    /// What Init is to say, by the settings.
-    fn init(&self) -> Result<InitOptions, Stop> {
+    /// What Init sends, according to the settings.
+    fn init(&self) -> Result<InitOptions, Refusal> {
         let init = self
             .settings
-            .init(self.ways.client.options().plan.init.clone());
-        init.map_err(|error| Stop::wrong(error.to_string()))
+            .init(self.context.client.options().plan.init.clone());
+        init.map_err(|error| Refusal::wrong(error.to_string()))
     }
 
-    /// The way to a target: through the Z39.50 proxy of the settings, as who the settings say, else the profile.
-    async fn way(&self, name: String, target: Resolved, init: InitOptions) -> Result<Way, Stop> {
-        let options = self.ways.client.options_at(&target, init).await;
-        let mut init = options.map_err(|error| Stop::wrong(chain(&error)))?.init;
+    /// How to connect to a target: through the Z39.50 proxy of the settings, with the credentials of the settings or the profile.
+    async fn way(
+        &self,
+        name: String,
+        target: Resolved,
+        init: InitOptions,
+    ) -> Result<ConnectInfo, Refusal> {
+        let options = self.context.client.options_at(&target, init).await;
+        let mut init = options.map_err(|error| Refusal::wrong(chain(&error)))?.init;
         let through = match self.settings.proxy.as_deref() {
             None => None,
             Some(proxy) => {
@@ -147,7 +111,7 @@ impl State {
                 Some(parse(proxy)?)
             }
         };
-        Ok(Way {
+        Ok(ConnectInfo {
             name,
             target,
             through,
@@ -155,8 +119,8 @@ impl State {
         })
     }
 
-    async fn connect(&self, way: &Way, output: &Output) -> Result<Session, Stop> {
-        let client = &self.ways.client;
+    async fn connect(&self, way: &ConnectInfo, output: &Output) -> Result<Session, Refusal> {
+        let client = &self.context.client;
         let mut options = SessionOptions::default();
         options.init = way.init.clone();
         options.timeouts = client.options().timeouts;
@@ -164,8 +128,8 @@ impl State {
             true => 1,
             false => PIPELINED,
         };
-        options.access_control = self.ways.asker.clone().map(|asker| asker as _);
-        options.resource_control = self.ways.asker.clone().map(|asker| asker as _);
+        options.access_control = self.context.asker.clone().map(|asker| asker as _);
+        options.resource_control = self.context.asker.clone().map(|asker| asker as _);
         let (endpoint, proxy) = way.first();
         let opened = client.session(endpoint, proxy, &options);
         opened.await.map_err(|error| {
@@ -176,27 +140,26 @@ impl State {
                 true => did_you_mean(client.profiles(), &endpoint.host()),
                 false => None,
             };
-            match Stop::from(error) {
-                Stop::Because(exit, message) => {
+            match Refusal::from(error) {
+                Refusal::Because(exit, message) => {
                     let hint = meant.map_or_else(String::new, |hint| format!("; {hint}"));
-                    Stop::Because(exit, format!("{message} (server {endpoint}){hint}"))
+                    Refusal::Because(exit, format!("{message} (server {endpoint}){hint}"))
                 }
                 other => other,
             }
         })
     }
 
-    /// A retrieval URL opens a session too, whose first result set is its record. A session that is open there already,
-    /// and says the same at Init, is taken up.
-    async fn open_url(&mut self, text: &[u8], output: &mut Output) -> Answer {
-        let Some(url) = read_url(text, self.mode, output) else {
-            return Ok(Exit::Usage);
-        };
-        let mut options = self.ways.client.options().plan.clone();
+    /// Opens a session by URL; the record of a retrieval URL becomes the first result set. An open session with the same server
+    /// and the same Init is reused.
+    async fn open_url(&mut self, text: &[u8], output: &mut Output) -> CommandResult {
+        let url = Z3950Url::parse(text, self.mode);
+        let url = url.map_err(|error| Refusal::wrong(format!("{}: {error}", named(text))))?;
+        let mut options = self.context.client.options().plan.clone();
         options.init = self.init()?;
         let plan = plan::plan(&url, &options);
-        let plan = plan.map_err(|error| Stop::wrong(format!("{url}: {error}")))?;
-        let profiles = self.ways.client.profiles();
+        let plan = plan.map_err(|error| Refusal::wrong(format!("{url}: {error}")))?;
+        let profiles = self.context.client.profiles();
         let plan = match profiles.of_url(&url) {
             Some((_, entry)) => plan.with_profile(&entry.profile),
             None => plan,
@@ -205,7 +168,7 @@ impl State {
             output.warning(&warning.to_string());
         }
         if let Some(port) = plan.refused_port() {
-            return Err(Stop::Because(
+            return Err(Refusal::Because(
                 Exit::PortRefused,
                 open::OpenError::PortRefused(port).to_string(),
             ));
@@ -214,7 +177,7 @@ impl State {
         target.databases = databases_of(&url);
         let mut resolved = profiles.resolve_target(target);
         if url.userinfo().is_some() {
-            // The URL says who one is, whether that is sent or not.
+            // Credentials in the URL replace those of the profile, even if they are not sent.
             resolved.profile.credentials = None;
         }
         let databases = resolved.databases.clone();
@@ -245,15 +208,15 @@ impl State {
         }
     }
 
-    /// What the search of a URL found.
-    fn found_at_first(&mut self, found: OpenedSearch, output: &mut Output) -> Answer {
-        for note in told(&found.steps, found.step.as_deref(), found.conforming) {
+    /// Shows what the search of a URL found.
+    fn found_at_first(&mut self, found: OpenedSearch, output: &mut Output) -> CommandResult {
+        for note in attempts(&found.steps, found.step.as_deref(), found.conforming) {
             output.note(&note);
         }
         self.found(DEFAULT_RESULT_SET.into(), found.hits);
-        super::search::say_hits(found.hits, output)?;
+        say_hits(found.hits, output)?;
         match found.record {
-            None => Ok(super::search::of_hits(found.hits)),
+            None => Ok(of_hits(found.hits)),
             Some(Outcome::Delivered(delivered)) => {
                 self.passed(1);
                 let mut document = self.document();
@@ -263,16 +226,16 @@ impl State {
             }
             Some(outcome) => {
                 let (exit, message) = explain_outcome(&outcome);
-                Err(Stop::Because(exit, message))
+                Err(Refusal::Because(exit, message))
             }
         }
     }
 
-    /// Takes up a session, new or known already.
+    /// Makes a session, new or reused, the current one.
     fn opened(
         &mut self,
         session: Session,
-        way: Way,
+        way: ConnectInfo,
         databases: Vec<DatabaseName>,
         output: &Output,
     ) {
@@ -289,7 +252,7 @@ impl State {
         if let Some(index) = known
             && let Some(place) = self.places.get_mut(index)
         {
-            // Sets made before are there still.
+            // Earlier result sets still exist.
             place.databases = databases;
             place.way = way;
             place.result_set = None;
@@ -300,7 +263,7 @@ impl State {
         let neighbour = neighbours.find(|place| place.way.first().0 == way.first().0);
         let clock = neighbour.map_or_else(Arc::<Clock>::default, |place| Arc::clone(&place.clock));
         let pause = way.target.profile.pause.unwrap_or_default();
-        self.places.push(Place {
+        self.places.push(OpenedSession {
             session: session.with_pace(Pace::new(&clock, pause)),
             clock,
             way,
@@ -314,10 +277,10 @@ impl State {
         self.current = self.places.len() - 1;
     }
 
-    /// Opens the session anew that the server has dropped, with the databases it had.
-    pub(super) async fn reopen(&mut self, output: &mut Output) -> Result<(), Stop> {
+    /// Reconnects after the server has closed the session, with the same databases.
+    pub(super) async fn reopen(&mut self, output: &mut Output) -> Result<(), Refusal> {
         let Some(lost) = self.forget() else {
-            return Err(Stop::wrong("no session is open; use open TARGET"));
+            return Err(Refusal::wrong("no session is open; use open TARGET"));
         };
         let sets = match lost.hits.is_empty() {
             true => "",
@@ -333,9 +296,8 @@ impl State {
         Ok(())
     }
 
-    /// Says Init once more in the same session, as the settings are now; or opens a session elsewhere. Result sets made
-    /// before are gone.
-    pub(super) async fn init_again(&mut self, target: &str, output: &mut Output) -> Answer {
+    /// Sends Init again in the same session with the current settings, which deletes all result sets; or opens a target.
+    pub(super) async fn init_again(&mut self, target: &str, output: &mut Output) -> CommandResult {
         if !target.is_empty() {
             return self.open(target.as_bytes(), output).await;
         }
@@ -355,7 +317,7 @@ impl State {
     }
 }
 
-/// Says with whom there is a session, and what the server says of itself.
+/// Prints the server's name and its messages.
 fn greet(what: &str, session: &Session, name: &str, output: &Output) {
     let server = session.server_info();
     output.note(&format!(
@@ -374,7 +336,7 @@ fn greet(what: &str, session: &Session, name: &str, output: &Output) {
     }
 }
 
-/// A target as people write it.
+/// A resolved target as text.
 fn written(resolved: &Resolved) -> Target {
     let mut target = Target::new(resolved.endpoint.clone());
     target.proxy = resolved.proxy.clone();
@@ -389,12 +351,12 @@ fn databases_of(url: &Z3950Url) -> Vec<DatabaseName> {
         .collect()
 }
 
-pub(super) fn parse(text: &str) -> Result<Target, Stop> {
+pub(super) fn parse(text: &str) -> Result<Target, Refusal> {
     let target = text.parse::<Target>();
-    target.map_err(|error| Stop::wrong(chain(&error)))
+    target.map_err(|error| Refusal::wrong(chain(&error)))
 }
 
-/// What may help when a session could not be opened.
+/// Advice after a session could not be opened.
 fn advice(error: &Error) -> Option<&'static str> {
     let phase = match error {
         Error::InitRejected(_) => Phase::Init,

@@ -1,28 +1,25 @@
-//! The language of `find`: as `querytype` says, or a prefix such as `cql:`; else PQF behind `@`, and words.
+//! The language of `find`: that of `querytype` or of a prefix such as `cql:`, else PQF if it begins with `@`, else words.
 
-use z3950_asn1::apdu::{External, Query};
-use z3950_asn1::codec::encode_value;
-use z3950_asn1::oid::CQL;
+use z3950_asn1::apdu::Query;
 use z3950_asn1::query::{Dialects, Language, QueryError};
-use z3950_asn1::types::{Any, InternationalString};
 
 use crate::commands;
 
-/// How the text of `find` is taken, by the names of yaz-client's `querytype`.
+/// How `find` reads its text; the names are those of yaz-client's `querytype`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum QueryType {
     /// PQF if it begins with `@`, else words.
     #[default]
     Auto,
-    /// Read in a language, and sent in reverse Polish notation.
+    /// Read in a language and sent as RPN.
     Rpn(Language),
-    /// CCL, sent as it is in a query of type 2.
+    /// CCL, sent unchanged as a query of type 2.
     Ccl,
-    /// CQL, sent as it is in a query of type 104.
+    /// CQL, sent unchanged as a query of type 104.
     Cql,
 }
 
-/// Names, the usual one of each type first.
+/// The names, the usual one of each type first.
 const NAMES: &[(&str, QueryType)] = &[
     ("auto", QueryType::Auto),
     ("prefix", QueryType::Rpn(Language::Pqf)),
@@ -45,27 +42,27 @@ impl QueryType {
         found.map(|(_, query_type)| *query_type)
     }
 
-    /// Its usual name.
+    /// The usual name.
     pub(super) fn name(self) -> &'static str {
         let found = NAMES.iter().find(|(_, query_type)| *query_type == self);
         found.map_or("auto", |(name, _)| name)
     }
 
-    /// All names, as usage shows them.
+    /// All names, for a message.
     pub(super) fn names() -> String {
         let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
         names.join(", ")
     }
 }
 
-/// A text that is no query, without the prefix of its language.
+/// A text that cannot be read as a query, without its language prefix.
 #[derive(Debug)]
 pub(super) struct Refused<'a> {
     pub(super) error: QueryError,
     pub(super) text: &'a str,
 }
 
-/// The query that a text asks for. A prefix (`pqf:`, `ccl:`, `cql:`, `names:`) names its language, whatever the type.
+/// Reads a query. A prefix (`pqf:`, `ccl:`, `cql:`, `names:`) overrides the type.
 pub(super) fn read<'a>(
     query_type: QueryType,
     dialects: &Dialects,
@@ -77,7 +74,7 @@ pub(super) fn read<'a>(
         QueryType::Auto => Language::Names,
         QueryType::Rpn(language) => language,
         QueryType::Ccl => return Ok(Query::Type2(text.into())),
-        QueryType::Cql => return Ok(cql(text)),
+        QueryType::Cql => return Ok(commands::query::cql(text)),
     };
     dialects
         .read(language, text)
@@ -85,7 +82,7 @@ pub(super) fn read<'a>(
         .map_err(|error| Refused { error, text })
 }
 
-/// What people should know of how [`read`] takes a text.
+/// A note on how [`read`] reads a text.
 pub(super) fn remark(query_type: QueryType, dialects: &Dialects, text: &str) -> Option<String> {
     match meant(query_type, text) {
         (QueryType::Rpn(language), text) => commands::query::remark(dialects, language, text),
@@ -101,15 +98,6 @@ fn meant(query_type: QueryType, text: &str) -> (QueryType, &str) {
         Some((language, rest)) => (QueryType::Rpn(language), rest),
         None => (query_type, text),
     }
-}
-
-/// CQL as YAZ sends it: one InternationalString, or its octets alone where BER has no room for it.
-fn cql(text: &str) -> Query {
-    let value = encode_value(&InternationalString::from(text)).ok();
-    Query::Type104(match value.and_then(Any::new) {
-        Some(value) => External::single_asn1_type(CQL, value),
-        None => External::octet_aligned(CQL, text),
-    })
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `save`: the records of a result set to a file, which is there when it is complete.
+//! `save`: writes the records of a result set to a file, which appears when it is complete.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,23 +7,22 @@ use z3950::error::Diagnostics;
 use z3950::service::ResultRecord;
 use z3950_asn1::file::{Existing, Whole};
 
-use super::command::{Answer, Stop};
-use super::state::State;
+use super::command::{CommandResult, Refusal};
+use super::state::Prompt;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::render::{Document, Format};
+use crate::render::{Document, Format, counted};
 
-/// A file in the making.
+/// A file in progress.
 struct Saving<'a> {
     path: &'a Path,
     file: Whole,
     document: Document,
-    /// How many records it has.
     records: u64,
 }
 
-impl State {
-    pub(super) async fn save(&mut self, text: &str, output: &mut Output) -> Answer {
+impl Prompt {
+    pub(super) async fn save(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let (existing, text) = match text.strip_prefix("--force") {
             Some(rest) if rest.starts_with(char::is_whitespace) => {
                 (Existing::Replace, rest.trim_start())
@@ -32,13 +31,13 @@ impl State {
         };
         let (path, rest) = match text.split_once(char::is_whitespace) {
             Some((path, rest)) => (path, rest.trim()),
-            None if text.is_empty() => return Err(Stop::Usage),
+            None if text.is_empty() => return Err(Refusal::Usage),
             None => (text, "all"),
         };
         self.session()?;
         let span = self.span(rest)?;
         let path = Path::new(path);
-        let format = Format::by_extension(path, self.settings.output).map_err(Stop::wrong)?;
+        let format = Format::by_extension(path, self.settings.output).map_err(Refusal::wrong)?;
         let file = Whole::create(path, existing).map_err(|error| {
             refused(&Failure::unopened(&error, "save --force FILE replaces it"))
         })?;
@@ -67,26 +66,21 @@ impl State {
             }
         };
         if saving.records == 0 {
-            // The file in the making goes, and one that is there stays as it was.
+            // An existing file is unchanged.
             output.note(&format!("no records; {} was not written", path.display()));
             return Ok(exit.and(Exit::NoMatch));
         }
         let finished = saving.file.finish().map_err(Failure::from);
         finished.map_err(|failure| refused(&failure))?;
-        let word = if saving.records == 1 {
-            "record"
-        } else {
-            "records"
-        };
-        let (records, path) = (saving.records, path.display());
-        output.note(&format!("{records} {word} in {path}"));
+        let records = counted(saving.records, "record");
+        output.note(&format!("{records} in {}", path.display()));
         Ok(exit)
     }
 }
 
 impl Saving<'_> {
-    /// Saves records from a position on; says what stands in the place of others.
-    fn save(&mut self, start: u64, records: Vec<ResultRecord>, output: &Output) -> Answer {
+    /// Saves records from a position on, and prints the diagnostics in place of others.
+    fn save(&mut self, start: u64, records: Vec<ResultRecord>, output: &Output) -> CommandResult {
         let mut exit = Exit::Delivered;
         for (position, record) in (start..).zip(records) {
             exit = exit.and(match record {
@@ -110,17 +104,17 @@ impl Saving<'_> {
         Ok(exit)
     }
 
-    fn put(&mut self, octets: &[u8]) -> Result<(), Stop> {
+    fn put(&mut self, octets: &[u8]) -> Result<(), Refusal> {
         let written = self.file.write_all(octets);
         written.map_err(|error| refused(&Failure::unwritten(self.path, &error)))
     }
 }
 
-/// A failure that ends the command, but not the program.
-fn refused(failure: &Failure) -> Stop {
+/// A failure that ends the command but not the program.
+fn refused(failure: &Failure) -> Refusal {
     let exit = match failure {
         Failure::Usage(_) => Exit::Usage,
         _ => Exit::Unexpected,
     };
-    Stop::Because(exit, failure.to_string())
+    Refusal::Because(exit, failure.to_string())
 }

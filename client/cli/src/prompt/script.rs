@@ -1,31 +1,41 @@
-//! `source`, the user's own `.z3950rc`, `!`, Ctrl-C (Z39.50-2003 §3.2.6.2), and reading small files.
+//! Running lines: `source`, the user's `.z3950rc`, and Ctrl-C (Z39.50-2003 §3.2.6.2).
 
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::process::Command;
 use z3950::service::resource::TriggerOptions;
-use z3950_asn1::input;
 
-use super::command::{self, Answer, Stop};
-use super::state::State;
+use super::command::{self, CommandResult, Refusal};
+use super::state::Prompt;
+use super::table::{self, Handler};
 use crate::console::exit::Exit;
 use crate::console::input::Lines;
 use crate::console::output::{Failure, Output};
 
-/// How many files may be read within each other.
+/// The largest depth of nested files.
 const MAX_DEPTH: usize = 8;
 
 /// How long it may take to tell the server to stop.
 const LONGEST_TRIGGER: Duration = Duration::from_secs(1);
 
-/// The largest file of properties or qualifiers, in octets.
-const MAX_FILE: u64 = 1 << 20;
+impl Prompt {
+    /// Runs a line.
+    pub(crate) async fn line(&mut self, line: &str, output: &mut Output) -> Result<Exit, Failure> {
+        let Some((name, arguments)) = command::split(line) else {
+            return Ok(Exit::Delivered);
+        };
+        let Some(entry) = table::entry(name) else {
+            output.error(&table::unknown(name));
+            return Ok(Exit::Usage);
+        };
+        let answer = match entry.run {
+            Handler::Here(run) => run(self, arguments, output),
+            Handler::There(run) => run(self, arguments, output).await,
+        };
+        self.said(answer, &entry.usage(), output)
+    }
 
-impl State {
-    /// Carries out the commands of the user's own file, if there is one.
+    /// Runs the commands of the user's `.z3950rc`, if there is one.
     pub(crate) async fn own_file(&mut self, output: &mut Output) -> Result<Exit, Failure> {
         let Some(path) = at_home(".z3950rc").filter(|path| path.is_file()) else {
             return Ok(Exit::Delivered);
@@ -34,9 +44,7 @@ impl State {
         self.line(&line, output).await
     }
 
-    /// After Ctrl-C: the server is told to stop what is under way, if it takes that. Otherwise it goes on, and its answer
-    /// is passed over.
-    /// Gives what is to be said.
+    /// After Ctrl-C, asks the server to stop the current operation; if it does not, its answer is ignored. Returns the message.
     pub(super) async fn interrupted(&mut self) -> &'static str {
         self.depth = 0;
         let words = self.take_back();
@@ -48,23 +56,23 @@ impl State {
         words.unwrap_or("interrupted")
     }
 
-    pub(super) async fn source(&mut self, path: &str, output: &mut Output) -> Answer {
+    pub(super) async fn source(&mut self, path: &str, output: &mut Output) -> CommandResult {
         if path.is_empty() {
-            return Err(Stop::Usage);
+            return Err(Refusal::Usage);
         }
         if self.depth >= MAX_DEPTH {
-            return Err(Stop::wrong(format!(
+            return Err(Refusal::wrong(format!(
                 "{path}: source is nested more than {MAX_DEPTH} deep"
             )));
         }
-        let unread = |failure: Failure| Stop::wrong(failure.to_string());
+        let unread = |failure: Failure| Refusal::wrong(failure.to_string());
         let mut lines = Lines::open(Path::new(path)).map_err(unread)?;
         let mut exit = Exit::Delivered;
         self.depth += 1;
         while let Some(line) = lines.next().map_err(unread)? {
             let line = String::from_utf8_lossy(&line);
             if let Some((name, arguments)) = command::split(&line) {
-                let is_secret = command::is_secret(&line);
+                let is_secret = table::is_secret(&line);
                 let arguments = if is_secret { "…" } else { arguments };
                 output.note(&format!("{path}: {name} {arguments}"));
             }
@@ -78,45 +86,7 @@ impl State {
     }
 }
 
-/// Runs a command of the shell, or the shell itself, which has the terminal meanwhile. Lines that come from a pipe are for
-/// the prompt alone.
-pub(super) async fn shell(command: &str, output: &mut Output) -> Answer {
-    let variable = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
-    let mut shell = Command::new(match command {
-        "" => variable.unwrap_or_else(|| "sh".into()),
-        _ => "sh".into(),
-    });
-    if !command.is_empty() {
-        shell.args(["-c", command]);
-    }
-    if !io::stdin().is_terminal() {
-        shell.stdin(Stdio::null());
-    }
-    let status = shell.kill_on_drop(true).status().await;
-    let status = status.map_err(|error| Stop::wrong(format!("cannot run {command}: {error}")))?;
-    if status.success() {
-        return Ok(Exit::Delivered);
-    }
-    output.error(&format!("the command ended with {status}"));
-    Ok(Exit::Unexpected)
-}
-
-pub(super) async fn sleep(text: &str) -> Answer {
-    let seconds: f64 = text.parse().map_err(|_| Stop::Usage)?;
-    let wait = Duration::try_from_secs_f64(seconds).map_err(|_| Stop::Usage)?;
-    tokio::time::sleep(wait).await;
-    Ok(Exit::Delivered)
-}
-
-/// A small file of text.
-pub(super) fn text_of(path: &str) -> Result<String, Stop> {
-    if path.is_empty() {
-        return Err(Stop::Usage);
-    }
-    input::read_text(Path::new(path), MAX_FILE).map_err(|error| Stop::file(path, &error))
-}
-
-/// A file of the user.
+/// A file in the home directory.
 pub(super) fn at_home(name: &str) -> Option<PathBuf> {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty())?;
     Some(PathBuf::from(home).join(name))

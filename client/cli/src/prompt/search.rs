@@ -1,5 +1,4 @@
-//! `find`, `delete`, `sort`: making result sets and what is done with them as a whole
-//! (Z39.50-2003 §3.2.2, §3.2.4, §3.2.7).
+//! `find`, `delete`, `sort`: result sets as a whole (Z39.50-2003 §3.2.2, §3.2.4, §3.2.7).
 
 use z3950::error::Diagnostics;
 use z3950::service::DEFAULT_RESULT_SET;
@@ -12,49 +11,33 @@ use z3950_asn1::apdu::{
     SortKeySpec, SortRelation,
 };
 
-use super::command::{Answer, Stop, pieces, unquoted, words};
+use super::command::{CommandResult, Refusal, parsed, unquoted, words};
 use super::facets::say_details;
 use super::query;
-use super::shared::Words;
-use super::state::State;
+use super::state::Prompt;
 use super::waiting::{Request, request};
-use crate::commands::lookup::LookupHere;
 use crate::commands::query::pointed_out;
-use crate::commands::search::SearchHere;
-use crate::commands::target::Unanswered;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::render::shown;
+use crate::render::{counted, shown};
 
-impl State {
-    pub(super) async fn find(&mut self, text: &str, output: &mut Output) -> Answer {
+impl Prompt {
+    pub(super) async fn find(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let search = self.search(text, output)?;
         self.send_anywhere(search, output).await
     }
 
-    /// `search`, as on the command line; the result set stays for `show`.
-    pub(super) async fn search_here(&mut self, text: &str, output: &mut Output) -> Answer {
-        self.shared::<SearchHere>("search", Words::Text, text, output)
-            .await
-    }
-
-    /// `lookup`, as on the command line.
-    pub(super) async fn lookup_here(&mut self, text: &str, output: &mut Output) -> Answer {
-        self.shared::<LookupHere>("lookup", Words::Each, text, output)
-            .await
-    }
-
-    /// The search that a text asks for.
+    /// The request of a search.
     pub(super) fn search(
         &mut self,
         text: &str,
         output: &Output,
-    ) -> Result<impl Fn(Session) -> Request + use<>, Stop> {
+    ) -> Result<impl Fn(Session) -> Request + use<>, Refusal> {
         if text.is_empty() {
-            return Err(Stop::Usage);
+            return Err(Refusal::Usage);
         }
-        if let Some(option) = pieces(text).first().filter(|piece| piece.is_option()) {
-            return Err(Stop::wrong(format!(
+        if let Some(option) = parsed(text).first().filter(|word| word.is_option()) {
+            return Err(Refusal::wrong(format!(
                 "find takes no options such as {}; search does",
                 option.written
             )));
@@ -82,7 +65,12 @@ impl State {
         })
     }
 
-    fn searched_into(&mut self, name: String, result: SearchResult, output: &mut Output) -> Answer {
+    fn searched_into(
+        &mut self,
+        name: String,
+        result: SearchResult,
+        output: &mut Output,
+    ) -> CommandResult {
         self.found(name, result.count());
         say_hits(result.count(), output)?;
         say_details(&result, output)?;
@@ -97,21 +85,21 @@ impl State {
         Ok(exit)
     }
 
-    /// The query of a text, its terms in the character set of the settings.
-    fn query(&self, text: &str, output: &Output) -> Result<Query, Stop> {
+    /// Reads a query, with terms in the character set of the settings.
+    fn query(&self, text: &str, output: &Output) -> Result<Query, Refusal> {
         let query_type = self.settings.query_type;
         let mut query = query::read(query_type, &self.dialects, text)
-            .map_err(|query::Refused { error, text }| Stop::wrong(pointed_out(&error, text)))?;
+            .map_err(|query::Refused { error, text }| Refusal::wrong(pointed_out(&error, text)))?;
         if let Some(words) = query::remark(query_type, &self.dialects, text) {
             output.note(&words);
         }
         if let (Query::Type1(rpn), Some(place)) = (&mut query, self.here()) {
-            *rpn = place.adapted(rpn).map_err(unanswered)?;
+            *rpn = place.adapted(rpn)?;
         }
         Ok(query)
     }
 
-    fn search_options(&self) -> Result<SearchOptions, Stop> {
+    fn search_options(&self) -> Result<SearchOptions, Refusal> {
         let mut options = SearchOptions::default();
         options.databases = self.searched();
         options.small_set_upper_bound = self.settings.small_set_upper_bound;
@@ -125,11 +113,11 @@ impl State {
             None => Ok(options),
             Some(facets) => options
                 .with_facets(facets)
-                .map_err(|error| Stop::wrong(error.to_string())),
+                .map_err(|error| Refusal::wrong(error.to_string())),
         }
     }
 
-    /// The name of the next result set, as the settings say and the server allows.
+    /// The name of the next result set.
     pub(super) fn next_name(&mut self) -> String {
         let is_named = self.settings.named_sets.unwrap_or(true);
         match self.place_mut() {
@@ -141,7 +129,7 @@ impl State {
         }
     }
 
-    pub(super) async fn delete(&mut self, names: &str, output: &mut Output) -> Answer {
+    pub(super) async fn delete(&mut self, names: &str, output: &mut Output) -> CommandResult {
         let names = words(names);
         let sets = match names.as_slice() {
             [] => Delete::All,
@@ -157,7 +145,12 @@ impl State {
         self.send(delete, output).await
     }
 
-    fn deleted(&mut self, names: &[String], result: &DeleteResult, output: &mut Output) -> Answer {
+    fn deleted(
+        &mut self,
+        names: &[String],
+        result: &DeleteResult,
+        output: &mut Output,
+    ) -> CommandResult {
         if let Some(place) = self.place_mut() {
             let is_deleted = |name: &str| names.is_empty() || names.iter().any(|own| own == name);
             place.hits.retain(|name, _| !is_deleted(name));
@@ -177,17 +170,17 @@ impl State {
         })
     }
 
-    pub(super) async fn sort(&mut self, keys: &str, output: &mut Output) -> Answer {
+    pub(super) async fn sort(&mut self, keys: &str, output: &mut Output) -> CommandResult {
         let name = self.result_set()?.name;
         self.sort_to(keys, name, output).await
     }
 
-    pub(super) async fn sort_into(&mut self, keys: &str, output: &mut Output) -> Answer {
+    pub(super) async fn sort_into(&mut self, keys: &str, output: &mut Output) -> CommandResult {
         let name = self.next_name();
         self.sort_to(keys, name, output).await
     }
 
-    async fn sort_to(&mut self, keys: &str, into: String, output: &mut Output) -> Answer {
+    async fn sort_to(&mut self, keys: &str, into: String, output: &mut Output) -> CommandResult {
         let keys = sort_keys(keys)?;
         let set = self.result_set()?;
         let mut options = SortOptions::default();
@@ -210,13 +203,7 @@ impl State {
     }
 }
 
-/// A command that was not carried out.
-pub(super) fn unanswered(failure: Unanswered) -> Stop {
-    let (exit, words) = failure.explain();
-    Stop::Because(exit, words)
-}
-
-/// What became of a result set that was to be deleted (Z39.50-2003 §3.2.4.1.3).
+/// The result of deleting a result set (Z39.50-2003 §3.2.4.1.3).
 fn deletion(status: DeleteSetStatus) -> String {
     let reason = match status {
         DeleteSetStatus::SUCCESS => return "deleted".to_owned(),
@@ -246,7 +233,7 @@ pub(super) fn say_hits(hits: Option<u64>, output: &mut Output) -> Result<(), Fai
     output.line(&hits_in_words(hits))
 }
 
-/// How a search ended that found so many records.
+/// The exit code of a search with this many hits.
 pub(super) fn of_hits(hits: Option<u64>) -> Exit {
     match hits {
         Some(0) => Exit::NoMatch,
@@ -258,27 +245,26 @@ pub(super) fn of_hits(hits: Option<u64>) -> Exit {
 pub(super) fn hits_in_words(hits: Option<u64>) -> String {
     match hits {
         None => "unknown number of hits".to_owned(),
-        Some(1) => "1 hit".to_owned(),
-        Some(hits) => format!("{hits} hits"),
+        Some(hits) => counted(hits, "hit"),
     }
 }
 
-/// `KEY FLAGS KEY FLAGS …` as yaz-client writes them.
-fn sort_keys(text: &str) -> Result<Vec<SortKeySpec>, Stop> {
+/// `KEY FLAGS KEY FLAGS …`, as in yaz-client.
+fn sort_keys(text: &str) -> Result<Vec<SortKeySpec>, Refusal> {
     let words = words(text);
     if words.is_empty() {
-        return Err(Stop::Usage);
+        return Err(Refusal::Usage);
     }
     words
         .chunks(2)
         .map(|pair| match pair {
             [key, flags] => sort_key(key, flags),
-            _ => Err(Stop::Usage),
+            _ => Err(Refusal::Usage),
         })
         .collect()
 }
 
-fn sort_key(key: &str, flags: &str) -> Result<SortKeySpec, Stop> {
+fn sort_key(key: &str, flags: &str) -> Result<SortKeySpec, Refusal> {
     let mut relation = SortRelation::ASCENDING;
     let mut case = CaseSensitivity::CASE_INSENSITIVE;
     let mut missing = MissingValueAction::Null;
@@ -295,7 +281,7 @@ fn sort_key(key: &str, flags: &str) -> Result<SortKeySpec, Stop> {
                 break;
             }
             other => {
-                return Err(Stop::wrong(format!(
+                return Err(Refusal::wrong(format!(
                     "{other} is not a sort flag: use a, d, i, s, ! or =VALUE"
                 )));
             }
@@ -305,11 +291,11 @@ fn sort_key(key: &str, flags: &str) -> Result<SortKeySpec, Stop> {
         false => key_by_field(key, relation),
         true => {
             let attributes = key.split(',').map(|attribute| {
-                let (of_type, value) = attribute.split_once('=').ok_or(Stop::Usage)?;
-                let number = |text: &str| text.trim().parse().map_err(|_| Stop::Usage);
+                let (of_type, value) = attribute.split_once('=').ok_or(Refusal::Usage)?;
+                let number = |text: &str| text.trim().parse().map_err(|_| Refusal::Usage);
                 Ok(AttributeElement::numeric(number(of_type)?, number(value)?))
             });
-            key_by_attributes(attributes.collect::<Result<_, Stop>>()?, relation)
+            key_by_attributes(attributes.collect::<Result<_, Refusal>>()?, relation)
         }
     };
     Ok(SortKeySpec {
@@ -319,7 +305,7 @@ fn sort_key(key: &str, flags: &str) -> Result<SortKeySpec, Stop> {
     })
 }
 
-/// What a task or a request was answered beside its result.
+/// Prints diagnostics that came with a result.
 pub(super) fn say_diagnostics(diagnostics: &Diagnostics, output: &Output) {
     if !diagnostics.is_empty() {
         output.warning(&diagnostics.to_string());

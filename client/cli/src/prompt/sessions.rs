@@ -1,35 +1,36 @@
-//! `close`, `sessions`, `use`: several sessions at once, one of them being the one that commands are for.
+//! `close`, `sessions`, `use`: several sessions, one of which is the current one.
 
-use super::command::{Answer, Stop};
+use super::command::{CommandResult, Refusal};
 use super::search::hits_in_words;
-use super::state::State;
+use super::state::Prompt;
 use crate::console::exit::Exit;
 use crate::console::output::Output;
 
-impl State {
-    pub(super) async fn close(&mut self, arguments: &str, output: &mut Output) -> Answer {
+impl Prompt {
+    pub(super) async fn close(&mut self, arguments: &str, output: &mut Output) -> CommandResult {
         if !arguments.is_empty() {
-            return Err(Stop::Usage);
+            return Err(Refusal::Usage);
         }
         if self.has_session() && !self.is_open() {
             self.forget();
             output.note("the server had already closed the session");
-            if let Some(place) = self.place() {
-                output.note(&format!("at {}", place.way.name));
-            }
-            return Ok(Exit::Delivered);
+        } else {
+            let session = self.session()?;
+            self.forget();
+            session.close().await?;
+            output.note("session closed");
         }
-        let session = self.session()?;
-        self.forget();
-        session.close().await?;
-        output.note("session closed");
-        if let Some(place) = self.place() {
-            output.note(&format!("at {}", place.way.name));
-        }
+        self.say_current(output);
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn list_sessions(&mut self, _: &str, output: &mut Output) -> Answer {
+    fn say_current(&self, output: &Output) {
+        if let Some(place) = self.place() {
+            output.note(&format!("at {}", place.way.name));
+        }
+    }
+
+    pub(super) fn list_sessions(&mut self, _: &str, output: &mut Output) -> CommandResult {
         if self.places.is_empty() {
             output.note("no session is open; use open TARGET");
         }
@@ -45,20 +46,18 @@ impl State {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn use_session(&mut self, number: &str, output: &mut Output) -> Answer {
-        let number: usize = number.parse().map_err(|_| Stop::Usage)?;
+    pub(super) fn use_session(&mut self, number: &str, output: &mut Output) -> CommandResult {
+        let number: usize = number.parse().map_err(|_| Refusal::Usage)?;
         let index = number
             .checked_sub(1)
             .filter(|index| *index < self.places.len())
             .ok_or_else(|| {
-                Stop::wrong(format!(
+                Refusal::wrong(format!(
                     "there is no session {number}; sessions lists those there are"
                 ))
             })?;
         self.current = index;
-        if let Some(place) = self.place() {
-            output.note(&format!("at {}", place.way.name));
-        }
+        self.say_current(output);
         Ok(Exit::Delivered)
     }
 }

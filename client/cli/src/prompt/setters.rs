@@ -1,27 +1,27 @@
-//! The commands that change settings. A setting that is named without a value is shown.
+//! The commands that change settings. Without a value, they show the setting.
 
 use z3950::service::init::authenticate;
-use z3950_asn1::apdu::{DatabaseName, Options, ReferenceId, Schema};
+use z3950::target::redacted;
+use z3950_asn1::apdu::{DatabaseName, IdAuthentication, Options, ReferenceId, Schema};
 use z3950_asn1::oid::Oid;
-use z3950_asn1::query::ccl::Bib;
-use z3950_asn1::query::cql::Properties;
 use z3950_asn1::query::{Language, tree};
-use z3950_asn1::types::Bits;
+use z3950_asn1::types::{Bits, InternationalString};
+use z3950_marc::charset::Charset;
 
-use super::command::{Answer, Stop, words};
+use super::command::{CommandResult, Refusal, words};
+use super::facets::shown_as;
 use super::query::QueryType;
-use super::settings::{Reconnects, on_off};
-use super::state::State;
-use super::tape::appended;
+use super::settings::{Reconnects, flag, on_off};
+use super::state::Prompt;
 use crate::console::exit::Exit;
 use crate::console::output::Output;
-use crate::render::Format;
+use crate::render::{Format, shown};
 
-/// How many texts `set_otherinfo` has room for.
+/// How many texts `set_otherinfo` keeps.
 const OTHER_INFO: u8 = 10;
 
-impl State {
-    pub(super) fn base(&mut self, names: &str, output: &mut Output) -> Answer {
+impl Prompt {
+    pub(super) fn base(&mut self, names: &str, output: &mut Output) -> CommandResult {
         if names.is_empty() {
             return self.say("base", output);
         }
@@ -37,7 +37,7 @@ impl State {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn record_syntax(&mut self, names: &str, output: &mut Output) -> Answer {
+    pub(super) fn record_syntax(&mut self, names: &str, output: &mut Output) -> CommandResult {
         match names {
             "" => return self.say("format", output),
             "none" => self.settings.record_syntaxes.clear(),
@@ -52,7 +52,7 @@ impl State {
                             ),
                             None => String::new(),
                         };
-                        Stop::wrong(format!(
+                        Refusal::wrong(format!(
                             "{name} is not a known record syntax: use a name such as usmarc, unimarc, xml, sutrs, opac or \
                              grs-1, or an object identifier{hint}"
                         ))
@@ -64,7 +64,7 @@ impl State {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn schema(&mut self, name: &str, output: &mut Output) -> Answer {
+    pub(super) fn schema(&mut self, name: &str, output: &mut Output) -> CommandResult {
         self.settings.schema = match name {
             "" => return self.say("schema", output),
             "none" => None,
@@ -76,22 +76,22 @@ impl State {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn elements(&mut self, name: &str, output: &mut Output) -> Answer {
+    pub(super) fn elements(&mut self, name: &str, output: &mut Output) -> CommandResult {
         self.settings.element_set = match name {
             "" => return self.say("elements", output),
             "none" => None,
-            name if name.contains(char::is_whitespace) => return Err(Stop::Usage),
+            name if name.contains(char::is_whitespace) => return Err(Refusal::Usage),
             name => Some(name.into()),
         };
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn querytype(&mut self, name: &str, output: &mut Output) -> Answer {
+    pub(super) fn querytype(&mut self, name: &str, output: &mut Output) -> CommandResult {
         if name.is_empty() {
             return self.say("querytype", output);
         }
         self.settings.query_type = QueryType::by_name(name).ok_or_else(|| {
-            Stop::wrong(format!(
+            Refusal::wrong(format!(
                 "{name} is not a query type: {}",
                 QueryType::names()
             ))
@@ -99,7 +99,11 @@ impl State {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn large_set_lower_bound(&mut self, text: &str, output: &mut Output) -> Answer {
+    pub(super) fn large_set_lower_bound(
+        &mut self,
+        text: &str,
+        output: &mut Output,
+    ) -> CommandResult {
         match text {
             "" => return self.say("lslb", output),
             text => self.settings.large_set_lower_bound = bound(text)?,
@@ -107,7 +111,11 @@ impl State {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn small_set_upper_bound(&mut self, text: &str, output: &mut Output) -> Answer {
+    pub(super) fn small_set_upper_bound(
+        &mut self,
+        text: &str,
+        output: &mut Output,
+    ) -> CommandResult {
         match text {
             "" => return self.say("ssub", output),
             text => self.settings.small_set_upper_bound = bound(text)?,
@@ -115,7 +123,11 @@ impl State {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn medium_set_present_number(&mut self, text: &str, output: &mut Output) -> Answer {
+    pub(super) fn medium_set_present_number(
+        &mut self,
+        text: &str,
+        output: &mut Output,
+    ) -> CommandResult {
         match text {
             "" => return self.say("mspn", output),
             text => self.settings.medium_set_present_number = bound(text)?,
@@ -123,28 +135,28 @@ impl State {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn status(&mut self, _: &str, output: &mut Output) -> Answer {
+    pub(super) fn status(&mut self, _: &str, output: &mut Output) -> CommandResult {
         for name in ["ssub", "lslb", "mspn"] {
             output.line(&format!("{name} {}", self.shown(name)))?;
         }
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn set_names(&mut self, text: &str, output: &mut Output) -> Answer {
+    pub(super) fn set_names(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let is_on = self.settings.named_sets.unwrap_or(true);
-        // yaz-client turns it over where nothing is said.
+        // Without an argument, yaz-client toggles it.
         let is_on = if text.is_empty() { !is_on } else { flag(text)? };
         self.settings.named_sets = Some(is_on);
         output.note(&format!("result sets have names: {}", on_off(is_on)));
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn reference_id(&mut self, text: &str, _: &mut Output) -> Answer {
+    pub(super) fn reference_id(&mut self, text: &str, _: &mut Output) -> CommandResult {
         self.settings.reference_id = (!text.is_empty()).then(|| ReferenceId(text.into()));
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn authentication(&mut self, text: &str, _: &mut Output) -> Answer {
+    pub(super) fn authentication(&mut self, text: &str, _: &mut Output) -> CommandResult {
         let words = words(text);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         self.settings.authentication = match words.as_slice() {
@@ -157,12 +169,12 @@ impl State {
                 Some(group),
                 Some(password),
             )),
-            _ => return Err(Stop::Usage),
+            _ => return Err(Refusal::Usage),
         };
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn proxy(&mut self, text: &str, _: &mut Output) -> Answer {
+    pub(super) fn proxy(&mut self, text: &str, _: &mut Output) -> CommandResult {
         self.settings.proxy = match text {
             "" | "none" => None,
             text => {
@@ -173,15 +185,15 @@ impl State {
         Ok(Exit::Delivered)
     }
 
-    /// The class says what it is an identifier of, which nobody here needs to know.
-    pub(super) fn register_oid(&mut self, text: &str, _: &mut Output) -> Answer {
+    /// The class of the identifier is ignored.
+    pub(super) fn register_oid(&mut self, text: &str, _: &mut Output) -> CommandResult {
         match words(text).as_slice() {
             [name, _, identifier] => {
-                let identifier = identifier.parse().map_err(|_| Stop::Usage)?;
+                let identifier = identifier.parse().map_err(|_| Refusal::Usage)?;
                 self.settings.oids.insert(name.to_lowercase(), identifier);
                 Ok(Exit::Delivered)
             }
-            _ => Err(Stop::Usage),
+            _ => Err(Refusal::Usage),
         }
     }
 
@@ -189,7 +201,7 @@ impl State {
         self.settings.oids.get(&name.to_lowercase()).copied()
     }
 
-    pub(super) fn set_auto_reconnect(&mut self, text: &str, output: &mut Output) -> Answer {
+    pub(super) fn set_auto_reconnect(&mut self, text: &str, output: &mut Output) -> CommandResult {
         match text {
             "" => return self.say("set_auto_reconnect", output),
             text => self.settings.reconnects = Reconnects::by_name(text)?,
@@ -197,7 +209,7 @@ impl State {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn set_auto_wait(&mut self, text: &str, output: &mut Output) -> Answer {
+    pub(super) fn set_auto_wait(&mut self, text: &str, output: &mut Output) -> CommandResult {
         match text {
             "" => return self.say("set_auto_wait", output),
             text => self.settings.auto_wait = flag(text)?,
@@ -205,24 +217,24 @@ impl State {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn set_otherinfo(&mut self, text: &str, _: &mut Output) -> Answer {
+    pub(super) fn set_otherinfo(&mut self, text: &str, _: &mut Output) -> CommandResult {
         let mut parts = text.splitn(3, char::is_whitespace);
         let (Some(index), Some(oid), Some(value)) = (parts.next(), parts.next(), parts.next())
         else {
-            return Err(Stop::Usage);
+            return Err(Refusal::Usage);
         };
-        let index = place(index)?;
-        let oid = oid.parse().map_err(|_| Stop::Usage)?;
+        let index = index_of(index)?;
+        let oid = oid.parse().map_err(|_| Refusal::Usage)?;
         self.settings
             .other
             .insert(index, (oid, value.trim().to_owned()));
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn list_otherinfo(&mut self, text: &str, output: &mut Output) -> Answer {
+    pub(super) fn list_otherinfo(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let only = match text {
             "" => None,
-            index => Some(place(index)?),
+            index => Some(index_of(index)?),
         };
         for (index, (oid, text)) in &self.settings.other {
             if only.is_none_or(|only| only == *index) {
@@ -232,17 +244,17 @@ impl State {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn clear_otherinfo(&mut self, text: &str, _: &mut Output) -> Answer {
+    pub(super) fn clear_otherinfo(&mut self, text: &str, _: &mut Output) -> CommandResult {
         match text {
             "" => self.settings.other.clear(),
             index => {
-                self.settings.other.remove(&place(index)?);
+                self.settings.other.remove(&index_of(index)?);
             }
         }
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn options(&mut self, text: &str, output: &mut Output) -> Answer {
+    pub(super) fn options(&mut self, text: &str, output: &mut Output) -> CommandResult {
         match text {
             "" => {
                 output.line(&format!("offered: {}", self.shown("options")))?;
@@ -256,9 +268,9 @@ impl State {
             names => {
                 let options = names.split_whitespace().map(|name| {
                     option(name)
-                        .ok_or_else(|| Stop::wrong(format!("{name} is not an option of Init")))
+                        .ok_or_else(|| Refusal::wrong(format!("{name} is not an option of Init")))
                 });
-                let options = options.collect::<Result<Vec<Options>, Stop>>()?;
+                let options = options.collect::<Result<Vec<Options>, Refusal>>()?;
                 let options = options.into_iter().fold(Options::default(), Options::union);
                 self.settings.offered = Some(options);
             }
@@ -266,56 +278,24 @@ impl State {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn version(&mut self, text: &str, output: &mut Output) -> Answer {
+    pub(super) fn version(&mut self, text: &str, output: &mut Output) -> CommandResult {
         self.settings.version = match text {
             "" => return self.say("zversion", output),
             "1" => 1,
             "2" => 2,
             "3" => 3,
-            _ => return Err(Stop::Usage),
+            _ => return Err(Refusal::Usage),
         };
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn set_marcdump(&mut self, path: &str, _: &mut Output) -> Answer {
-        // The one before is given up first: it may be the same.
-        self.seen.dump_to(None);
-        if !path.is_empty() {
-            self.seen.dump_to(Some((path.to_owned(), appended(path)?)));
-        }
-        Ok(Exit::Delivered)
-    }
-
-    pub(super) fn set_cclfile(&mut self, path: &str, _: &mut Output) -> Answer {
-        let text = super::script::text_of(path)?;
-        let bib = Bib::parse(&text).map_err(|error| Stop::file(path, &error))?;
-        self.dialects.bib = Some(bib);
-        Ok(Exit::Delivered)
-    }
-
-    pub(super) fn set_cqlfile(&mut self, path: &str, _: &mut Output) -> Answer {
-        let text = super::script::text_of(path)?;
-        let properties = Properties::parse(&text).map_err(|error| Stop::file(path, &error))?;
-        self.dialects.properties = Some(properties);
-        Ok(Exit::Delivered)
-    }
-
-    pub(super) fn ccl_parse(&mut self, text: &str, output: &mut Output) -> Answer {
+    pub(super) fn ccl_parse(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let query = self
             .dialects
             .read(Language::Ccl, text)
-            .map_err(|error| Stop::wrong(format!("{error}\n{}", error.pointed_out(text))))?;
+            .map_err(|error| Refusal::wrong(format!("{error}\n{}", error.pointed_out(text))))?;
         output.line(tree(&query).trim_end())?;
         Ok(Exit::Delivered)
-    }
-}
-
-/// `on` or `off`, or the numbers that yaz-client takes.
-pub(super) fn flag(text: &str) -> Result<bool, Stop> {
-    match text.trim() {
-        "on" | "1" | "yes" => Ok(true),
-        "off" | "0" | "no" => Ok(false),
-        _ => Err(Stop::Usage),
     }
 }
 
@@ -323,16 +303,16 @@ fn oid(text: &str) -> Option<Oid> {
     text.parse().ok().or_else(|| Oid::by_name(text))
 }
 
-/// A bound of piggyback: not negative.
-fn bound(text: &str) -> Result<i64, Stop> {
-    let number: u32 = text.parse().map_err(|_| Stop::Usage)?;
+/// A bound for piggybacked records: not negative.
+fn bound(text: &str) -> Result<i64, Refusal> {
+    let number: u32 = text.parse().map_err(|_| Refusal::Usage)?;
     Ok(number.into())
 }
 
-/// One of the ten places of `set_otherinfo`.
-fn place(text: &str) -> Result<u8, Stop> {
-    let index: u8 = text.parse().map_err(|_| Stop::Usage)?;
-    (index < OTHER_INFO).then_some(index).ok_or(Stop::Usage)
+/// An index of `set_otherinfo`.
+fn index_of(text: &str) -> Result<u8, Refusal> {
+    let index: u8 = text.parse().map_err(|_| Refusal::Usage)?;
+    (index < OTHER_INFO).then_some(index).ok_or(Refusal::Usage)
 }
 
 /// An option of Init by its name, in any case.
@@ -340,6 +320,96 @@ fn option(name: &str) -> Option<Options> {
     (0..Bits::MAX)
         .map(|bit| Options(Bits::default().with(bit)))
         .find(|option| option.names().any(|known| known.eq_ignore_ascii_case(name)))
+}
+
+impl Prompt {
+    /// The value of a setting; credentials are never shown.
+    pub(super) fn shown(&self, name: &str) -> String {
+        let settings = &self.settings;
+        let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".into());
+        let string = |text: &Option<InternationalString>| {
+            or_none(
+                text.as_ref()
+                    .map(|text| text.to_string_lossy().into_owned()),
+            )
+        };
+        let charset =
+            |charset: Option<Charset>| charset.map_or("auto", |charset| charset.name()).into();
+        match name {
+            "base" => {
+                let names = self.searched();
+                let names: Vec<_> = names.iter().map(|name| name.0.to_string_lossy()).collect();
+                names.join(" ")
+            }
+            "querytype" => settings.query_type.name().into(),
+            "format" => {
+                let names = settings.record_syntaxes.iter();
+                let names: Vec<String> = names.map(|oid| format!("{oid:?}")).collect();
+                or_none((!names.is_empty()).then(|| names.join(" ")))
+            }
+            "elements" => string(&settings.element_set),
+            "schema" => or_none(settings.schema.as_ref().map(|schema| match schema {
+                Schema::Oid(oid) => format!("{oid:?}"),
+                Schema::Uri(uri) => uri.to_string_lossy().into_owned(),
+            })),
+            "setnames" => match settings.named_sets {
+                None => "as the server allows".into(),
+                Some(is_on) => on_off(is_on).into(),
+            },
+            "lslb" => settings.large_set_lower_bound.to_string(),
+            "ssub" => settings.small_set_upper_bound.to_string(),
+            "mspn" => settings.medium_set_present_number.to_string(),
+            "facets" => or_none(settings.facets.as_ref().map(|list| {
+                let fields: Vec<String> = list.0.iter().map(shown_as).collect();
+                fields.join(" ")
+            })),
+            "scansize" => settings.scan_size.to_string(),
+            "scanstep" => or_none(settings.scan_step.map(|step| step.to_string())),
+            "scanpos" => or_none(settings.scan_position.map(|position| position.to_string())),
+            "refid" => or_none(
+                settings
+                    .reference_id
+                    .as_ref()
+                    .map(|id| shown(id.0.as_bytes())),
+            ),
+            "authentication" => match settings.authentication {
+                None => "none".into(),
+                Some(IdAuthentication::Anonymous) => "anonymous".into(),
+                Some(_) => "<redacted>".into(),
+            },
+            "options" => match settings.offered {
+                None => "default".into(),
+                Some(options) => options.names().collect::<Vec<_>>().join(" "),
+            },
+            "zversion" => settings.version.to_string(),
+            "negcharset" => {
+                let names = &settings.proposed_charsets;
+                or_none((!names.is_empty()).then(|| names.join(",")))
+            }
+            "displaycharset" => settings
+                .display_charset
+                .map_or("utf-8", |charset| charset.name())
+                .into(),
+            "marccharset" => charset(settings.marc_charset),
+            "querycharset" => settings
+                .query_charset
+                .map_or("utf-8", |charset| charset.name())
+                .into(),
+            "lang" => or_none(settings.language.clone()),
+            "proxy" => or_none(settings.proxy.as_deref().map(redacted)),
+            "set_auto_reconnect" => settings.reconnects.name().into(),
+            "set_auto_wait" => on_off(settings.auto_wait).into(),
+            "packagename" => string(&settings.package_name),
+            "set_marcdump" => or_none(self.seen.dump()),
+            _ => String::new(),
+        }
+    }
+
+    /// Shows a setting.
+    pub(super) fn say(&self, name: &str, output: &mut Output) -> CommandResult {
+        output.line(&self.shown(name))?;
+        Ok(Exit::Delivered)
+    }
 }
 
 #[cfg(test)]

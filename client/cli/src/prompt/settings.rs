@@ -1,4 +1,4 @@
-//! What stays as it is until it is changed: the settings of the prompt, and how they are shown.
+//! The settings of the prompt.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,6 @@ use z3950::error::Error;
 use z3950::plan::SessionDefaults;
 use z3950::service::init::InitOptions;
 use z3950::session::Repeat;
-use z3950::target::redacted;
 use z3950_asn1::apdu::{
     IdAuthentication, InfoCategory, Information, Options, OtherInformation, OtherInformationUnit,
     ProtocolVersion, ReferenceId, Schema,
@@ -18,29 +17,24 @@ use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::Charset;
 
-use super::command::{Answer, Run, Stop, entry};
-use super::facets::shown_as;
+use super::command::Refusal;
 use super::query::QueryType;
-use super::setters::flag;
-use super::state::State;
-use crate::console::exit::Exit;
-use crate::console::output::Output;
 use crate::render::Format;
 
-/// When a search or a scan opens anew the session that the server has dropped.
+/// When a search or a scan reconnects after the server has closed the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Reconnects {
     Never,
-    /// If it was dropped before, while nobody used it.
+    /// If the session was closed while idle.
     #[default]
     WhenIdle,
-    /// Also if it was dropped instead of an answer.
+    /// Also if the session was closed instead of an answer.
     Always,
 }
 
 impl Reconnects {
-    /// That of a name, as `set_auto_reconnect` takes it.
-    pub(super) fn by_name(name: &str) -> Result<Self, Stop> {
+    /// Reads an argument of `set_auto_reconnect`.
+    pub(super) fn by_name(name: &str) -> Result<Self, Refusal> {
         match name {
             "idle" => Ok(Self::WhenIdle),
             name => flag(name).map(|is_on| if is_on { Self::Always } else { Self::Never }),
@@ -55,7 +49,7 @@ impl Reconnects {
         }
     }
 
-    /// Whether a request that failed so is made once more on another session.
+    /// Whether a failed request is repeated on a new session.
     pub(super) fn allows(self, error: &Error) -> bool {
         match self {
             Self::Never => false,
@@ -65,9 +59,9 @@ impl Reconnects {
     }
 }
 
-/// The settings of the prompt, which all its sessions share.
+/// The settings, which all sessions share.
 pub(super) struct Settings {
-    /// How records are written.
+    /// The format of records.
     pub(super) output: Format,
     pub(super) marc_charset: Option<Charset>,
     pub(super) query_charset: Option<Charset>,
@@ -79,7 +73,7 @@ pub(super) struct Settings {
     pub(super) record_syntaxes: Vec<Oid>,
     pub(super) element_set: Option<InternationalString>,
     pub(super) schema: Option<Schema>,
-    /// `None`: as the server allows.
+    /// `None`: if the server supports it.
     pub(super) named_sets: Option<bool>,
     pub(super) small_set_upper_bound: i64,
     pub(super) large_set_lower_bound: i64,
@@ -93,13 +87,13 @@ pub(super) struct Settings {
     pub(super) offered: Option<Options>,
     pub(super) version: u8,
     pub(super) other: BTreeMap<u8, (Oid, String)>,
-    /// By names in small letters.
+    /// By lower-case name.
     pub(super) oids: BTreeMap<String, Oid>,
     pub(super) proxy: Option<String>,
     pub(super) reconnects: Reconnects,
-    /// Whether a command waits for the answer to its request.
+    /// Whether commands wait for the answers to their requests.
     pub(super) auto_wait: bool,
-    /// What is written is in this character set.
+    /// The character set of the output.
     pub(super) display_charset: Option<Charset>,
     pub(super) package_name: Option<InternationalString>,
 }
@@ -140,39 +134,8 @@ impl Default for Settings {
     }
 }
 
-/// The settings that `set` changes and `settings` shows, by the commands of their names.
-pub(super) const NAMES: &[&str] = &[
-    "base",
-    "querytype",
-    "format",
-    "elements",
-    "schema",
-    "setnames",
-    "lslb",
-    "ssub",
-    "mspn",
-    "facets",
-    "scansize",
-    "scanstep",
-    "scanpos",
-    "refid",
-    "authentication",
-    "options",
-    "zversion",
-    "negcharset",
-    "displaycharset",
-    "marccharset",
-    "querycharset",
-    "lang",
-    "proxy",
-    "set_auto_reconnect",
-    "set_auto_wait",
-    "packagename",
-    "set_marcdump",
-];
-
 impl Settings {
-    /// What a URL says about searches to come.
+    /// Adopts what a URL says about later searches.
     pub(super) fn follow(&mut self, defaults: &SessionDefaults) {
         if let Some(name) = &defaults.element_set {
             self.element_set = Some(InternationalString::from(name.as_bytes()));
@@ -182,7 +145,7 @@ impl Settings {
         }
     }
 
-    /// What Init is to say.
+    /// What Init sends.
     pub(super) fn init(&self, mut init: InitOptions) -> Result<InitOptions, EncodeError> {
         init.versions = match self.version {
             1 => ProtocolVersion::ONLY_1,
@@ -200,7 +163,7 @@ impl Settings {
         init.negotiating(OriginProposal::named(&sets, &languages, self.records_too))
     }
 
-    /// What every request says beside itself.
+    /// The OtherInformation of every request.
     pub(super) fn other_info(&self) -> Option<OtherInformation> {
         let units = self.other.values().map(|(oid, text)| OtherInformationUnit {
             category: Some(InfoCategory {
@@ -213,112 +176,12 @@ impl Settings {
     }
 }
 
-impl State {
-    /// Shows all settings, or carries out the command of the one that is named.
-    pub(super) fn list_all(&mut self, text: &str, output: &mut Output) -> Answer {
-        if let Some(name) = text.split_whitespace().next() {
-            let found = entry(name).filter(|entry| NAMES.contains(&entry.name));
-            let Some(Run::Here(run)) = found.map(|entry| &entry.run) else {
-                return Err(Stop::wrong(format!(
-                    "{name} is not a setting; settings lists them"
-                )));
-            };
-            let value = text.get(name.len()..).unwrap_or_default().trim();
-            return run(self, value, output);
-        }
-        for name in NAMES {
-            let value = self.shown(name);
-            output.line(&format!("{name:<20} {value}"))?;
-        }
-        Ok(Exit::Delivered)
-    }
-
-    /// The value of a setting; credentials are never shown.
-    pub(super) fn shown(&self, name: &str) -> String {
-        let settings = &self.settings;
-        let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".into());
-        let string = |text: &Option<InternationalString>| {
-            or_none(
-                text.as_ref()
-                    .map(|text| text.to_string_lossy().into_owned()),
-            )
-        };
-        let charset =
-            |charset: Option<Charset>| charset.map_or("auto", |charset| charset.name()).into();
-        match name {
-            "base" => {
-                let names = self.searched();
-                let names: Vec<_> = names.iter().map(|name| name.0.to_string_lossy()).collect();
-                names.join(" ")
-            }
-            "querytype" => settings.query_type.name().into(),
-            "format" => {
-                let names = settings.record_syntaxes.iter();
-                let names: Vec<String> = names.map(|oid| format!("{oid:?}")).collect();
-                or_none((!names.is_empty()).then(|| names.join(" ")))
-            }
-            "elements" => string(&settings.element_set),
-            "schema" => or_none(settings.schema.as_ref().map(|schema| match schema {
-                Schema::Oid(oid) => format!("{oid:?}"),
-                Schema::Uri(uri) => uri.to_string_lossy().into_owned(),
-            })),
-            "setnames" => match settings.named_sets {
-                None => "as the server allows".into(),
-                Some(is_on) => on_off(is_on).into(),
-            },
-            "lslb" => settings.large_set_lower_bound.to_string(),
-            "ssub" => settings.small_set_upper_bound.to_string(),
-            "mspn" => settings.medium_set_present_number.to_string(),
-            "facets" => or_none(settings.facets.as_ref().map(|list| {
-                let fields: Vec<String> = list.0.iter().map(shown_as).collect();
-                fields.join(" ")
-            })),
-            "scansize" => settings.scan_size.to_string(),
-            "scanstep" => or_none(settings.scan_step.map(|step| step.to_string())),
-            "scanpos" => or_none(settings.scan_position.map(|position| position.to_string())),
-            "refid" => or_none(
-                settings
-                    .reference_id
-                    .as_ref()
-                    .map(|id| crate::render::shown(id.0.as_bytes())),
-            ),
-            "authentication" => match settings.authentication {
-                None => "none".into(),
-                Some(IdAuthentication::Anonymous) => "anonymous".into(),
-                Some(_) => "<redacted>".into(),
-            },
-            "options" => match settings.offered {
-                None => "default".into(),
-                Some(options) => options.names().collect::<Vec<_>>().join(" "),
-            },
-            "zversion" => settings.version.to_string(),
-            "negcharset" => {
-                let names = &settings.proposed_charsets;
-                or_none((!names.is_empty()).then(|| names.join(",")))
-            }
-            "displaycharset" => settings
-                .display_charset
-                .map_or("utf-8", |charset| charset.name())
-                .into(),
-            "marccharset" => charset(settings.marc_charset),
-            "querycharset" => settings
-                .query_charset
-                .map_or("utf-8", |charset| charset.name())
-                .into(),
-            "lang" => or_none(settings.language.clone()),
-            "proxy" => or_none(settings.proxy.as_deref().map(redacted)),
-            "set_auto_reconnect" => settings.reconnects.name().into(),
-            "set_auto_wait" => on_off(settings.auto_wait).into(),
-            "packagename" => string(&settings.package_name),
-            "set_marcdump" => or_none(self.seen.dump()),
-            _ => String::new(),
-        }
-    }
-
-    /// Shows a setting that was named alone.
-    pub(super) fn say(&self, name: &str, output: &mut Output) -> Answer {
-        output.line(&self.shown(name))?;
-        Ok(Exit::Delivered)
+/// `on` or `off`, or the numbers of yaz-client.
+pub(super) fn flag(text: &str) -> Result<bool, Refusal> {
+    match text.trim() {
+        "on" | "1" | "yes" => Ok(true),
+        "off" | "0" | "no" => Ok(false),
+        _ => Err(Refusal::Usage),
     }
 }
 
@@ -330,15 +193,6 @@ pub(super) fn on_off(is_on: bool) -> &'static str {
 mod tests {
     use super::*;
     use z3950::service::init::authenticate;
-
-    #[test]
-    fn every_setting_is_a_command_that_is_carried_out_here() {
-        for name in NAMES {
-            let found = entry(name).expect(name);
-            assert_eq!(found.name, *name);
-            assert!(matches!(found.run, Run::Here(_)), "{name}");
-        }
-    }
 
     #[test]
     fn init_says_what_is_set() {

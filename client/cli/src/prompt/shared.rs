@@ -1,58 +1,48 @@
-//! Commands that the command line has too: the same arguments and the same work, at the open session instead of a target.
+//! Commands of the command line in the open session: the same arguments and the same work.
 
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{Arg, Args, Command};
+use clap::{Arg, Command};
 use z3950::service::DEFAULT_RESULT_SET;
 use z3950_asn1::apdu::{DatabaseName, Options};
 use z3950_asn1::query::{Language, nearest};
 
-use super::command::{Answer, Piece, Stop, entry, pieces, unquoted};
+use super::command::{CommandResult, PromptWord, Refusal, parsed, unquoted};
 use super::facets::shown_as;
+use super::opened::Lent;
 use super::query::QueryType;
 use super::settings::Reconnects;
-use super::state::State;
-use crate::commands::target::{Made, OpenSession, Reach, Service};
+use super::state::Prompt;
+use crate::commands::target::{Made, OpenSession, Service, TargetClient};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::Format;
 
-/// What the words of a line are that belong to no option.
+/// How words that do not belong to an option are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Words {
-    /// One text, such as a query, with its quotation marks.
+pub(super) enum Positionals {
+    /// As one text, such as a query, with quotation marks.
     Text,
-    /// An argument each; quotation marks and backslashes keep blanks within one.
+    /// As an argument each; quotation marks and backslashes keep blanks within one.
     Each,
 }
 
-/// A session in the hands of a command.
-pub(super) struct Lent {
-    session: OpenSession,
-    /// The name of the result sets it makes.
-    set: String,
-    makes_set: bool,
-    /// What to say where it is broken off.
-    interrupted: &'static str,
-}
-
-/// Whether a line has an option of the command line, so that it is not in the syntax of yaz-client.
+/// Whether a line has an option, so that it is not in the syntax of yaz-client.
 pub(super) fn has_option(line: &str) -> bool {
-    line.trim() == "-h" || pieces(line).iter().any(Piece::is_option)
+    line.trim() == "-h" || parsed(line).iter().any(PromptWord::is_option)
 }
 
-impl State {
-    /// Carries out a command of the command line at the open session. The settings are the defaults of its options.
+impl Prompt {
+    /// Runs a command of the command line in the open session. The settings are the defaults of its options.
     pub(super) async fn shared<A: Service>(
         &mut self,
-        name: &'static str,
-        words: Words,
+        positionals: Positionals,
         line: &str,
         output: &mut Output,
-    ) -> Answer {
-        let mut command = self.command::<A>(name);
-        let mut given = arguments(&command, words, line).map_err(Stop::wrong)?;
+    ) -> CommandResult {
+        let mut command = self.command::<A>();
+        let mut given = arguments(&command, positionals, line).map_err(Refusal::wrong)?;
         complete(&command, &mut given, self.defaults());
         let matches = match command.try_get_matches_from_mut(given) {
             Ok(matches) => matches,
@@ -61,36 +51,38 @@ impl State {
                 return Ok(Exit::Delivered);
             }
             Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {
-                return Err(Stop::Usage);
+                return Err(Refusal::Usage);
             }
             Err(error) => {
-                // The usage that follows is that of `help`.
+                // Only the first paragraph, as `help` shows the usage.
                 let words = error.to_string();
                 let words = words.split("\n\n").next().unwrap_or_default();
-                return Err(Stop::wrong(words.trim_start_matches("error: ")));
+                return Err(Refusal::wrong(words.trim_start_matches("error: ")));
             }
         };
         if output.is_gathered() && matches!(matches.try_get_one("json"), Ok(Some(true))) {
             let words = "--json cannot be within the one document of z3950 open --format";
-            return Err(Stop::wrong(words));
+            return Err(Refusal::wrong(words));
         }
         let format = matches.try_get_one::<Format>("format").ok().flatten();
         if output.is_gathered() && format.is_some_and(|format| *format != self.settings.output) {
             let words = "--format cannot differ within the one document of z3950 open --format";
-            return Err(Stop::wrong(words));
+            return Err(Refusal::wrong(words));
         }
-        let is_standard = |piece: &Piece<'_>| piece.word == "-" || piece.word.ends_with("=-");
-        if words == Words::Each && pieces(line).iter().any(is_standard)
-            || matches.try_get_one::<PathBuf>("request").is_ok_and(is_dash)
-            || matches
-                .try_get_one::<PathBuf>("description")
-                .is_ok_and(is_dash)
+        let is_standard = |word: &PromptWord<'_>| word.meant == "-" || word.meant.ends_with("=-");
+        let is_dash = |name| {
+            let path = matches.try_get_one::<PathBuf>(name).ok().flatten();
+            path.is_some_and(|path| path.as_os_str() == "-")
+        };
+        if positionals == Positionals::Each && parsed(line).iter().any(is_standard)
+            || is_dash("request")
+            || is_dash("description")
         {
             let words = "standard input is for commands here; name a file";
-            return Err(Stop::wrong(words));
+            return Err(Refusal::wrong(words));
         }
         let asked =
-            A::from_arg_matches(&matches).map_err(|error| Stop::wrong(error.to_string()))?;
+            A::from_arg_matches(&matches).map_err(|error| Refusal::wrong(error.to_string()))?;
         if self.settings.reconnects != Reconnects::Never
             && self.place().is_some()
             && !self.is_open()
@@ -99,11 +91,11 @@ impl State {
         }
         if !self.under_way.is_empty() {
             let words = "requests are pending; wait_response takes up their answers first";
-            return Err(Stop::wrong(words));
+            return Err(Refusal::wrong(words));
         }
         let session = self.session()?;
         let Some(mut target) = self.here() else {
-            return Err(Stop::Usage);
+            return Err(Refusal::Usage);
         };
         // Not every command has the option.
         if let Ok(Some(names)) = matches.try_get_many::<String>("databases") {
@@ -115,6 +107,14 @@ impl State {
             true => self.next_name(),
             false => DEFAULT_RESULT_SET.to_owned(),
         };
+        let read = |failure| match failure {
+            Failure::Usage(words) => Refusal::wrong(words),
+            failure @ Failure::Input { .. } => Refusal::wrong(failure.to_string()),
+            failure => failure.into(),
+        };
+        let Some(prepared) = asked.prepare(&self.dialects, output).map_err(read)? else {
+            return Ok(Exit::Usage);
+        };
         let session = OpenSession::new(session, &set, self.seen.clone());
         if let Some(place) = self.place_mut() {
             place.lent = Some(Lent {
@@ -124,19 +124,15 @@ impl State {
                 interrupted: A::INTERRUPTED,
             });
         }
-        let client = self.ways.client.clone();
-        let reach = Reach::open(client, session, self.dialects.clone());
-        let performed = asked.perform(&reach, &target, output).await;
+        let client = self.context.client.clone();
+        let reach = TargetClient::open(client, session);
+        let performed = asked.perform(prepared, &reach, &target, output).await;
         self.take_back();
-        match performed {
-            Err(Failure::Usage(words)) => Err(Stop::wrong(words)),
-            Err(failure @ Failure::Input { .. }) => Err(Stop::wrong(failure.to_string())),
-            performed => Ok(performed?),
-        }
+        performed.map_err(read)
     }
 
-    /// Takes up what a command of the command line has left in the session, one that was broken off too; gives what is to be
-    /// said of that.
+    /// Adopts what a command of the command line has changed in the session, even if it was interrupted. Returns the message
+    /// for an interruption.
     pub(super) fn take_back(&mut self) -> Option<&'static str> {
         let place = self.place_mut()?;
         let Lent {
@@ -147,7 +143,7 @@ impl State {
         } = place.lent.take()?;
         let left = session.left();
         if left.has_searched {
-            // A search takes the place of what had its name, also one that fails.
+            // A search replaces the set of its name, even if it fails.
             place.hits.remove(&set);
             place
                 .result_set
@@ -157,18 +153,17 @@ impl State {
             self.found(set, hits);
             self.passed(next - 1);
         }
-        Some(interrupted)
+        interrupted
     }
 
-    fn command<A: Args>(&self, name: &'static str) -> Command {
-        let summary = entry(name).map_or("", |entry| entry.summary);
-        let command = A::augment_args(Command::new(name))
-            .about(summary)
+    fn command<A: Service>(&self) -> Command {
+        let command = A::augment_args(Command::new(A::NAME))
+            .about(A::SUMMARY)
             .long_about(None)
             .no_binary_name(true)
             .color(clap::ColorChoice::Never);
         let format = self.settings.output.name();
-        // Not given as an option, for `--json` does not go with one.
+        // A default, not an option, because `--json` conflicts with the option.
         let has_format = command.get_arguments().any(|arg| arg.get_id() == "format");
         match has_format {
             true => command.mut_arg("format", |arg| arg.default_value(format)),
@@ -176,7 +171,7 @@ impl State {
         }
     }
 
-    /// The settings as options, each with its name.
+    /// The settings as names and values of options.
     fn defaults(&self) -> Vec<(&'static str, String)> {
         let settings = &self.settings;
         let language = match settings.query_type {
@@ -200,10 +195,6 @@ impl State {
     }
 }
 
-fn is_dash(path: Option<&PathBuf>) -> bool {
-    path.is_some_and(|path| path.as_os_str() == "-")
-}
-
 /// Adds the defaults of options that were not given.
 fn complete(command: &Command, given: &mut Vec<String>, defaults: Vec<(&str, String)>) {
     let options = given.iter().take_while(|word| *word != "--");
@@ -225,26 +216,30 @@ fn complete(command: &Command, given: &mut Vec<String>, defaults: Vec<(&str, Str
     }
 }
 
-/// The names of an option, without hyphens.
+/// The names of an option without hyphens.
 fn names(arg: &Arg) -> Vec<String> {
     let aliases = arg.get_visible_aliases().unwrap_or_default();
     let names = arg.get_long().into_iter().chain(aliases);
     names.map(str::to_owned).collect()
 }
 
-/// The words of a line as clap takes them: options first, then what belongs to none.
+/// The words of a line as clap takes them: options first, then the others.
 ///
 /// # Errors
-/// Words about an option that the command does not have.
-fn arguments(command: &Command, words: Words, line: &str) -> Result<Vec<String>, String> {
+/// A message about an unknown option.
+fn arguments(
+    command: &Command,
+    positionals: Positionals,
+    line: &str,
+) -> Result<Vec<String>, String> {
     let (mut options, mut others) = (Vec::new(), Vec::new());
-    let mut pieces = pieces(line).into_iter();
-    while let Some(piece) = pieces.next() {
-        match piece.written {
-            "--" => others.extend(pieces.by_ref()),
-            "-h" | "--help" => options.push(piece.word),
-            _ if piece.is_option() => {
-                let option = piece.written.trim_start_matches("--");
+    let mut words = parsed(line).into_iter();
+    while let Some(word) = words.next() {
+        match word.written {
+            "--" => others.extend(words.by_ref()),
+            "-h" | "--help" => options.push(word.meant),
+            _ if word.is_option() => {
+                let option = word.written.trim_start_matches("--");
                 let name = option.split('=').next().unwrap_or(option);
                 let mut known = command.get_arguments();
                 let Some(arg) = known.find(|arg| names(arg).iter().any(|known| known == name))
@@ -257,20 +252,20 @@ fn arguments(command: &Command, words: Words, line: &str) -> Result<Vec<String>,
                     return Err(format!("there is no option --{name}; {hint}"));
                 };
                 let takes_next = arg.get_action().takes_values() && name == option;
-                options.push(piece.word);
+                options.push(word.meant);
                 if takes_next {
-                    options.extend(pieces.next().map(|value| value.word));
+                    options.extend(words.next().map(|value| value.meant));
                 }
             }
-            _ => others.push(piece),
+            _ => others.push(word),
         }
     }
     options.push("--".to_owned());
-    match words {
-        Words::Each => options.extend(others.into_iter().map(|piece| piece.word)),
-        Words::Text if others.is_empty() => {}
-        Words::Text => {
-            let written: Vec<&str> = others.iter().map(|piece| piece.written).collect();
+    match positionals {
+        Positionals::Each => options.extend(others.into_iter().map(|word| word.meant)),
+        Positionals::Text if others.is_empty() => {}
+        Positionals::Text => {
+            let written: Vec<&str> = others.iter().map(|word| word.written).collect();
             options.push(unquoted(&written.join(" ")).to_owned());
         }
     }
@@ -279,6 +274,8 @@ fn arguments(command: &Command, words: Words, line: &str) -> Result<Vec<String>,
 
 #[cfg(test)]
 mod tests {
+    use clap::Args;
+
     use super::*;
     use crate::commands::scan;
 
@@ -286,27 +283,27 @@ mod tests {
     fn options_stand_anywhere_and_the_rest_is_one_text_or_words() {
         let command = scan::Arguments::augment_args(Command::new("scan"));
         for (words, line, expected) in [
-            (Words::Text, "ti:war", &["--", "ti:war"][..]),
+            (Positionals::Text, "ti:war", &["--", "ti:war"][..]),
             (
-                Words::Text,
+                Positionals::Text,
                 "--size 5 \"war  and\" peace --json",
                 &["--size", "5", "--json", "--", "\"war  and\" peace"],
             ),
             (
-                Words::Text,
+                Positionals::Text,
                 "war --size=5 peace",
                 &["--size=5", "--", "war peace"],
             ),
             (
-                Words::Text,
+                Positionals::Text,
                 "--set \"a b\" -- --size 5",
                 &["--set", "a b", "--", "--size 5"],
             ),
-            (Words::Text, "--size", &["--size", "--"]),
-            (Words::Text, "-h", &["-h", "--"]),
-            (Words::Text, "", &["--"]),
+            (Positionals::Text, "--size", &["--size", "--"]),
+            (Positionals::Text, "-h", &["-h", "--"]),
+            (Positionals::Text, "", &["--"]),
             (
-                Words::Each,
+                Positionals::Each,
                 "\"a b\" c\\ d --json",
                 &["--json", "--", "a b", "c d"],
             ),
@@ -319,14 +316,14 @@ mod tests {
             ("lang", "ccl".to_owned()),
             ("no", String::new()),
         ];
-        let mut given = arguments(&command, Words::Text, "--language pqf x").expect("words");
+        let mut given = arguments(&command, Positionals::Text, "--language pqf x").expect("words");
         complete(&command, &mut given, defaults);
         assert_eq!(given, ["--size=3", "--language", "pqf", "--", "x"]);
         for (line, hint) in [
             ("--sze 3 x", "--sze; did you mean --size?"),
             ("--nonsense x", "--nonsense; scan --help lists"),
         ] {
-            let refused = arguments(&command, Words::Text, line).expect_err(line);
+            let refused = arguments(&command, Positionals::Text, line).expect_err(line);
             assert!(refused.contains(hint), "{refused}");
         }
         assert!(has_option("insert a.mrc --id 7"));

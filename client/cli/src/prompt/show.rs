@@ -1,4 +1,4 @@
-//! `show`: the records of a result set (Z39.50-2003 §3.2.3), fetched a few at a time.
+//! `show`: the records of a result set (Z39.50-2003 §3.2.3), a few per request.
 
 use z3950::error::{Diagnostics, Error};
 use z3950::profile::Profile;
@@ -10,31 +10,31 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
-use super::command::{Answer, Stop};
+use super::command::{CommandResult, Refusal};
 use super::search::say_diagnostics;
-use super::state::State;
+use super::state::Prompt;
 use super::waiting::request;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::Document;
 
-/// How many records are asked for at once.
+/// How many records to request at once by default.
 const CHUNK: u64 = 20;
 
-/// More records than any server has: a larger count stands for all of a set whose size nobody knows.
+/// More records than any server has: a larger count means all records of a set of unknown size.
 const ENDLESS: u64 = u64::MAX / 2;
 
-/// Positions of a result set, from 1.
+/// A range of a result set; positions are from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct RecordRange {
     pub(super) start: u64,
     pub(super) count: u64,
-    /// The set, if not the last one made.
+    /// The set, if not the current one.
     pub(super) set: Option<String>,
 }
 
-impl State {
-    pub(super) async fn show(&mut self, text: &str, output: &mut Output) -> Answer {
+impl Prompt {
+    pub(super) async fn show(&mut self, text: &str, output: &mut Output) -> CommandResult {
         if text == "settings" {
             return self.list_all("", output);
         }
@@ -58,11 +58,16 @@ impl State {
         exit
     }
 
-    /// Asks for records by one Present, whose answer is not waited for.
-    async fn show_later(&mut self, span: Span, is_indented: bool, output: &mut Output) -> Answer {
+    /// Requests records by one Present without waiting for the answer.
+    async fn show_later(
+        &mut self,
+        span: RecordRange,
+        is_indented: bool,
+        output: &mut Output,
+    ) -> CommandResult {
         let options = self.present_options(&span)?;
         let present = move |session: Session| {
-            let (Span { start, count, .. }, options) = (span.clone(), options.clone());
+            let (RecordRange { start, count, .. }, options) = (span.clone(), options.clone());
             let answer = async move { session.present(start, count, &options).await };
             request(answer, move |state, result, output| {
                 let mut document = state.document().indented(is_indented);
@@ -76,27 +81,27 @@ impl State {
     }
 
     /// `all`, `N[+M[+SET]]`, or nothing for the next record.
-    pub(super) fn span(&self, text: &str) -> Result<Span, Stop> {
+    pub(super) fn span(&self, text: &str) -> Result<RecordRange, Refusal> {
         match text {
             "" => {
                 let set = self.result_set()?;
                 if let Some(hits) = set.hits.filter(|hits| set.next > *hits) {
                     let reason = format!("all {hits} records have been shown");
-                    return Err(Stop::wrong(reason));
+                    return Err(Refusal::wrong(reason));
                 }
-                Ok(Span {
+                Ok(RecordRange {
                     start: set.next,
                     count: 1,
                     set: None,
                 })
             }
-            "all" => Ok(Span {
+            "all" => Ok(RecordRange {
                 start: 1,
                 count: self.result_set()?.hits.unwrap_or(u64::MAX),
                 set: None,
             }),
             text => {
-                let span = span(text).ok_or(Stop::Usage)?;
+                let span = span(text).ok_or(Refusal::Usage)?;
                 if span.set.is_none() {
                     self.result_set()?;
                 }
@@ -105,13 +110,13 @@ impl State {
         }
     }
 
-    /// Presents until all records of the span have come, and hands them to `take` with the position of the first: a server
-    /// may answer with fewer than were asked for.
+    /// Presents until all records of the range have come, as a server may send fewer than requested. Passes them to `take` with
+    /// the position of the first.
     pub(super) async fn present(
         &mut self,
-        span: &Span,
-        mut take: impl FnMut(&mut Self, u64, Vec<ResultRecord>) -> Answer,
-    ) -> Answer {
+        span: &RecordRange,
+        mut take: impl FnMut(&mut Self, u64, Vec<ResultRecord>) -> CommandResult,
+    ) -> CommandResult {
         let options = self.present_options(span)?;
         let session = self.session()?;
         let mut exit = Exit::Delivered;
@@ -130,7 +135,7 @@ impl State {
         Ok(exit)
     }
 
-    pub(super) fn present_options(&self, span: &Span) -> Result<PresentOptions, Stop> {
+    pub(super) fn present_options(&self, span: &RecordRange) -> Result<PresentOptions, Refusal> {
         let settings = &self.settings;
         let result_set = match &span.set {
             Some(name) => name.clone(),
@@ -161,7 +166,7 @@ impl State {
         Ok(options)
     }
 
-    /// The record syntaxes to ask for, best first: those of the settings, else that of the profile.
+    /// The record syntaxes to request, best first: those of the settings, else that of the profile.
     pub(super) fn record_syntaxes(&self) -> Vec<Oid> {
         match self.settings.record_syntaxes.as_slice() {
             [] => self
@@ -173,20 +178,20 @@ impl State {
         }
     }
 
-    /// The element set to ask for: that of the settings, else that of the profile.
+    /// The element set to request: that of the settings, else that of the profile.
     pub(super) fn element_set(&self) -> Option<InternationalString> {
         let known = |profile: &Profile| profile.element_set.as_deref().map(Into::into);
         let named = self.settings.element_set.clone();
         named.or_else(|| self.profile().and_then(known))
     }
 
-    /// How many records to ask for at once.
+    /// How many records to request at once.
     pub(super) fn chunk(&self) -> u64 {
         let known = self.profile().and_then(|profile| profile.chunk);
         known.map_or(CHUNK, u64::from).max(1)
     }
 
-    /// Writes records from a position on, and the diagnostics in their places.
+    /// Writes records from a position on, and prints the diagnostics in place of others.
     pub(super) fn write_all(
         &mut self,
         start: u64,
@@ -212,7 +217,7 @@ impl State {
         Ok(exit)
     }
 
-    /// Writes a record, and keeps it for commands that are about the last one.
+    /// Writes a record, and keeps it as the last one shown.
     pub(super) fn write(
         &mut self,
         record: External,
@@ -228,7 +233,7 @@ impl State {
         Ok(exit)
     }
 
-    /// Position `position` of the result set has been shown.
+    /// Notes that the record at a position has been shown.
     pub(super) fn passed(&mut self, position: u64) {
         if let Some(set) = self.place_mut().and_then(|place| place.result_set.as_mut()) {
             set.next = position.saturating_add(1);
@@ -236,15 +241,15 @@ impl State {
     }
 }
 
-/// Some records from a position on, as many as `chunk` says; at least one, unless nobody knows how many there are and they
-/// end here. A server that has not the room for that many is asked for fewer from then on.
+/// Presents up to `chunk` records from a position on; at least one, unless the size of the set is unknown and it ends here. If
+/// the server lacks resources, `chunk` is reduced.
 pub(super) async fn fetch(
     session: &Session,
     position: u64,
     count: u64,
     chunk: &mut u64,
     options: &PresentOptions,
-) -> Result<Vec<ResultRecord>, Stop> {
+) -> Result<Vec<ResultRecord>, Refusal> {
     let is_endless = count > ENDLESS;
     let result = loop {
         let asked = count.min(*chunk);
@@ -267,7 +272,7 @@ pub(super) async fn fetch(
         }
     };
     if result.records.is_empty() && !is_endless {
-        return Err(Stop::Because(
+        return Err(Refusal::Because(
             Exit::Transport,
             format!("the server sent no record at position {position}"),
         ));
@@ -276,10 +281,10 @@ pub(super) async fn fetch(
 }
 
 /// `N`, `N+M` or `N+M+SET`, numbers from 1.
-pub(super) fn span(text: &str) -> Option<Span> {
+pub(super) fn span(text: &str) -> Option<RecordRange> {
     let mut parts = text.splitn(3, '+').map(str::trim);
     let number = |text: &str| text.parse().ok().filter(|&number: &u64| number > 0);
-    Some(Span {
+    Some(RecordRange {
         start: number(parts.next()?)?,
         count: parts.next().map_or(Some(1), number)?,
         set: parts.next().map(str::to_owned),
@@ -293,7 +298,7 @@ mod tests {
     #[test]
     fn spans_count_from_1() {
         let of = |start, count, set: Option<&str>| {
-            Some(Span {
+            Some(RecordRange {
                 start,
                 count,
                 set: set.map(str::to_owned),

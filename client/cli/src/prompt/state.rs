@@ -1,30 +1,25 @@
-//! What the prompt remembers between commands, and how a line becomes one of them.
+//! The state of the prompt between commands.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use z3950::error::Error;
-use z3950::pace::Clock;
 use z3950::profile::Profile;
-use z3950::session::{End, Session};
+use z3950::session::Session;
 use z3950::target::redacted;
 use z3950::url::Mode;
-use z3950_asn1::apdu::{AttributesPlusTerm, DatabaseName};
-use z3950_asn1::oid::Oid;
+use z3950_asn1::apdu::DatabaseName;
 use z3950_asn1::query::Dialects;
 use z3950_marc::charset::Charset;
 
-use super::command::{self, Answer, Run, Stop};
-use super::opening::{Way, Ways};
+use super::command::{CommandResult, Refusal};
+use super::opened::{CurrentSet, OpenedSession, SessionContext};
 use super::settings::{Reconnects, Settings};
-use super::shared::Lent;
-use super::waiting::UnderWay;
 use crate::commands::seen::Seen;
-use crate::commands::target::Place as Target;
+use crate::commands::target::NamedTarget;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::{Document, Format};
@@ -32,82 +27,53 @@ use crate::render::{Document, Format};
 /// How long servers have to answer Close before a signal ends the program.
 const FAREWELL: Duration = Duration::from_secs(1);
 
+/// The database searched by default.
+pub(super) const DEFAULT_DATABASE: &str = "Default";
+
 /// The state of the prompt.
-pub(crate) struct State {
-    pub(super) ways: Ways,
+pub(crate) struct Prompt {
+    pub(super) context: SessionContext,
     pub(super) mode: Mode,
     pub(super) settings: Settings,
     pub(super) dialects: Dialects,
-    /// Those opened and not yet closed, in that order.
-    pub(super) places: Vec<Place>,
-    /// Which of them commands are for; an index of `places`.
+    /// The open sessions, in the order they were opened.
+    pub(super) places: Vec<OpenedSession>,
+    /// The index of the current session.
     pub(super) current: usize,
-    /// Where the last session was opened, for `open` alone; it may hold a password.
+    /// The last target, for `open` without one; may contain a password.
     pub(super) last_target: Option<Vec<u8>>,
-    /// Requests whose answers nobody waits for yet.
     pub(super) under_way: UnderWay,
-    /// The databases of sessions that name none.
+    /// The databases for sessions that name none.
     pub(super) databases: Vec<DatabaseName>,
     pub(super) seen: Seen,
     pub(super) history: Vec<String>,
-    /// The command that Enter alone goes on with.
+    /// The command that an empty line continues.
     pub(super) goes_on: Option<&'static str>,
-    /// Whether `quit` was said.
+    /// Whether `quit` was entered.
     pub(super) is_leaving: bool,
-    /// Whether the first command that fails ends everything.
+    /// Whether the first failed command ends the program.
     pub(super) stop_on_error: bool,
-    /// How many files are being read within each other.
+    /// The depth of nested `source` commands.
     pub(super) depth: usize,
 }
 
-/// A session, and what belongs to it.
-pub(super) struct Place {
-    pub(super) way: Way,
-    pub(super) session: Session,
-    /// When the server may be asked again; sessions with one server share it.
-    pub(super) clock: Arc<Clock>,
-    pub(super) databases: Vec<DatabaseName>,
-    /// How many sets were named.
-    pub(super) sets_named: u64,
-    /// Hits of the sets by name, where they are known.
-    pub(super) hits: BTreeMap<String, Option<u64>>,
-    pub(super) result_set: Option<ResultSet>,
-    pub(super) scanned: Option<Scanned>,
-    /// That a command of the command line has the session now.
-    pub(super) lent: Option<Lent>,
-}
+/// Handles the answer of a request.
+pub(super) type Finish = Box<dyn FnOnce(&mut Prompt, &mut Output) -> CommandResult + Send>;
 
-impl Place {
-    /// How the session has ended.
-    pub(super) fn end(&self) -> &'static str {
-        match self.session.ended().now_or_never() {
-            Some(End::Failed(error))
-                if !error.is_connection_lost()
-                    && !matches!(*error, Error::ProtocolClosed { .. }) =>
-            {
-                "the session was given up after an error"
-            }
-            _ => "the server has closed the session",
-        }
+/// The requests that commands have not waited for, oldest first.
+#[derive(Default)]
+pub(super) struct UnderWay(pub(super) VecDeque<PendingRequest>);
+
+impl UnderWay {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 
-/// The result set that commands without a name are for.
-#[derive(Debug, Clone)]
-pub(super) struct ResultSet {
-    pub(super) name: String,
-    /// `None` where the server does not know.
-    pub(super) hits: Option<u64>,
-    /// The position that `show` without one shows next.
-    pub(super) next: u64,
-}
-
-/// Where the last scan ended.
-#[derive(Debug, Clone)]
-pub(super) struct Scanned {
-    pub(super) attribute_set: Option<Oid>,
-    pub(super) last: AttributesPlusTerm,
-    pub(super) in_set: Option<String>,
+/// A request whose answer is to come.
+pub(super) struct PendingRequest {
+    pub(super) session: Session,
+    pub(super) answer: JoinHandle<Result<Finish, Error>>,
 }
 
 /// How many lines `history` remembers.
@@ -116,12 +82,10 @@ const MAX_HISTORY: usize = 1000;
 /// The most result sets whose hits are remembered.
 const MAX_SETS: usize = 10_000;
 
-impl State {
-    /// A prompt without a session.
-    ///
-    /// Records are written in this format, read in this character set whatever they say, if one is given.
+impl Prompt {
+    /// A prompt without a session. Records are written in the format `output`, and read in `charset` if one is given.
     pub(crate) fn new(
-        ways: Ways,
+        context: SessionContext,
         mode: Mode,
         output: Format,
         charset: Option<Charset>,
@@ -133,7 +97,7 @@ impl State {
             ..Settings::default()
         };
         Self {
-            ways,
+            context,
             mode,
             settings,
             dialects: Dialects::default(),
@@ -151,12 +115,12 @@ impl State {
         }
     }
 
-    /// The records of one answer, none of them written yet.
+    /// A document for the records of one command.
     pub(super) fn document(&self) -> Document {
         Document::new(self.settings.output, self.record_charset())
     }
 
-    /// The character set that records are in, if the settings or the profile know.
+    /// The character set of records, if the settings or the profile name one.
     pub(super) fn record_charset(&self) -> Option<Charset> {
         let known = |profile: &Profile| profile.record_charset;
         self.settings
@@ -164,13 +128,12 @@ impl State {
             .or_else(|| self.profile().and_then(known))
     }
 
-    /// What is known of the server.
     pub(super) fn profile(&self) -> Option<&Profile> {
         self.place().map(|place| &place.way.target.profile)
     }
 
-    /// The target of the open session as commands take it: what its profile says, and the settings over it.
-    pub(super) fn here(&self) -> Option<Target> {
+    /// The target of the current session, with the settings overriding its profile.
+    pub(super) fn here(&self) -> Option<NamedTarget> {
         let opened = self.place()?;
         let mut resolved = opened.way.target.clone();
         resolved.databases = self.searched();
@@ -182,34 +145,29 @@ impl State {
         if let Some(name) = &settings.element_set {
             profile.element_set = Some(name.to_string_lossy().into_owned());
         }
-        Some(Target {
+        Some(NamedTarget {
             text: redacted(&opened.way.text()),
             resolved,
             hint: None,
         })
     }
 
-    /// Whether a session was opened, be it open still or ended by the server.
+    /// Whether there is a session, open or ended by the server.
     pub(crate) fn has_session(&self) -> bool {
         !self.places.is_empty()
     }
 
-    /// Whether a session is open.
+    /// Whether the current session is open.
     pub(crate) fn is_open(&self) -> bool {
         self.place().is_some_and(|place| place.session.is_open())
     }
 
-    /// Whether nothing more is to be carried out.
-    pub(crate) fn is_leaving(&self) -> bool {
-        self.is_leaving
-    }
-
-    /// Whether a command that ended so is the last. A search without hits has not failed.
+    /// Whether to stop after a command with this exit code. A search without hits has not failed.
     pub(crate) fn stops_after(&self, exit: Exit) -> bool {
         self.stop_on_error && !matches!(exit, Exit::Delivered | Exit::NoMatch)
     }
 
-    /// `z3950> `, with the number of the session where there are several.
+    /// `z3950> `, with the number of the session if there are several.
     pub(super) fn prompt(&self) -> String {
         match self.places.len() {
             0 | 1 => "z3950> ".into(),
@@ -217,7 +175,7 @@ impl State {
         }
     }
 
-    /// The databases that were named so far, and those that profiles of the servers name.
+    /// The databases of sessions, settings and profiles, for completion.
     pub(super) fn known_databases(&self) -> Vec<String> {
         let named = self.places.iter().flat_map(|place| &place.databases);
         let named = named.chain(&self.databases);
@@ -231,9 +189,9 @@ impl State {
         names
     }
 
-    /// The targets that `open` knows: profiles by name, and the sessions there are.
+    /// The names of profiles and open targets, for completion.
     pub(super) fn known_targets(&self) -> Vec<String> {
-        let profiles = self.ways.client.profiles().iter();
+        let profiles = self.context.client.profiles().iter();
         let opened = self.places.iter().map(|place| place.way.text());
         let mut names: Vec<String> = profiles
             .map(|(name, _)| name.to_owned())
@@ -244,7 +202,7 @@ impl State {
         names
     }
 
-    /// Keeps a line for `history`.
+    /// Adds a line to `history`.
     pub(super) fn remember(&mut self, line: &str) {
         if self.history.len() >= MAX_HISTORY {
             self.history.remove(0);
@@ -252,98 +210,84 @@ impl State {
         self.history.push(line.to_owned());
     }
 
-    /// Closes the sessions that are open now, from another thread; servers have a second to answer.
+    /// Closes the open sessions from another thread, and waits a second for answers.
     pub(super) fn farewell(&self, runtime: Handle) -> impl FnOnce() + Send + 'static {
         let sessions = self.places.iter().map(|place| place.session.clone());
         let sessions: Vec<Session> = sessions.collect();
         move || {
             let farewells = sessions.iter().map(Session::close);
             let farewells = futures_util::future::join_all(farewells);
-            // What does not end in time ends with the program.
+            // Other sessions end with the program.
             let _ = runtime.block_on(async { timeout(FAREWELL, farewells).await });
         }
     }
 
-    /// Closes every session that the prompt has opened.
+    /// Closes all sessions.
     pub(crate) async fn close_all(&mut self) {
         let sessions = std::mem::take(&mut self.places);
         let farewells = sessions.iter().map(|place| place.session.close());
-        // What ended otherwise need not be closed.
+        // Sessions may have ended already.
         let _ = futures_util::future::join_all(farewells).await;
     }
 
-    /// Carries out a line; what it answers is data, what goes wrong is said on standard error.
-    pub(crate) async fn line(&mut self, line: &str, output: &mut Output) -> Result<Exit, Failure> {
-        let Some((name, arguments)) = command::split(line) else {
-            return Ok(Exit::Delivered);
-        };
-        let Some(entry) = command::entry(name) else {
-            output.error(&command::unknown(name));
-            return Ok(Exit::Usage);
-        };
-        let answer = match entry.run {
-            Run::Here(run) => run(self, arguments, output),
-            Run::There(run) => run(self, arguments, output).await,
-        };
-        self.said(answer, &entry.usage(), output)
-    }
-
-    /// Says why a command was not carried out, if it was not.
+    /// Prints why a command was not carried out.
     pub(super) fn said(
         &self,
-        answer: Answer,
+        answer: CommandResult,
         usage: &str,
         output: &Output,
     ) -> Result<Exit, Failure> {
         match answer {
             Ok(exit) => Ok(exit),
-            Err(Stop::Usage) => {
+            Err(Refusal::Usage) => {
                 output.error(&format!("usage: {usage}"));
                 Ok(Exit::Usage)
             }
-            Err(Stop::Because(exit, reason)) => {
+            Err(Refusal::Because(exit, reason)) => {
                 output.error(&reason);
                 Ok(exit)
             }
-            Err(Stop::Machine(failure)) => Err(failure),
+            Err(Refusal::Machine(failure)) => Err(failure),
         }
     }
 
-    /// The session that commands are for, with what belongs to it.
-    pub(super) fn place(&self) -> Option<&Place> {
+    /// The current session.
+    pub(super) fn place(&self) -> Option<&OpenedSession> {
         self.places.get(self.current)
     }
 
-    pub(super) fn place_mut(&mut self) -> Option<&mut Place> {
+    pub(super) fn place_mut(&mut self) -> Option<&mut OpenedSession> {
         self.places.get_mut(self.current)
     }
 
-    /// The session, if one is open. One that the server has ended stays known, so that every command that needs it says so
-    /// until another is opened.
-    pub(super) fn session(&self) -> Result<Session, Stop> {
+    /// The current session, if it is open. A session that the server has ended stays in the list, so that commands say so until
+    /// another is opened.
+    pub(super) fn session(&self) -> Result<Session, Refusal> {
         match self.place() {
             Some(place) if place.session.is_open() => {
                 let reference_id = self.settings.reference_id.clone();
                 Ok(place.session.with_reference_id(reference_id))
             }
             Some(_) => Err(self.lost()),
-            None => Err(Stop::wrong("no session is open; use open TARGET")),
+            None => Err(Refusal::wrong("no session is open; use open TARGET")),
         }
     }
 
-    /// How the session has ended, and what opens another.
-    fn lost(&self) -> Stop {
-        let end = self.place().map_or("no session is open", Place::end);
+    /// The message that the session has ended.
+    fn lost(&self) -> Refusal {
+        let end = self
+            .place()
+            .map_or("no session is open", OpenedSession::end);
         let commands = match self.settings.reconnects {
             Reconnects::Never => "open",
             _ => "open, find, search or scan",
         };
         let words = format!("{end}; use {commands} to open another");
-        Stop::Because(Exit::Transport, words)
+        Refusal::Because(Exit::Transport, words)
     }
 
-    /// Takes the session out of the list.
-    pub(super) fn forget(&mut self) -> Option<Place> {
+    /// Removes the current session.
+    pub(super) fn forget(&mut self) -> Option<OpenedSession> {
         if self.current >= self.places.len() {
             return None;
         }
@@ -352,27 +296,27 @@ impl State {
         Some(place)
     }
 
-    /// The result set, or that there is none.
-    pub(super) fn result_set(&self) -> Result<ResultSet, Stop> {
+    /// The current result set.
+    pub(super) fn result_set(&self) -> Result<CurrentSet, Refusal> {
         if self.has_session() && !self.is_open() {
             return Err(self.lost());
         }
         let set = self.place().and_then(|place| place.result_set.clone());
         set.ok_or_else(|| {
-            Stop::wrong(match self.under_way.is_empty() {
+            Refusal::wrong(match self.under_way.is_empty() {
                 true => "there is no result set; find QUERY makes one",
                 false => "there is no result set yet; wait_response takes up the answer to find",
             })
         })
     }
 
-    /// Makes a set the one that commands are for.
+    /// Makes a set the current one.
     pub(super) fn found(&mut self, name: String, hits: Option<u64>) {
         if let Some(place) = self.place_mut() {
             if place.hits.len() < MAX_SETS {
                 place.hits.insert(name.clone(), hits);
             }
-            place.result_set = Some(ResultSet {
+            place.result_set = Some(CurrentSet {
                 name,
                 hits,
                 next: 1,
@@ -387,23 +331,23 @@ impl State {
             None => &self.databases,
         };
         match named.as_slice() {
-            [] => vec![DatabaseName::from(super::DEFAULT_DATABASE)],
+            [] => vec![DatabaseName::from(DEFAULT_DATABASE)],
             named => named.to_vec(),
         }
     }
 
-    pub(super) fn quit(&mut self, arguments: &str, _: &mut Output) -> Answer {
+    pub(super) fn quit(&mut self, arguments: &str, _: &mut Output) -> CommandResult {
         if !arguments.is_empty() {
-            return Err(Stop::Usage);
+            return Err(Refusal::Usage);
         }
         self.is_leaving = true;
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn show_history(&mut self, count: &str, output: &mut Output) -> Answer {
+    pub(super) fn show_history(&mut self, count: &str, output: &mut Output) -> CommandResult {
         let count: usize = match count {
             "" => usize::MAX,
-            number => number.parse().map_err(|_| Stop::Usage)?,
+            number => number.parse().map_err(|_| Refusal::Usage)?,
         };
         let first = self.history.len().saturating_sub(count);
         for (number, line) in self.history.iter().enumerate().skip(first) {

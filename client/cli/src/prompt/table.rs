@@ -1,11 +1,115 @@
-//! The commands of the prompt: those of yaz-client under its names and in its order, then ours.
+//! The commands of the prompt: those of yaz-client under its names and in its order, then our own.
 
-use super::command::Completes::{
-    Commands, Databases, Files, Indexes, Nothing, Settings, Targets, Words,
-};
-use super::command::{Answer, Completes, Entry, Run, Work};
-use super::state::State;
+use std::future::Future;
+use std::pin::Pin;
+
+use z3950::target::redacted;
+use z3950_asn1::query::nearest;
+
+use self::Completes::{Commands, Databases, Files, Indexes, Nothing, Settings, Targets, Words};
+use super::command::{CommandResult, split};
+use super::shared::Positionals;
+use super::state::Prompt;
+use crate::commands::lookup::LookupHere;
+use crate::commands::search::SearchHere;
+use crate::commands::target::Service;
+use crate::commands::{order, scan, update};
 use crate::console::output::Output;
+
+/// A command being carried out.
+pub(super) type CommandFuture<'a> = Pin<Box<dyn Future<Output = CommandResult> + 'a>>;
+
+/// The function of a command: it takes the state, the arguments as written, and the output.
+pub(super) enum Handler {
+    /// Waits for nothing.
+    Here(fn(&mut Prompt, &str, &mut Output) -> CommandResult),
+    /// May wait for a server.
+    There(for<'a> fn(&'a mut Prompt, &'a str, &'a mut Output) -> CommandFuture<'a>),
+}
+
+/// What the Tab key completes after the name of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Completes {
+    Nothing,
+    Commands,
+    Databases,
+    Files,
+    /// Index names of queries, each with a colon.
+    Indexes,
+    Settings,
+    /// Profiles and open targets.
+    Targets,
+    /// One of these.
+    Words(&'static [&'static str]),
+}
+
+/// A command of the table.
+pub(super) struct CommandEntry {
+    pub(super) name: &'static str,
+    pub(super) arguments: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) examples: &'static [&'static str],
+    pub(super) completes: Completes,
+    pub(super) run: Handler,
+}
+
+impl CommandEntry {
+    /// `show [N[+M]]`
+    pub(super) fn usage(&self) -> String {
+        match self.arguments {
+            "" => self.name.to_owned(),
+            arguments => format!("{} {arguments}", self.name),
+        }
+    }
+
+    /// Usage, summary and examples, one per line.
+    pub(super) fn help(&self) -> String {
+        let mut lines = vec![self.usage(), format!("  {}", self.summary)];
+        let examples = self.examples.iter();
+        lines.extend(examples.map(|example| format!("  e.g. {example}")));
+        lines.join("\n")
+    }
+}
+
+/// All commands.
+pub(super) fn all() -> impl Iterator<Item = &'static CommandEntry> {
+    YAZ.iter().chain(OURS)
+}
+
+/// The command with this name, or the first of yaz-client's with this prefix; our own need their full name.
+pub(super) fn entry(name: &str) -> Option<&'static CommandEntry> {
+    let lower = name.to_ascii_lowercase();
+    all()
+        .find(|entry| entry.name == lower)
+        .or_else(|| YAZ.iter().find(|entry| entry.name.starts_with(&lower)))
+}
+
+/// The message for an unknown command, with a suggestion.
+pub(super) fn unknown(name: &str) -> String {
+    let hint = match nearest(name, all().map(|entry| entry.name)) {
+        Some(nearest) => format!("; did you mean {nearest}?"),
+        None => "; help lists them".to_owned(),
+    };
+    format!("unknown command {name}{hint}")
+}
+
+/// Whether a line may contain a password, in a target or as a setting.
+pub(super) fn is_secret(line: &str) -> bool {
+    let Some((name, arguments)) = split(line) else {
+        return false;
+    };
+    let Some(entry) = entry(name) else {
+        // It may be a mistyped one of those below.
+        return redacted(line) != line || redacted(arguments) != arguments;
+    };
+    match entry.name {
+        "authentication" => true,
+        // `@:2100` is this machine; before any other @ is the user.
+        "open" | "init" | "proxy" => arguments.find('@').is_some_and(|at| at > 0),
+        "set" | "settings" | "list_all" => is_secret(arguments),
+        _ => false,
+    }
+}
 
 const ON_OFF: Completes = Words(&["on", "off"]);
 const SYNTAXES: Completes = Words(&[
@@ -22,15 +126,15 @@ const fn here(
     summary: &'static str,
     examples: &'static [&'static str],
     completes: Completes,
-    run: fn(&mut State, &str, &mut Output) -> Answer,
-) -> Entry {
-    Entry {
+    run: fn(&mut Prompt, &str, &mut Output) -> CommandResult,
+) -> CommandEntry {
+    CommandEntry {
         name,
         arguments,
         summary,
         examples,
         completes,
-        run: Run::Here(run),
+        run: Handler::Here(run),
     }
 }
 
@@ -40,49 +144,49 @@ const fn there(
     summary: &'static str,
     examples: &'static [&'static str],
     completes: Completes,
-    run: for<'a> fn(&'a mut State, &'a str, &'a mut Output) -> Work<'a>,
-) -> Entry {
-    Entry {
+    run: for<'a> fn(&'a mut Prompt, &'a str, &'a mut Output) -> CommandFuture<'a>,
+) -> CommandEntry {
+    CommandEntry {
         name,
         arguments,
         summary,
         examples,
         completes,
-        run: Run::There(run),
+        run: Handler::There(run),
     }
 }
 
-/// The commands of yaz-client; a prefix takes the first that begins so.
+/// The commands of yaz-client; a prefix selects the first that matches.
 #[rustfmt::skip]
-pub(super) const YAZ: &[Entry] = &[
+const YAZ: &[CommandEntry] = &[
     there("open", "[TARGET]", "open a session with a host (as in yaz-client), a target profile or a z39.50s URL; without one, with the last target again",
         &["open lib.example:2100/cat+maps", "open ssl:lib.example/cat", "open loc", "open z39.50s://lib.example/cat;rs=sutrs", "open"],
         Targets, |state, text, output| Box::pin(state.open(text.as_bytes(), output))),
-    here("quit", "", "close all sessions and leave", &[], Nothing, State::quit),
+    here("quit", "", "close all sessions and leave", &[], Nothing, Prompt::quit),
     there("find", "QUERY", "search for words, or by a query in PQF, CCL or CQL",
         &["find war peace", "find \"war and peace\"", "find ti:war au:tolstoy", "find @attr 1=4 war",
           "find @and @attr 1=4 war @attr 1=1003 tolstoy", "find ccl: ti=war and au=tolstoy",
           "find cql: dc.title=war and dc.creator=tolstoy"],
         Indexes, |state, text, output| Box::pin(state.find(text, output))),
     here("facets", "[FIELD[:COUNT]...|ATTRIBUTES[, ATTRIBUTES]...|none]", "request the most frequent terms of fields with each search; none turns this off",
-        &["facets author subject:5", "facets @attr 1=author @attr 3=5, @attr 1=subject", "facets none"], Words(&["none"]), State::facets),
+        &["facets author subject:5", "facets @attr 1=author @attr 3=5, @attr 1=subject", "facets none"], Words(&["none"]), Prompt::facets),
     there("delete", "[SET...]", "delete the given result sets, or all of them", &["delete 1 2", "delete"],
         Nothing, |state, text, output| Box::pin(state.delete(text, output))),
     here("base", "[DATABASE...]", "set or show the databases to search; write + for a space in a name",
-        &["base books", "base books serials"], Databases, State::base),
+        &["base books", "base books serials"], Databases, Prompt::base),
     there("show", "[format] [all|N[+M[+SET]]] or settings",
         "show the next record, record N, or M records from N on (Enter also shows the next record); show format 1 indents XML",
         &["show", "show 3", "show 1+10", "show 1+10+2", "show all", "show format 1", "show settings"],
         Words(&["all", "format", "settings"]), |state, text, output| Box::pin(state.show(text, output))),
-    there("scan", "[OPTIONS] [TERM]", "list the terms of an index around a given one; without a term, the ones that follow the last list. Options are those of z3950 scan",
+    there("scan", "[OPTIONS] [TERM]", scan::Arguments::SUMMARY,
         &["scan @attr 1=4 war", "scan ti:war", "scan", "scan --size 5 ti:war"],
         Indexes, |state, text, output| Box::pin(state.scan(text, output))),
     there("setscan", "SET TERM", "scan, counting only records in a result set", &["setscan 1 @attr 1=4 war"],
         Nothing, |state, text, output| Box::pin(state.set_scan(text, output))),
-    here("scanstep", "[N]", "set or show how many terms scan skips between each two listed", &["scanstep 10"], Nothing, State::scan_step),
+    here("scanstep", "[N]", "set or show how many terms scan skips between each two listed", &["scanstep 10"], Nothing, Prompt::scan_step),
     here("scanpos", "[N|none]", "set or show the position of the given term in the list of scan", &["scanpos 5", "scanpos none"],
-        Words(&["none"]), State::scan_position),
-    here("scansize", "[N]", "set or show how many terms scan requests", &["scansize 50"], Nothing, State::scan_size),
+        Words(&["none"]), Prompt::scan_position),
+    here("scansize", "[N]", "set or show how many terms scan requests", &["scansize 50"], Nothing, Prompt::scan_size),
     there("sort", "KEY FLAGS...", "sort the result set; flags: a or < ascending, d or > descending, i ignore case, s respect case, ! fail on a missing value, =VALUE replace a missing value",
         &["sort 1=4 a", "sort 1=31 d 1=4 ai", "sort title <"],
         Nothing, |state, text, output| Box::pin(state.sort(text, output))),
@@ -91,36 +195,36 @@ pub(super) const YAZ: &[Entry] = &[
     here("authentication", "[USER [[GROUP] PASSWORD]|-]",
         "set the credentials for the next session: a user, group and password, or - for anonymous; without arguments, none. At a terminal, a missing password is prompted for",
         &["authentication ada", "authentication ada secret", "authentication ada staff secret", "authentication -", "authentication"],
-        Nothing, State::authentication),
-    here("lslb", "[N]", "set or show the large-set lower bound: with N or more hits, send no records with the search response", &["lslb 100"], Nothing, State::large_set_lower_bound),
-    here("ssub", "[N]", "set or show the small-set upper bound: with up to N hits, send all records with the search response", &["ssub 5"], Nothing, State::small_set_upper_bound),
-    here("mspn", "[N]", "set or show the medium-set present number: between the two bounds, send N records with the search response", &["mspn 2"], Nothing, State::medium_set_present_number),
-    here("status", "", "show the values of lslb, ssub and mspn", &[], Nothing, State::status),
+        Nothing, Prompt::authentication),
+    here("lslb", "[N]", "set or show the large-set lower bound: with N or more hits, send no records with the search response", &["lslb 100"], Nothing, Prompt::large_set_lower_bound),
+    here("ssub", "[N]", "set or show the small-set upper bound: with up to N hits, send all records with the search response", &["ssub 5"], Nothing, Prompt::small_set_upper_bound),
+    here("mspn", "[N]", "set or show the medium-set present number: between the two bounds, send N records with the search response", &["mspn 2"], Nothing, Prompt::medium_set_present_number),
+    here("status", "", "show the values of lslb, ssub and mspn", &[], Nothing, Prompt::status),
     here("setnames", "[on|off]", "name result sets 1, 2 …, or use one unnamed set; without a setting, names are used if the server supports them",
-        &["setnames on", "setnames 0"], ON_OFF, State::set_names),
+        &["setnames on", "setnames 0"], ON_OFF, Prompt::set_names),
     there("cancel", "[wait]", "cancel the current request, like Ctrl-C; wait waits for the server's response", &["cancel", "cancel wait"],
         Words(&["wait"]), |state, text, output| Box::pin(state.cancel(text, output))),
     there("cancel_find", "QUERY", "search, and cancel the search at once", &["cancel_find @attr 1=4 war"],
         Indexes, |state, text, output| Box::pin(state.cancel_find(text, output))),
     here("format", "[SYNTAX...|none]", "set or show the record syntax to request: usmarc, unimarc, xml, sutrs, opac, grs-1 … or an object identifier; the server chooses among several",
         &["format usmarc", "format sutrs", "format xml usmarc", "format 1.2.840.10003.5.109.10", "format none"],
-        SYNTAXES, State::record_syntax),
+        SYNTAXES, Prompt::record_syntax),
     here("schema", "[OID|NAME|URI|none]", "set or show the schema to request", &["schema marcxml", "schema none"],
-        Nothing, State::schema),
+        Nothing, Prompt::schema),
     here("elements", "[NAME|none]", "set or show the element set to request", &["elements F", "elements B", "elements none"],
-        Words(&["F", "B", "none"]), State::elements),
+        Words(&["F", "B", "none"]), Prompt::elements),
     there("close", "", "close the session and stay at the prompt", &[],
         Nothing, |state, text, output| Box::pin(state.close(text, output))),
     here("querytype", "[TYPE]", "set or show the query language: auto, prefix, ccl, ccl2rpn, cql, cql2rpn or names",
-        &["querytype ccl2rpn", "querytype cql", "querytype auto"], QUERY_TYPES, State::querytype),
+        &["querytype ccl2rpn", "querytype cql", "querytype auto"], QUERY_TYPES, Prompt::querytype),
     here("refid", "[ID]", "set the referenceId to send with requests, or remove it", &["refid r1", "refid"],
-        Nothing, State::reference_id),
+        Nothing, Prompt::reference_id),
     there("itemorder", "item N | ill N [DOCUMENT] | xml N DOCUMENT",
         "order record N of the result set: by its position (item), with an ILL-Request built from the record or given (ill), or with an XML document (xml); a DOCUMENT is \"text\", a word or <FILE",
         &["itemorder item 1", "itemorder ill 1", "itemorder ill 1 <request.ber", "itemorder xml 1 <order.xml"],
         Words(&["item", "ill", "xml"]), |state, text, output| Box::pin(state.item_order(text, output))),
     there("update", "insert|replace|delete|update ID|none [DOCUMENT]",
-        "update the database with a record: \"text\", a word, <FILE, or by default the last record shown. With options, the arguments are those of z3950 update",
+        update::Arguments::SUMMARY,
         &["update insert id7 <record.xml", "update delete id7", "update insert --id-from-001 records.mrc"],
         Words(&["insert", "replace", "delete", "update"]), |state, text, output| Box::pin(state.update(text, output))),
     there("update0", "insert|replace|delete|update ID|none [DOCUMENT]", "update with version 1 of the service",
@@ -129,82 +233,82 @@ pub(super) const YAZ: &[Entry] = &[
     there("xmles", "OID DOCUMENT", "send a document to an XML extended service", &["xmles 1.2.840.10003.9.1000.81.1 <task.xml"],
         Files, |state, text, output| Box::pin(state.xml_service(text, output))),
     here("packagename", "[NAME]", "set the name of new task packages, or remove it", &["packagename nightly"],
-        Nothing, State::package_name),
+        Nothing, Prompt::package_name),
     here("proxy", "[HOST|none]", "set or show the Z39.50 proxy to open sessions through", &["proxy proxy.example:9000", "proxy none"],
-        Words(&["none"]), State::proxy),
+        Words(&["none"]), Prompt::proxy),
     here("charset", "NEGOTIATED [DISPLAY [MARC [QUERY]]]", "set all character sets at once", &["charset utf-8 - auto utf-8"],
-        CHARSETS, State::charset),
+        CHARSETS, Prompt::charset),
     here("negcharset", "[NAME[,NAME]... [0|1]|-]", "propose character sets when opening a session; 1 proposes them for records too",
-        &["negcharset utf-8 1", "negcharset -"], CHARSETS, State::negotiated_charset),
+        &["negcharset utf-8 1", "negcharset -"], CHARSETS, Prompt::negotiated_charset),
     here("displaycharset", "[NAME|auto|-]", "set or show the character set of the output [default: utf-8]", &["displaycharset iso-8859-1", "displaycharset -"],
-        CHARSETS, State::display_charset),
+        CHARSETS, Prompt::display_charset),
     here("marccharset", "[NAME|auto|-]", "set or show the character set of MARC records, whatever they declare", &["marccharset marc-8"],
-        CHARSETS, State::marc_charset),
+        CHARSETS, Prompt::marc_charset),
     here("querycharset", "[NAME|-]", "set or show the character set to send terms in", &["querycharset iso-8859-1", "querycharset -"],
-        CHARSETS, State::query_charset),
-    here("lang", "[CODE|none]", "set or show the language to propose when opening a session", &["lang eng"], Nothing, State::language),
+        CHARSETS, Prompt::query_charset),
+    here("lang", "[CODE|none]", "set or show the language to propose when opening a session", &["lang eng"], Nothing, Prompt::language),
     there("source", "FILE", "run the commands in a file", &["source daily.z3950"],
         Files, |state, text, output| Box::pin(state.source(text, output))),
     there(".", "FILE", "same as source", &[". daily.z3950"],
         Files, |state, text, output| Box::pin(state.source(text, output))),
     there("!", "[COMMAND]", "run a shell command, or a shell", &["! ls *.mrc", "!date"],
-        Files, |_, text, output| Box::pin(super::script::shell(text, output))),
+        Files, |_, text, output| Box::pin(super::waiting::shell(text, output))),
     here("set_apdufile", "[FILE|-]", "log every APDU to a file, or standard error with -; without an argument, stop", &["set_apdufile apdus.log"],
-        Files, State::set_apdufile),
+        Files, Prompt::set_apdufile),
     here("set_berfile", "[FILE|-]", "log the BER values of every APDU to a file, or standard error with -; without an argument, stop", &["set_berfile -"],
-        Files, State::set_berfile),
+        Files, Prompt::set_berfile),
     here("set_marcdump", "[FILE]", "append every retrieved record, unchanged, to a file; without an argument, stop", &["set_marcdump all.mrc"],
-        Files, State::set_marcdump),
-    here("set_cclfile", "FILE", "load CCL qualifiers from a bib file", &["set_cclfile default.bib"], Files, State::set_cclfile),
-    here("set_cqlfile", "FILE", "load CQL indexes from a pqf.properties file", &["set_cqlfile pqf.properties"], Files, State::set_cqlfile),
+        Files, Prompt::set_marcdump),
+    here("set_cclfile", "FILE", "load CCL qualifiers from a bib file", &["set_cclfile default.bib"], Files, Prompt::set_cclfile),
+    here("set_cqlfile", "FILE", "load CQL indexes from a pqf.properties file", &["set_cqlfile pqf.properties"], Files, Prompt::set_cqlfile),
     here("set_auto_reconnect", "[on|off|idle]",
         "reconnect for commands that change nothing, after the server has closed the session: on, always; off, never; idle, only if it was idle (the default)",
-        &["set_auto_reconnect on"], Words(&["on", "off", "idle"]), State::set_auto_reconnect),
+        &["set_auto_reconnect on"], Words(&["on", "off", "idle"]), Prompt::set_auto_reconnect),
     here("set_auto_wait", "[on|off]", "wait for the response to each request, or only in wait_response",
-        &["set_auto_wait off"], ON_OFF, State::set_auto_wait),
+        &["set_auto_wait off"], ON_OFF, Prompt::set_auto_wait),
     here("set_otherinfo", "INDEX OID TEXT", "send a text with every request, as OtherInformation; INDEX is 0 to 9",
-        &["set_otherinfo 0 1.2.840.10003.10.1000.81.3 192.0.2.1"], Nothing, State::set_otherinfo),
-    here("list_otherinfo", "[INDEX]", "show the texts of set_otherinfo", &[], Nothing, State::list_otherinfo),
-    here("clear_otherinfo", "[INDEX]", "remove the texts of set_otherinfo, or one of them", &["clear_otherinfo 0"], Nothing, State::clear_otherinfo),
-    here("list_all", "", "show all settings", &[], Nothing, State::list_all),
+        &["set_otherinfo 0 1.2.840.10003.10.1000.81.3 192.0.2.1"], Nothing, Prompt::set_otherinfo),
+    here("list_otherinfo", "[INDEX]", "show the texts of set_otherinfo", &[], Nothing, Prompt::list_otherinfo),
+    here("clear_otherinfo", "[INDEX]", "remove the texts of set_otherinfo, or one of them", &["clear_otherinfo 0"], Nothing, Prompt::clear_otherinfo),
+    here("list_all", "", "show all settings", &[], Nothing, Prompt::list_all),
     there("wait_response", "[COUNT]", "wait for the responses to pending requests, oldest first", &["wait_response", "wait_response 2"],
         Nothing, |state, text, output| Box::pin(state.wait_response(text, output))),
-    there("sleep", "SECONDS", "wait for some seconds", &["sleep 1"], Nothing, |_, text, _| Box::pin(super::script::sleep(text))),
+    there("sleep", "SECONDS", "wait for some seconds", &["sleep 1"], Nothing, |_, text, _| Box::pin(super::waiting::sleep(text))),
     here("register_oid", "NAME CLASS OID", "name an object identifier, for use with format and schema",
-        &["register_oid mine recsyn 1.2.840.10003.5.1000.99.1"], Nothing, State::register_oid),
-    here("cclparse", "QUERY", "show a CCL query as a tree", &["cclparse ti=war and au=tolstoy"], Nothing, State::ccl_parse),
+        &["register_oid mine recsyn 1.2.840.10003.5.1000.99.1"], Nothing, Prompt::register_oid),
+    here("cclparse", "QUERY", "show a CCL query as a tree", &["cclparse ti=war and au=tolstoy"], Nothing, Prompt::ccl_parse),
     here("options", "[NAME...|default]", "set the options to propose when opening a session, or show those in effect",
         &["options search present namedResultSets", "options default"],
         Words(&["search", "present", "delSet", "scan", "sort", "namedResultSets", "extendedServices", "default"]),
-        State::options),
-    here("zversion", "[1|2|3]", "set or show the highest version of Z39.50 to propose", &["zversion 2"], Words(&["2", "3"]), State::version),
+        Prompt::options),
+    here("zversion", "[1|2|3]", "set or show the highest version of Z39.50 to propose", &["zversion 2"], Words(&["2", "3"]), Prompt::version),
     there("init", "[TARGET]", "send Init again in this session, with the current settings; with a target, open a session there", &["init"],
         Targets, |state, text, output| Box::pin(state.init_again(text, output))),
-    here("help", "[COMMAND]", "list the commands, or describe one; help queries and help prox describe queries", &["help find", "help prox"], Commands, State::help),
+    here("help", "[COMMAND]", "list the commands, or describe one; help queries and help prox describe queries", &["help find", "help prox"], Commands, Prompt::help),
     // The last one, as yaz-client has it: e is elements.
-    here("exit", "", "same as quit", &[], Nothing, State::quit),
+    here("exit", "", "same as quit", &[], Nothing, Prompt::quit),
 ];
 
 /// Commands that yaz-client does not have; they need their full name.
 #[rustfmt::skip]
-pub(super) const OURS: &[Entry] = &[
-    there("search", "[OPTIONS] QUERY", "search and show the records found, as z3950 search does; search --help lists the options",
+const OURS: &[CommandEntry] = &[
+    there("search", "[OPTIONS] QUERY", SearchHere::SUMMARY,
         &["search war peace", "search --count 3 --sort date:desc ti:war", "search --format brief --facets author @attr 1=4 war"],
-        Indexes, |state, text, output| Box::pin(state.search_here(text, output))),
-    there("lookup", "[OPTIONS] ID...", "find records by ISBN, ISSN, LCCN, OCLC number, control number or docid, as z3950 lookup does",
+        Indexes, |state, text, output| Box::pin(state.shared::<SearchHere>(Positionals::Text, text, output))),
+    there("lookup", "[OPTIONS] ID...", LookupHere::SUMMARY,
         &["lookup isbn:0-14-143951-3", "lookup --format brief pg1342 pg2600"],
-        Nothing, |state, text, output| Box::pin(state.lookup_here(text, output))),
-    there("order", "[OPTIONS] QUERY", "order a document, as z3950 order does; order --help lists the options",
+        Nothing, |state, text, output| Box::pin(state.shared::<LookupHere>(Positionals::Each, text, output))),
+    there("order", "[OPTIONS] QUERY", order::Arguments::SUMMARY,
         &["order --ill --contact-name \"Ada Reader\" @attr 1=12 id7"],
-        Indexes, |state, text, output| Box::pin(state.order(text, output))),
+        Indexes, |state, text, output| Box::pin(state.shared::<order::Arguments>(Positionals::Text, text, output))),
     here("set", "[NAME VALUE]", "change a setting, like the command of the same name; without arguments, show all", &["set format usmarc", "set"],
-        Settings, State::list_all),
-    here("settings", "", "show all settings", &[], Nothing, State::list_all),
-    here("history", "[COUNT]", "show the last lines entered, which ~/.z3950_history keeps unless Z3950_HISTORY names another file or is empty", &["history", "history 10"], Nothing, State::show_history),
+        Settings, Prompt::list_all),
+    here("settings", "", "show all settings", &[], Nothing, Prompt::list_all),
+    here("history", "[COUNT]", "show the last lines entered, which ~/.z3950_history keeps unless Z3950_HISTORY names another file or is empty", &["history", "history 10"], Nothing, Prompt::show_history),
     here("last", "[COUNT] [full]", "show the last APDUs; full lists their contents", &["last", "last 6", "last 2 full"],
-        Words(&["full"]), State::last),
-    here("sessions", "", "list open sessions", &[], Nothing, State::list_sessions),
-    here("use", "NUMBER", "switch to another session", &["use 2"], Nothing, State::use_session),
+        Words(&["full"]), Prompt::last),
+    here("sessions", "", "list open sessions", &[], Nothing, Prompt::list_sessions),
+    here("use", "NUMBER", "switch to another session", &["use 2"], Nothing, Prompt::use_session),
     there("save", "[--force] FILE [all|N[+M[+SET]]]", "save records to a file, in the format of its extension: mrc, xml, jsonl, mrk or txt; --force overwrites an existing file",
         &["save war.mrc all", "save first.xml 1", "save --force war.mrc"], Files, |state, text, output| Box::pin(state.save(text, output))),
     there("makeurl", "[N]", "print a z39.50r URL for record N, from its control number", &["makeurl 3"],
@@ -228,5 +332,75 @@ mod tests {
         let names: Vec<&str> = YAZ.iter().map(|entry| entry.name).collect();
         let expected: Vec<&str> = ORDER.split_whitespace().collect();
         assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn a_prefix_takes_the_first_command_of_yaz_client() {
+        for (name, found) in [
+            ("open", Some("open")),
+            ("EXIT", Some("exit")),
+            ("e", Some("elements")),
+            ("ex", Some("exit")),
+            ("f", Some("find")),
+            ("fo", Some("format")),
+            ("s", Some("show")),
+            ("sc", Some("scan")),
+            ("so", Some("sort")),
+            ("sort+", Some("sort+")),
+            ("au", Some("authentication")),
+            ("el", Some("elements")),
+            ("q", Some("quit")),
+            ("set", Some("set")),
+            ("sets", Some("setscan")),
+            ("save", Some("save")),
+            ("sav", None),
+            ("us", None),
+            ("h", Some("help")),
+            ("c", Some("cancel")),
+            ("cancel_f", Some("cancel_find")),
+            ("set_auto", Some("set_auto_reconnect")),
+            ("set_auto_w", Some("set_auto_wait")),
+            ("w", Some("wait_response")),
+            ("i", Some("itemorder")),
+            ("ini", Some("init")),
+            (".", Some(".")),
+            ("!", Some("!")),
+            ("fund", None),
+        ] {
+            assert_eq!(entry(name).map(|entry| entry.name), found, "{name}");
+        }
+    }
+
+    #[test]
+    fn lines_with_passwords_are_known() {
+        for (line, is_it) in [
+            ("authentication ada secret", true),
+            ("au ada secret", true),
+            ("set authentication ada secret", true),
+            ("open z39.50s://ada:secret@lib.example/", true),
+            ("open connect:ada:secret@proxy.example,lib.example", true),
+            ("open @:2100", false),
+            ("find a secret", false),
+            ("opne ada:secret@lib.example/", true),
+            ("opne lib.example/", false),
+            ("", false),
+        ] {
+            assert_eq!(is_secret(line), is_it, "{line}");
+        }
+    }
+
+    #[test]
+    fn every_command_is_there_once_and_every_example_is_its_own() {
+        let mut names: Vec<&str> = all().map(|entry| entry.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all().count());
+        for command in all() {
+            for example in command.examples {
+                let name = split(example).expect(example).0;
+                let found = entry(name).expect(example);
+                assert_eq!(found.name, command.name, "{example}");
+            }
+        }
     }
 }

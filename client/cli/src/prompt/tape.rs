@@ -1,9 +1,8 @@
-//! What went over the wire lately, for `last` and the files of `set_apdufile` and `set_berfile`: APDUs are taken off the
-//! octets between session and socket. Secrets are left out wherever they are written.
+//! The APDUs of all sessions, for `last` and the files of `set_apdufile` and `set_berfile`: they are copied from the octets
+//! between session and socket. Secrets are always redacted.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
-use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -19,43 +18,40 @@ use z3950_asn1::codec::{self, dump, frame::Scanner};
 use z3950_asn1::decoded;
 use z3950_asn1::file::Growing;
 
-use super::command::{Answer, Stop};
-use super::state::State;
-use crate::console::exit::Exit;
-use crate::console::output::{Failure, Output};
+use crate::render::counted;
 
-/// How many APDUs are kept.
+/// How many APDUs are recorded.
 const MAX_KEPT: usize = 20;
-/// The longest APDU kept, in octets; of a longer one it is known that it was there.
+/// The longest APDU recorded, in octets; of a longer one only the length is recorded.
 const MAX_OCTETS: usize = 256 * 1024;
 
-/// The APDUs of all sessions, in the order in which they went. Cloning it gives another handle on the same.
+/// The APDUs of all sessions in order. A clone is another handle on the same tape.
 #[derive(Clone, Default)]
-pub(crate) struct Tape(Arc<Mutex<Kept>>);
+pub(crate) struct Tape(Arc<Mutex<Recorded>>);
 
 #[derive(Default)]
-struct Kept {
-    apdus: VecDeque<Noted>,
-    apdu_file: Option<Growing>,
-    ber_file: Option<Growing>,
+pub(super) struct Recorded {
+    pub(super) apdus: VecDeque<Noted>,
+    pub(super) apdu_file: Option<Growing>,
+    pub(super) ber_file: Option<Growing>,
 }
 
-/// An APDU that went by.
+/// An APDU.
 #[derive(Debug, Clone)]
-struct Noted {
-    direction: Direction,
+pub(super) struct Noted {
+    pub(super) direction: Direction,
     /// Empty if there were too many.
-    octets: Bytes,
-    length: usize,
+    pub(super) octets: Bytes,
+    pub(super) length: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
+pub(super) enum Direction {
     Sent,
     Received,
 }
 
-/// Connects as `inner` does, and notes on the tape what is said then.
+/// Connects like `inner`, and records the connection on the tape.
 struct Taped {
     inner: Arc<dyn Connect>,
     tape: Tape,
@@ -81,7 +77,7 @@ impl Connect for Taped {
     }
 }
 
-/// A stream whose octets are noted.
+/// A stream that is recorded.
 struct Stream {
     inner: BoxStream,
     tape: Tape,
@@ -89,11 +85,11 @@ struct Stream {
     received: Framer,
 }
 
-/// Finds APDUs in octets that come in pieces.
+/// Finds APDUs in a stream of octets.
 struct Framer {
     buffer: BytesMut,
     scanner: Scanner,
-    /// Something was no APDU: nothing behind it is known to begin one.
+    /// Something was not an APDU, so the beginning of the next one is unknown.
     is_lost: bool,
 }
 
@@ -169,7 +165,7 @@ impl AsyncWrite for Stream {
 }
 
 impl Tape {
-    /// The same routes, with the tape running.
+    /// The same routes, with all connections recorded.
     pub(crate) fn on(&self, routes: Routes) -> Routes {
         let tape = self.clone();
         routes.wrapped(move |inner| {
@@ -178,31 +174,31 @@ impl Tape {
         })
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    pub(super) fn recorded(&self) -> MutexGuard<'_, Recorded> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note(&self, direction: Direction, octets: Bytes) {
-        let mut kept = self.kept();
+        let mut recorded = self.recorded();
         let length = octets.len();
-        if kept.apdu_file.is_some() || kept.ber_file.is_some() {
+        if recorded.apdu_file.is_some() || recorded.ber_file.is_some() {
             let head = format!("{}\n", head(direction, &octets));
             // A log that cannot be written must not end the session.
-            if let Some(file) = &mut kept.apdu_file {
+            if let Some(file) = &mut recorded.apdu_file {
                 let body = match codec::decode(&octets) {
                     Ok(apdu) => format!("{head}{}\n", decoded::to_text(&apdu)),
                     Err(error) => format!("{head}{error}\n"),
                 };
                 let _ = file.write_all(body.as_bytes());
             }
-            if let Some(file) = &mut kept.ber_file {
+            if let Some(file) = &mut recorded.ber_file {
                 let _ = file.write_all(format!("{head}{}\n", dump::dump(&octets)).as_bytes());
             }
         }
-        if kept.apdus.len() >= MAX_KEPT {
-            kept.apdus.pop_front();
+        if recorded.apdus.len() >= MAX_KEPT {
+            recorded.apdus.pop_front();
         }
-        kept.apdus.push_back(Noted {
+        recorded.apdus.push_back(Noted {
             direction,
             octets: match length {
                 0..=MAX_OCTETS => octets,
@@ -213,7 +209,7 @@ impl Tape {
     }
 }
 
-fn head(direction: Direction, octets: &Bytes) -> String {
+pub(super) fn head(direction: Direction, octets: &Bytes) -> String {
     let went = match direction {
         Direction::Sent => "sent",
         Direction::Received => "received",
@@ -224,7 +220,7 @@ fn head(direction: Direction, octets: &Bytes) -> String {
     }
 }
 
-/// An APDU in a few words.
+/// A summary of an APDU.
 fn said(apdu: &Apdu) -> String {
     let name = apdu.name();
     let words = match apdu {
@@ -272,76 +268,6 @@ fn said(apdu: &Apdu) -> String {
     format!("{name}: {words}")
 }
 
-/// `1 hit`, `2 hits`
-fn counted(count: i64, word: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {word}{ending}")
-}
-
-impl State {
-    /// The last APDUs, oldest first; with `full`, their contents too.
-    pub(super) fn last(&mut self, text: &str, output: &mut Output) -> Answer {
-        let (text, is_full) = match text.strip_suffix("full") {
-            Some(rest) => (rest.trim(), true),
-            None => (text, false),
-        };
-        let count: usize = match text {
-            "" => 2,
-            number => number.parse().map_err(|_| Stop::Usage)?,
-        };
-        let apdus: Vec<Noted> = self.ways.tape.kept().apdus.iter().cloned().collect();
-        let first = apdus.len().saturating_sub(count);
-        for noted in apdus.iter().skip(first) {
-            let length = noted.length;
-            let head = match noted.octets.is_empty() {
-                true => "an APDU too long to be kept".to_owned(),
-                false => head(noted.direction, &noted.octets),
-            };
-            output.line(&format!("{head} ({length} octets)"))?;
-            if is_full {
-                let contents = match codec::decode(&noted.octets) {
-                    Ok(apdu) => decoded::to_text(&apdu),
-                    Err(_) => dump::dump(&noted.octets),
-                };
-                let mut lines = contents.lines();
-                lines.try_for_each(|line| output.line(&format!("  {line}")))?;
-            }
-        }
-        Ok(Exit::Delivered)
-    }
-
-    pub(super) fn set_apdufile(&mut self, path: &str, _: &mut Output) -> Answer {
-        // The one before is given up first: it may be the same.
-        self.ways.tape.kept().apdu_file = None;
-        let file = log_file(path)?;
-        self.ways.tape.kept().apdu_file = file;
-        Ok(Exit::Delivered)
-    }
-
-    pub(super) fn set_berfile(&mut self, path: &str, _: &mut Output) -> Answer {
-        self.ways.tape.kept().ber_file = None;
-        let file = log_file(path)?;
-        self.ways.tape.kept().ber_file = file;
-        Ok(Exit::Delivered)
-    }
-}
-
-/// A file to append to; `-` is standard error, nothing is none.
-fn log_file(path: &str) -> Result<Option<Growing>, Stop> {
-    let path = match path {
-        "" => return Ok(None),
-        "-" => "/dev/stderr",
-        path => path,
-    };
-    appended(path).map(Some)
-}
-
-/// A file to go on with at its end.
-pub(super) fn appended(path: &str) -> Result<Growing, Stop> {
-    let file = Growing::resume(Path::new(path));
-    file.map_err(|error| Stop::wrong(Failure::unopened(&error, "").to_string()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -357,7 +283,7 @@ mod tests {
                 framer.take(octets, Direction::Sent, &tape);
             }
             let noted: Vec<String> = tape
-                .kept()
+                .recorded()
                 .apdus
                 .iter()
                 .map(|noted| head(noted.direction, &noted.octets))
@@ -367,13 +293,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_apdu_is_let_pass_and_no_more_than_some_are_kept() {
+    fn other_octets_pass_and_the_number_of_apdus_is_bounded() {
         let (tape, mut framer) = (Tape::default(), Framer::default());
         framer.take(b"HTTP/1.1 200 OK", Direction::Received, &tape);
-        assert!(framer.is_lost && tape.kept().apdus.is_empty());
+        assert!(framer.is_lost && tape.recorded().apdus.is_empty());
         for _ in 0..100 {
             tape.note(Direction::Sent, Bytes::from_static(&[0xb4, 0]));
         }
-        assert_eq!(tape.kept().apdus.len(), MAX_KEPT);
+        assert_eq!(tape.recorded().apdus.len(), MAX_KEPT);
     }
 }

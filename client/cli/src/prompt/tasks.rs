@@ -12,12 +12,12 @@ use z3950_asn1::es::update::{Action, RecordId};
 use z3950_asn1::input;
 use z3950_asn1::oid::{self, Oid};
 
-use super::command::{Answer, Stop};
-use super::shared::{Words, has_option};
-use super::state::State;
+use super::command::{CommandResult, Refusal};
+use super::shared::{Positionals, has_option};
+use super::state::Prompt;
 use super::waiting::request;
-use crate::commands::{order, task, update};
-use crate::console::envelope::Envelope;
+use crate::answer::writing::Envelope;
+use crate::commands::{task, update};
 use crate::console::exit::Exit;
 use crate::console::output::Output;
 use crate::console::report::chain;
@@ -25,17 +25,17 @@ use crate::console::report::chain;
 /// The largest document taken from a file, in octets.
 const MAX_DOCUMENT: u64 = 16 << 20;
 
-impl State {
-    pub(super) async fn update(&mut self, text: &str, output: &mut Output) -> Answer {
+impl Prompt {
+    pub(super) async fn update(&mut self, text: &str, output: &mut Output) -> CommandResult {
         if has_option(text) {
             return self
-                .shared::<update::Arguments>("update", Words::Each, text, output)
+                .shared::<update::Arguments>(Positionals::Each, text, output)
                 .await;
         }
         self.update_by(UpdateVersion::Third, text, output).await
     }
 
-    pub(super) async fn first_update(&mut self, text: &str, output: &mut Output) -> Answer {
+    pub(super) async fn first_update(&mut self, text: &str, output: &mut Output) -> CommandResult {
         self.update_by(UpdateVersion::First, text, output).await
     }
 
@@ -44,34 +44,34 @@ impl State {
         version: UpdateVersion,
         text: &str,
         output: &mut Output,
-    ) -> Answer {
-        let (word, rest) = next(text).ok_or(Stop::Usage)?;
-        let (id, rest) = next(rest).ok_or(Stop::Usage)?;
+    ) -> CommandResult {
+        let (word, rest) = next(text).ok_or(Refusal::Usage)?;
+        let (id, rest) = next(rest).ok_or(Refusal::Usage)?;
         let action = match word {
             "insert" => Action::RECORD_INSERT,
             "replace" => Action::RECORD_REPLACE,
             "delete" => Action::RECORD_DELETE,
-            // Insert, or replace what is there.
+            // Insert, or replace an existing record.
             "update" => Action::SPECIAL_UPDATE,
-            _ => return Err(Stop::Usage),
+            _ => return Err(Refusal::Usage),
         };
         let record = match document(rest)? {
             Some(document) => External::octet_aligned(oid::XML, document),
             None if Path::new(id).is_file() => {
-                return Err(Stop::wrong(format!(
+                return Err(Refusal::wrong(format!(
                     "{id} is a file: update {word} ID <{id} sends it, and update {word} --id-from-001 {id} sends all its \
                      records"
                 )));
             }
             None => match self.seen.last() {
                 Some(record) => record,
-                // The identifier says it all.
+                // The identifier is enough.
                 None if action == Action::RECORD_DELETE => {
                     External::octet_aligned(oid::XML, &b"<record/>"[..])
                 }
                 None => {
                     let words = "give a document, or show a record first to send that one";
-                    return Err(Stop::wrong(words));
+                    return Err(Refusal::wrong(words));
                 }
             },
         };
@@ -87,29 +87,24 @@ impl State {
         self.task(update.task(), output).await
     }
 
-    pub(super) async fn order(&mut self, text: &str, output: &mut Output) -> Answer {
-        self.shared::<order::Arguments>("order", Words::Text, text, output)
-            .await
-    }
-
-    pub(super) async fn item_order(&mut self, text: &str, output: &mut Output) -> Answer {
-        let (kind, rest) = next(text).ok_or(Stop::Usage)?;
-        let (number, rest) = next(rest).ok_or(Stop::Usage)?;
-        let number: u32 = number.parse().map_err(|_| Stop::Usage)?;
+    pub(super) async fn item_order(&mut self, text: &str, output: &mut Output) -> CommandResult {
+        let (kind, rest) = next(text).ok_or(Refusal::Usage)?;
+        let (number, rest) = next(rest).ok_or(Refusal::Usage)?;
+        let number: u32 = number.parse().map_err(|_| Refusal::Usage)?;
         let set = self.result_set()?;
-        let request = match (kind, document(rest)?) {
-            ("item", None) => None,
-            ("ill", None) => self.request_for(number.into()).await?,
-            ("ill", Some(octets)) => {
-                let request = ill_request_of(octets);
-                Some(
-                    request
-                        .ok_or_else(|| Stop::wrong("the document is not an ILL-Request in BER"))?,
-                )
-            }
-            ("xml", Some(document)) => Some(External::octet_aligned(oid::XML, document)),
-            _ => return Err(Stop::Usage),
-        };
+        let request =
+            match (kind, document(rest)?) {
+                ("item", None) => None,
+                ("ill", None) => self.request_for(number.into()).await?,
+                ("ill", Some(octets)) => {
+                    let request = ill_request_of(octets);
+                    Some(request.ok_or_else(|| {
+                        Refusal::wrong("the document is not an ILL-Request in BER")
+                    })?)
+                }
+                ("xml", Some(document)) => Some(External::octet_aligned(oid::XML, document)),
+                _ => return Err(Refusal::Usage),
+            };
         let mut order = Order::default();
         order.item = Some((set.name.as_str().into(), number.into()));
         order.request = request;
@@ -117,16 +112,16 @@ impl State {
     }
 
     /// An ILL-Request for the record at a position.
-    async fn request_for(&mut self, position: u64) -> Result<Option<External>, Stop> {
+    async fn request_for(&mut self, position: u64) -> Result<Option<External>, Refusal> {
         let (_, record) = self.marc_record(position).await?;
         let request = ill_request_for(&record, self.record_charset(), SystemTime::now());
-        request.map_err(|error| Stop::wrong(chain(&error)))
+        request.map_err(|error| Refusal::wrong(chain(&error)))
     }
 
-    pub(super) async fn xml_service(&mut self, text: &str, output: &mut Output) -> Answer {
-        let (service, rest) = next(text).ok_or(Stop::Usage)?;
-        let service: Oid = service.parse().map_err(|_| Stop::Usage)?;
-        let document = document(rest)?.ok_or(Stop::Usage)?;
+    pub(super) async fn xml_service(&mut self, text: &str, output: &mut Output) -> CommandResult {
+        let (service, rest) = next(text).ok_or(Refusal::Usage)?;
+        let service: Oid = service.parse().map_err(|_| Refusal::Usage)?;
+        let document = document(rest)?.ok_or(Refusal::Usage)?;
         let task = Task {
             package_type: service,
             parameters: Some(External::octet_aligned(service, document)),
@@ -134,13 +129,13 @@ impl State {
         self.task(Ok(task), output).await
     }
 
-    /// A change is never made twice: a session that was lost is not opened anew for it.
+    /// Sends a task. A change is never made twice, so a lost session is not reconnected for it.
     async fn task(
         &mut self,
         task: Result<Task, z3950_asn1::error::EncodeError>,
         output: &mut Output,
-    ) -> Answer {
-        let task = task.map_err(|error| Stop::wrong(error.to_string()))?;
+    ) -> CommandResult {
+        let task = task.map_err(|error| Refusal::wrong(error.to_string()))?;
         let mut options = TaskOptions::default();
         options.package_name = self.settings.package_name.clone();
         options.other_info = self.settings.other_info();
@@ -148,7 +143,7 @@ impl State {
             let (task, options) = (task.clone(), options.clone());
             let answer = async move { session.task(task, &options).await };
             request(answer, |state, result, output| {
-                let place = state.here().ok_or(Stop::Usage)?;
+                let place = state.here().ok_or(Refusal::Usage)?;
                 let envelope = Envelope::of(&place, &[]);
                 Ok(task::show(false, &place, envelope, &result, output)?)
             })
@@ -156,7 +151,7 @@ impl State {
         self.send(order, output).await
     }
 
-    pub(super) fn package_name(&mut self, text: &str, _: &mut Output) -> Answer {
+    pub(super) fn package_name(&mut self, text: &str, _: &mut Output) -> CommandResult {
         self.settings.package_name = (!text.is_empty()).then(|| text.into());
         Ok(Exit::Delivered)
     }
@@ -170,13 +165,13 @@ fn next(text: &str) -> Option<(&str, &str)> {
     (!word.is_empty()).then_some((word, rest.trim()))
 }
 
-/// `"text"`, a word, or `<file`; `None` if there is nothing.
-fn document(text: &str) -> Result<Option<Vec<u8>>, Stop> {
+/// `"text"`, a word, or `<file`; `None` if there is none.
+fn document(text: &str) -> Result<Option<Vec<u8>>, Refusal> {
     if let Some(path) = text.strip_prefix('<') {
         let path = path.trim();
         return input::read(Path::new(path), MAX_DOCUMENT)
             .map(Some)
-            .map_err(|error| Stop::file(path, &error));
+            .map_err(|error| Refusal::file(path, &error));
     }
     let text = match text
         .strip_prefix('"')

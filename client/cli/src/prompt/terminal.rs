@@ -1,4 +1,4 @@
-//! The prompt of a person: editing, history in a file, the Tab key, and passwords that are not echoed.
+//! The prompt at a terminal: editing, a history file, completion, and passwords without echo.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -15,26 +15,26 @@ use rustyline::validate::Validator;
 use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
 use z3950_asn1::query::names;
 
-use super::command::{self, Completes};
+use super::help::SETTINGS;
 use super::questions::Person;
 use super::script::at_home;
-use super::settings;
-use super::state::State;
+use super::state::Prompt;
+use super::table::{self, Completes};
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
 use crate::render::{as_message, escape_controls};
 
-/// How many lines are remembered.
+/// The most lines of history.
 const MAX_HISTORY: usize = 1000;
 
-/// An editor on the terminal. What is typed while nobody reads it waits for the next line.
+/// A line editor on the terminal.
 pub(crate) struct Terminal {
     editor: Editor<Assistant, DefaultHistory>,
-    /// Lines that came in one piece with the one before, as pasted text does.
+    /// Lines pasted together with the previous one.
     pasted: VecDeque<String>,
 }
 
-/// The file that keeps the lines entered: the one named, `~/.z3950_history` by default; `None` if the name is empty.
+/// The history file: the given one, by default `~/.z3950_history`; `None` if the name is empty.
 fn history_file(named: Option<OsString>) -> Option<PathBuf> {
     match named {
         Some(name) => (!name.is_empty()).then(|| name.into()),
@@ -42,10 +42,10 @@ fn history_file(named: Option<OsString>) -> Option<PathBuf> {
     }
 }
 
-/// What a person typed.
+/// What was typed.
 pub(super) enum Typed {
     Line(String),
-    /// Ctrl-C: the line is given up.
+    /// Ctrl-C: the line is discarded.
     GivenUp,
     /// Ctrl-D.
     End,
@@ -62,9 +62,9 @@ impl Terminal {
         let mut editor = Editor::with_config(config)
             .map_err(|error| Failure::machine("read from the terminal", &error))?;
         editor.set_helper(Some(Assistant::default()));
-        put_in_order_at_the_end();
+        restore_at_the_end();
         if let Some(path) = history_file(std::env::var_os("Z3950_HISTORY")) {
-            // There is none the first time.
+            // The file may not exist yet.
             let _ = editor.load_history(&path);
         }
         Ok(Self {
@@ -73,13 +73,13 @@ impl Terminal {
         })
     }
 
-    /// The lines of earlier times, oldest first.
+    /// The lines of the history, oldest first.
     pub(super) fn history(&self) -> Vec<String> {
         self.editor.history().iter().cloned().collect()
     }
 
-    /// The next line; the Tab key offers what the state knows.
-    pub(super) fn line(&mut self, state: &State, output: &mut Output) -> Result<Typed, Failure> {
+    /// The next line; completion offers what the state knows.
+    pub(super) fn line(&mut self, state: &Prompt, output: &mut Output) -> Result<Typed, Failure> {
         if let Some(line) = self.pasted.pop_front() {
             output.line(&format!("{}{line}", state.prompt()))?;
             return Ok(Typed::Line(line));
@@ -99,21 +99,21 @@ impl Terminal {
         })
     }
 
-    /// Remembers a line for the arrow keys, and for the next time.
+    /// Adds a line to the history.
     pub(super) fn remember(&mut self, line: &str) {
-        // A line that cannot be remembered can still be carried out.
+        // A failure does not keep the line from being run.
         let _ = self.editor.add_history_entry(line);
         if let Some(path) = history_file(std::env::var_os("Z3950_HISTORY")) {
             let _ = self.editor.append_history(&path);
         }
     }
 
-    /// Passes over the lines that were pasted behind the last one.
+    /// Discards pasted lines.
     pub(super) fn give_up(&mut self) {
         self.pasted.clear();
     }
 
-    /// A line that is not shown.
+    /// Reads a line without echo.
     pub(super) fn password(&mut self, prompt: &str) -> Result<Typed, Failure> {
         self.hide(true);
         let typed = self.read(prompt);
@@ -127,7 +127,7 @@ impl Terminal {
             assistant.hides = hides;
         }
         let mode = match hides {
-            // Hiding is done by colouring, whatever the terminal says of colours.
+            // Text is hidden by highlighting, which must be on even without colours.
             true => ColorMode::Forced,
             false => ColorMode::Enabled,
         };
@@ -144,13 +144,13 @@ impl Terminal {
     }
 }
 
-/// A signal ends the program in the midst of editing: the terminal is as it was before, without bracketed paste.
-fn put_in_order_at_the_end() {
+/// Restores the terminal, without bracketed paste, when a signal ends the program during editing.
+fn restore_at_the_end() {
     #[cfg(unix)]
     if let Ok(before) = rustix::termios::tcgetattr(io::stdin()) {
         Interrupt.at_prompt(move || {
             use rustix::termios::{OptionalActions, tcsetattr};
-            // There is nothing to be done about a terminal that is gone.
+            // The terminal may be gone.
             let _ = writeln!(io::stderr(), "\x1b[?2004l");
             let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
         });
@@ -161,7 +161,7 @@ fn put_in_order_at_the_end() {
 
 impl Person for Terminal {
     fn hears(&mut self, words: &str) {
-        // Where nobody reads it, nobody will answer either.
+        // Without a reader there will be no answer either.
         let _ = writeln!(io::stderr(), "{}", as_message(words));
     }
 
@@ -178,7 +178,7 @@ impl Person for Terminal {
     }
 }
 
-/// What the editor asks while a line is typed.
+/// Completion and hiding for the editor.
 #[derive(Default)]
 struct Assistant {
     databases: Vec<String>,
@@ -231,25 +231,25 @@ impl Completer for Assistant {
     }
 }
 
-/// What may follow: `None` for the name of a command.
+/// What can be completed; `None` for the name of a command.
 fn of_line(typed: &str) -> Option<Completes> {
-    let (name, behind) = typed.trim_start().split_once(char::is_whitespace)?;
-    let completes = command::entry(name).map_or(Completes::Nothing, |entry| entry.completes);
-    match behind.trim_start().contains(char::is_whitespace) {
-        // The value of a setting is completed as behind the command of its name.
-        true if completes == Completes::Settings => of_line(behind),
+    let (name, after) = typed.trim_start().split_once(char::is_whitespace)?;
+    let completes = table::entry(name).map_or(Completes::Nothing, |entry| entry.completes);
+    match after.trim_start().contains(char::is_whitespace) {
+        // The value of a setting is completed like the argument of its command.
+        true if completes == Completes::Settings => of_line(after),
         _ => Some(completes),
     }
 }
 
 impl Assistant {
-    /// The words that begin like the last one typed.
+    /// The words with the last typed word as prefix.
     fn candidates(&self, typed: &str) -> Vec<String> {
         let start = typed
             .rfind(char::is_whitespace)
             .map_or(0, |blank| blank + 1);
         let word = typed.get(start..).unwrap_or_default();
-        let commands = || command::all().map(|entry| entry.name.to_owned()).collect();
+        let commands = || table::all().map(|entry| entry.name.to_owned()).collect();
         let words: Vec<String> = match of_line(typed) {
             None | Some(Completes::Commands) => commands(),
             Some(Completes::Nothing | Completes::Files) => Vec::new(),
@@ -258,7 +258,7 @@ impl Assistant {
                 .iter()
                 .map(|index| format!("{}:", index.name))
                 .collect(),
-            Some(Completes::Settings) => names_of(settings::NAMES),
+            Some(Completes::Settings) => names_of(SETTINGS),
             Some(Completes::Targets) => self.targets.clone(),
             Some(Completes::Words(words)) => names_of(words),
         };

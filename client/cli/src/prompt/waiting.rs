@@ -1,53 +1,40 @@
-//! Requests and the wait for their answers: at once, or later by `wait_response` where `set_auto_wait` is off; and
-//! `cancel`, which tells the server to stop what is under way (Z39.50-2003 §3.2.6.2).
+//! Waiting: for the answers to requests, at once or by `wait_response` if `set_auto_wait` is off; `cancel`, which asks the
+//! server to stop the current operation (Z39.50-2003 §3.2.6.2); `sleep` and `!`.
 
-use std::collections::VecDeque;
 use std::future::{Future, poll_fn, ready};
+use std::io::{self, IsTerminal};
 use std::pin::Pin;
+use std::process::Stdio;
 use std::task::Poll;
+use std::time::Duration;
 
-use tokio::task::{JoinHandle, yield_now};
+use tokio::process::Command;
+use tokio::task::yield_now;
 use z3950::error::Error;
 use z3950::service::resource::TriggerOptions;
 use z3950::session::Session;
 
-use super::command::{Answer, Stop};
+use super::command::{CommandResult, Refusal};
+use super::opened::OpenedSession;
 use super::settings::Reconnects;
-use super::state::State;
+use super::state::{Finish, PendingRequest, Prompt};
 use crate::console::exit::Exit;
 use crate::console::output::Output;
+use crate::console::report::explain;
 
-/// The most requests under way at once.
+/// The most pending requests.
 const MAX_UNDER_WAY: usize = 100;
 
-/// How often a request is given time to be sent before it is cancelled.
+/// How often to wait for a request to be sent before cancelling it.
 const MAX_TRIES: usize = 1000;
-
-/// What is to be done with an answer that has come.
-pub(super) type Finish = Box<dyn FnOnce(&mut State, &mut Output) -> Answer + Send>;
 
 /// A request and the wait for its answer.
 pub(super) type Request = Pin<Box<dyn Future<Output = Result<Finish, Error>> + Send>>;
 
-/// Requests whose answers are not waited for, oldest first.
-#[derive(Default)]
-pub(super) struct UnderWay(VecDeque<Asked>);
-
-impl UnderWay {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-struct Asked {
-    session: Session,
-    answer: JoinHandle<Result<Finish, Error>>,
-}
-
-/// A request, as [`State::send`] takes it: made for a session, waited for, and its answer then handed to `finish`.
+/// A request for [`Prompt::send`]: waits for the answer and passes it to `finish`.
 pub(super) fn request<T: Send + 'static>(
     answer: impl Future<Output = Result<T, Error>> + Send + 'static,
-    finish: impl FnOnce(&mut State, T, &mut Output) -> Answer + Send + 'static,
+    finish: impl FnOnce(&mut Prompt, T, &mut Output) -> CommandResult + Send + 'static,
 ) -> Request {
     Box::pin(async move {
         let answer = answer.await?;
@@ -56,13 +43,13 @@ pub(super) fn request<T: Send + 'static>(
     })
 }
 
-impl State {
-    /// Makes a request. Where answers are not waited for, it is sent, and `wait_response` takes up the answer.
+impl Prompt {
+    /// Sends a request and handles the answer, which is left to `wait_response` if `set_auto_wait` is off.
     pub(super) async fn send(
         &mut self,
         make: impl Fn(Session) -> Request,
         output: &mut Output,
-    ) -> Answer {
+    ) -> CommandResult {
         let session = self.session()?;
         let request = make(session.clone());
         if !self.settings.auto_wait {
@@ -71,13 +58,13 @@ impl State {
         request.await?(self, output)
     }
 
-    /// The same for a request that depends on nothing that the session knows: it is made on another session, as the
-    /// setting `set_auto_reconnect` says, where the server has dropped this one.
+    /// Like [`send`](Self::send), for a request that does not depend on the state of the session: if the server has closed it, a
+    /// new session is used as `set_auto_reconnect` says.
     pub(super) async fn send_anywhere(
         &mut self,
         make: impl Fn(Session) -> Request,
         output: &mut Output,
-    ) -> Answer {
+    ) -> CommandResult {
         let reconnects = self.settings.reconnects;
         if reconnects != Reconnects::Never && self.place().is_some() && !self.is_open() {
             self.reopen(output).await?;
@@ -97,28 +84,32 @@ impl State {
         finish(self, output)
     }
 
-    /// Sends a request now, whatever else goes on meanwhile.
-    async fn leave_under_way(&mut self, session: Session, mut request: Request) -> Answer {
+    /// Sends a request without waiting for the answer.
+    async fn leave_under_way(&mut self, session: Session, mut request: Request) -> CommandResult {
         let asked = &mut self.under_way.0;
         if asked.len() >= MAX_UNDER_WAY {
-            return Err(Stop::wrong(format!(
+            return Err(Refusal::wrong(format!(
                 "{MAX_UNDER_WAY} requests are pending; wait_response waits for their responses"
             )));
         }
-        // Requests go out in the order in which they were made.
+        // Polled at once, so that requests are sent in order.
         let answer = match begun(&mut request).await {
             Some(result) => tokio::spawn(ready(result)),
             None => tokio::spawn(request),
         };
-        asked.push_back(Asked { session, answer });
+        asked.push_back(PendingRequest { session, answer });
         Ok(Exit::Delivered)
     }
 
-    /// Takes up the answers of the oldest requests under way, one unless a number is given.
-    pub(super) async fn wait_response(&mut self, count: &str, output: &mut Output) -> Answer {
+    /// Waits for the answers of the oldest pending requests, by default one.
+    pub(super) async fn wait_response(
+        &mut self,
+        count: &str,
+        output: &mut Output,
+    ) -> CommandResult {
         let count: usize = match count {
             "" => 1,
-            number => number.parse().map_err(|_| Stop::Usage)?,
+            number => number.parse().map_err(|_| Refusal::Usage)?,
         };
         let mut exit = Exit::Delivered;
         for _ in 0..count.max(1) {
@@ -127,16 +118,16 @@ impl State {
                 break;
             };
             let answer = (&mut asked.answer).await;
-            let Some(Asked { session, .. }) = self.under_way.0.pop_front() else {
+            let Some(PendingRequest { session, .. }) = self.under_way.0.pop_front() else {
                 break;
             };
             let finished = match answer {
                 Ok(Ok(finish)) => self.finish(&session, finish, output),
                 Ok(Err(error)) => Err(error.into()),
-                Err(_) => Err(Stop::wrong("the request was abandoned")),
+                Err(_) => Err(Refusal::wrong("the request was abandoned")),
             };
             exit = exit.and(match finished {
-                Err(Stop::Because(exit, reason)) => {
+                Err(Refusal::Because(exit, reason)) => {
                     output.error(&reason);
                     exit
                 }
@@ -146,11 +137,11 @@ impl State {
         Ok(exit)
     }
 
-    /// Hands an answer to the session it is of, whichever one commands are for now.
-    fn finish(&mut self, session: &Session, finish: Finish, output: &mut Output) -> Answer {
-        let of_session = |place: &super::state::Place| place.session.is_same(session);
+    /// Handles an answer with its session as the current one.
+    fn finish(&mut self, session: &Session, finish: Finish, output: &mut Output) -> CommandResult {
+        let of_session = |place: &OpenedSession| place.session.is_same(session);
         let Some(index) = self.places.iter().position(of_session) else {
-            return Err(Stop::wrong("the session of this request is closed"));
+            return Err(Refusal::wrong("the session of this request is closed"));
         };
         let current = std::mem::replace(&mut self.current, index);
         let answer = finish(self, output);
@@ -158,10 +149,10 @@ impl State {
         answer
     }
 
-    /// Tells the server to stop what is under way; with `wait`, takes up what it answers then.
-    pub(super) async fn cancel(&mut self, text: &str, output: &mut Output) -> Answer {
+    /// Asks the server to stop the current operation; with `wait`, waits for its answer.
+    pub(super) async fn cancel(&mut self, text: &str, output: &mut Output) -> CommandResult {
         if !matches!(text, "" | "wait") {
-            return Err(Stop::Usage);
+            return Err(Refusal::Usage);
         }
         let options = TriggerOptions::default();
         let count = self.session()?.trigger_resource_control(&options).await?;
@@ -172,8 +163,8 @@ impl State {
         }
     }
 
-    /// Searches, and tells the server at once to stop. What it answers all the same counts.
-    pub(super) async fn cancel_find(&mut self, text: &str, output: &mut Output) -> Answer {
+    /// Searches and cancels the search at once. The server's answer still counts.
+    pub(super) async fn cancel_find(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let make = self.search(text, output)?;
         let session = self.session()?;
         let mut request = make(session.clone());
@@ -186,14 +177,11 @@ impl State {
                 break;
             }
             match session.trigger_resource_control(&options).await {
-                // It has not been sent yet.
+                // The search has not been sent yet.
                 Ok(0) => yield_now().await,
                 Ok(_) => break,
                 Err(error) => {
-                    output.warning(&format!(
-                        "the search continues: {}",
-                        crate::console::report::explain(&error).1
-                    ));
+                    output.warning(&format!("the search continues: {}", explain(&error).1));
                     break;
                 }
             }
@@ -206,11 +194,41 @@ impl State {
     }
 }
 
-/// Lets a request go as far as it can now; its result, if that was all.
+/// Polls a request once; returns its result if it is complete.
 async fn begun(request: &mut Request) -> Option<Result<Finish, Error>> {
     poll_fn(|context| match request.as_mut().poll(context) {
         Poll::Ready(result) => Poll::Ready(Some(result)),
         Poll::Pending => Poll::Ready(None),
     })
     .await
+}
+
+/// Runs a shell command, or a shell, in the terminal. Lines from a pipe are for the prompt, not the command.
+pub(super) async fn shell(command: &str, output: &mut Output) -> CommandResult {
+    let variable = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
+    let mut shell = Command::new(match command {
+        "" => variable.unwrap_or_else(|| "sh".into()),
+        _ => "sh".into(),
+    });
+    if !command.is_empty() {
+        shell.args(["-c", command]);
+    }
+    if !io::stdin().is_terminal() {
+        shell.stdin(Stdio::null());
+    }
+    let status = shell.kill_on_drop(true).status().await;
+    let status =
+        status.map_err(|error| Refusal::wrong(format!("cannot run {command}: {error}")))?;
+    if status.success() {
+        return Ok(Exit::Delivered);
+    }
+    output.error(&format!("the command ended with {status}"));
+    Ok(Exit::Unexpected)
+}
+
+pub(super) async fn sleep(text: &str) -> CommandResult {
+    let seconds: f64 = text.parse().map_err(|_| Refusal::Usage)?;
+    let wait = Duration::try_from_secs_f64(seconds).map_err(|_| Refusal::Usage)?;
+    tokio::time::sleep(wait).await;
+    Ok(Exit::Delivered)
 }

@@ -1,39 +1,39 @@
-//! XML set out for people: an element a line, indented by what it stands in. Elements with text of their own stay as they
-//! are (Extensible Markup Language 1.0 §2.10: white space in them may mean something).
+//! Indented XML: one element per line. Elements with text of their own are unchanged, because white space in them may be
+//! significant (Extensible Markup Language 1.0 §2.10).
 
-/// From this level on, elements are indented no further.
+/// Elements below this level are indented no further.
 const DEEPEST: usize = 40;
 
-/// A piece of a document: markup, or the text between two of them.
+/// Markup, or the text between two of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Piece<'a> {
+enum Markup<'a> {
     Open(&'a str),
     Close(&'a str),
-    /// An empty element, a comment, an instruction, a declaration.
+    /// An empty element, a comment, a processing instruction or a declaration.
     Alone(&'a str),
     Text(&'a str),
 }
 
-/// The document with its elements on lines of their own; as it is, if it is no well-formed XML.
+/// The document with its elements on lines of their own; unchanged if it is not well-formed.
 pub(super) fn indent(xml: &str) -> String {
-    let Some((pieces, ends)) = pieces(xml) else {
+    let Some((parts, ends)) = parts(xml) else {
         return xml.to_owned();
     };
     let mut out = String::with_capacity(xml.len());
     let (mut depth, mut at) = (0_usize, 0);
-    while let Some(piece) = pieces.get(at) {
-        let line = match *piece {
-            Piece::Text(text) if text.trim().is_empty() => None,
-            Piece::Text(text) | Piece::Alone(text) => Some((depth, text.trim())),
-            Piece::Close(text) => {
+    while let Some(part) = parts.get(at) {
+        let line = match *part {
+            Markup::Text(text) if text.trim().is_empty() => None,
+            Markup::Text(text) | Markup::Alone(text) => Some((depth, text.trim())),
+            Markup::Close(text) => {
                 depth = depth.saturating_sub(1);
                 Some((depth, text))
             }
-            Piece::Open(text) => match ends.get(at).copied().flatten() {
+            Markup::Open(text) => match ends.get(at).copied().flatten() {
                 Some(end) => {
                     put_line(depth, "", &mut out);
-                    for piece in pieces.iter().take(end + 1).skip(at) {
-                        out.push_str(piece.text());
+                    for part in parts.iter().take(end + 1).skip(at) {
+                        out.push_str(part.text());
                     }
                     out.push('\n');
                     at = end;
@@ -59,7 +59,7 @@ fn put_line(depth: usize, text: &str, out: &mut String) {
     out.push_str(text);
 }
 
-impl<'a> Piece<'a> {
+impl<'a> Markup<'a> {
     fn text(self) -> &'a str {
         match self {
             Self::Open(text) | Self::Close(text) | Self::Alone(text) | Self::Text(text) => text,
@@ -67,44 +67,45 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// The pieces of a document, and for those that open an element with text of its own, or without anything, where it ends.
-fn pieces(xml: &str) -> Option<(Vec<Piece<'_>>, Vec<Option<usize>>)> {
-    let (mut pieces, mut ends) = (Vec::new(), Vec::new());
-    // Elements that are open: where they begin, and whether they are to stay as they are.
+/// The markup and text of a document, and for each start tag of an element with text of its own, or without content, the
+/// index of its end tag.
+fn parts(xml: &str) -> Option<(Vec<Markup<'_>>, Vec<Option<usize>>)> {
+    let (mut parts, mut ends) = (Vec::new(), Vec::new());
+    // The open elements: the index of the start tag, and whether the element stays unchanged.
     let mut open: Vec<(usize, bool)> = Vec::new();
     let mut rest = xml;
     while !rest.is_empty() {
-        let end = end_of_piece(rest)?;
-        let (text, behind) = rest.split_at_checked(end)?;
-        rest = behind;
-        let here = pieces.len();
+        let end = end_of_markup(rest)?;
+        let (text, after) = rest.split_at_checked(end)?;
+        rest = after;
+        let here = parts.len();
         ends.push(None);
-        pieces.push(if text.starts_with("</") {
+        parts.push(if text.starts_with("</") {
             let (begin, stays) = open.pop()?;
             if stays || begin + 1 == here {
                 *ends.get_mut(begin)? = Some(here);
             }
-            Piece::Close(text)
+            Markup::Close(text)
         } else if text.starts_with("<!") || text.starts_with("<?") || text.ends_with("/>") {
             if text.starts_with("<![CDATA[") {
                 open.last_mut()?.1 = true;
             }
-            Piece::Alone(text)
+            Markup::Alone(text)
         } else if text.starts_with('<') {
             open.push((here, false));
-            Piece::Open(text)
+            Markup::Open(text)
         } else {
             if let (false, Some((_, stays))) = (text.trim().is_empty(), open.last_mut()) {
                 *stays = true;
             }
-            Piece::Text(text)
+            Markup::Text(text)
         });
     }
-    open.is_empty().then_some((pieces, ends))
+    open.is_empty().then_some((parts, ends))
 }
 
-/// Where the piece at the beginning ends.
-fn end_of_piece(text: &str) -> Option<usize> {
+/// The length of the markup or text at the beginning.
+fn end_of_markup(text: &str) -> Option<usize> {
     for (begin, end) in [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")] {
         if text.starts_with(begin) {
             return Some(text.find(end)? + end.len());

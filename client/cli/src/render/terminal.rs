@@ -1,5 +1,5 @@
-//! Text from a server on its way to a terminal: nothing in it may move the cursor, change colours or lie
-//! about what stands where (RFC 2056 §6, RFC 1738 §6).
+//! Text from a server for a terminal or a message: it must not move the cursor, change colours or pass for a message of the
+//! program (RFC 2056 §6, RFC 1738 §6).
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -7,13 +7,14 @@ use std::fmt::Write;
 use z3950::target::redacted;
 use z3950::url::{Locator, Mode};
 use z3950_asn1::apdu::Term;
+use z3950_asn1::types::InternationalString;
 use z3950_marc::text_lossless;
 
-/// The text with every control character but newline and tab as `\xNN` or `\u{NNNN}`. CR LF is a line end, as in all texts of
-/// the Internet, and becomes a newline; a CR by itself would go back over the line, and is escaped.
+/// The text with every control character except newline and tab as `\xNN` or `\u{NNNN}`. CR LF becomes a newline; a lone CR,
+/// which would overwrite the line, is escaped.
 ///
-/// Controls are those of ASCII, of Latin-1 (U+0080 to U+009F), the separators of lines and paragraphs (U+2028, U+2029), and
-/// the marks that change the direction of writing (U+202A to U+202E, U+2066 to U+2069).
+/// Control characters are those of ASCII and Latin-1 (U+0080 to U+009F), the line and paragraph separators (U+2028, U+2029)
+/// and the marks that change the direction of writing (U+202A to U+202E, U+2066 to U+2069).
 pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
     let keep = |character| matches!(character, '\n' | '\t');
     match text.contains("\r\n") {
@@ -22,7 +23,7 @@ pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A term as people read it, on one line.
+/// A term on one line.
 pub(crate) fn term(term: &Term) -> String {
     match term {
         Term::General(octets) => shown(octets.as_bytes()),
@@ -34,10 +35,10 @@ pub(crate) fn term(term: &Term) -> String {
     }
 }
 
-/// A message in which a server may have had its say: each line but the first is indented, so that none passes for a
-/// message of its own, and controls are escaped.
+/// A message that may contain text from a server: lines after the first are indented, so that none passes for a message of
+/// the program, and control characters are escaped.
 ///
-/// What is longer than a message may be is cut; JSON has all of it.
+/// A long message is cut; JSON has all of it.
 pub(crate) fn as_message(text: &str) -> String {
     let text = text.trim_end();
     let (text, rest) = match text.char_indices().nth(MAX_MESSAGE) {
@@ -53,15 +54,47 @@ pub(crate) fn as_message(text: &str) -> String {
     message
 }
 
-/// How many characters of a message are shown.
+/// The longest message, in characters.
 const MAX_MESSAGE: usize = 4_096;
 
-/// Octets on one line: what is not UTF-8 as `\xNN`, and every control character too.
+/// Octets on one line: control characters are escaped, and octets that are not UTF-8 are `\xNN`.
 pub(crate) fn shown(octets: &[u8]) -> String {
     escape(&text_lossless(octets), |_| false).into_owned()
 }
 
-/// A URL as a message may show it: one line, without its user and password.
+/// A string of the protocol on one line.
+pub(crate) fn text_of(text: &InternationalString) -> String {
+    shown(text.to_string_lossy().as_bytes())
+}
+
+/// `1 hit`, `2 hits`
+pub(crate) fn counted(count: impl Into<i128>, what: &str) -> String {
+    let count = count.into();
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+/// `1 record matches`, `2 records match`
+pub(crate) fn matching(hits: u64) -> String {
+    let verb = if hits == 1 { "matches" } else { "match" };
+    format!("{} {verb}", counted(hits, "record"))
+}
+
+/// `database cat`, or `databases "a+b", "c"`: names are quoted because they may hold any character.
+pub(crate) fn listed(databases: &[String]) -> String {
+    match databases {
+        [name] => format!("database {name}"),
+        names => {
+            let quoted = names.iter().map(|name| {
+                let name = name.replace('\\', r"\\").replace('"', r#"\""#);
+                format!("\"{name}\"")
+            });
+            format!("databases {}", quoted.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// A URL for a message: on one line, without user and password.
 pub(crate) fn named(text: &[u8]) -> String {
     let shown = shown(text.trim_ascii());
     let Some((scheme, rest)) = shown.split_once("//") else {
@@ -102,6 +135,19 @@ fn is_control(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_never_show_credentials() {
+        for (text, shown) in [
+            ("z39.50r://me:pw@h/d?x", "z39.50r://<redacted>@h/d?x"),
+            ("z39.50r://me:p@w@h/d?x@y", "z39.50r://<redacted>@h/d?x@y"),
+            (" z39.50r://h/d?x@y\n", "z39.50r://h/d?x@y"),
+            ("ftp://me:p?w;@h/d%", "ftp://<redacted>@h/d%"),
+            ("no url", "no url"),
+        ] {
+            assert_eq!(named(text.as_bytes()), shown);
+        }
+    }
 
     #[test]
     fn terms_are_shown_on_one_line() {

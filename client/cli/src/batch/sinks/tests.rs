@@ -1,4 +1,4 @@
-//! Files and folders of records, completed and broken off.
+//! Files and folders of records, complete and interrupted.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn a_file_is_a_whole_document_whenever_a_run_ends() {
     let form = Form::MarcXml;
     let (begin, end) = (form.begin(), form.end());
     let mut complete = 0;
-    // Each run completes its first record and breaks off in its second.
+    // Each run completes its first record and is interrupted in its second.
     for (first, second, expected) in [("<a/>", "<b/>", "<a/>"), ("<c/>", "<d/>", "<a/><c/>")] {
         let mut sink = growing(&path, form);
         sink.go_on(complete).expect("cut");
@@ -68,7 +68,7 @@ fn audit_a1_a_file_without_records_is_not_touched() {
 
 #[test]
 fn records_of_an_answer_that_broke_off_remain_if_they_are_to() {
-    /// A disk with this room.
+    /// A disk with limited room.
     struct Disk(Vec<u8>, usize);
     impl Write for Disk {
         fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
@@ -145,7 +145,7 @@ fn a_folder_has_a_file_for_each_ask_with_records() {
     assert!(again.has(&ask(7, 0), input, octets));
     assert!(!again.has(&ask(7, 0), input, octets + 1));
     assert!(!again.has(&ask(9, 0), input, octets));
-    // Another run that finds nothing leaves nothing of it.
+    // Another run that finds nothing removes the file.
     again.complete(&ask(7, 0), input).expect("written");
     again.record(b"<d/>").expect("written");
     let unfinished = again.finish(Remains::Records).expect("kept");

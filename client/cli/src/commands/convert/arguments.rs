@@ -8,11 +8,12 @@ use z3950_marc::Form;
 use z3950_marc::charset::Charset;
 use z3950_marc::stream::InputForm;
 
-use crate::args::charset;
+use crate::commands::options::charset;
+use crate::console::input::STANDARD;
 use crate::console::output::Failure;
 use crate::render::Format;
 
-/// For the end of `convert --help`.
+/// The end of `convert --help`.
 const EXIT: &str = "\
 The exit code is 8 if any data was lost from a record, which a warning or an error names. Wrong
 lengths and directories that could be repaired are only noted.";
@@ -79,13 +80,13 @@ impl Convert {
     /// The file to write to, if it is not standard output.
     pub(super) fn file(&self) -> Option<&Path> {
         let output = self.output.as_deref();
-        output.filter(|path| *path != Path::new("-"))
+        output.filter(|path| *path != Path::new(STANDARD))
     }
 
-    /// The form of the output: the one asked for, else the one that its name ends in.
+    /// The form of the output: that of `--to`, else that of the file's extension.
     ///
     /// # Errors
-    /// A name that says none, or is that of a folder.
+    /// A file without a known extension, or a folder.
     pub(super) fn form(&self) -> Result<Form, Failure> {
         if let Some(path) = self.file()
             && (path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/"))

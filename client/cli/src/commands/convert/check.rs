@@ -1,4 +1,4 @@
-//! What is wrong with a record that could be read: beyond repairs, what other programs will stumble over.
+//! The faults of a readable record that other programs may fail on, besides repairs.
 
 use z3950_marc::Field;
 use z3950_marc::MarcRecord;
@@ -6,7 +6,7 @@ use z3950_marc::charset::{Converted, Reason};
 use z3950_marc::crosswalk::is_unimarc;
 use z3950_marc::iso2709;
 
-/// The faults of a record, in words. `found` is the record as it stands in the input, `converted` the same in UTF-8.
+/// The faults of a record: `found` is the record of the input, `converted` the same in UTF-8.
 pub(super) fn faults(found: &MarcRecord, converted: &Converted) -> Vec<String> {
     let mut faults: Vec<String> = converted.problems.iter().map(ToString::to_string).collect();
     let coding = found.leader.character_coding();
@@ -23,7 +23,7 @@ pub(super) fn faults(found: &MarcRecord, converted: &Converted) -> Vec<String> {
     faults
 }
 
-/// What the leader says about indicators and subfield codes that no field has (ISO 2709 §4.3, positions 10 and 11).
+/// Leader positions for indicators and subfield codes that fit no field (ISO 2709 §4.3, positions 10 and 11).
 fn layout(record: &MarcRecord) -> impl Iterator<Item = String> {
     let data = || {
         let fields = record.fields.iter();
@@ -69,7 +69,7 @@ fn faults_of(field: &Field) -> impl Iterator<Item = &'static str> {
     .filter_map(|(is_so, fault)| is_so.then_some(fault))
 }
 
-/// A control character that is neither a delimiter nor a mark around words that filing leaves out.
+/// Whether a character is a control character other than a delimiter or a non-filing mark.
 fn is_stray(character: char) -> bool {
     character.is_control()
         && !matches!(

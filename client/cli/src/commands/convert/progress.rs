@@ -1,4 +1,4 @@
-//! How far a long conversion has come, on one line of a terminal that is wiped out again.
+//! The progress of a long conversion, on one line of a terminal that is erased at the end.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -7,20 +7,20 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Conversions that end within this time show nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often the line changes in a second, at most.
+/// The most updates of the line per second.
 const REFRESHES: u8 = 5;
-/// The clock is looked at once in so many records.
+/// The clock is checked once per this many records.
 const STRIDE: u64 = 256;
 
 /// The line, if there is a terminal for it.
-pub(super) struct Progress {
+pub(super) struct ProgressLine {
     enabled: bool,
     begin: Instant,
     bar: Option<ProgressBar>,
 }
 
-impl Progress {
-    /// Shows itself where standard error is a terminal and standard output does not fill one.
+impl ProgressLine {
+    /// Shown if standard error is a terminal and standard output is not.
     pub(super) fn new() -> Self {
         Self {
             enabled: io::stderr().is_terminal() && !io::stdout().is_terminal(),
@@ -29,7 +29,7 @@ impl Progress {
         }
     }
 
-    /// So many records have been read, and so many octets of a file of that size.
+    /// Updates the line: records read, and octets read of a file of `size`.
     pub(super) fn at(&mut self, records: u64, octets: u64, size: Option<u64>) {
         if !self.enabled || !records.is_multiple_of(STRIDE) || self.begin.elapsed() < PATIENCE {
             return;
@@ -49,7 +49,7 @@ impl Progress {
         bar.set_position(octets);
     }
 
-    /// Wipes the line out, so that something else can be written.
+    /// Erases the line, so that something else can be written.
     pub(super) fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -57,12 +57,12 @@ impl Progress {
     }
 }
 
-/// The parts of the line: a bar only where the size of the input is known.
+/// The parts of the line: a bar only if the size of the input is known.
 fn style(sized: bool) -> ProgressStyle {
     let template = match sized {
         true => "{wide_bar} {percent} %, {msg}",
         false => "{spinner} {bytes}, {msg}",
     };
-    // The templates are right; a wrong one would leave the usual line.
+    // The templates are valid; the default is not needed.
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

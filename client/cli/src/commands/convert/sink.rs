@@ -1,4 +1,4 @@
-//! Where converted records go: standard output, a file, or a row of files.
+//! Where converted records go: standard output, a file, or numbered files.
 
 use std::path::{Path, PathBuf};
 
@@ -10,26 +10,27 @@ use z3950_marc::WriteError;
 use super::Convert;
 use crate::batch::{FileSink, OutputFile, Remains};
 use crate::console::output::{Failure, Output};
+use crate::render::before;
 
-/// How many octets are collected before they go to standard output.
+/// How many octets are buffered for standard output.
 const BUFFER: usize = 64 * 1024;
-/// Digits of the number of a file, at least.
+/// The least digits of the number of a file.
 const DIGITS: usize = 4;
 
-/// A document, or several in a row, under way to where it is written.
+/// Writes one document, or several one after the other.
 pub(super) struct Sink {
     form: Form,
-    /// The file, or the pattern of their names; `None` for standard output.
+    /// The file, or the pattern of the names of files; `None` for standard output.
     path: Option<PathBuf>,
-    /// Records of one file.
+    /// How many records go into one file.
     split: Option<u64>,
     existing: Existing,
     file: Option<(FileSink, PathBuf)>,
-    /// Files begun.
+    /// The number of files begun.
     files: u64,
-    /// What goes to standard output next; of a file, the record that is added.
+    /// Buffered octets for standard output, or the record being added to a file.
     held: Vec<u8>,
-    /// Records in the document that is open.
+    /// The number of records in the open document.
     records: u64,
 }
 
@@ -47,7 +48,7 @@ impl Sink {
         }
     }
 
-    /// Begins the first file, so that one that cannot be written is known at once.
+    /// Begins the first file, to find out at once whether it can be written.
     pub(super) fn begin(&mut self) -> Result<(), Failure> {
         match self.path {
             Some(_) => self.file().map(drop),
@@ -55,7 +56,7 @@ impl Sink {
         }
     }
 
-    /// Adds a record; the inner result is what the form could not hold, or why it cannot hold the record at all.
+    /// Adds a record; the inner result is what the form could not hold, or why it cannot hold the record.
     pub(super) fn write(
         &mut self,
         record: &MarcRecord,
@@ -64,18 +65,15 @@ impl Sink {
         if self.split == Some(self.records) {
             self.close(output)?;
         }
-        let before = self.held.len();
+        let length = self.held.len();
         if self.path.is_none() {
-            let in_front = match self.records {
-                0 => self.form.begin(),
-                _ => self.form.between(),
-            };
-            self.held.extend_from_slice(in_front.as_bytes());
+            let before = before(Some(self.form), self.records == 0);
+            self.held.extend_from_slice(before.as_bytes());
         }
         let written = self.form.write(record, &mut self.held);
         match &written {
             Ok(_) => self.records += 1,
-            Err(_) => self.held.truncate(before),
+            Err(_) => self.held.truncate(length),
         }
         if written.is_ok() && self.path.is_some() {
             let held = std::mem::take(&mut self.held);
@@ -88,8 +86,7 @@ impl Sink {
         Ok(written)
     }
 
-    /// Ends the last document. One without records is for standard output only: no file is written for it, and one that
-    /// is there stays as it was.
+    /// Ends the last document. Without records, no file is written, and an existing one is unchanged.
     pub(super) fn finish(&mut self, output: &mut Output) -> Result<(), Failure> {
         if self.records > 0 {
             self.close(output)?;
@@ -108,7 +105,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Names the files of an earlier run that had more of them: they stand in the same row, and are none of this one.
+    /// Names files of an earlier run that had more of them, as they look like part of this one.
     fn stale(&self, output: &Output) {
         let Some(template) = self.path.as_deref().filter(|_| self.split.is_some()) else {
             return;
@@ -130,7 +127,7 @@ impl Sink {
         }
     }
 
-    /// Ends a run that was broken off, and says where what was converted is, if it is in a file.
+    /// Ends an interrupted run; returns the file with the records converted so far, if there is one.
     pub(super) fn keep(mut self, output: &mut Output) -> Result<Option<PathBuf>, Failure> {
         if self.path.is_none() && self.records > 0 {
             self.close(output)?;
@@ -138,7 +135,7 @@ impl Sink {
         let Some((mut file, _)) = self.file.take() else {
             return Ok(None);
         };
-        // On a full disk there may be no room for the end of the document; the records are kept all the same.
+        // On a full disk there may be no room for the end of the document; the records are still kept.
         let has_records = file.finish(Remains::Records).unwrap_or(true);
         match file.into_file() {
             OutputFile::Whole(file) if has_records => Ok(file.keep()?),
@@ -166,7 +163,7 @@ impl Sink {
         Ok(())
     }
 
-    /// The file that is being written, and its path.
+    /// The file being written, and its path.
     fn file(&mut self) -> Result<&mut (FileSink, PathBuf), Failure> {
         let file = match self.file.take() {
             Some(file) => file,
@@ -185,8 +182,7 @@ impl Sink {
     }
 }
 
-/// The name of a file, with its number if it has one: `{}` becomes the number, which stands in front of the extension
-/// otherwise.
+/// The name of a file with its number: in place of `{}`, or before the extension.
 fn numbered(template: &Path, number: Option<u64>) -> PathBuf {
     let Some(number) = number else {
         return template.to_owned();

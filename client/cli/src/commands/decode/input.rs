@@ -1,17 +1,16 @@
-//! What a file holds that is to be decoded: octets, their digits, or a transcript; packets are named as such.
+//! The input of `decode`: octets, hexadecimal digits or a transcript. Packet captures are refused with advice.
 
-use std::io;
 use std::path::Path;
 
 use serde::Deserialize;
-use z3950_asn1::input;
 
+use crate::console::input::{hexadecimal, read_whole};
 use crate::console::output::Failure;
 
 /// The most octets read, and thus the most of one APDU.
 pub(super) const MAX_INPUT: usize = 256 << 20;
 
-/// What a file of packets begins with: libpcap's format in both byte orders, with micro- and nanoseconds, and pcapng's.
+/// How packet captures begin: libpcap in both byte orders with micro- and nanoseconds, and pcapng.
 const PACKETS: [[u8; 4]; 5] = [
     [0xa1, 0xb2, 0xc3, 0xd4],
     [0xd4, 0xc3, 0xb2, 0xa1],
@@ -34,7 +33,7 @@ pub(super) struct Said {
     pub(super) time: Option<String>,
     pub(super) session: Option<u64>,
     pub(super) direction: Option<String>,
-    /// In hexadecimal; none where the line tells of something else.
+    /// In hexadecimal; `None` if the line is about another event.
     octets: Option<String>,
 }
 
@@ -42,7 +41,7 @@ impl Input {
     /// Reads a file, or standard input as `-`.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let name = path.display().to_string();
-        let octets = octets_of(path, &name)?;
+        let octets = read_whole(path, u64::try_from(MAX_INPUT).unwrap_or(u64::MAX))?;
         if PACKETS.iter().any(|begin| octets.starts_with(begin)) {
             return Err(Failure::Input {
                 path: name.clone(),
@@ -53,7 +52,7 @@ impl Input {
                 ),
             });
         }
-        // No APDU begins with one of these, nor does a digit.
+        // Neither an APDU nor a hexadecimal digit begins like this.
         if octets.trim_ascii_start().starts_with(b"{") {
             return Ok(Self::Transcript(octets));
         }
@@ -62,7 +61,7 @@ impl Input {
 }
 
 impl Said {
-    /// Reads a line; `None` where it holds no APDU.
+    /// Reads a line; `None` if it holds no APDU.
     pub(super) fn read(line: &[u8]) -> Result<Option<(Self, Vec<u8>)>, String> {
         if line.trim_ascii().is_empty() {
             return Ok(None);
@@ -78,40 +77,7 @@ impl Said {
     }
 }
 
-fn octets_of(path: &Path, name: &str) -> Result<Vec<u8>, Failure> {
-    let most = u64::try_from(MAX_INPUT).unwrap_or(u64::MAX);
-    let octets = match path == Path::new("-") {
-        true => input::read_all(io::stdin(), most),
-        false => input::read(path, most),
-    };
-    octets.map_err(|error| Failure::input(name, &error))
-}
-
-/// The octets that hexadecimal digits stand for, white space and colons between them left out: no APDU begins with one of
-/// these. `None` where something else is there too.
-fn hexadecimal(input: &[u8]) -> Option<Vec<u8>> {
-    let is_digit = |octet: &&u8| !octet.is_ascii_whitespace() && **octet != b':';
-    let digit = |octet: &u8| {
-        let digit = char::from(*octet).to_digit(16)?;
-        u8::try_from(digit).ok()
-    };
-    let digits: Vec<u8> = input
-        .iter()
-        .filter(is_digit)
-        .map(digit)
-        .collect::<Option<_>>()?;
-    let pairs = digits.chunks_exact(2);
-    if !pairs.remainder().is_empty() {
-        return None;
-    }
-    Some(
-        pairs
-            .map(|pair| pair.iter().fold(0, |octet, digit| octet << 4 | digit))
-            .collect(),
-    )
-}
-
-/// A name as a shell takes it.
+/// A name quoted for a shell.
 fn quoted(name: &str) -> String {
     let is_plain = |each: char| each.is_alphanumeric() || "/._-+".contains(each);
     match name.chars().all(is_plain) {
@@ -123,19 +89,6 @@ fn quoted(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn octets_may_come_as_digits() {
-        for (input, expected) in [
-            (&b"b4 03\n0A01"[..], Some(&[0xb4, 3, 0x0a, 1][..])),
-            (b"b4:03\n", Some(&[0xb4, 3])),
-            (b"\xb4\x01\x00", None),
-            (b"b4 0", None),
-            (b"", Some(&[])),
-        ] {
-            assert_eq!(hexadecimal(input).as_deref(), expected);
-        }
-    }
 
     #[test]
     fn audit_d14_lines_of_a_transcript_hold_octets_or_tell_of_something_else() {

@@ -1,43 +1,38 @@
-//! Whom a URL would be followed as: which identity goes to which server, and where it comes from, never the password
-//! (RFC 1736 §5, Z39.50-2003 §3.2.1.1.6).
+//! The identity that a URL would be carried out with: which one, for which server and from which source, but never the
+//! password (RFC 1736 §5, Z39.50-2003 §3.2.1.1.6).
 
 use serde_json::{Value, json};
 use z3950::plan::{IdentitySource, Plan};
 use z3950::profile::{Credentials, Origin, Profiles};
 use z3950::url::{Userinfo, Z3950Url};
 
-use crate::args::Identity;
-use crate::commands::connection::credentials;
+use crate::commands::connection::{Identity, credentials};
 use crate::console::output::Failure;
 use crate::render::shown;
 
-/// What Init would tell a server of its user.
+/// The identity that Init would send.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PlannedIdentity {
-    /// The user name.
     pub(super) user: Option<String>,
-    /// The group.
     pub(super) group: Option<String>,
-    /// How it is sent.
-    pub(super) form: Form,
-    /// Where the password comes from, if one is sent.
+    pub(super) form: IdentityForm,
+    /// The source of the password, if one is sent.
     pub(super) password: Option<Password>,
-    /// Where the identity comes from.
-    pub(super) source: Source,
-    /// Who is told: `host:port`.
+    pub(super) source: IdentityOrigin,
+    /// `host:port`
     pub(super) server: String,
 }
 
 /// The three forms of idAuthentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum IdentityForm {
     Anonymous,
     IdPass,
-    /// User and password as one text.
+    /// User and password as one string.
     Open,
 }
 
-/// Where a password comes from.
+/// The source of a password.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Password {
     Url,
@@ -46,13 +41,13 @@ pub(super) enum Password {
     Command,
 }
 
-/// Where an identity comes from.
+/// The source of an identity.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum IdentityOrigin {
     Url,
     /// Options such as --user.
     Options,
-    /// The profile of this name, and the file it stands in.
+    /// The profile of this name, and its file.
     Profile {
         name: String,
         file: Option<String>,
@@ -60,7 +55,7 @@ pub(super) enum Source {
 }
 
 impl PlannedIdentity {
-    /// The identity that a plan would send; `None` if it would send none.
+    /// The identity that a plan would send, if any.
     pub(super) fn of(
         plan: &Plan,
         url: &Z3950Url,
@@ -75,8 +70,9 @@ impl PlannedIdentity {
             IdentitySource::Url => url
                 .userinfo()
                 .map(|userinfo| Self::of_url(userinfo, server)),
-            IdentitySource::Options => credentials(options)?
-                .map(|credentials| Self::of_credentials(&credentials, Source::Options, server)),
+            IdentitySource::Options => credentials(options)?.map(|credentials| {
+                Self::of_credentials(&credentials, IdentityOrigin::Options, server)
+            }),
             IdentitySource::Profile => profiles.of_url(url).and_then(|(name, entry)| {
                 let credentials = entry.profile.credentials.as_ref()?;
                 let file = match &entry.origin {
@@ -84,7 +80,7 @@ impl PlannedIdentity {
                     Origin::File(path) => Some(path.display().to_string()),
                 };
                 let name = name.to_owned();
-                let source = Source::Profile { name, file };
+                let source = IdentityOrigin::Profile { name, file };
                 Some(Self::of_credentials(credentials, source, server))
             }),
         })
@@ -94,19 +90,19 @@ impl PlannedIdentity {
         Self {
             user: Some(shown(userinfo.user().as_bytes())),
             group: None,
-            form: Form::IdPass,
+            form: IdentityForm::IdPass,
             password: userinfo.password().map(|_| Password::Url),
-            source: Source::Url,
+            source: IdentityOrigin::Url,
             server,
         }
     }
 
-    fn of_credentials(credentials: &Credentials, source: Source, server: String) -> Self {
+    fn of_credentials(credentials: &Credentials, source: IdentityOrigin, server: String) -> Self {
         let text = |text: &Option<String>| text.as_ref().map(|text| shown(text.as_bytes()));
         let form = match (credentials.anonymous, credentials.open) {
-            (true, _) => Form::Anonymous,
-            (false, true) => Form::Open,
-            (false, false) => Form::IdPass,
+            (true, _) => IdentityForm::Anonymous,
+            (false, true) => IdentityForm::Open,
+            (false, false) => IdentityForm::IdPass,
         };
         let command = credentials
             .password_command
@@ -115,26 +111,28 @@ impl PlannedIdentity {
         let variable = text(&credentials.password_env).map(Password::Variable);
         Self {
             user: text(&credentials.user),
-            // One text has no place for it.
-            group: text(&credentials.group).filter(|_| form == Form::IdPass),
+            // An open string has no place for it.
+            group: text(&credentials.group).filter(|_| form == IdentityForm::IdPass),
             form,
-            password: variable.or(command).filter(|_| form != Form::Anonymous),
+            password: variable
+                .or(command)
+                .filter(|_| form != IdentityForm::Anonymous),
             source,
             server,
         }
     }
 
-    /// As an object: every key is always there, and none holds the password.
+    /// The object of `--json`: all keys are always there, and none holds the password.
     pub(super) fn object(&self) -> Value {
         let (name, file) = match &self.source {
-            Source::Profile { name, file } => (Some(name), file.as_ref()),
-            Source::Url | Source::Options => (None, None),
+            IdentityOrigin::Profile { name, file } => (Some(name), file.as_ref()),
+            IdentityOrigin::Url | IdentityOrigin::Options => (None, None),
         };
         json!({
             "form": match self.form {
-                Form::Anonymous => "anonymous",
-                Form::IdPass => "id-pass",
-                Form::Open => "open",
+                IdentityForm::Anonymous => "anonymous",
+                IdentityForm::IdPass => "id-pass",
+                IdentityForm::Open => "open",
             },
             "user": self.user,
             "group": self.group,
@@ -148,20 +146,20 @@ impl PlannedIdentity {
                 _ => None,
             },
             "source": match self.source {
-                Source::Url => "url",
-                Source::Options => "options",
-                Source::Profile { .. } => "profile",
+                IdentityOrigin::Url => "url",
+                IdentityOrigin::Options => "options",
+                IdentityOrigin::Profile { .. } => "profile",
             },
             "profile": name,
             "file": file,
         })
     }
 
-    /// In words, for a line of the plan.
+    /// The parts of a line of the plan.
     pub(super) fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         words.push(match (&self.user, self.form) {
-            (_, Form::Anonymous) => "as anonymous".to_owned(),
+            (_, IdentityForm::Anonymous) => "as anonymous".to_owned(),
             (Some(user), _) => format!("as user {user}"),
             (None, _) => "without a user name".to_owned(),
         });
@@ -175,10 +173,10 @@ impl PlannedIdentity {
         }));
         words.push(format!("to {}", self.server));
         words.push(match &self.source {
-            Source::Url => "given in the URL".to_owned(),
-            Source::Options => "given by options".to_owned(),
-            Source::Profile { name, file: None } => format!("given by the profile {name}"),
-            Source::Profile {
+            IdentityOrigin::Url => "given in the URL".to_owned(),
+            IdentityOrigin::Options => "given by options".to_owned(),
+            IdentityOrigin::Profile { name, file: None } => format!("given by the profile {name}"),
+            IdentityOrigin::Profile {
                 name,
                 file: Some(file),
             } => format!("given by the profile {name} in {file}"),

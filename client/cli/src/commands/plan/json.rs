@@ -1,4 +1,4 @@
-//! A plan as an object of `--json`.
+//! The object of `plan --json`.
 
 use serde_json::{Value, json};
 use z3950::plan::{Caution, Plan, Strategy, Warning};
@@ -7,11 +7,11 @@ use z3950_asn1::apdu::{Apdu, Query};
 use z3950_asn1::codec::encode;
 
 use super::identity::PlannedIdentity;
-use crate::console::envelope::answer;
+use crate::answer::writing::object as answer;
 use crate::console::output::Failure;
 use crate::render::{shown, syntax};
 
-/// The keys behind `url`.
+/// The keys after `url`.
 const KEYS: [&str; 15] = [
     "kind",
     "host",
@@ -92,7 +92,7 @@ pub(super) fn refusal(url: &str, offset: Option<usize>, words: &str) -> Value {
 fn with(url: &str, values: [Value; KEYS.len()], message: Value) -> Value {
     let keys = KEYS.into_iter().zip(values);
     let keys = std::iter::once(("url", url.into())).chain(keys);
-    answer(&keys.chain([("message", message)]).collect::<Vec<_>>())
+    answer(keys.chain([("message", message)]))
 }
 
 /// The name of an APDU and its octets in hexadecimal.

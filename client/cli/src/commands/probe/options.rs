@@ -1,4 +1,4 @@
-//! One use of each option of Init, by which it shows whether what was granted works (Z39.50-2003 §3.2.1.1.6).
+//! One use of each option of Init, which shows whether a granted option works (Z39.50-2003 §3.2.1.1.6).
 
 use std::sync::atomic::Ordering;
 
@@ -11,44 +11,43 @@ use z3950::service::present::PresentOptions;
 use z3950::service::resource::{ResourceReportOptions, TriggerOptions};
 use z3950::session::Session;
 use z3950_asn1::apdu::{
-    CompSpec, ExtendedServicesFunction, External, Options, Query, RequestedAction, Schema,
-    Specification,
+    CompSpec, ExtendedServicesFunction, Options, RequestedAction, Schema, Specification,
 };
-use z3950_asn1::codec::encode_value;
 use z3950_asn1::format::charset_negotiation::OriginProposal;
-use z3950_asn1::oid::{CQL, PERSISTENT_QUERY, XML};
-use z3950_asn1::types::{Any, InternationalString};
+use z3950_asn1::oid::{PERSISTENT_QUERY, XML};
 
-use super::perform::{Attempts, NO_RECORD, OTHER_SET, Told, Untold, deleted, said};
+use super::perform::{Attempts, NO_RECORD, NoResult, OTHER_SET, Tried, deleted};
+use crate::commands::query::cql;
+use crate::render::counted;
 
-/// How many records are asked for in segments.
+/// How many records to request in segments.
 const SEVERAL: u64 = 5;
-/// What a message may hold beside the records that fit in it, in octets.
+/// The room for other data in a message of one record, in octets.
 const ROOM: u32 = 300;
 /// The schema of MARCXML, by its name.
 const MARCXML: &str = "http://www.loc.gov/MARC21/slim";
 
 impl Attempts<'_> {
-    /// One use of what an option stands for.
-    pub(super) async fn use_once(&mut self, session: &Session, option: Options) -> Told {
+    /// Uses an option once.
+    pub(super) async fn use_once(&mut self, session: &Session, option: Options) -> Tried {
         let name = option.names().next().unwrap_or_default();
         match option {
             Options::NEGOTIATION_MODEL => return self.negotiation().await,
             Options::ENCAPSULATION | Options::PQES_CORRECTION => {
                 return match session.server_info().granted.contains(option) {
-                    true => Err(Untold::NotTried("granted, though it was not asked for")),
-                    false => Err(Untold::NotGranted(name)),
+                    true => Err(NoResult::NotTried("granted, though it was not asked for")),
+                    false => Err(NoResult::NotGranted(name)),
                 };
             }
             _ if !session.server_info().options.contains(option) => {
-                return Err(Untold::NotGranted(name));
+                return Err(NoResult::NotGranted(name));
             }
             _ => {}
         }
         match option {
             Options::SEARCH => {
                 let hits = self.search(session, &self.good(), None).await?;
-                Ok(said(hits, "hit"))
+                Ok(counted(hits, "hit"))
             }
             Options::PRESENT => {
                 let options = PresentOptions::default();
@@ -68,7 +67,7 @@ impl Attempts<'_> {
             Options::ACCESS_CONTROL => {
                 self.search(session, &self.good(), None).await?;
                 let challenges = self.noticed.challenges.load(Ordering::Relaxed);
-                Ok(format!("{} so far", said(challenges, "challenge")))
+                Ok(format!("{} so far", counted(challenges, "challenge")))
             }
             Options::SCAN => self.scan(session, 1).await,
             Options::SORT => Ok(self.sort(session).await?.status.to_string()),
@@ -80,11 +79,15 @@ impl Attempts<'_> {
                 let one = self.search(session, &query, None);
                 let two = self.search(session, &query, Some(OTHER_SET));
                 let (one, two) = futures_util::future::join(one, two).await;
-                Ok(format!("{} and {}", said(one?, "hit"), said(two?, "hit")))
+                Ok(format!(
+                    "{} and {}",
+                    counted(one?, "hit"),
+                    counted(two?, "hit")
+                ))
             }
             Options::NAMED_RESULT_SETS => {
                 let hits = self.search(session, &self.good(), Some(OTHER_SET)).await?;
-                Ok(said(hits, "hit"))
+                Ok(counted(hits, "hit"))
             }
             Options::RESULT_COUNT => match self.sort(session).await?.hits {
                 Some(hits) => Ok(format!("the sorted set has {hits} records")),
@@ -101,9 +104,14 @@ impl Attempts<'_> {
                 })
             }
             Options::QUERY_TYPE_104 => {
-                let query = cql(&self.arguments.term);
+                let word = self
+                    .arguments
+                    .term
+                    .replace('\\', "\\\\")
+                    .replace('"', "\\\"");
+                let query = cql(&format!("\"{word}\""));
                 let hits = session.search(query, &self.search_options(None)).await?;
-                Ok(format!("{} by CQL", said(hits.hits, "hit")))
+                Ok(format!("{} by CQL", counted(hits.hits, "hit")))
             }
             Options::STRING_SCHEMA => {
                 let specification = Specification {
@@ -120,12 +128,12 @@ impl Attempts<'_> {
                 options.record_syntax = Some(XML);
                 self.first_record(session, &options).await
             }
-            _ => Err(Untold::NotTried("unknown here")),
+            _ => Err(NoResult::NotTried("unknown here")),
         }
     }
 
-    /// A search that is asked about on its way. It may be over before: then its answer is all there is.
-    async fn trigger(&self, session: &Session, action: RequestedAction) -> Told {
+    /// Triggers resource control during a search, which may end before that.
+    async fn trigger(&self, session: &Session, action: RequestedAction) -> Tried {
         let before = self.noticed.reports.load(Ordering::Relaxed);
         let mut options = TriggerOptions::default();
         options.action = action;
@@ -136,14 +144,14 @@ impl Attempts<'_> {
         let (hits, asked) = futures_util::future::join(search, trigger).await;
         let (hits, asked) = (hits?, asked?);
         let after = self.noticed.reports.load(Ordering::Relaxed);
-        let came = said(after.saturating_sub(before), "report");
+        let came = counted(after.saturating_sub(before), "report");
         Ok(match asked {
-            0 => format!("{} before it could be asked about", said(hits, "hit")),
-            _ => format!("{}, {came}", said(hits, "hit")),
+            0 => format!("{} before it could be asked about", counted(hits, "hit")),
+            _ => format!("{}, {came}", counted(hits, "hit")),
         })
     }
 
-    async fn resource_control(&self, session: &Session) -> Told {
+    async fn resource_control(&self, session: &Session) -> Tried {
         let is_triggered = session
             .server_info()
             .options
@@ -156,16 +164,16 @@ impl Attempts<'_> {
             false => {
                 self.search(session, &self.good(), None).await?;
                 let reports = self.noticed.reports.load(Ordering::Relaxed);
-                Ok(format!("{} so far", said(reports, "report")))
+                Ok(format!("{} so far", counted(reports, "report")))
             }
         }
     }
 
-    /// Records through messages that are too small for them, on a session of its own: several records, each of which
-    /// fits into one, or one that does not.
-    async fn segments(&self, records: u64) -> Told {
+    /// Presents records with a small message size, in a session of its own: several records that each fit into a message, or
+    /// one that does not.
+    async fn segments(&self, records: u64) -> Tried {
         let Some((query, hits)) = &self.found else {
-            return Err(Untold::NotTried(NO_RECORD));
+            return Err(NoResult::NotTried(NO_RECORD));
         };
         let records = records.min(*hits);
         let size = u32::try_from(self.record_size).unwrap_or(u32::MAX);
@@ -186,7 +194,7 @@ impl Attempts<'_> {
             session.present(1, records, &options).await
         };
         let result = result.await;
-        // What ended otherwise need not be closed.
+        // The session may have ended already.
         let _ = session.close().await;
         let result = result?;
         let came = result.records.iter();
@@ -198,8 +206,8 @@ impl Attempts<'_> {
         ))
     }
 
-    /// Another session, for which a character set is proposed.
-    async fn negotiation(&self) -> Told {
+    /// Opens another session with a proposed character set.
+    async fn negotiation(&self) -> Tried {
         let proposal = OriginProposal::named(&["utf-8"], &[], true);
         let init = self.reach.init().clone().negotiating(proposal);
         let init = init.map_err(|error| Error::fault(Phase::Init, error))?;
@@ -211,7 +219,7 @@ impl Attempts<'_> {
             })
             .await?;
         let server = session.server_info().clone();
-        // What ended otherwise need not be closed.
+        // The session may have ended already.
         let _ = session.close().await;
         let selected = server.negotiated();
         let selected = selected.and_then(|response| response.selected_char_sets);
@@ -220,13 +228,13 @@ impl Attempts<'_> {
             (None, options) if options.contains(Options::NEGOTIATION_MODEL) => {
                 Ok("granted, but no character set is taken".to_owned())
             }
-            _ => Err(Untold::NotGranted("negotiationModel")),
+            _ => Err(NoResult::NotGranted("negotiationModel")),
         }
     }
 }
 
-/// Has a task deleted that there is not: the server must say so, and nothing is changed by it.
-async fn unknown_task(session: &Session) -> Told {
+/// Deletes a task that does not exist: the server must refuse, and nothing changes.
+async fn unknown_task(session: &Session) -> Tried {
     let mut options = TaskOptions::default();
     options.function = ExtendedServicesFunction::DELETE;
     options.package_name = Some("z3950-probe".into());
@@ -236,15 +244,5 @@ async fn unknown_task(session: &Session) -> Told {
     Ok(match result.diagnostics.is_empty() {
         true => format!("a task that is not there: {}", result.status),
         false => format!("a task that is not there: {}", result.diagnostics),
-    })
-}
-
-/// The word as a query of type 104.
-fn cql(word: &str) -> Query {
-    let quoted = format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\""));
-    let value = encode_value(&InternationalString::from(quoted.as_str())).ok();
-    Query::Type104(match value.and_then(Any::new) {
-        Some(value) => External::single_asn1_type(CQL, value),
-        None => External::octet_aligned(CQL, quoted.into_bytes()),
     })
 }

@@ -1,4 +1,4 @@
-//! How each thing is tried: the least that shows whether it works, and nothing that changes what others see.
+//! How each feature is tried: with the least that shows whether it works, and without changing what others see.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,58 +23,63 @@ use z3950_asn1::bib1::attributes::{USE, USE_TITLE};
 use z3950_asn1::oid::BIB_1;
 use z3950_asn1::record::RetrievedRecord;
 
+use super::Probe;
 use super::trial::Trial;
-use crate::args::Probe;
-use crate::commands::target::{Place, Reach, Unanswered};
-use crate::render::shown;
+use crate::commands::target::{NamedTarget, TargetClient, Unanswered};
+use crate::render::counted;
 
 /// A second result set, beside the default one.
 pub(super) const OTHER_SET: &str = "probe1";
-/// What is tried, and where.
+
+/// The trials with one target.
 pub(super) struct Attempts<'a> {
     pub(super) arguments: &'a Probe,
-    pub(super) reach: &'a Reach,
-    pub(super) place: &'a Place,
-    /// The first search that found something, and how much.
+    pub(super) reach: &'a TargetClient,
+    pub(super) place: &'a NamedTarget,
+    /// The first search with hits, and their number.
     pub(super) found: Option<(RpnQuery, u64)>,
-    /// The most octets of a record that came.
+    /// The size of the largest record received, in octets.
     pub(super) record_size: usize,
     pub(super) noticed: Arc<Noticed>,
 }
 
-/// How often the server has asked something of its own.
+/// How often the server has sent requests of its own.
 #[derive(Default)]
 pub(super) struct Noticed {
     pub(super) challenges: AtomicU64,
     pub(super) reports: AtomicU64,
 }
 
-/// Why there is nothing to tell of a trial.
-pub(super) enum Untold {
-    /// The server did not agree to it, so that it was not tried.
+/// Why a trial has no result.
+pub(super) enum NoResult {
+    /// The server did not grant it at Init, so it was not tried.
     NotGranted(&'static str),
-    /// It needs what is not there.
+    /// Something it needs is missing.
     NotTried(&'static str),
     Failed(Unanswered),
 }
 
-impl From<Error> for Untold {
+impl From<Error> for NoResult {
     fn from(error: Error) -> Self {
         Self::Failed(error.into())
     }
 }
 
-impl From<Unanswered> for Untold {
+impl From<Unanswered> for NoResult {
     fn from(unanswered: Unanswered) -> Self {
         Self::Failed(unanswered)
     }
 }
 
-/// What there is to tell of a trial.
-pub(super) type Told = Result<String, Untold>;
+/// The result of a trial, in words.
+pub(super) type Tried = Result<String, NoResult>;
 
 impl<'a> Attempts<'a> {
-    pub(super) fn new(arguments: &'a Probe, reach: &'a Reach, place: &'a Place) -> Self {
+    pub(super) fn new(
+        arguments: &'a Probe,
+        reach: &'a TargetClient,
+        place: &'a NamedTarget,
+    ) -> Self {
         Self {
             arguments,
             reach,
@@ -85,7 +90,7 @@ impl<'a> Attempts<'a> {
         }
     }
 
-    /// Opens a session in which the server may ask what it likes; it is told to go on, but not who is there.
+    /// Opens a session that answers requests of the server: it continues operations, but gives no credentials.
     pub(super) async fn session(&self) -> Result<Session, Unanswered> {
         self.reach
             .session_with(self.place, |options| self.listen(options))
@@ -105,13 +110,13 @@ impl<'a> Attempts<'a> {
         }));
     }
 
-    /// Waits, so that the server has its rest.
+    /// Waits, so as not to burden the server.
     pub(super) async fn pause(&self) {
         sleep(self.arguments.pause.0.unwrap_or(Duration::ZERO)).await;
     }
 
-    /// Tries something, and says what came of it.
-    pub(super) async fn perform(&mut self, session: &Session, trial: &Trial) -> Told {
+    /// Carries out a trial.
+    pub(super) async fn perform(&mut self, session: &Session, trial: &Trial) -> Tried {
         match trial {
             Trial::Search(pairs) => {
                 let query = self.query(pairs);
@@ -119,7 +124,7 @@ impl<'a> Attempts<'a> {
                 if hits > 0 && self.found.is_none() {
                     self.found = Some((query, hits));
                 }
-                Ok(said(hits, "hit"))
+                Ok(counted(hits, "hit"))
             }
             Trial::Syntax(syntax) => {
                 let mut options = PresentOptions::default();
@@ -141,12 +146,14 @@ impl<'a> Attempts<'a> {
                 self.pause().await;
                 let two = self.search(session, &self.good(), Some(OTHER_SET)).await?;
                 self.pause().await;
-                // The first one must have outlived the second.
+                // The first set must still exist.
                 let again = session.present(1, 1, &PresentOptions::default()).await;
                 match (one, again) {
-                    (0, _) | (_, Ok(_)) => {
-                        Ok(format!("{} and {}", said(one, "hit"), said(two, "hit")))
-                    }
+                    (0, _) | (_, Ok(_)) => Ok(format!(
+                        "{} and {}",
+                        counted(one, "hit"),
+                        counted(two, "hit")
+                    )),
                     (_, Err(error)) => Err(error.into()),
                 }
             }
@@ -160,17 +167,17 @@ impl<'a> Attempts<'a> {
         }
     }
 
-    pub(super) async fn scan(&self, session: &Session, number_of_terms: u64) -> Told {
+    pub(super) async fn scan(&self, session: &Session, number_of_terms: u64) -> Tried {
         let mut options = ScanOptions::default();
         options.databases = self.place.resolved.databases.clone();
         options.number_of_terms = number_of_terms;
         let start = self.operand(&[(USE, USE_TITLE)]);
         let result = session.scan(start, &options).await?;
         let terms = u64::try_from(result.entries.len()).unwrap_or(u64::MAX);
-        Ok(said(terms, "term"))
+        Ok(counted(terms, "term"))
     }
 
-    pub(super) async fn sort(&self, session: &Session) -> Result<SortResult, Untold> {
+    pub(super) async fn sort(&self, session: &Session) -> Result<SortResult, NoResult> {
         self.search(session, &self.good(), None).await?;
         self.pause().await;
         let title = vec![AttributeElement::numeric(USE, USE_TITLE)];
@@ -198,14 +205,14 @@ impl<'a> Attempts<'a> {
         options
     }
 
-    /// Searches for something that there is, and asks for the first record of it.
+    /// Searches with a query that has hits, and presents the first record.
     pub(super) async fn first_record(
         &mut self,
         session: &Session,
         options: &PresentOptions,
-    ) -> Told {
+    ) -> Tried {
         if self.search(session, &self.good(), None).await? == 0 {
-            return Err(Untold::NotTried(NO_RECORD));
+            return Err(NoResult::NotTried(NO_RECORD));
         }
         self.pause().await;
         let presented = session.present(1, 1, options).await?;
@@ -232,7 +239,7 @@ impl<'a> Attempts<'a> {
         })
     }
 
-    /// The query that found something, else the word by itself.
+    /// The query that has hits, by default the term alone.
     pub(super) fn good(&self) -> RpnQuery {
         let found = self.found.as_ref().map(|(query, _)| query.clone());
         found.unwrap_or_else(|| self.query(&[]))
@@ -256,20 +263,13 @@ impl<'a> Attempts<'a> {
     }
 }
 
-/// Why there is nothing to try with.
 pub(super) const NO_RECORD: &str = "not tried, for want of a record; try another --term";
 
 /// Deletes result sets.
-pub(super) async fn deleted(session: &Session, sets: Delete) -> Told {
+pub(super) async fn deleted(session: &Session, sets: Delete) -> Tried {
     let result = session.delete(sets).await?;
     Ok(match result.status {
         DeleteSetStatus::SUCCESS => "success".to_owned(),
         status => format!("status {status}"),
     })
-}
-
-/// A number and what it counts.
-pub(super) fn said(count: u64, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    shown(format!("{count} {what}{plural}").as_bytes())
 }

@@ -1,4 +1,4 @@
-//! What `probe` tries, in its order: searches first, because most of the others need one that finds something.
+//! What `probe` tries, in order: searches first, because most other trials need one with hits.
 
 use z3950_asn1::apdu::Options;
 use z3950_asn1::bib1::attributes::{
@@ -26,14 +26,14 @@ const STRUCTURES: [i64; 4] = [
     STRUCTURE_URX,
 ];
 
-/// The record syntaxes that servers have; a national MARC format is only asked for by people who know that the server has it.
+/// The common record syntaxes; a national MARC format is of use only to those who know that the server has it.
 const SYNTAXES: [Oid; 9] = [
     USMARC, UNIMARC, UKMARC, SUTRS, OPAC, SUMMARY, GRS_1, XML, HTML,
 ];
 
-/// Something to try.
+/// A feature to try.
 pub(super) enum Trial {
-    /// A search by Use and one more attribute.
+    /// A search with a Use attribute and another one.
     Search([(i64, i64); 2]),
     /// The first record in a syntax.
     Syntax(Oid),
@@ -48,7 +48,6 @@ pub(super) enum Trial {
 }
 
 impl Trial {
-    /// All that is tried.
     pub(super) fn all() -> Vec<Self> {
         let structures = USES.iter().flat_map(|use_value| {
             let pair = |structure: &i64| [(USE, *use_value), (STRUCTURE, *structure)];
@@ -74,7 +73,7 @@ impl Trial {
             .collect()
     }
 
-    /// Whether it needs a session of its own, agreed on otherwise.
+    /// Whether it needs a session of its own, with a different Init.
     pub(super) fn is_apart(&self) -> bool {
         matches!(
             self,
@@ -84,7 +83,7 @@ impl Trial {
         )
     }
 
-    /// What its line begins with.
+    /// The beginning of its line.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Search(pairs) => {
@@ -107,7 +106,7 @@ impl Trial {
     }
 }
 
-/// Every option that the standard names, in the order of their bits.
+/// Every option that the standard names, in bit order.
 const OPTIONS: [Options; 21] = [
     Options::SEARCH,
     Options::PRESENT,

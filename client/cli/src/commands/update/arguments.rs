@@ -7,7 +7,9 @@ use clap::{Args, ValueEnum};
 use z3950_asn1::es::update::Action;
 use z3950_asn1::oid::Oid;
 
-use crate::args::{Connection, Records, TARGET, syntax};
+use crate::commands::connection::ConnectionOptions;
+use crate::commands::options::{RecordOutput, choices, syntax};
+use crate::commands::target::TARGET;
 use crate::commands::task::Tasking;
 
 #[derive(Debug, Args)]
@@ -21,15 +23,15 @@ pub(crate) struct Update {
     pub(super) asked: Arguments,
 
     #[command(flatten)]
-    pub(super) connection: Connection,
+    pub(super) connection: ConnectionOptions,
 }
 
 /// What to do with which records.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// What to do with the records.
-    #[arg(value_enum, value_name = "ACTION")]
-    pub(super) action: Change,
+    #[arg(value_parser = choices(ACTIONS), value_name = "ACTION")]
+    pub(super) action: Action,
 
     /// Files of records in any format that `convert` reads; - is standard input. Not needed to delete records by
     /// --id.
@@ -95,7 +97,7 @@ pub(crate) struct Arguments {
     pub(super) stop_on_error: bool,
 
     #[command(flatten)]
-    pub(super) records: Records,
+    pub(super) records: RecordOutput,
 
     /// Print one JSON object per record.
     #[arg(long, conflicts_with = "format")]
@@ -105,47 +107,40 @@ pub(crate) struct Arguments {
     pub(super) task: Tasking,
 }
 
-/// What is done with records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Change {
-    /// Add new records.
-    Insert,
-    /// Replace existing records.
-    Replace,
-    /// Delete records.
-    Delete,
-    /// Replace only the fields that a record contains.
-    Element,
-    /// Add records, or replace existing ones; not in version 1.
-    Special,
-}
+/// What `update` can do with records.
+const ACTIONS: &[(&str, Action, &str)] = &[
+    ("insert", Action::RECORD_INSERT, "Add new records"),
+    (
+        "replace",
+        Action::RECORD_REPLACE,
+        "Replace existing records",
+    ),
+    ("delete", Action::RECORD_DELETE, "Delete records"),
+    (
+        "element",
+        Action::ELEMENT_UPDATE,
+        "Replace only the fields that a record contains",
+    ),
+    (
+        "special",
+        Action::SPECIAL_UPDATE,
+        "Add records, or replace existing ones; not in version 1",
+    ),
+];
 
-impl Change {
-    /// The same as it travels.
-    pub(super) fn action(self) -> Action {
-        match self {
-            Self::Insert => Action::RECORD_INSERT,
-            Self::Replace => Action::RECORD_REPLACE,
-            Self::Delete => Action::RECORD_DELETE,
-            Self::Element => Action::ELEMENT_UPDATE,
-            Self::Special => Action::SPECIAL_UPDATE,
-        }
-    }
-}
-
-/// How a record's name travels.
+/// How a record's identifier is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(super) enum IdType {
-    /// As octets, which is what most servers take.
+    /// As octets, which most servers accept.
     #[default]
     Opaque,
-    /// As a text.
+    /// As a string.
     String,
     /// As a number.
     Number,
 }
 
-/// The service that updates.
+/// The update service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(super) enum Variant {
     /// Database Update of Z39.50-2003.

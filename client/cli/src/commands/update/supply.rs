@@ -1,11 +1,11 @@
-//! The records of an update, one by one from files of any form, each as the octets that are sent.
+//! The records of an update, one at a time from files of any form, as the octets to send.
 
 use std::collections::VecDeque;
 use std::io::Read;
 use std::path::PathBuf;
 
 use z3950_asn1::apdu::External;
-use z3950_asn1::es::update::RecordId;
+use z3950_asn1::es::update::{Action, RecordId};
 use z3950_asn1::oid::{APPLICATION_XML, Oid, SUTRS, XML};
 use z3950_asn1::record::is_marc;
 use z3950_asn1::record::marc_syntax;
@@ -16,33 +16,29 @@ use z3950_marc::charset::{Options, to_utf8};
 use z3950_marc::marcxml;
 use z3950_marc::stream::{InputForm, InputRecord, MAX_RECORD, RecordReader};
 
-use super::arguments::{Arguments, Change, IdType, Variant};
+use super::arguments::{Arguments, IdType, Variant};
 use crate::console::input::{readable, watched};
 use crate::console::output::Failure;
 use crate::render::shown;
 
 /// A record to be sent.
 pub(super) struct Supplied {
-    /// Where it comes from: a file and its number there, or `--id`.
+    /// Its source: a file and the number in it, or `--id`.
     pub(super) origin: String,
     /// Its number among all, from 1.
     pub(super) number: u64,
-    /// What it is called; `None` where the server is to know.
+    /// Its identifier for messages, if known.
     pub(super) name: Option<String>,
-    /// The same as it travels, where it is said beside the record.
+    /// The identifier sent with the record, if any.
     pub(super) id: Option<RecordId>,
     pub(super) record: External,
 }
 
-/// What the input has next.
-pub(super) enum Piece {
-    Record(Box<Supplied>),
-    /// Where there is no record, and why.
-    Damaged(String),
-}
+/// The next record, or why it cannot be sent.
+type Next = Result<Box<Supplied>, String>;
 
-/// All records of the arguments.
-pub(super) struct Supply<'a> {
+/// The records that the arguments name.
+pub(crate) struct Supply<'a> {
     arguments: &'a Arguments,
     files: std::slice::Iter<'a, PathBuf>,
     ids: VecDeque<RecordId>,
@@ -51,13 +47,11 @@ pub(super) struct Supply<'a> {
 }
 
 impl<'a> Supply<'a> {
-    /// The records that the arguments name.
-    ///
     /// # Errors
-    /// Arguments that do not go together.
+    /// Arguments that conflict.
     pub(super) fn new(arguments: &'a Arguments) -> Result<Self, Failure> {
         let usage = |words: &str| Err(Failure::Usage(words.to_owned()));
-        let is_delete = arguments.action == Change::Delete;
+        let is_delete = arguments.action == Action::RECORD_DELETE;
         match (arguments.files.is_empty(), arguments.ids.is_empty()) {
             (true, true) if is_delete => {
                 return usage(
@@ -75,7 +69,7 @@ impl<'a> Supply<'a> {
                 && arguments.schema.is_none()
                 && arguments.element_set.is_none()
                 && arguments.per_request == 1;
-            if arguments.action != Change::Special || !is_plain {
+            if arguments.action != Action::SPECIAL_UPDATE || !is_plain {
                 return usage(
                     "documents of --version xml say themselves what is done: the action is special, and no options for records go with it",
                 );
@@ -88,7 +82,7 @@ impl<'a> Supply<'a> {
         {
             return usage("records are put into XML and MARC only; --whole sends a file as it is");
         }
-        if arguments.service == Variant::First && arguments.action == Change::Special {
+        if arguments.service == Variant::First && arguments.action == Action::SPECIAL_UPDATE {
             return usage("version 1 has no special update; insert or replace");
         }
         readable(&arguments.files)?;
@@ -105,8 +99,8 @@ impl<'a> Supply<'a> {
         })
     }
 
-    /// What comes next; `None` behind the last.
-    pub(super) fn next(&mut self) -> Result<Option<Piece>, Failure> {
+    /// The next record; `None` after the last.
+    pub(super) fn next(&mut self) -> Result<Option<Next>, Failure> {
         if self.arguments.files.is_empty() {
             let id = self.ids.pop_front();
             return Ok(id.map(|id| self.named(id)));
@@ -137,10 +131,10 @@ impl<'a> Supply<'a> {
         }
     }
 
-    /// A record to be deleted that is known by its name alone. What stands in its place is of no meaning.
-    fn named(&mut self, id: RecordId) -> Piece {
+    /// A record to delete by its identifier alone. The record itself is a placeholder.
+    fn named(&mut self, id: RecordId) -> Next {
         let record = External::octet_aligned(XML, &b"<record/>"[..]);
-        self.piece("--id".to_owned(), Some(id), None, record)
+        self.supplied("--id".to_owned(), Some(id), None, record)
     }
 
     fn found(
@@ -148,31 +142,31 @@ impl<'a> Supply<'a> {
         origin: String,
         form: InputForm,
         found: InputRecord,
-    ) -> Result<Piece, Failure> {
+    ) -> Result<Next, Failure> {
         let record = match found.record {
-            // What is left of a record must not replace the whole one.
+            // An incomplete record must not replace the whole one.
             Ok(_) if found.incomplete => Err(found.notes.join("; ")),
             other => other,
         };
         let record = match record {
             Ok(record) => record,
-            Err(reason) => return Ok(Piece::Damaged(format!("{origin}: {reason}"))),
+            Err(reason) => return Ok(Err(format!("{origin}: {reason}"))),
         };
         let control_number = record.control_number().map(shown);
         let id = match self.arguments.id_from_001 {
             false => self.next_id()?,
             true => match &control_number {
                 Some(number) => Some(record_id(number, self.arguments.id_type)?),
-                None => return Ok(Piece::Damaged(format!("{origin}: no control number"))),
+                None => return Ok(Err(format!("{origin}: no control number"))),
             },
         };
         Ok(match self.external(form, &record) {
-            Ok(external) => self.piece(origin, id, control_number, external),
-            Err(reason) => Piece::Damaged(format!("{origin}: {reason}")),
+            Ok(external) => self.supplied(origin, id, control_number, external),
+            Err(reason) => Err(format!("{origin}: {reason}")),
         })
     }
 
-    /// The record in the syntax asked for, else in that of its form.
+    /// The record in the requested syntax, by default that of its form.
     fn external(&self, form: InputForm, record: &MarcRecord) -> Result<External, String> {
         let syntax = self.arguments.syntax.unwrap_or_else(|| match form {
             InputForm::MarcXml => XML,
@@ -189,7 +183,7 @@ impl<'a> Supply<'a> {
         Ok(External::octet_aligned(syntax, octets))
     }
 
-    fn whole(&mut self, name: String, input: Box<dyn Read>) -> Result<Piece, Failure> {
+    fn whole(&mut self, name: String, input: Box<dyn Read>) -> Result<Next, Failure> {
         let mut octets = Vec::new();
         let most = u64::try_from(MAX_RECORD).unwrap_or(u64::MAX);
         input
@@ -197,8 +191,7 @@ impl<'a> Supply<'a> {
             .read_to_end(&mut octets)
             .map_err(|error| Failure::input(&name, &error))?;
         if octets.len() > MAX_RECORD {
-            let words = format!("{name}: more than {MAX_RECORD} octets");
-            return Ok(Piece::Damaged(words));
+            return Ok(Err(format!("{name}: more than {MAX_RECORD} octets")));
         }
         let looks_like_xml = octets.trim_ascii_start().starts_with(b"<");
         let syntax = match self.arguments.syntax {
@@ -207,24 +200,24 @@ impl<'a> Supply<'a> {
             None => return Err(Failure::Usage(format!("--whole needs --syntax for {name}"))),
         };
         let record = match syntax {
-            // SUTRS is a text of ASN.1, where XML and MARC are octets.
+            // SUTRS is an ASN.1 string; XML and MARC are octets.
             SUTRS => sutrs_external(&String::from_utf8_lossy(&octets)),
             _ => Some(External::octet_aligned(syntax, octets)),
         };
         let id = self.next_id()?;
         Ok(match record {
-            Some(record) => self.piece(name, id, None, record),
-            None => Piece::Damaged(format!("{name}: cannot be sent")),
+            Some(record) => self.supplied(name, id, None, record),
+            None => Err(format!("{name}: cannot be sent")),
         })
     }
 
-    fn piece(
+    fn supplied(
         &mut self,
         origin: String,
         id: Option<RecordId>,
         control_number: Option<String>,
         record: External,
-    ) -> Piece {
+    ) -> Next {
         self.count += 1;
         let name = match &id {
             Some(RecordId::Number(number)) => Some(number.to_string()),
@@ -232,7 +225,7 @@ impl<'a> Supply<'a> {
             Some(RecordId::Opaque(octets)) => Some(shown(octets.as_bytes())),
             None => control_number,
         };
-        Piece::Record(Box::new(Supplied {
+        Ok(Box::new(Supplied {
             origin,
             number: self.count,
             name,
@@ -241,7 +234,7 @@ impl<'a> Supply<'a> {
         }))
     }
 
-    /// The name of the next record, if names were given at all.
+    /// The identifier of the next record, if `--id` was given.
     fn next_id(&mut self) -> Result<Option<RecordId>, Failure> {
         if self.arguments.ids.is_empty() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! What becomes of each record of an update, whatever the server tells of it.
+//! The result of each record of an update, whatever the server says about it.
 
 use z3950_asn1::apdu::{DefaultDiagFormat, ExtendedServicesResponse, ExternalValue};
 use z3950_asn1::es::update::{
@@ -27,7 +27,7 @@ fn of_record(id: Option<i64>, status: RecordStatus, condition: i64) -> TaskPacka
     }
 }
 
-/// A result whose package tells this of the records.
+/// A result whose package says this about the records.
 fn result(status: OperationStatus, records: Option<Vec<TaskPackageRecordStructure>>) -> TaskResult {
     let package = es::Update::TaskPackage(Box::new(UpdatePackage {
         origin_part: OriginPartToKeep {
@@ -67,7 +67,7 @@ fn result(status: OperationStatus, records: Option<Vec<TaskPackageRecordStructur
 }
 
 #[test]
-fn each_record_has_its_own_fate() {
+fn each_record_has_its_own_result() {
     use OperationStatus as Op;
     use RecordStatus as Of;
     for (status, records, expected) in [
@@ -88,7 +88,7 @@ fn each_record_has_its_own_fate() {
             ]),
             [(Of::QUEUED, 224), (Of::IN_PROCESS, 7)],
         ),
-        // The package tells of none, or of fewer than there are.
+        // The package names no record, or fewer than were sent.
         (Op::FAILURE, None, [(Of::FAILURE, 224), (Of::FAILURE, 224)]),
         (
             Op::DONE,
@@ -112,12 +112,12 @@ fn each_record_has_its_own_fate() {
 }
 
 #[test]
-fn tallies_say_what_there_is_to_say() {
-    let tally = Tally {
+fn tallies_name_only_what_occurred() {
+    let tally = UpdateCounts {
         done: 3,
         refused: 1,
-        ..Tally::default()
+        ..UpdateCounts::default()
     };
     assert_eq!(tally.to_string(), "3 done, 1 refused");
-    assert_eq!(Tally::default().to_string(), "0 done");
+    assert_eq!(UpdateCounts::default().to_string(), "0 done");
 }

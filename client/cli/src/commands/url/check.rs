@@ -1,27 +1,28 @@
-//! `z3950 url check`: of each URL whether it is well formed, a locator or a name, and what to be careful about;
-//! with `--follow` also what became of the thing it leads to (RFC 1736 §3, RFC 1738 §6).
+//! `z3950 url check`: whether each URL is well formed, a locator or a name, and what to be careful about; with `--follow`
+//! also whether the resource exists (RFC 1736 §3, RFC 1738 §6).
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
+use tokio::runtime::Runtime;
 use z3950::client::{Client, ClientOptions};
 use z3950::gopher::{self, GopherError, GopherOptions, GopherPlanError};
 use z3950::plan::{PlanOptions, plan};
 use z3950::retrieve::Outcome;
 use z3950::transport::Routes;
 use z3950::url::{Kind, Locator, Url, UrlError, Z3950Url};
+use z3950_asn1::bib1::diagnostics::Condition;
 
-use super::{Remark, answered, mode, refusal, set};
-use crate::args::{Network, Reading};
+use super::{Remark, UrlReading, answered, refusal, set};
+use crate::commands::connection::{Network, mode};
 use crate::commands::{connection, gopher as cli_gopher};
 use crate::console::exit::Exit;
 use crate::console::input::Lines;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
 use crate::console::report::explain_outcome;
-use crate::console::runtime::{end, threads};
 use crate::render::named;
 
 #[derive(Debug, clap::Args)]
@@ -45,13 +46,17 @@ pub(crate) struct Arguments {
     jobs: u8,
 
     #[command(flatten)]
-    reading: Reading,
+    reading: UrlReading,
 
     #[command(flatten)]
     network: Network,
 }
 
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn run(
+    arguments: &Arguments,
+    runtime: &Runtime,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
     if !arguments.follow {
         let mut exit = Exit::Delivered;
         for text in texts(arguments)? {
@@ -59,19 +64,16 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         }
         return Ok(exit);
     }
-    let runtime = threads()?;
-    let exit = runtime.block_on(async {
+    runtime.block_on(async {
         let follower = Follower::new(&arguments.network).await?;
         match Interrupt.or(follow(arguments, &follower, output)).await {
             Ok(exit) => exit,
             Err(Stopped(exit)) => Ok(exit),
         }
-    });
-    end(runtime);
-    exit
+    })
 }
 
-/// The texts to check, one after the other; blank lines of the file are none.
+/// The texts to check; blank lines of the file are skipped.
 fn texts(arguments: &Arguments) -> Result<impl Iterator<Item = Result<Vec<u8>, Failure>>, Failure> {
     let given = arguments
         .urls
@@ -106,7 +108,7 @@ async fn follow(
     Ok(exit)
 }
 
-/// What there is to say of one text.
+/// The result for one text.
 struct Finding {
     /// The text, without user and password.
     text: String,
@@ -124,30 +126,30 @@ impl Finding {
     }
 }
 
-/// What came of following a locator.
+/// The result of following a locator.
 struct Followed {
-    status: Status,
+    status: LinkStatus,
     detail: String,
     exit: Exit,
 }
 
-/// What became of the thing that a locator leads to: RFC 1736 §3 wants a locator that leads nowhere told apart from a
-/// server that is away, and neither of them is a server that answers otherwise.
+/// The state of the resource of a locator. RFC 1736 §3 tells an invalid locator from a server that is away; a server that
+/// refuses is neither.
 #[derive(Clone, Copy)]
-enum Status {
-    /// It was fetched.
+enum LinkStatus {
+    /// Fetched.
     Alive,
-    /// The server says that there is no such thing: the locator is invalid.
+    /// The server has no such resource: the locator is invalid.
     Gone,
-    /// The server has more than one, so the locator does not say which.
+    /// The locator matches more than one resource.
     Ambiguous,
-    /// The server says no, and not that the thing is missing; or the port is not to be connected to.
+    /// The server refuses for another reason, or the port is reserved.
     Refused,
-    /// There is no server, or no answer: worth trying again.
+    /// No server or no answer: worth trying again.
     Unavailable,
 }
 
-impl Status {
+impl LinkStatus {
     fn name(self) -> &'static str {
         match self {
             Self::Alive => "alive",
@@ -159,10 +161,9 @@ impl Status {
     }
 }
 
-/// Follows locators.
 struct Follower {
     client: Client,
-    /// `None` with `--demo`, whose catalogue speaks no Gopher.
+    /// `None` with `--demo`, which has no Gopher server.
     gopher: Option<GopherOptions>,
     routes: Routes,
 }
@@ -183,7 +184,7 @@ impl Follower {
         })
     }
 
-    /// `None` for what cannot be followed: other schemes, sessions, searches without a term.
+    /// `None` if the locator cannot be followed: other schemes, sessions, searches without a term.
     async fn follow(&self, locator: &Locator) -> Option<Followed> {
         match locator.url() {
             Url::Z3950(url) if url.kind() == Kind::Retrieval => {
@@ -193,9 +194,13 @@ impl Follower {
                 Some(Followed::new(status, detail, exit))
             }
             Url::Gopher(url) => {
-                let way = cli_gopher::way(&self.routes, url).ok()?;
-                match gopher::retrieve(url, self.gopher.as_ref()?, &way).await {
-                    Ok(_) => Some(Followed::new(Status::Alive, String::new(), Exit::Delivered)),
+                let server = cli_gopher::server(&self.routes, url).ok()?;
+                match gopher::retrieve(url, self.gopher.as_ref()?, &server).await {
+                    Ok(_) => Some(Followed::new(
+                        LinkStatus::Alive,
+                        String::new(),
+                        Exit::Delivered,
+                    )),
                     Err(GopherError::Plan(error))
                         if !matches!(error, GopherPlanError::PortRefused(_)) =>
                     {
@@ -214,14 +219,14 @@ impl Follower {
 }
 
 impl Followed {
-    fn new(status: Status, detail: String, exit: Exit) -> Self {
+    fn new(status: LinkStatus, detail: String, exit: Exit) -> Self {
         Self {
             exit: match status {
-                Status::Gone => Exit::FaultsFound,
+                LinkStatus::Gone => Exit::FaultsFound,
                 _ => exit,
             },
             detail: match status {
-                Status::Alive => String::new(),
+                LinkStatus::Alive => String::new(),
                 _ => detail,
             },
             status,
@@ -229,38 +234,38 @@ impl Followed {
     }
 }
 
-/// A database that does not exist is as good as no record; one that exists and cannot be searched is not.
-fn status(outcome: &Outcome) -> Status {
-    /// Bib-1 diagnostic: the database does not exist.
-    const NO_DATABASE: i64 = 235;
-    /// Bib-1 diagnostic: temporary system error.
-    const TEMPORARY: i64 = 2;
+/// A database that does not exist counts as gone; one that cannot be searched does not.
+fn status(outcome: &Outcome) -> LinkStatus {
     match outcome {
-        Outcome::Delivered(_) => Status::Alive,
-        Outcome::NoMatch => Status::Gone,
-        Outcome::Ambiguous { .. } => Status::Ambiguous,
+        Outcome::Delivered(_) => LinkStatus::Alive,
+        Outcome::NoMatch => LinkStatus::Gone,
+        Outcome::Ambiguous { .. } => LinkStatus::Ambiguous,
         Outcome::SearchFailed { diagnostics } | Outcome::PresentFailed { diagnostics } => {
             match diagnostics {
-                diagnostics if diagnostics.has(NO_DATABASE) => Status::Gone,
-                diagnostics if diagnostics.has(TEMPORARY) => Status::Unavailable,
-                _ => Status::Refused,
+                diagnostics if diagnostics.has(Condition::DATABASE_DOES_NOT_EXIST.0) => {
+                    LinkStatus::Gone
+                }
+                diagnostics if diagnostics.has(Condition::TEMPORARY_SYSTEM_ERROR.0) => {
+                    LinkStatus::Unavailable
+                }
+                _ => LinkStatus::Refused,
             }
         }
         Outcome::RecordDiagnostic { .. }
         | Outcome::InitRejected(_)
         | Outcome::AccessRefused { .. }
-        | Outcome::PortRefused { .. } => Status::Refused,
-        // The server or the way to it failed.
-        _ => Status::Unavailable,
+        | Outcome::PortRefused { .. } => LinkStatus::Refused,
+        // The server or the connection failed.
+        _ => LinkStatus::Unavailable,
     }
 }
 
-fn gopher_status(error: &GopherError) -> Status {
+fn gopher_status(error: &GopherError) -> LinkStatus {
     match error {
-        GopherError::Server(error) if error.is_gone() => Status::Gone,
-        GopherError::Server(error) if error.is_temporary() => Status::Unavailable,
-        GopherError::Server(_) | GopherError::Plan(_) => Status::Refused,
-        _ => Status::Unavailable,
+        GopherError::Server(error) if error.is_gone() => LinkStatus::Gone,
+        GopherError::Server(error) if error.is_temporary() => LinkStatus::Unavailable,
+        GopherError::Server(_) | GopherError::Plan(_) => LinkStatus::Refused,
+        _ => LinkStatus::Unavailable,
     }
 }
 
@@ -277,7 +282,7 @@ fn report(finding: &Finding, arguments: &Arguments, output: &mut Output) -> Resu
     Ok(exit)
 }
 
-/// The object of a text; `status` and `detail` are null where it was not followed.
+/// The object of `--json`; `status` and `detail` are null if the URL was not followed.
 fn object(finding: &Finding) -> Value {
     const KEYS: [&str; 7] = [
         "url",
@@ -348,7 +353,7 @@ fn row(finding: &Finding) -> String {
     line.trim_end().to_owned()
 }
 
-/// What to be careful about; of a Z39.50 URL also what its reader remarked, and why it cannot be carried out.
+/// The cautions about a URL; for a Z39.50 URL also the warnings of parsing and planning it.
 fn cautions(locator: &Locator) -> Vec<Remark> {
     let mut cautions: Vec<Remark> = locator.cautions().iter().map(Remark::from).collect();
     if let Url::Z3950(url) = locator.url() {

@@ -1,4 +1,4 @@
-//! `z3950 url extract`: the URLs of a text, of MARC records or of an HTML page (RFC 1738 Appendix).
+//! `z3950 url extract`: the URLs in text, MARC records or an HTML page (RFC 1738 Appendix).
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -9,8 +9,8 @@ use z3950::url::extract::{self, Extraction, FoundUrl, HtmlUrls, WrapperFault, in
 use z3950::url::{ResolveMode, generic, resolve};
 use z3950_marc::stream::{GUESS_OCTETS, InputForm, RecordReader};
 
-use crate::args::Showing;
-use crate::console::envelope::VERSION;
+use super::Redaction;
+use crate::answer::writing::VERSION;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render;
@@ -18,7 +18,7 @@ use crate::render;
 /// The largest text or page that is read, in octets; records have no limit.
 const MAX_TEXT: u64 = 256 * 1024 * 1024;
 
-/// The keys for where a URL stands in a page or in a record; null elsewhere.
+/// The keys for the place of a URL in a page or a record; null for other files.
 const PLACES: [&str; 7] = [
     "element",
     "attribute",
@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
 
     /// The type of the file, by default detected from its name and content.
     #[arg(long, value_enum, value_name = "WHAT")]
-    from: Option<Source>,
+    from: Option<ExtractFrom>,
 
     /// Find only URLs in <URL: and >; by default, URLs in running text are guessed too, and marked as guesses.
     #[arg(long)]
@@ -52,10 +52,10 @@ pub(crate) struct Arguments {
     json: bool,
 
     #[command(flatten)]
-    showing: Showing,
+    showing: Redaction,
 }
 
-/// A whole URL.
+/// An absolute URL.
 fn base(text: &str) -> Result<String, String> {
     match resolve(text, "", ResolveMode::default()) {
         Ok(base) => Ok(base),
@@ -65,7 +65,7 @@ fn base(text: &str) -> Result<String, String> {
 
 /// What URLs are read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Source {
+enum ExtractFrom {
     /// Text of any kind, such as e-mail.
     Text,
     /// MARC records in any format: 856 $u, and 024 and 035 if they hold URLs.
@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         passwords: 0,
         output,
     };
-    if source == Source::Marc {
+    if source == ExtractFrom::Marc {
         listing.records(input, path).map_err(|error| match error {
             Broken::Input(error) => fault(error),
             Broken::Output(failure) => failure,
@@ -121,38 +121,40 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         ))));
     }
     match source {
-        Source::Html => listing.page(&text, arguments.base.as_deref())?,
+        ExtractFrom::Html => listing.page(&text, arguments.base.as_deref())?,
         _ if arguments.wrapped => listing.text(extract::extract(&text))?,
         _ => listing.text(extract::scan(&text))?,
     }
     Ok(listing.end())
 }
 
-/// What an input is, by its name, or by how it begins. Text may begin in any way, so records have to look it.
-fn guess(path: Option<&Path>, head: &[u8]) -> Source {
+/// Guesses the type of a file by its name, or by its beginning. As text may begin in any way, records need clear signs.
+fn guess(path: Option<&Path>, head: &[u8]) -> ExtractFrom {
     let extension = path
         .and_then(Path::extension)
         .unwrap_or_default()
         .to_string_lossy();
     match extension.to_ascii_lowercase().as_str() {
-        "html" | "htm" | "xhtml" => return Source::Html,
-        "txt" | "eml" | "text" => return Source::Text,
-        extension if InputForm::by_extension(extension).is_some() => return Source::Marc,
+        "html" | "htm" | "xhtml" => return ExtractFrom::Html,
+        "txt" | "eml" | "text" => return ExtractFrom::Text,
+        extension if InputForm::by_extension(extension).is_some() => return ExtractFrom::Marc,
         _ => {}
     }
     let begin = head.trim_ascii_start().to_ascii_lowercase();
     let has = |word: &[u8]| begin.windows(word.len()).any(|window| window == word);
     match InputForm::guess(head) {
-        _ if begin.starts_with(b"<!doctype html") || begin.starts_with(b"<html") => Source::Html,
-        Some(InputForm::Marc | InputForm::Line) => Source::Marc,
-        Some(InputForm::MarcXml) if has(b"<record") || has(b"<collection") => Source::Marc,
-        Some(InputForm::Json) if has(b"\"leader\"") => Source::Marc,
-        Some(InputForm::Mrk) if begin.starts_with(b"=ldr") => Source::Marc,
-        _ => Source::Text,
+        _ if begin.starts_with(b"<!doctype html") || begin.starts_with(b"<html") => {
+            ExtractFrom::Html
+        }
+        Some(InputForm::Marc | InputForm::Line) => ExtractFrom::Marc,
+        Some(InputForm::MarcXml) if has(b"<record") || has(b"<collection") => ExtractFrom::Marc,
+        Some(InputForm::Json) if has(b"\"leader\"") => ExtractFrom::Marc,
+        Some(InputForm::Mrk) if begin.starts_with(b"=ldr") => ExtractFrom::Marc,
+        _ => ExtractFrom::Text,
     }
 }
 
-/// What ends a listing of records too early.
+/// An error while records are listed.
 enum Broken {
     Input(io::Error),
     Output(Failure),
@@ -167,7 +169,7 @@ impl From<Failure> for Broken {
 struct Listing<'a> {
     json: bool,
     redact: bool,
-    /// How many URLs with passwords were written.
+    /// The number of URLs written with passwords.
     passwords: usize,
     output: &'a mut Output,
 }
@@ -185,7 +187,7 @@ impl Listing<'_> {
         }
     }
 
-    /// What there is to say after the last URL.
+    /// Warns about passwords after the last URL.
     fn end(self) -> Exit {
         match self.passwords {
             0 => {}
@@ -261,7 +263,7 @@ impl Listing<'_> {
         Ok(())
     }
 
-    /// A line for a URL: first octet, octet behind the last one, URL, remarks, parted by tabs; or an object.
+    /// Writes a line for a URL: start and end offset, URL and remarks, separated by tabs; or an object.
     fn found(&mut self, found: &FoundUrl, place: &str, more: Value) -> Result<(), Failure> {
         let FoundUrl {
             url,
@@ -278,7 +280,7 @@ impl Listing<'_> {
             true => generic::redact(url),
             false => url.clone(),
         };
-        // What is before a blank, rather than what is without a hyphen.
+        // Whether the alternate ends at a blank, rather than joining a word broken at a hyphen.
         let at_blank = alternates
             .first()
             .and_then(|alternate| url.strip_prefix(alternate.as_str()))
@@ -292,7 +294,6 @@ impl Listing<'_> {
                 _ => written.clone(),
             });
         if self.json {
-            // Where it stands: in a page, or in a record.
             let place = |key: &str| (key.to_owned(), more.get(key).cloned().unwrap_or_default());
             let found = json!({
                 "v": VERSION,

@@ -1,10 +1,10 @@
-//! URLs of schemes other than Z39.50 as `z3950 url parse` shows them: an object with the parts of the scheme.
+//! The objects of `z3950 url parse` for schemes other than Z39.50.
 
 use serde_json::{Map, Value, json};
 use z3950::url::{Caution, FileHost, Locator, NewsUrl, Octets, UriKind, Url, Userinfo, WaisTarget};
 
-/// The object: `scheme`, `kind`, `host` and `port` first, then the scheme's own keys, all of them always present, then
-/// `fragment`, `warnings` and `canonical`. A password shows as `***`.
+/// The object: `scheme`, `kind`, `host` and `port`, then the scheme's own keys, all always present, then `fragment`, `warnings`
+/// and `canonical`. A password shows as `***`.
 pub(super) fn object(locator: &Locator) -> Value {
     let kind = match locator.kind() {
         UriKind::Name => "name",

@@ -1,4 +1,4 @@
-//! `z3950 url resolve`: what a partial form means beside a base (RFC 1630).
+//! `z3950 url resolve`: resolves a partial form against a base URL (RFC 1630).
 
 use std::ffi::{OsStr, OsString};
 
@@ -7,8 +7,8 @@ use z3950::url::{
     Locator, Mode, ResolveError, ResolveMode, UrlError, UrlErrorKind, classify, generic, resolve,
 };
 
-use super::{answered, refusal, set};
-use crate::args::{Showing, choices};
+use super::{Redaction, answered, refusal, set};
+use crate::commands::options::choices;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     json: bool,
 
     #[command(flatten)]
-    showing: Showing,
+    showing: Redaction,
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
@@ -80,7 +80,7 @@ fn text(argument: &OsStr) -> Result<&str, UrlError> {
         .map_err(|fault| UrlError::at(UrlErrorKind::InvalidCharacter, fault.valid_up_to()))
 }
 
-/// Resolving knows nothing of schemes: what it gave may be none of its scheme's URLs.
+/// Resolving ignores the rules of schemes, so the result may be malformed.
 fn remark(uri: &str, output: &Output) {
     if let Err(error) = Locator::parse(uri, Mode::Lenient) {
         output.warning(&format!("the result is malformed: {error}"));

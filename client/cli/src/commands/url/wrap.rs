@@ -1,12 +1,12 @@
-//! `z3950 url wrap`: a URL between `<URL:` and `>`, in lines that mail leaves alone (RFC 1738 Appendix).
+//! `z3950 url wrap`: a URL between `<URL:` and `>`, in lines that e-mail leaves unchanged (RFC 1738 Appendix).
 
 use std::ffi::OsString;
 
 use z3950::url::extract::{MAX_WRAP_WIDTH, MIN_WRAP_WIDTH, wrap};
 use z3950::url::{Encoded, Locator};
 
-use super::{answered, mode, refuse};
-use crate::args::{Reading, Showing};
+use super::{Redaction, UrlReading, answered, refuse};
+use crate::commands::connection::mode;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 
@@ -21,10 +21,10 @@ pub(crate) struct Arguments {
     width: usize,
 
     #[command(flatten)]
-    reading: Reading,
+    reading: UrlReading,
 
     #[command(flatten)]
-    showing: Showing,
+    showing: Redaction,
 }
 
 fn width(text: &str) -> Result<usize, String> {

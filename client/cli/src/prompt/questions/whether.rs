@@ -1,4 +1,4 @@
-//! Whether an operation is to go on: resource control (Z39.50-2003 §3.2.6), with the reports resource-1 and resource-2
+//! Whether to continue an operation: resource control (Z39.50-2003 §3.2.6), with the reports resource-1 and resource-2
 //! (Appendix RSC).
 
 use z3950::error::Phase;
@@ -8,11 +8,11 @@ use z3950_asn1::format::resource_report1::{self, EstimateType};
 use z3950_asn1::format::resource_report2;
 use z3950_asn1::types::InternationalString;
 
-use super::{Person, text_of};
-use crate::render::shown;
+use super::Person;
+use crate::render::{shown, text_of};
 
-/// Whether an operation is to go on, and if not, whether what it has found is wanted. A person who does not answer wants
-/// it to end; a report that wants no answer is only told.
+/// Whether to continue an operation, and if not, whether to keep its results. Without an answer it stops; a report that needs
+/// no answer is only shown.
 pub(super) fn decision(question: &ResourceQuestion, person: &mut dyn Person) -> Decision {
     let operation = match question.phase {
         Phase::Idle => "the session".to_owned(),
@@ -45,7 +45,7 @@ pub(super) fn decision(question: &ResourceQuestion, person: &mut dyn Person) -> 
     }
 }
 
-/// What a report says: the server's message, or its figures where it has none.
+/// The server's message in a report, or else its figures.
 fn report(question: &ResourceQuestion) -> Option<String> {
     if let Some(report) = question.value::<resource_report1::ResourceReport>() {
         let figures = report.estimates.iter();
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_are_told_in_the_servers_words_or_figures() {
+    fn reports_show_the_servers_message_or_figures() {
         let first = |message: &str, estimates: &[(EstimateType, i64)]| {
             let estimate = |&(r#type, value): &(EstimateType, i64)| resource_report1::Estimate {
                 r#type,

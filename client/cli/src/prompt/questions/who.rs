@@ -1,5 +1,5 @@
-//! Who is there: access control (Z39.50-2003 §3.2.5), in the form prompt-1 (Appendix ACC.1) or in the server's own words.
-//! Secrets are not shown as they are typed.
+//! Credentials: access control (Z39.50-2003 §3.2.5), in the form prompt-1 (Appendix ACC.1) or as plain text. Secrets are not
+//! echoed.
 
 use z3950::error::Phase;
 use z3950::service::access::{Challenge, answer_prompts};
@@ -8,16 +8,16 @@ use z3950_asn1::format::prompt1::{
     Answer, Prompt, PromptId, PromptInfo, PromptResponse, PromptType,
 };
 
-use super::{Person, text_of};
-use crate::render::shown;
+use super::Person;
+use crate::render::{shown, text_of};
 
-/// The most questions put for one challenge.
+/// The most questions of one challenge.
 const MAX_PROMPTS: usize = 32;
 
-/// How often an answer is asked for that does not fit.
+/// How often to ask again after an unsuitable answer.
 const MAX_TRIES: usize = 3;
 
-/// The response to a challenge; `None` if the person gives none, or nobody could.
+/// The response to a challenge; `None` if there is none.
 pub(super) fn response(
     challenge: &Challenge,
     person: &mut dyn Person,
@@ -47,13 +47,13 @@ pub(super) fn response(
         person.hears("it asks in a form that is not known here");
         return None;
     };
-    // What is wanted may be a password, by custom user/password.
+    // The answer is often user/password.
     let prompt = format!("{} (not shown): ", shown(words.as_bytes()));
     let text = person.answers(&prompt, true)?;
     Some(SecurityChallengeResponse::SimpleForm(text.as_str().into()))
 }
 
-/// The answer to one prompt: `None` to give none at all, `Some(None)` to leave this one out.
+/// The answer to one prompt: `None` to give no response at all, `Some(None)` to omit this answer.
 fn answer(prompt: &Prompt, person: &mut dyn Person) -> Option<Option<PromptResponse>> {
     match &prompt.prompt_info {
         Some(PromptInfo::Encrypted(_)) => {
@@ -85,7 +85,7 @@ fn answer(prompt: &Prompt, person: &mut dyn Person) -> Option<Option<PromptRespo
     let words = words_of(prompt);
     let is_secret = match kind {
         Some(kind) => matches!(kind, PromptType::PASSWORD | PromptType::NEW_PASSWORD),
-        // Rather one answer too many that is not shown.
+        // If in doubt, the answer is not echoed.
         None => ["password", "passwd", "pin", "secret"]
             .iter()
             .any(|secret| words.to_lowercase().contains(secret)),
@@ -121,7 +121,7 @@ fn answer(prompt: &Prompt, person: &mut dyn Person) -> Option<Option<PromptRespo
     None
 }
 
-/// What a prompt asks for, in the server's words or those of the standard.
+/// The text of a prompt, from the server or the standard.
 fn words_of(prompt: &Prompt) -> String {
     match &prompt.prompt_id {
         PromptId::NonEnumeratedPrompt(words) => text_of(words),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_the_servers_own_are_asked_without_echo() {
+    fn plain_text_challenges_are_asked_without_echo() {
         let challenge = || SecurityChallenge::SimpleForm(b"user/pass\x1b".as_slice().into());
         let (answer, seen) = ask(challenge(), &["ada/secret"]);
         assert_eq!(answer.as_deref(), Some(&b"ada/secret"[..]));

@@ -1,4 +1,4 @@
-//! What the program does: a file for each command, with its arguments and its work.
+//! The commands, one file each, with their arguments and their work.
 
 pub(crate) mod connection;
 pub(crate) mod convert;
@@ -9,8 +9,7 @@ pub(crate) mod fallback;
 pub(crate) mod get;
 pub(crate) mod gopher;
 pub(crate) mod lookup;
-pub(crate) mod manual;
-pub(crate) mod open;
+pub(crate) mod options;
 pub(crate) mod order;
 pub(crate) mod plan;
 pub(crate) mod probe;
@@ -24,4 +23,3 @@ pub(crate) mod targets;
 pub(crate) mod task;
 pub(crate) mod update;
 pub(crate) mod url;
-pub(crate) mod writing;

@@ -1,10 +1,8 @@
-//! Between the commands and the terminal: input, output, messages, exit codes, signals.
+//! Input, output, messages, exit codes and signals.
 
-pub(crate) mod envelope;
 pub(crate) mod exit;
 pub(crate) mod input;
 pub(crate) mod interrupt;
 pub(crate) mod logging;
 pub(crate) mod output;
 pub(crate) mod report;
-pub(crate) mod runtime;

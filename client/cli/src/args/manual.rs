@@ -1,20 +1,28 @@
-//! `z3950 completions` and `z3950 man`: what the definition of the command line is good for beside reading it.
+//! `z3950 completions` and `z3950 man`, made from the definition of the command line.
 
 use std::io::Write as _;
 
-use clap::{Command, CommandFactory};
+use clap::{Args, Command, CommandFactory};
 use clap_complete::generate;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use crate::args::{Cli, Shell, TARGET, examples};
+use super::{Cli, examples};
+use crate::commands::target::TARGET;
 use crate::console::exit::{self, Exit};
 use crate::console::output::{Failure, Output};
 
-/// What the program is called.
+#[derive(Debug, Args)]
+pub(crate) struct Shell {
+    /// The shell to complete commands in.
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// The program's name.
 const NAME: &str = "z3950";
 
-/// Prints a script for the shell.
+/// Prints a completion script.
 pub(crate) fn completions(arguments: &Shell, output: &mut Output) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     generate(arguments.shell, &mut Cli::command(), NAME, &mut script);
@@ -22,7 +30,7 @@ pub(crate) fn completions(arguments: &Shell, output: &mut Output) -> Result<Exit
     Ok(Exit::Delivered)
 }
 
-/// Prints the manual page in roff: the program, each of its commands, then what several of them have in common.
+/// Prints the manual page in roff: the program, each command, then what several commands share.
 pub(crate) fn page(output: &mut Output) -> Result<Exit, Failure> {
     let mut command = Cli::command();
     command.build();
@@ -43,7 +51,7 @@ pub(crate) fn page(output: &mut Output) -> Result<Exit, Failure> {
     Ok(Exit::Delivered)
 }
 
-/// The page with roff's escapes for other characters than those of ASCII, which not every roff reads.
+/// The page with roff escapes for characters beyond ASCII, which not every roff reads.
 fn ascii(page: &[u8]) -> String {
     let mut ascii = String::with_capacity(page.len());
     for character in String::from_utf8_lossy(page).chars() {
@@ -55,9 +63,9 @@ fn ascii(page: &[u8]) -> String {
     ascii
 }
 
-/// A command and those below it, each a section. `path` is what follows the program's name.
+/// A section for a command and each of its subcommands. `path` is the command without the program's name.
 fn describe(path: &str, command: &Command, page: &mut Vec<u8>) -> Result<(), Failure> {
-    // clap adds it to every command that has others.
+    // clap adds it to every command with subcommands.
     if command.get_name() == "help" {
         return Ok(());
     }
@@ -72,7 +80,7 @@ fn describe(path: &str, command: &Command, page: &mut Vec<u8>) -> Result<(), Fai
     let mut text = Vec::new();
     man.render_description_section(&mut text)?;
     man.render_synopsis_section(&mut text)?;
-    // Its sections are parts of this one, and the first needs no name.
+    // clap's sections become subsections, and the first needs no heading.
     let part = |text: &[u8]| {
         let text = String::from_utf8_lossy(text).replace("\n.SH ", "\n.SS ");
         let text = text.replacen(".SH DESCRIPTION\n", "", 1);
@@ -93,7 +101,7 @@ fn describe(path: &str, command: &Command, page: &mut Vec<u8>) -> Result<(), Fai
     Ok(())
 }
 
-/// The examples of a command, under a heading.
+/// The examples of a command.
 fn show_examples(heading: &str, command: &str, page: &mut Vec<u8>) -> Result<(), Failure> {
     let examples = examples::of(command);
     if examples.is_empty() {
@@ -112,7 +120,7 @@ fn show_examples(heading: &str, command: &str, page: &mut Vec<u8>) -> Result<(),
     Ok(())
 }
 
-/// What stands at the end of help: texts under headings that end in a colon.
+/// The end of `--help`: texts under headings that end in a colon.
 fn explain(words: &str, page: &mut Vec<u8>) -> Result<(), Failure> {
     let mut roff = Roff::new();
     for block in words.split("\n\n") {
@@ -124,7 +132,7 @@ fn explain(words: &str, page: &mut Vec<u8>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lines that are shown as they are.
+/// Lines that are not filled.
 fn verbatim(lines: &[&str], roff: &mut Roff) {
     roff.control("PP", []);
     roff.control("RS", ["4"]);

@@ -1,5 +1,5 @@
-//! What a server asks in the middle of an operation, put to the person at the terminal: who is there (Z39.50-2003 §3.2.5)
-//! and whether to go on with what costs much (§3.2.6).
+//! Questions of a server during an operation, for the user at the terminal: access control (Z39.50-2003 §3.2.5) and resource
+//! control (§3.2.6).
 
 mod whether;
 mod who;
@@ -9,37 +9,34 @@ use z3950::service::access::{AccessControl, Challenge};
 use z3950::service::resource::{Decision, ResourceControl, ResourceQuestion};
 use z3950::transport::BoxFuture;
 use z3950_asn1::apdu::SecurityChallengeResponse;
-use z3950_asn1::types::InternationalString;
 
-use crate::render::shown;
-
-/// How many questions may wait for the person.
+/// The most waiting questions.
 const MAX_WAITING: usize = 8;
 
-/// Somebody who can be asked.
+/// The user, as questions need one.
 pub(super) trait Person {
-    /// Tells something.
+    /// Shows a message.
     fn hears(&mut self, words: &str);
-    /// Asks for a line, shown as it is typed or not; `None` if the person gives none.
+    /// Asks for a line, which is not echoed if secret; `None` if there is no answer.
     fn answers(&mut self, prompt: &str, is_secret: bool) -> Option<String>;
 }
 
-/// A question on its way to the person, and where the answer goes.
+/// A question for the user, and the channel for the answer.
 pub(crate) enum Question {
-    /// Who they are.
+    /// For credentials.
     Who(
         Challenge,
         oneshot::Sender<Option<SecurityChallengeResponse>>,
     ),
-    /// Whether an operation is to go on, or only what it costs.
+    /// Whether to continue an operation, or only a report.
     Whether(ResourceQuestion, oneshot::Sender<Decision>),
 }
 
-/// Passes questions of sessions on to whoever reads them.
+/// Sends questions of sessions to the prompt.
 pub(crate) struct Asker(mpsc::Sender<Question>);
 
-/// Both ends of the way that questions go.
-pub(crate) fn questions() -> (Asker, mpsc::Receiver<Question>) {
+/// A channel for questions.
+pub(super) fn channel() -> (Asker, mpsc::Receiver<Question>) {
     let (sender, receiver) = mpsc::channel(MAX_WAITING);
     (Asker(sender), receiver)
 }
@@ -58,7 +55,7 @@ impl ResourceControl for Asker {
     fn decide(&self, question: ResourceQuestion) -> BoxFuture<'_, Decision> {
         Box::pin(async move {
             let (reply, decision) = oneshot::channel();
-            // Where nobody agrees to the cost, nothing goes on; the reply is lost with a question that is not put.
+            // Without an answer, the operation stops; a question that is not asked drops the reply channel.
             let _ = self.0.send(Question::Whether(question, reply)).await;
             decision.await.unwrap_or(Decision::STOP)
         })
@@ -66,9 +63,9 @@ impl ResourceControl for Asker {
 }
 
 impl Question {
-    /// Asks, and lets the session know the answer.
+    /// Asks the user, and sends the answer to the session.
     pub(super) fn put_to(self, person: &mut dyn Person) {
-        // The session may have ended meanwhile.
+        // The session may have ended.
         match self {
             Self::Who(challenge, reply) => {
                 let _ = reply.send(who::response(&challenge, person));
@@ -80,16 +77,11 @@ impl Question {
     }
 }
 
-/// What a server wrote, safe to show.
-fn text_of(text: &InternationalString) -> String {
-    shown(text.to_string_lossy().as_bytes())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Types prepared lines, and notes what was asked; `*` marks what is not shown.
+    /// Answers with prepared lines, and notes the questions; `*` marks secret ones.
     #[derive(Default)]
     pub(super) struct Scripted {
         pub(super) lines: Vec<&'static str>,

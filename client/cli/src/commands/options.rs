@@ -1,0 +1,103 @@
+//! Options that several commands share, and readers of their values.
+
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use z3950::RecordForm;
+use z3950_asn1::oid::Oid;
+use z3950_marc::charset::Charset;
+
+use crate::answer::Writing;
+use crate::render::Format;
+
+/// How records are written.
+#[derive(Debug, Args)]
+pub(crate) struct RecordOutput {
+    /// The output format of records.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+
+    /// The character set of the records, whatever they declare.
+    #[arg(long, value_name = "NAME", value_parser = charset, hide_short_help = true)]
+    pub(crate) charset: Option<Charset>,
+}
+
+/// Which records to request, and how to write them.
+#[derive(Debug, Args)]
+pub(crate) struct RecordRequest {
+    /// The database to search, instead of the target's; may be repeated.
+    #[arg(long = "database", value_name = "NAME")]
+    pub(crate) databases: Vec<String>,
+
+    /// The element set to request.
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    pub(crate) element_set: Option<String>,
+
+    /// The record syntax to request, by name or object identifier.
+    #[arg(long, value_name = "NAME", value_parser = syntax)]
+    pub(crate) syntax: Option<Oid>,
+
+    #[command(flatten)]
+    pub(crate) records: RecordOutput,
+
+    /// Print one JSON object per line, with the record inside.
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+}
+
+impl RecordRequest {
+    /// The form to request records in.
+    pub(crate) fn form(&self) -> RecordForm {
+        RecordForm::new(self.syntax, self.element_set.clone())
+    }
+
+    /// How to write them, in this format.
+    pub(crate) fn writing(&self, format: Format) -> Writing {
+        Writing {
+            json: self.json,
+            format,
+            charset: self.records.charset,
+        }
+    }
+}
+
+/// A time limit; `None` is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wait(pub(crate) Option<Duration>);
+
+pub(crate) fn seconds(text: &str) -> Result<Wait, String> {
+    let number: f64 = text
+        .parse()
+        .map_err(|_| "not a number of seconds".to_owned())?;
+    let wait = Duration::try_from_secs_f64(number).map_err(|error| error.to_string())?;
+    Ok(Wait((!wait.is_zero()).then_some(wait)))
+}
+
+/// A parser of an option whose values are those of a library type: word, value, help.
+pub(crate) fn choices<T: Copy + Send + Sync>(
+    table: &'static [(&'static str, T, &'static str)],
+) -> impl TypedValueParser<Value = T> {
+    let words = table
+        .iter()
+        .map(|(word, _, help)| PossibleValue::new(word).help(*help));
+    PossibleValuesParser::new(words).try_map(|word| {
+        let row = table.iter().find(|(name, ..)| *name == word);
+        row.map(|(_, value, _)| *value).ok_or("no such value")
+    })
+}
+
+/// A character set by any of its names.
+pub(crate) fn charset(text: &str) -> Result<Charset, String> {
+    Charset::by_name(text).ok_or_else(|| {
+        "unknown character set; known are utf-8, marc-8, iso-8859-1, iso-5426 and others".to_owned()
+    })
+}
+
+/// A record syntax by name or object identifier.
+pub(crate) fn syntax(text: &str) -> Result<Oid, String> {
+    Oid::record_syntax_by_name(text.as_bytes()).ok_or_else(|| {
+        "unknown record syntax; known are usmarc, unimarc, xml, sutrs, opac, grs-1 and others"
+            .to_owned()
+    })
+}

@@ -1,0 +1,331 @@
+//! `z3950 open` and the prompt (RFC 2056 §3): commands from a terminal or a pipe, until `quit` or the end of input.
+//!
+//! `table` lists and finds the commands; there is a file for each group of them.
+
+mod browse;
+mod charsets;
+mod command;
+mod facets;
+mod help;
+mod logs;
+mod makeurl;
+mod opened;
+mod opening;
+mod query;
+mod questions;
+mod save;
+mod script;
+mod search;
+mod sessions;
+mod setters;
+mod settings;
+mod shared;
+mod show;
+mod state;
+mod table;
+mod tape;
+mod tasks;
+mod terminal;
+mod waiting;
+
+use std::ffi::OsString;
+use std::future::Future;
+use std::io::{self, IsTerminal};
+use std::pin::pin;
+use std::sync::Arc;
+
+use clap::Args;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+use z3950::client::{Client, ClientOptions};
+
+use self::opened::SessionContext;
+use self::questions::Question;
+use self::state::Prompt;
+use self::tape::Tape;
+use self::terminal::{Terminal, Typed};
+use crate::commands::connection::{ConnectionOptions, Execution, Setup};
+use crate::commands::options::RecordOutput;
+use crate::console::exit::Exit;
+use crate::console::input::Lines;
+use crate::console::interrupt::{Interrupt, Stopped};
+use crate::console::output::{Failure, Output};
+use crate::render::Format;
+
+#[derive(Debug, Args)]
+pub(crate) struct Open {
+    /// A session URL, z39.50s://host[:port][/database[?docid]][;esn=element-set][;rs=record-syntax]; a retrieval URL,
+    /// whose record becomes the first result; host[:port][/database]; or the name of a target. If omitted, use `open`
+    /// at the prompt
+    #[arg(value_name = "TARGET")]
+    pub(crate) url: Option<OsString>,
+
+    #[command(flatten)]
+    pub(crate) records: RecordOutput,
+
+    #[command(flatten)]
+    pub(crate) execution: Execution,
+
+    /// Refusal at the first command that fails and exit with its exit code; a command that finds no record does not count. By default,
+    /// a script runs to its end, and the program exits with the most serious exit code of its commands.
+    #[arg(long)]
+    pub(crate) stop_on_error: bool,
+
+    #[command(flatten)]
+    pub(crate) connection: ConnectionOptions,
+}
+
+pub(crate) fn open(
+    arguments: &Open,
+    runtime: &Runtime,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let (asker, questions) = questions::channel();
+    let is_terminal = io::stdin().is_terminal();
+    let source = match is_terminal {
+        true => CommandSource::Terminal(Box::new(Terminal::new()?)),
+        false => CommandSource::Pipe(Lines::stdin()),
+    };
+    let input = Input { source, questions };
+    let setup = runtime.block_on(Setup::read(&arguments.connection))?;
+    let mut options = ClientOptions::default();
+    options.plan = arguments.execution.plan_options(setup.init);
+    options.timeouts = setup.timeouts;
+    let tape = Tape::default();
+    let client = Client::with_routes(options, tape.on(setup.routes));
+    let context = SessionContext {
+        client: client.with_profiles(setup.profiles),
+        tape,
+        asker: is_terminal.then(|| Arc::new(asker)),
+    };
+    let records = &arguments.records;
+    let mut state = Prompt::new(
+        context,
+        arguments.execution.mode(),
+        records.format,
+        records.charset,
+        arguments.stop_on_error,
+    );
+    let target = arguments.url.as_ref().map(|url| url.as_encoded_bytes());
+    if !is_terminal && !matches!(records.format, Format::Text | Format::Brief) {
+        output.gather();
+    }
+    let exit = run(&mut state, input, target, runtime, output);
+    let ended = output.finish();
+    exit.and_then(|exit| ended.map(|()| exit))
+}
+
+/// The source of commands, and of answers to questions of servers.
+struct Input {
+    source: CommandSource,
+    questions: mpsc::Receiver<Question>,
+}
+
+enum CommandSource {
+    /// A user, with editing and history.
+    Terminal(Box<Terminal>),
+    /// A file or another program.
+    Pipe(Lines),
+}
+
+/// The next line.
+enum Entered {
+    Text(String),
+    /// Not UTF-8 from this offset on.
+    Malformed(usize),
+    /// Ctrl-C: the line is discarded.
+    GivenUp,
+    End,
+}
+
+impl Input {
+    fn is_terminal(&self) -> bool {
+        matches!(self.source, CommandSource::Terminal(_))
+    }
+
+    fn next(&mut self, state: &mut Prompt, output: &mut Output) -> Result<Entered, Failure> {
+        match &mut self.source {
+            CommandSource::Terminal(terminal) => match terminal.line(state, output)? {
+                Typed::Line(line) => typed(terminal, state, line),
+                Typed::GivenUp => Ok(Entered::GivenUp),
+                Typed::End => Ok(Entered::End),
+            },
+            CommandSource::Pipe(lines) => Ok(match lines.next()? {
+                Some(line) => String::from_utf8(line).map_or_else(
+                    |error| Entered::Malformed(error.utf8_error().valid_up_to()),
+                    Entered::Text,
+                ),
+                None => Entered::End,
+            }),
+        }
+    }
+
+    /// Does work while answering questions of servers; a signal ends it.
+    async fn attend<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Stopped> {
+        let mut work = pin!(Interrupt.or(work));
+        loop {
+            tokio::select! {
+                result = &mut work => return result,
+                Some(question) = self.questions.recv() => match &mut self.source {
+                    CommandSource::Terminal(terminal) => question.put_to(&mut **terminal),
+                    // Dropping the question gives no answer.
+                    CommandSource::Pipe(_) => {}
+                },
+            }
+        }
+    }
+
+    /// After Ctrl-C, discards the lines that were pasted with the current one.
+    fn give_up(&mut self) {
+        if let CommandSource::Terminal(terminal) = &mut self.source {
+            terminal.give_up();
+        }
+    }
+}
+
+/// Completes a typed line: an empty line continues `show` and `scan`, a missing password is asked for. Lines with secrets are
+/// not added to the history.
+fn typed(terminal: &mut Terminal, state: &mut Prompt, line: String) -> Result<Entered, Failure> {
+    let Some((name, arguments)) = command::split(&line) else {
+        let goes_on = state.goes_on.filter(|_| line.trim().is_empty());
+        return Ok(Entered::Text(goes_on.map_or(line, str::to_owned)));
+    };
+    let entry = table::entry(name);
+    let name = entry.map_or("", |entry| entry.name);
+    state.goes_on = Some(name).filter(|name| matches!(*name, "show" | "scan"));
+    if !table::is_secret(&line) {
+        terminal.remember(&line);
+        state.remember(&line);
+        return Ok(Entered::Text(line));
+    }
+    match command::words(arguments).as_slice() {
+        [user] if name == "authentication" && user != "-" && !user.contains('/') => {
+            match terminal.password("password (none sends the user as an open string): ")? {
+                Typed::Line(password) if password.is_empty() => Ok(Entered::Text(line)),
+                Typed::Line(password) => Ok(Entered::Text(format!(
+                    "{name} {} {}",
+                    kept_together(user),
+                    kept_together(&password)
+                ))),
+                Typed::GivenUp | Typed::End => Ok(Entered::GivenUp),
+            }
+        }
+        _ => Ok(Entered::Text(line)),
+    }
+}
+
+/// The text, quoted as one argument.
+fn kept_together(text: &str) -> String {
+    text.chars()
+        .flat_map(|character| ['\\', character])
+        .collect()
+}
+
+/// Opens the target of the command line, if there is one, and runs commands until the last, or the first that fails with
+/// `--stop-on-error`.
+///
+/// A script ends with the most serious exit code of its commands, a terminal with success.
+fn run(
+    state: &mut Prompt,
+    mut input: Input,
+    target: Option<&[u8]>,
+    runtime: &Runtime,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let exit = match runtime.block_on(input.attend(begin(state, target, output))) {
+        Ok(exit) => exit?,
+        Err(Stopped(exit)) => {
+            Interrupt.dealt_with();
+            exit
+        }
+    };
+    // After a failed open, a user may continue; a script cannot.
+    let is_in_vain = target.is_some() && !state.has_session() && !input.is_terminal();
+    if !state.is_leaving && (is_to_end(exit) || is_in_vain || state.stops_after(exit)) {
+        if is_in_vain {
+            output.note("no session is open: the commands are not run");
+        }
+        runtime.block_on(state.close_all());
+        return Ok(exit);
+    }
+    let of_commands = read(state, &mut input, runtime, output);
+    runtime.block_on(state.close_all());
+    Ok(match input.is_terminal() {
+        true => of_commands?,
+        false => exit.and(of_commands?),
+    })
+}
+
+/// Whether a signal ends the whole program, not only one request.
+fn is_to_end(exit: Exit) -> bool {
+    exit.is_by_signal() && exit != Exit::Interrupted
+}
+
+/// Runs the user's `.z3950rc` and opens the target of the command line.
+async fn begin(
+    state: &mut Prompt,
+    target: Option<&[u8]>,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let exit = state.own_file(output).await?;
+    match target {
+        Some(target) if !(state.is_leaving || state.stops_after(exit)) => {
+            Ok(exit.and(state.first(target, output).await?))
+        }
+        _ => Ok(exit),
+    }
+}
+
+fn read(
+    state: &mut Prompt,
+    input: &mut Input,
+    runtime: &Runtime,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    if let CommandSource::Terminal(terminal) = &input.source {
+        terminal
+            .history()
+            .iter()
+            .for_each(|line| state.remember(line));
+    }
+    let mut of_all = Exit::Delivered;
+    while !state.is_leaving {
+        let farewell = state.farewell(runtime.handle().clone());
+        let line = match Interrupt.waiting(farewell, || input.next(state, output)) {
+            Ok(line) => line?,
+            Err(Stopped(exit)) => return Ok(exit),
+        };
+        let exit = match line {
+            Entered::Text(line) => {
+                match runtime.block_on(input.attend(state.line(&line, output))) {
+                    Ok(exit) => exit?,
+                    Err(Stopped(exit)) if is_to_end(exit) => {
+                        output.error("interrupted");
+                        return Ok(exit);
+                    }
+                    Err(Stopped(exit)) => {
+                        Interrupt.dealt_with();
+                        input.give_up();
+                        let words = runtime.block_on(state.interrupted());
+                        output.error(words);
+                        exit
+                    }
+                }
+            }
+            Entered::Malformed(at) => {
+                output.error(&format!("the line is not UTF-8 from octet {at} on"));
+                Exit::Usage
+            }
+            Entered::GivenUp => continue,
+            Entered::End => break,
+        };
+        if state.stops_after(exit) {
+            return Ok(exit);
+        }
+        of_all = of_all.and(exit);
+    }
+    Ok(match input.is_terminal() {
+        true => Exit::Delivered,
+        false => of_all,
+    })
+}

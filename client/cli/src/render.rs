@@ -1,0 +1,325 @@
+//! Records in the formats of `--format`, alone or several as one document, and text made safe for a terminal.
+
+mod indent;
+mod other;
+mod terminal;
+
+use std::path::Path;
+
+use bytes::Bytes;
+use z3950_asn1::apdu::External;
+use z3950_asn1::record::RetrievedRecord;
+use z3950_marc::charset::{Charset, Options, to_utf8};
+use z3950_marc::stream::{InputForm, RecordReader};
+use z3950_marc::{Form, MarcRecord, iso2709};
+
+use self::indent::indent;
+pub(crate) use self::other::syntax;
+pub(crate) use self::terminal::{
+    as_message, counted, escape_controls, listed, matching, named, shown, term, text_of,
+};
+
+/// How a record is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// Readable text: MARC as lines, SUTRS and XML as they are; also called line.
+    #[default]
+    #[value(alias = "line")]
+    Text,
+    /// MARC in its exchange format (ISO 2709), in UTF-8, with lengths recomputed.
+    Marc,
+    /// MARC as MARCXML, with all records in one collection.
+    Marcxml,
+    /// One JSON object per line: MARC as MARC-in-JSON, other syntaxes as {"syntax", "text"|"record"|"base64"}.
+    Json,
+    /// MARC as MARCMaker text, for editing.
+    Mrk,
+    /// MARC as Dublin Core in XML.
+    Dc,
+    /// MARC in a few lines, like a catalogue card.
+    Brief,
+    /// The octets as the server sent them.
+    Raw,
+}
+
+impl Format {
+    /// The format for a file: `asked` unless it is the default, else the one that the file's extension stands for.
+    ///
+    /// # Errors
+    /// A message about an extension that stands for none.
+    pub(crate) fn for_file(path: &Path, asked: Self) -> Result<Self, String> {
+        if asked != Self::default() {
+            return Ok(asked);
+        }
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        let extension = extension.map(str::to_ascii_lowercase);
+        Ok(match extension.as_deref() {
+            Some("mrc" | "marc") => Self::Marc,
+            Some("xml") => Self::Marcxml,
+            Some("json" | "jsonl") => Self::Json,
+            Some("mrk") => Self::Mrk,
+            Some("txt") => Self::Text,
+            _ => {
+                return Err(format!(
+                    "{}: its name does not say which format to write; end it in .mrc, .xml, .jsonl, .mrk or .txt",
+                    path.display()
+                ));
+            }
+        })
+    }
+
+    /// The format that a file's extension stands for, else `other` unless that is the default.
+    pub(crate) fn by_extension(path: &Path, other: Self) -> Result<Self, String> {
+        Self::for_file(path, Self::default()).or_else(|words| match other == Self::default() {
+            true => Err(words),
+            false => Ok(other),
+        })
+    }
+
+    /// The format of a name that `--format` takes, in any case.
+    pub(crate) fn by_name(name: &str) -> Option<Self> {
+        clap::ValueEnum::from_str(name, true).ok()
+    }
+
+    /// The name that `--format` takes.
+    pub(crate) fn name(self) -> &'static str {
+        match (self, self.form()) {
+            (Self::Text, _) => "text",
+            (_, Some(form)) => form.name(),
+            (_, None) => "raw",
+        }
+    }
+
+    /// The form that MARC records are written in; `None` for raw octets.
+    pub(crate) fn form(self) -> Option<Form> {
+        Some(match self {
+            Self::Text => Form::Line,
+            Self::Marc => Form::Marc,
+            Self::Marcxml => Form::MarcXml,
+            Self::Json => Form::Json,
+            Self::Mrk => Form::Mrk,
+            Self::Dc => Form::DublinCore,
+            Self::Brief => Form::Brief,
+            Self::Raw => return None,
+        })
+    }
+}
+
+/// A record in a format, and messages about it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Rendered {
+    /// Data for standard output.
+    pub(crate) octets: Vec<u8>,
+    /// Messages for standard error: repairs, text that cannot be shown.
+    pub(crate) notes: Vec<String>,
+    /// Why the format cannot hold the record; there are no octets then.
+    pub(crate) failure: Option<String>,
+    /// Whether data is lost: octets are missing or belong to no field, cannot be decoded, or the format cannot hold them.
+    /// A wrong length that could be repaired is no loss.
+    pub(crate) is_loss: bool,
+    /// Whether something was repaired; the notes say what.
+    pub(crate) is_repaired: bool,
+}
+
+/// Renders one record; [`Document`] adds what makes several records one document.
+///
+/// Text is written in UTF-8 and read in `charset`, or else in the character set that the record declares or its octets show.
+/// Without a readable MARC structure, `text` and `json` give the octets, with a note. Records of other syntaxes are text in
+/// `text` and `brief` and an object in `json`; the MARC formats hold them only if they are XML with a MARCXML record inside.
+/// Text and JSON end with a newline; raw octets are unchanged.
+pub(crate) fn render(record: &External, format: Format, charset: Option<Charset>) -> Rendered {
+    let Some(form) = format.form() else {
+        let damage = match RetrievedRecord::of(record) {
+            RetrievedRecord::Marc(octets) => marc(&octets, Form::Line, charset),
+            _ => Rendered::default(),
+        };
+        return Rendered {
+            octets: RetrievedRecord::octets_of(record).to_vec(),
+            notes: if damage.is_loss {
+                damage.notes
+            } else {
+                Vec::new()
+            },
+            failure: None,
+            ..damage
+        };
+    };
+    let record = RetrievedRecord::of(record);
+    if let RetrievedRecord::Marc(octets) = &record {
+        return marc(octets, form, charset);
+    }
+    match format {
+        Format::Json => other::json(&record),
+        Format::Text => other::text(&record, charset),
+        _ => within_xml(&record, form).unwrap_or_else(|| match format {
+            Format::Brief => other::text(&record, charset),
+            _ => Rendered {
+                failure: Some(format!(
+                    "{} is not MARC, as --format {} requires; try --format text or raw",
+                    other::name(&record),
+                    format.name()
+                )),
+                ..Rendered::default()
+            },
+        }),
+    }
+}
+
+/// A MARC record, read leniently from its ISO 2709 octets.
+fn marc(octets: &Bytes, form: Form, charset: Option<Charset>) -> Rendered {
+    let parsed = match iso2709::parse(octets) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            let unread = match form {
+                Form::Line | Form::Brief => other::unread_text(octets),
+                Form::Json => other::unread_json(octets),
+                _ => {
+                    return Rendered {
+                        failure: Some(format!("the record cannot be read: {error}")),
+                        is_loss: true,
+                        ..Rendered::default()
+                    };
+                }
+            };
+            return Rendered {
+                octets: unread,
+                notes: vec![format!("the record is given as it came: {error}")],
+                is_loss: true,
+                ..Rendered::default()
+            };
+        }
+    };
+    let repairs = parsed.repairs.iter();
+    let is_cut = repairs.clone().any(|repair| repair.kind.is_loss());
+    let mut notes: Vec<String> = repairs
+        .map(|repair| match repair.kind.is_loss() {
+            true => format!("record incomplete: {repair}"),
+            false => format!("record repaired: {repair}"),
+        })
+        .collect();
+    let mut options = Options::default();
+    options.charset = charset;
+    let converted = to_utf8(&parsed.record, &options);
+    notes.extend(converted.problems.iter().map(ToString::to_string));
+    let is_loss = is_cut || converted.is_loss();
+    Rendered {
+        is_repaired: !is_cut && !parsed.repairs.is_empty(),
+        ..written(&converted.record, form, notes, is_loss)
+    }
+}
+
+/// The first MARCXML record inside an XML record; `None` if there is none.
+fn within_xml(record: &RetrievedRecord, form: Form) -> Option<Rendered> {
+    let RetrievedRecord::Xml(octets) = record else {
+        return None;
+    };
+    let found = RecordReader::new(&octets[..], InputForm::MarcXml).next()?;
+    let found = found.ok()?;
+    let record = found
+        .record
+        .ok()
+        .filter(|record| !record.fields.is_empty())?;
+    Some(written(&record, form, found.notes, found.incomplete))
+}
+
+fn written(record: &MarcRecord, form: Form, mut notes: Vec<String>, mut is_loss: bool) -> Rendered {
+    let mut octets = Vec::new();
+    let failure = match form.write(record, &mut octets) {
+        Ok(losses) => {
+            is_loss |= !losses.is_empty();
+            notes.extend(losses);
+            None
+        }
+        Err(error) => Some(error.to_string()),
+    };
+    Rendered {
+        octets,
+        notes,
+        failure,
+        is_loss,
+        is_repaired: false,
+    }
+}
+
+/// What a document has before a record; nothing for raw octets.
+pub(crate) fn before(form: Option<Form>, is_first: bool) -> &'static str {
+    match (form, is_first) {
+        (Some(form), true) => form.begin(),
+        (Some(form), false) => form.between(),
+        (None, _) => "",
+    }
+}
+
+/// Several records as one document: a collection in XML, blank lines between texts, a JSON object per line.
+#[derive(Debug, Clone)]
+pub(crate) struct Document {
+    format: Format,
+    charset: Option<Charset>,
+    is_indented: bool,
+    records: u64,
+}
+
+impl Document {
+    /// A document without records. Their text is read in `charset` if one is given.
+    pub(crate) fn new(format: Format, charset: Option<Charset>) -> Self {
+        Self {
+            format,
+            charset,
+            is_indented: false,
+            records: 0,
+        }
+    }
+
+    /// The same document, with records in XML indented, one element per line.
+    #[must_use]
+    pub(crate) fn indented(self, is_indented: bool) -> Self {
+        Self {
+            is_indented,
+            ..self
+        }
+    }
+
+    /// The number of records.
+    pub(crate) fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Continues a document that has this many records, if this one is empty.
+    pub(crate) fn go_on(&mut self, records: u64) {
+        if self.records == 0 {
+            self.records = records;
+        }
+    }
+
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Renders the next record with what comes before it. A record that the format cannot hold does not change the
+    /// document.
+    pub(crate) fn record(&mut self, record: &External) -> Rendered {
+        let mut rendered = render(record, self.format, self.charset);
+        if self.is_indented && rendered.octets.trim_ascii_start().starts_with(b"<") {
+            let indented = str::from_utf8(&rendered.octets).map(indent);
+            rendered.octets = indented.map_or(rendered.octets, String::into_bytes);
+        }
+        if rendered.failure.is_none() {
+            rendered.octets.splice(..0, self.next().bytes());
+        }
+        rendered
+    }
+
+    /// Begins the next record; returns what comes before it.
+    pub(crate) fn next(&mut self) -> &'static str {
+        self.records += 1;
+        before(self.format.form(), self.records == 1)
+    }
+
+    /// What comes after the last record; nothing if there was none.
+    pub(crate) fn end(&mut self) -> &'static str {
+        match std::mem::take(&mut self.records) {
+            0 => "",
+            _ => self.format.form().map_or("", Form::end),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Records of other syntaxes than MARC, as text and as JSON.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use z3950_asn1::codec::dump;
+use z3950_asn1::describe::Describe;
+use z3950_asn1::oid::{EXPLAIN, GRS_1, OPAC, Oid, SUMMARY, SUTRS, XML};
+use z3950_asn1::record::RetrievedRecord;
+use z3950_marc::charset::Charset;
+
+use super::Rendered;
+
+/// SUTRS and XML as they are; OPAC, GRS-1, Summary and Explain as indented lines; others as a listing of their BER values.
+pub(super) fn text(record: &RetrievedRecord, charset: Option<Charset>) -> Rendered {
+    let mut rendered = Rendered::default();
+    let octets = match record {
+        RetrievedRecord::Other(_) => {
+            rendered.notes.push(format!(
+                "{} is shown as a listing of its BER values",
+                name(record)
+            ));
+            dump::dump(&record.octets()).into_bytes()
+        }
+        RetrievedRecord::Opac(record) => record.to_text().into_bytes(),
+        RetrievedRecord::Grs1(record) => record.to_text().into_bytes(),
+        RetrievedRecord::Summary(record) => record.describe().to_text().into_bytes(),
+        RetrievedRecord::Explain(record) => record.describe().to_text().into_bytes(),
+        RetrievedRecord::Sutrs(text) => match charset {
+            Some(charset) => {
+                let decoded = charset.decode(text.as_bytes());
+                let problems = decoded.problems.iter();
+                rendered
+                    .notes
+                    .extend(problems.clone().map(ToString::to_string));
+                rendered.is_loss = problems.clone().any(|problem| problem.kind.is_undecoded());
+                decoded.text.into_owned().into_bytes()
+            }
+            None => text.as_bytes().to_vec(),
+        },
+        RetrievedRecord::Marc(_) | RetrievedRecord::Xml(_) => record.octets().to_vec(),
+    };
+    rendered.octets = unread_text(&octets);
+    rendered
+}
+
+/// Octets that cannot be read, unchanged but for a newline at the end.
+pub(super) fn unread_text(octets: &[u8]) -> Vec<u8> {
+    let mut octets = octets.to_vec();
+    if octets.last() != Some(&b'\n') {
+        octets.push(b'\n');
+    }
+    octets
+}
+
+/// The record for a message: `record syntax GRS-1`.
+pub(super) fn name(record: &RetrievedRecord) -> String {
+    let name = match record {
+        RetrievedRecord::Marc(_) => "MARC".into(),
+        RetrievedRecord::Sutrs(_) => "SUTRS".into(),
+        RetrievedRecord::Xml(_) => "XML".into(),
+        RetrievedRecord::Opac(_) => "OPAC".into(),
+        RetrievedRecord::Grs1(_) => "GRS-1".into(),
+        RetrievedRecord::Summary(_) => "Summary".into(),
+        RetrievedRecord::Explain(_) => "Explain".into(),
+        RetrievedRecord::Other(external) => external
+            .direct_reference
+            .map_or("without a name".into(), |oid| format!("{oid:?}")),
+    };
+    format!("record syntax {name}")
+}
+
+/// An object with the syntax and the elements of the record, its text, or else its octets in base64.
+pub(super) fn json(record: &RetrievedRecord) -> Rendered {
+    let value = match record {
+        RetrievedRecord::Opac(record) => elements(OPAC, record.to_json()),
+        RetrievedRecord::Grs1(record) => elements(GRS_1, record.to_json()),
+        RetrievedRecord::Summary(record) => elements(SUMMARY, record.describe().to_json()),
+        RetrievedRecord::Explain(record) => elements(EXPLAIN, record.describe().to_json()),
+        RetrievedRecord::Marc(octets) => octets_of(None, octets),
+        RetrievedRecord::Sutrs(_) => octets_of(Some(SUTRS), &record.octets()),
+        RetrievedRecord::Xml(octets) => octets_of(Some(XML), octets),
+        RetrievedRecord::Other(external) => octets_of(external.direct_reference, &record.octets()),
+    };
+    Rendered {
+        octets: line(&value),
+        ..Rendered::default()
+    }
+}
+
+/// Octets that cannot be read, as an object without a syntax.
+pub(super) fn unread_json(octets: &[u8]) -> Vec<u8> {
+    line(&octets_of(None, octets))
+}
+
+/// A syntax as every JSON answer shows it: its name and its object identifier; null for none.
+pub(crate) fn syntax(oid: Option<Oid>) -> Value {
+    oid.map_or(
+        Value::Null,
+        |oid| json!({ "name": oid.name(), "oid": oid.to_string() }),
+    )
+}
+
+fn line(value: &Value) -> Vec<u8> {
+    format!("{value}\n").into_bytes()
+}
+
+fn elements(oid: Oid, record: Value) -> Value {
+    json!({ "syntax": syntax(Some(oid)), "record": record })
+}
+
+/// Text if the octets are UTF-8, else base64.
+fn octets_of(oid: Option<Oid>, octets: &[u8]) -> Value {
+    let syntax = syntax(oid);
+    match std::str::from_utf8(octets) {
+        Ok(text) => json!({ "syntax": syntax, "text": text }),
+        Err(_) => json!({ "syntax": syntax, "base64": STANDARD.encode(octets) }),
+    }
+}
