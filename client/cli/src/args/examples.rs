@@ -11,325 +11,104 @@ pub(crate) fn of(command: &str) -> &'static [(&'static str, &'static str)] {
         .map_or(&[], |(_, examples)| examples)
 }
 
+#[rustfmt::skip]
 const ALL: &[Examples] = &[
-    (
-        "",
-        &[
-            (
-                "Search; --demo uses a built-in catalogue",
-                "z3950 --demo search localhost/books 'ti:pride au:austen'",
-            ),
-            (
-                "Find a record by its number, or by its URL",
-                "z3950 --demo lookup localhost/books isbn:0-14-143951-3",
-            ),
-            (
-                "",
-                "z3950 --demo get 'z39.50r://localhost/books?pg1342;esn=f;rs=marc'",
-            ),
-            (
-                "Open a session and run commands from a pipe",
-                "echo 'find @attr 1=4 war' | z3950 --demo open z39.50s://localhost/books",
-            ),
-            (
-                "Work offline: show what a URL would send, convert a file",
-                "z3950 plan 'z39.50r://lib.example/cat?id7'",
-            ),
-            ("", "z3950 convert --to marcxml records.mrc > records.xml"),
-        ],
-    ),
-    (
-        "get",
-        &[
-            (
-                "A record as lines of text, or as JSON",
-                "z3950 --demo get 'z39.50r://localhost/books?pg1342;esn=f;rs=marc'",
-            ),
-            (
-                "",
-                "z3950 get --format json 'z39.50r://lib.example:2100/books?pg1342' > record.json",
-            ),
-            (
-                "Retrieve many URLs into one file, and report on each",
-                "z3950 get --input urls.txt --output found.mrc --report found.tsv",
-            ),
-            (
-                "Try other searches if the server refuses that of RFC 2056",
-                "z3950 get --fallback 'z39.50r://lib.example/books?pg1342'",
-            ),
-        ],
-    ),
-    (
-        "open",
-        &[
-            (
-                "A prompt; `help` lists its commands",
-                "z3950 --demo open localhost/books",
-            ),
-            (
-                "Commands from a pipe",
-                "echo 'find @attr 1=4 war' | z3950 open z39.50s://lib.example/books",
-            ),
-        ],
-    ),
-    (
-        "search",
-        &[
-            (
-                "Words with index names",
-                "z3950 --demo search localhost/books 'ti:pride au:austen'",
-            ),
-            (
-                "PQF and CQL; records as MARCXML",
-                "z3950 search lib.example/books --format marcxml '@and @attr 1=4 war @attr 1=1003 tolstoy' > war.xml",
-            ),
-            (
-                "",
-                "z3950 search lib.example/books --lang cql 'dc.title = war' --count 1",
-            ),
-            (
-                "The number of records, and their most frequent authors",
-                "z3950 search lib.example/books --count 0 --facets author:5 ti:war",
-            ),
-            (
-                "Search two targets, with JSON output",
-                "z3950 search lib.example/books lib.example/serials --json ti:american",
-            ),
-        ],
-    ),
-    (
-        "scan",
-        &[
-            (
-                "Titles around a word",
-                "z3950 --demo scan localhost/books ti:war",
-            ),
-            (
-                "Five authors, starting at a name",
-                "z3950 scan lib.example/books --size 5 '@attr 1=1003 austen'",
-            ),
-        ],
-    ),
-    (
-        "lookup",
-        &[
-            (
-                "By ISBN, or by a number of unknown type",
-                "z3950 --demo lookup localhost/books isbn:0-14-143951-3",
-            ),
-            (
-                "",
-                "z3950 lookup lib.example/books 0141439513 --format brief",
-            ),
-            (
-                "A file of numbers; --resume continues an interrupted run",
-                "z3950 lookup lib.example/books --input ids.txt --jobs 4 --output found.mrc --report found.tsv",
-            ),
-        ],
-    ),
-    (
-        "update",
-        &[
-            (
-                "Add the records of a file",
-                "z3950 --demo update localhost/books insert new.mrc",
-            ),
-            (
-                "Replace records, identified by their control numbers",
-                "z3950 update lib.example/books replace --id-from-001 held.mrc",
-            ),
-            (
-                "Delete one",
-                "z3950 update lib.example/books delete --id pg1342",
-            ),
-        ],
-    ),
-    (
-        "order",
-        &[
-            (
-                "Order the only record that a search finds",
-                "z3950 --demo order localhost/books '@attr 1=12 pg1342'",
-            ),
-            (
-                "Request a loan of the second of several, with an ILL-Request",
-                "z3950 order lib.example/books --ill --item 2 --contact-email me@lib.example ti:war",
-            ),
-        ],
-    ),
-    (
-        "probe",
-        &[(
-            "Run all tests without pauses",
-            "z3950 --demo probe --pause 0 localhost/books",
-        )],
-    ),
+    ("", &[
+        ("Search; --demo uses a built-in catalogue", "z3950 --demo search localhost/books 'ti:pride au:austen'"),
+        ("Find a record by its number, or by its URL", "z3950 --demo lookup localhost/books isbn:0-14-143951-3"),
+        ("", "z3950 --demo get 'z39.50r://localhost/books?pg1342;esn=f;rs=marc'"),
+        ("Open a session and run commands from a pipe", "echo 'find @attr 1=4 war' | z3950 --demo open z39.50s://localhost/books"),
+        ("Work offline: show what a URL would send, convert a file", "z3950 plan 'z39.50r://lib.example/cat?id7'"),
+        ("", "z3950 convert --to marcxml records.mrc > records.xml"),
+    ]),
+    ("get", &[
+        ("A record as lines of text, or as JSON", "z3950 --demo get 'z39.50r://localhost/books?pg1342;esn=f;rs=marc'"),
+        ("", "z3950 get --format json 'z39.50r://lib.example:2100/books?pg1342' > record.json"),
+        ("Retrieve many URLs into one file, and report on each", "z3950 get --input urls.txt --output found.mrc --report found.tsv"),
+        ("Try other searches if the server refuses that of RFC 2056", "z3950 get --fallback 'z39.50r://lib.example/books?pg1342'"),
+    ]),
+    ("open", &[
+        ("A prompt; `help` lists its commands", "z3950 --demo open localhost/books"),
+        ("Commands from a pipe", "echo 'find @attr 1=4 war' | z3950 open z39.50s://lib.example/books"),
+    ]),
+    ("search", &[
+        ("Words with index names", "z3950 --demo search localhost/books 'ti:pride au:austen'"),
+        ("PQF and CQL; records as MARCXML", "z3950 search lib.example/books --format marcxml '@and @attr 1=4 war @attr 1=1003 tolstoy' > war.xml"),
+        ("", "z3950 search lib.example/books --lang cql 'dc.title = war' --count 1"),
+        ("The number of records, and their most frequent authors", "z3950 search lib.example/books --count 0 --facets author:5 ti:war"),
+        ("Search two targets, with JSON output", "z3950 search lib.example/books lib.example/serials --json ti:american"),
+    ]),
+    ("scan", &[
+        ("Titles around a word", "z3950 --demo scan localhost/books ti:war"),
+        ("Five authors, starting at a name", "z3950 scan lib.example/books --size 5 '@attr 1=1003 austen'"),
+    ]),
+    ("lookup", &[
+        ("By ISBN, or by a number of unknown type", "z3950 --demo lookup localhost/books isbn:0-14-143951-3"),
+        ("", "z3950 lookup lib.example/books 0141439513 --format brief"),
+        ("A file of numbers; --resume continues an interrupted run", "z3950 lookup lib.example/books --input ids.txt --jobs 4 --output found.mrc --report found.tsv"),
+    ]),
+    ("update", &[
+        ("Add the records of a file", "z3950 --demo update localhost/books insert new.mrc"),
+        ("Replace records, identified by their control numbers", "z3950 update lib.example/books replace --id-from-001 held.mrc"),
+        ("Delete one", "z3950 update lib.example/books delete --id pg1342"),
+    ]),
+    ("order", &[
+        ("Order the only record that a search finds", "z3950 --demo order localhost/books '@attr 1=12 pg1342'"),
+        ("Request a loan of the second of several, with an ILL-Request", "z3950 order lib.example/books --ill --item 2 --contact-email me@lib.example ti:war"),
+    ]),
+    ("probe", &[("Run all tests without pauses", "z3950 --demo probe --pause 0 localhost/books")]),
     ("targets list", &[("All names", "z3950 targets list")]),
-    (
-        "targets show",
-        &[
-            ("", "z3950 targets show loc"),
-            ("", "z3950 targets show --json loc"),
-        ],
-    ),
-    (
-        "targets add",
-        &[(
-            "",
-            "z3950 targets add mylib lib.example:2100/books --syntax marc21 --title 'My library'",
-        )],
-    ),
-    (
-        "targets check",
-        &[(
-            "",
-            "z3950 targets check lib.example/books lib.example/serials",
-        )],
-    ),
+    ("targets show", &[
+        ("", "z3950 targets show loc"),
+        ("", "z3950 targets show --json loc"),
+    ]),
+    ("targets add", &[("", "z3950 targets add mylib lib.example:2100/books --syntax marc21 --title 'My library'")]),
+    ("targets check", &[("", "z3950 targets check lib.example/books lib.example/serials")]),
     ("targets path", &[("", "z3950 targets path")]),
-    (
-        "plan",
-        &[
-            (
-                "",
-                "z3950 plan 'z39.50r://lib.example/cat?id7;esn=f;rs=marc'",
-            ),
-            (
-                "Include the octets of each request",
-                "z3950 plan --octets 'z39.50r://lib.example/cat?id7'",
-            ),
-        ],
-    ),
-    (
-        "decode",
-        &[
-            (
-                "Octets, raw or as hexadecimal digits",
-                "z3950 decode capture.hex",
-            ),
-            ("What z3950d --transcript wrote", "z3950 decode said.jsonl"),
-            (
-                "Packets, extracted with tshark",
-                "tshark -r said.pcap -Y 'tcp.port == 210 && tcp.len > 0' -T fields -e tcp.payload | z3950 decode -",
-            ),
-        ],
-    ),
-    (
-        "convert",
-        &[
-            ("", "z3950 convert --to marcxml records.mrc > records.xml"),
-            (
-                "Write MARC-8, 100 records per file",
-                "z3950 convert --to marc --to-charset marc-8 --split 100 --output part-{}.mrc records.mrc",
-            ),
-            (
-                "List the faults of each record; the exit code is 8 if there are any",
-                "z3950 convert --check records.mrc",
-            ),
-        ],
-    ),
-    (
-        "url parse",
-        &[
-            (
-                "",
-                "z3950 url parse 'z39.50r://lib.example/cat?id7;esn=f;rs=marc'",
-            ),
-            (
-                "",
-                "z3950 url parse --json ftp://lib.example/pub/records.mrc",
-            ),
-        ],
-    ),
-    (
-        "url canon",
-        &[(
-            "",
-            "z3950 url canon 'URL:Z39.50R://LIB.example:210/cat?id%37'",
-        )],
-    ),
-    (
-        "url build",
-        &[(
-            "",
-            "z3950 url build --kind retrieval --host lib.example --database cat --docid 'id 7' --record-syntax marc",
-        )],
-    ),
-    (
-        "url resolve",
-        &[("", "z3950 url resolve http://lib.example/a/b ../c")],
-    ),
-    (
-        "url check",
-        &[
-            ("", "z3950 url check --input urls.txt"),
-            (
-                "Also whether there is a record",
-                "z3950 url check --follow 'z39.50r://lib.example/books?pg1342'",
-            ),
-        ],
-    ),
-    (
-        "url extract",
-        &[
-            ("", "z3950 url extract page.html"),
-            ("The links of records", "z3950 url extract records.mrc"),
-        ],
-    ),
-    (
-        "url wrap",
-        &[("", "z3950 url wrap 'z39.50r://lib.example/cat?id7'")],
-    ),
-    (
-        "query parse",
-        &[(
-            "",
-            "z3950 query parse '@and @attr 1=4 war @attr 1=1003 tolstoy'",
-        )],
-    ),
-    (
-        "query to-pqf",
-        &[(
-            "",
-            "z3950 query to-pqf --lang cql 'dc.title = war and dc.creator = tolstoy'",
-        )],
-    ),
-    (
-        "query to-cql",
-        &[(
-            "",
-            "z3950 query to-cql '@and @attr 1=4 war @attr 1=1003 tolstoy'",
-        )],
-    ),
-    (
-        "query to-ccl",
-        &[(
-            "",
-            "z3950 query to-ccl '@and @attr 1=4 war @attr 1=1003 tolstoy'",
-        )],
-    ),
-    (
-        "query explain",
-        &[
-            (
-                "",
-                "z3950 query explain '@and @attr 1=4 war @attr 1=1003 tolstoy'",
-            ),
-            ("", "z3950 query explain --lang ccl 'ti=war and au=tolstoy'"),
-        ],
-    ),
-    (
-        "register",
-        &[
-            ("What would be written", "z3950 register --print"),
-            ("", "z3950 register"),
-        ],
-    ),
+    ("plan", &[
+        ("", "z3950 plan 'z39.50r://lib.example/cat?id7;esn=f;rs=marc'"),
+        ("Include the octets of each request", "z3950 plan --octets 'z39.50r://lib.example/cat?id7'"),
+    ]),
+    ("decode", &[
+        ("Octets, raw or as hexadecimal digits", "z3950 decode capture.hex"),
+        ("What z3950d --transcript wrote", "z3950 decode said.jsonl"),
+        ("Packets, extracted with tshark", "tshark -r said.pcap -Y 'tcp.port == 210 && tcp.len > 0' -T fields -e tcp.payload | z3950 decode -"),
+    ]),
+    ("convert", &[
+        ("", "z3950 convert --to marcxml records.mrc > records.xml"),
+        ("Write MARC-8, 100 records per file", "z3950 convert --to marc --to-charset marc-8 --split 100 --output part-{}.mrc records.mrc"),
+        ("List the faults of each record; the exit code is 8 if there are any", "z3950 convert --check records.mrc"),
+    ]),
+    ("url parse", &[
+        ("", "z3950 url parse 'z39.50r://lib.example/cat?id7;esn=f;rs=marc'"),
+        ("", "z3950 url parse --json ftp://lib.example/pub/records.mrc"),
+    ]),
+    ("url canon", &[("", "z3950 url canon 'URL:Z39.50R://LIB.example:210/cat?id%37'")]),
+    ("url build", &[("", "z3950 url build --kind retrieval --host lib.example --database cat --docid 'id 7' --record-syntax marc")]),
+    ("url resolve", &[("", "z3950 url resolve http://lib.example/a/b ../c")]),
+    ("url check", &[
+        ("", "z3950 url check --input urls.txt"),
+        ("Also whether there is a record", "z3950 url check --follow 'z39.50r://lib.example/books?pg1342'"),
+    ]),
+    ("url extract", &[
+        ("", "z3950 url extract page.html"),
+        ("The links of records", "z3950 url extract records.mrc"),
+    ]),
+    ("url wrap", &[("", "z3950 url wrap 'z39.50r://lib.example/cat?id7'")]),
+    ("query parse", &[("", "z3950 query parse '@and @attr 1=4 war @attr 1=1003 tolstoy'")]),
+    ("query to-pqf", &[("", "z3950 query to-pqf --lang cql 'dc.title = war and dc.creator = tolstoy'")]),
+    ("query to-cql", &[("", "z3950 query to-cql '@and @attr 1=4 war @attr 1=1003 tolstoy'")]),
+    ("query to-ccl", &[("", "z3950 query to-ccl '@and @attr 1=4 war @attr 1=1003 tolstoy'")]),
+    ("query explain", &[
+        ("", "z3950 query explain '@and @attr 1=4 war @attr 1=1003 tolstoy'"),
+        ("", "z3950 query explain --lang ccl 'ti=war and au=tolstoy'"),
+    ]),
+    ("register", &[
+        ("What would be written", "z3950 register --print"),
+        ("", "z3950 register"),
+    ]),
     ("unregister", &[("", "z3950 unregister")]),
-    (
-        "completions",
-        &[("", "z3950 completions bash > z3950.bash")],
-    ),
+    ("completions", &[("", "z3950 completions bash > z3950.bash")]),
     ("man", &[("", "z3950 man > z3950.1")]),
 ];
 

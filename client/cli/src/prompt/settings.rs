@@ -60,6 +60,7 @@ impl Reconnects {
 }
 
 /// The settings, which all sessions share.
+#[derive(Default)]
 pub(super) struct Settings {
     /// The format of records.
     pub(super) output: Format,
@@ -98,43 +99,18 @@ pub(super) struct Settings {
     pub(super) package_name: Option<InternationalString>,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
+impl Settings {
+    pub(super) fn new() -> Self {
         Self {
-            output: Format::default(),
-            marc_charset: None,
-            query_charset: None,
-            proposed_charsets: Vec::new(),
-            records_too: false,
-            language: None,
-            query_type: QueryType::default(),
-            record_syntaxes: Vec::new(),
-            element_set: None,
-            schema: None,
-            named_sets: None,
-            small_set_upper_bound: 0,
             large_set_lower_bound: 1,
-            medium_set_present_number: 0,
-            facets: None,
             scan_size: 20,
-            scan_step: None,
             scan_position: Some(1),
-            reference_id: None,
-            authentication: None,
-            offered: None,
             version: 3,
-            other: BTreeMap::new(),
-            oids: BTreeMap::new(),
-            proxy: None,
-            reconnects: Reconnects::default(),
             auto_wait: true,
-            display_charset: None,
-            package_name: None,
+            ..Self::default()
         }
     }
-}
 
-impl Settings {
     /// Adopts what a URL says about later searches.
     pub(super) fn follow(&mut self, defaults: &SessionDefaults) {
         if let Some(name) = &defaults.element_set {
@@ -196,7 +172,7 @@ mod tests {
 
     #[test]
     fn init_says_what_is_set() {
-        let mut settings = Settings::default();
+        let mut settings = Settings::new();
         assert_eq!(
             settings.init(InitOptions::default()).expect("encodes"),
             InitOptions::default()

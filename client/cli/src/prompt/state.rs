@@ -94,7 +94,7 @@ impl Prompt {
         let settings = Settings {
             output,
             marc_charset: charset,
-            ..Settings::default()
+            ..Settings::new()
         };
         Self {
             context,
