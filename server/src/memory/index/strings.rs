@@ -3,6 +3,8 @@
 use std::hash::{BuildHasher, RandomState};
 use std::ops::{Bound, Range};
 
+use hashbrown::HashTable;
+
 /// Sorted strings without duplicates, identified by index.
 #[derive(Debug, Default)]
 pub(super) struct Strings {
@@ -97,8 +99,7 @@ impl Strings {
 pub(super) struct Interner {
     octets: Vec<u8>,
     ends: Vec<u32>,
-    /// Open addressing by hash; never full, with a power of two as its length.
-    table: Vec<Slot>,
+    table: HashTable<Slot>,
     seed: u64,
     /// The first octets and numbers of the strings, sorted; reused memory.
     order: Vec<(u64, u32)>,
@@ -107,12 +108,11 @@ pub(super) struct Interner {
 }
 
 /// A string in the table. For most strings, the first octets are all of it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Slot {
     /// See [`first_octets`].
     first: u64,
     length: u32,
-    /// Its number plus 1; 0 for an empty slot.
     number: u32,
 }
 
@@ -121,7 +121,7 @@ impl Default for Interner {
         Self {
             octets: Vec::new(),
             ends: Vec::new(),
-            table: vec![Slot::default(); 1024],
+            table: HashTable::new(),
             // Random, so that nobody can craft records whose strings all collide.
             seed: RandomState::new().hash_one(0),
             order: Vec::new(),
@@ -135,57 +135,40 @@ impl Interner {
     pub(super) fn number(&mut self, string: &[u8]) -> u32 {
         let first = first_octets(string);
         let length = u32::try_from(string.len()).unwrap_or(u32::MAX);
-        let mask = self.table.len() - 1;
-        let mut place = hash(self.seed, string) as usize & mask;
-        while let Some(Slot {
-            first: known,
-            length: known_length,
-            number: number @ 1..,
-        }) = self.table.get(place)
-        {
-            let may_be = *known == first && *known_length == length;
-            if may_be && (length <= 8 || self.string(number - 1) == string) {
-                return number - 1;
-            }
-            place = (place + 1) & mask;
+        let hash = hash(self.seed, string);
+        let is_same = |slot: &Slot| {
+            let may_be = slot.first == first && slot.length == length;
+            may_be && (length <= 8 || self.string(slot.number) == string)
+        };
+        if let Some(slot) = self.table.find(hash, is_same) {
+            return slot.number;
         }
         let number = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
         self.octets.extend_from_slice(string);
         self.ends
             .push(u32::try_from(self.octets.len()).unwrap_or(u32::MAX));
-        if let Some(entry) = self.table.get_mut(place) {
-            *entry = Slot {
-                first,
-                length,
-                number: number + 1,
-            };
-        }
-        // More load would make it slow.
-        if self.ends.len() * 3 > self.table.len() * 2 {
-            self.grow();
-        }
+        let slot = Slot {
+            first,
+            length,
+            number,
+        };
+        let (octets, ends, seed) = (&self.octets, &self.ends, self.seed);
+        self.table.insert_unique(hash, slot, |slot| {
+            self::hash(seed, numbered(octets, ends, slot.number))
+        });
         number
     }
 
     /// The string with a number.
     pub(super) fn string(&self, number: u32) -> &[u8] {
-        let number = number as usize;
-        let start = number
-            .checked_sub(1)
-            .and_then(|before| self.ends.get(before))
-            .copied()
-            .unwrap_or(0);
-        let end = self.ends.get(number).copied().unwrap_or(start);
-        self.octets
-            .get(start as usize..end as usize)
-            .unwrap_or_default()
+        numbered(&self.octets, &self.ends, number)
     }
 
     /// Removes all strings, but keeps the memory.
     pub(super) fn clear(&mut self) {
         self.octets.clear();
         self.ends.clear();
-        self.table.fill(Slot::default());
+        self.table.clear();
     }
 
     /// The sorted strings. After this, [`Interner::place`] gives the index of each.
@@ -224,21 +207,15 @@ impl Interner {
             .copied()
             .unwrap_or_default()
     }
+}
 
-    fn grow(&mut self) {
-        let length = self.table.len() * 2;
-        let entries = std::mem::replace(&mut self.table, vec![Slot::default(); length]);
-        for entry in entries.into_iter().filter(|entry| entry.number != 0) {
-            let hash = hash(self.seed, self.string(entry.number - 1));
-            let mut place = hash as usize & (length - 1);
-            while self.table.get(place).is_some_and(|known| known.number != 0) {
-                place = (place + 1) & (length - 1);
-            }
-            if let Some(free) = self.table.get_mut(place) {
-                *free = entry;
-            }
-        }
-    }
+/// The string with a number, which begins where the one before it ends.
+fn numbered<'a>(octets: &'a [u8], ends: &[u32], number: u32) -> &'a [u8] {
+    let number = number as usize;
+    let before = number.checked_sub(1).and_then(|before| ends.get(before));
+    let start = before.copied().unwrap_or(0);
+    let end = ends.get(number).copied().unwrap_or(start);
+    octets.get(start as usize..end as usize).unwrap_or_default()
 }
 
 /// The first eight octets as a number that sorts like them, padded with zeros.
