@@ -158,7 +158,7 @@ pub struct ReferenceId(pub OctetString);
 macro_rules! tagged_string {
     ($($(#[$meta:meta])* $name:ident $tag:literal;)*) => {$(
         $(#[$meta])*
-        #[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Eq, Hash)]
+        #[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Eq, Hash, Default)]
         #[rasn(delegate, tag(context, $tag))]
         pub struct $name(pub InternationalString);
 

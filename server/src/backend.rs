@@ -181,12 +181,15 @@ impl HitList for RecordIds {
     }
 
     fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
-        let end = positions.end.min(self.0.len());
-        self.0
-            .get(positions.start..end)
-            .unwrap_or_default()
-            .to_vec()
+        ids_of(&self.0, positions)
     }
+}
+
+/// The records at positions of a list, as far as there are any.
+pub(crate) fn ids_of(records: &[RecordId], positions: Range<usize>) -> Vec<RecordId> {
+    let end = positions.end.min(records.len());
+    let ids = records.get(positions.start..end).unwrap_or_default();
+    ids.to_vec()
 }
 
 /// A search.

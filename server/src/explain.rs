@@ -19,7 +19,7 @@ use self::entry::ExplainEntry;
 use self::records::entries;
 use crate::backend::{
     Answer, Backend, DatabaseInfo, Found, HitList, Hits, RecordId, Retrieve, Retrieved, Search,
-    ready,
+    ids_of, ready,
 };
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::extended::{UseRules, find};
@@ -73,11 +73,7 @@ impl HitList for ExplainHits {
     }
 
     fn ids(&self, positions: std::ops::Range<usize>) -> Vec<RecordId> {
-        let end = positions.end.min(self.found.len());
-        self.found
-            .get(positions.start..end)
-            .unwrap_or_default()
-            .to_vec()
+        ids_of(&self.found, positions)
     }
 }
 

@@ -176,14 +176,10 @@ fn target_info(
         ]),
         diagnostics_sets: Some(vec![oid::BIB_1_DIAGNOSTICS]),
         attribute_set_ids: Some(sets.keys().copied().collect()),
-        schemas: None,
         record_syntaxes: Some(syntaxes.iter().copied().collect()),
-        resource_challenges: None,
-        restricted_access: None,
-        cost_info: None,
-        variant_sets: None,
         element_set_names: Some(vec!["F".into(), "B".into()]),
         unit_systems: Some(Vec::new()),
+        ..AccessInfo::default()
     };
     let languages = offer
         .languages
@@ -192,25 +188,15 @@ fn target_info(
     let info = TargetInfo {
         common_info: common_info(),
         name: name.as_str().into(),
-        recent_news: None,
-        icon: None,
         named_result_sets: offer.options.contains(Options::NAMED_RESULT_SETS),
         multiple_d_bsearch: limits.databases_per_search > 1,
         max_result_sets: Some(count(limits.result_sets)),
         max_result_size: Some(count(limits.hits)),
-        max_terms: None,
         timeout_interval: limits.idle_time.map(|time| seconds(time.as_secs())),
-        welcome_message: None,
-        contact_info: None,
         description: Some(format!("{name} {version}").trim_end().into()),
-        nicknames: None,
-        usage_restrictions: None,
-        payment_addr: None,
-        hours: None,
-        db_combinations: None,
-        addresses: None,
         languages: Some(languages.collect()),
         common_access_info: Some(access),
+        ..TargetInfo::default()
     };
     let texts = vec![(TARGET, name)];
     ExplainEntry::new(
@@ -242,51 +228,24 @@ fn database_info(database: &DatabaseInfo, all: &BTreeSet<Oid>) -> ExplainEntry {
         .into_iter()
         .chain(database.element_sets.iter().map(String::as_str));
     let access = AccessInfo {
-        query_types_supported: None,
-        diagnostics_sets: None,
         attribute_set_ids: Some(sets_of(database).into_iter().collect()),
-        schemas: None,
         record_syntaxes: Some(syntaxes),
-        resource_challenges: None,
-        restricted_access: None,
-        cost_info: None,
-        variant_sets: None,
         element_set_names: Some(element_sets.map(Into::into).collect()),
         unit_systems: Some(Vec::new()),
+        ..AccessInfo::default()
     };
     let info = z3950_asn1::record::explain::DatabaseInfo {
         common_info: common_info(),
         name: DatabaseName::from(database.name.as_str()),
         explain_database: is_explain.then_some(()),
-        nicknames: None,
-        icon: None,
-        user_fee: false,
         available: true,
         title_string: database.title.as_deref().map(Into::into),
-        keywords: None,
         description: database.description.as_deref().map(Into::into),
-        associated_dbs: None,
-        sub_dbs: None,
-        disclaimers: None,
-        news: None,
         record_count: database
             .records
             .map(|records| RecordCount::ActualNumber(count(records))),
-        default_order: None,
-        av_record_size: None,
-        max_record_size: None,
-        hours: None,
-        best_time: None,
-        last_update: None,
-        update_interval: None,
-        coverage: None,
-        proprietary: None,
-        copyright_text: None,
-        copyright_notice: None,
-        producer_contact_info: None,
-        supplier_contact_info: None,
-        submission_contact_info: None,
         access_info: Some(access),
+        ..z3950_asn1::record::explain::DatabaseInfo::default()
     };
     let texts = vec![
         (DATABASE, database.name.clone()),

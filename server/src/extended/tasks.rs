@@ -3,13 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
 
 use z3950_asn1::apdu::{AllowableFunction, Permission};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::codec::encode_value;
 use z3950_asn1::es::{TaskPackage, TaskParameters, TaskStatus};
-use z3950_asn1::moment::Moment;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::{GeneralizedTime, InternationalString};
 
@@ -41,7 +39,6 @@ impl Default for TaskLimits {
 /// The task store.
 pub struct Tasks {
     limits: TaskLimits,
-    clock: fn() -> SystemTime,
     kept: Mutex<TaskTable>,
 }
 
@@ -127,19 +124,8 @@ impl Tasks {
     pub fn new(limits: TaskLimits) -> Self {
         Self {
             limits,
-            clock: SystemTime::now,
             kept: Mutex::default(),
         }
-    }
-
-    /// Replaces the clock, which gives packages their dates.
-    pub fn with_clock(self, clock: fn() -> SystemTime) -> Self {
-        Self { clock, ..self }
-    }
-
-    /// The current time, for a new package.
-    pub(crate) fn now(&self) -> GeneralizedTime {
-        Moment::from((self.clock)()).generalized()
     }
 
     /// Checks whether a task of this kind could be added for the owner, before it is carried out.

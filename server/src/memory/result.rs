@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::catalogue::Catalogue;
 use super::hits::{HitSet, join, split};
 use super::index::{Index, Segment};
-use crate::backend::{HitList, Hits, RecordId};
+use crate::backend::{HitList, Hits, RecordId, ids_of};
 
 /// The list of a result set.
 pub(super) struct ResultList {
@@ -60,13 +60,7 @@ impl HitList for ResultList {
     fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
         match &self.records {
             RecordOrder::Numbers(set) => set.at(positions),
-            RecordOrder::Sorted(records) => {
-                let end = positions.end.min(records.len());
-                records
-                    .get(positions.start..end)
-                    .unwrap_or_default()
-                    .to_vec()
-            }
+            RecordOrder::Sorted(records) => ids_of(records, positions),
         }
     }
 }

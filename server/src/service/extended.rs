@@ -12,6 +12,7 @@ mod update;
 mod xml;
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use z3950_asn1::apdu::{
     Apdu, DiagRec, ExtendedServicesFunction, ExtendedServicesRequest, ExtendedServicesResponse,
@@ -19,6 +20,7 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::es::{TaskParameters, TaskStatus};
+use z3950_asn1::moment::Moment;
 
 use crate::association::{Association, Operation};
 use crate::diagnostic::{Diagnostic, diagnostic};
@@ -188,7 +190,7 @@ async fn create(
         owner,
         permissions: request.permissions.clone(),
         description: request.description.clone(),
-        created: Some(tasks.now()),
+        created: Some(Moment::from(SystemTime::now()).generalized()),
         status: outcome.status,
         parameters: outcome.parameters,
         result_set: outcome.result_set,

@@ -10,6 +10,7 @@ use crate::types::InternationalString;
 
 sequence! {
     /// AccessInfo: query types, sets and syntaxes supported, restrictions and costs.
+    #[derive(Default)]
     pub struct AccessInfo {
         #[rasn(tag(0))] query_types_supported: Option<Vec<QueryTypeDetails>>,
         #[rasn(tag(1))] diagnostics_sets: Option<Vec<Oid>>,

@@ -13,6 +13,7 @@ use crate::types::{GeneralizedTime, InternationalString, named_integer};
 
 sequence! {
     /// TargetInfo: the server as a whole.
+    #[derive(Default)]
     pub struct TargetInfo {
         #[rasn(tag(0))] common_info: Option<CommonInfo>,
         #[rasn(tag(1))] name: InternationalString,
@@ -40,6 +41,7 @@ sequence! {
 
 sequence! {
     /// DatabaseInfo: one database.
+    #[derive(Default)]
     pub struct DatabaseInfo {
         #[rasn(tag(0))] common_info: Option<CommonInfo>,
         #[rasn(tag(1))] name: DatabaseName,
