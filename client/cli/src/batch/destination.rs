@@ -80,15 +80,21 @@ impl Destination {
         })
     }
 
-    /// The length of an output that is a growing file, and whether it exists.
-    pub(super) fn length(&self) -> Option<(u64, bool)> {
+    /// The output if it is a growing file.
+    fn growing(&self) -> Option<&Growing> {
         match self {
             Self::File { sink, .. } => match sink.file() {
-                OutputFile::Growing(file) if file.is_file() => Some((file.len(), file.exists())),
-                _ => None,
+                OutputFile::Growing(file) => Some(file),
+                OutputFile::Whole(_) => None,
             },
             _ => None,
         }
+    }
+
+    /// The length of an output that is a growing file, and whether it exists.
+    pub(super) fn length(&self) -> Option<(u64, bool)> {
+        let file = self.growing().filter(|file| file.is_file())?;
+        Some((file.len(), file.exists()))
     }
 
     /// Whether the output has all records of an ask, according to the length in the report.
@@ -118,10 +124,7 @@ impl Destination {
         length: u64,
         format: Format,
     ) -> Result<Option<PathBuf>, Failure> {
-        let Self::File { sink, path, .. } = self else {
-            return Ok(None);
-        };
-        let OutputFile::Growing(file) = sink.file() else {
+        let (Self::File { path, .. }, Some(file)) = (self, self.growing()) else {
             return Ok(None);
         };
         let (begin, end) = format
@@ -141,13 +144,7 @@ impl Destination {
     }
 
     fn octet_before(&self, position: u64) -> Option<u8> {
-        match self {
-            Self::File { sink, .. } => match sink.file() {
-                OutputFile::Growing(file) => file.octet_before(position).ok().flatten(),
-                OutputFile::Whole(_) => None,
-            },
-            _ => None,
-        }
+        self.growing()?.octet_before(position).ok().flatten()
     }
 
     /// Continues a file after `length` octets; the rest is cut off.

@@ -155,40 +155,25 @@ impl Prompt {
         Ok(scan::show(false, &place, &envelope, &result, output)?)
     }
 
-    pub(super) fn scan_step(&mut self, text: &str, output: &mut Output) -> CommandResult {
-        match text {
-            "" => output.line(&or_none(self.settings.scan_step))?,
-            number => self.settings.scan_step = Some(number.parse().map_err(|_| Refusal::Usage)?),
-        }
-        Ok(Exit::Delivered)
+    pub(super) fn scan_step(&mut self, text: &str) -> Result<(), Refusal> {
+        self.settings.scan_step = Some(text.parse().map_err(|_| Refusal::Usage)?);
+        Ok(())
     }
 
-    pub(super) fn scan_position(&mut self, text: &str, output: &mut Output) -> CommandResult {
-        match text {
-            "" => output.line(&or_none(self.settings.scan_position))?,
-            "none" => self.settings.scan_position = None,
-            number => {
-                self.settings.scan_position = Some(number.parse().map_err(|_| Refusal::Usage)?)
-            }
-        }
-        Ok(Exit::Delivered)
+    pub(super) fn scan_position(&mut self, text: &str) -> Result<(), Refusal> {
+        self.settings.scan_position = match text {
+            "none" => None,
+            number => Some(number.parse().map_err(|_| Refusal::Usage)?),
+        };
+        Ok(())
     }
 
-    pub(super) fn scan_size(&mut self, text: &str, output: &mut Output) -> CommandResult {
-        match text {
-            "" => output.line(&self.settings.scan_size.to_string())?,
-            number => {
-                let size: u64 = number.parse().map_err(|_| Refusal::Usage)?;
-                if !(1..=MAX_TERMS).contains(&size) {
-                    return Err(Refusal::wrong(format!("scansize takes 1 to {MAX_TERMS}")));
-                }
-                self.settings.scan_size = size;
-            }
+    pub(super) fn scan_size(&mut self, text: &str) -> Result<(), Refusal> {
+        let size: u64 = text.parse().map_err(|_| Refusal::Usage)?;
+        if !(1..=MAX_TERMS).contains(&size) {
+            return Err(Refusal::wrong(format!("scansize takes 1 to {MAX_TERMS}")));
         }
-        Ok(Exit::Delivered)
+        self.settings.scan_size = size;
+        Ok(())
     }
-}
-
-fn or_none(number: Option<u64>) -> String {
-    number.map_or_else(|| "none".to_owned(), |number| number.to_string())
 }

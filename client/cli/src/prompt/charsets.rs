@@ -12,25 +12,26 @@ impl Prompt {
     pub(super) fn charset(&mut self, names: &str, output: &mut Output) -> CommandResult {
         let names: Vec<&str> = names.split_whitespace().collect();
         let (negotiated, others) = names.split_first().ok_or(Refusal::Usage)?;
-        self.negotiated_charset(negotiated, output)?;
-        let set: [fn(&mut Self, &str, &mut Output) -> CommandResult; 3] = [
-            Self::display_charset,
-            Self::marc_charset,
-            Self::query_charset,
-        ];
-        if others.len() > set.len() {
+        self.negotiated_charset(negotiated)?;
+        if others.len() > 3 {
             return Err(Refusal::Usage);
         }
-        for (set, name) in set.into_iter().zip(others) {
-            set(self, name, output)?;
+        let mut others = others.iter();
+        if let Some(name) = others.next() {
+            self.display_charset(name, output)?;
+        }
+        if let Some(name) = others.next() {
+            self.marc_charset(name)?;
+        }
+        if let Some(name) = others.next() {
+            self.query_charset(name)?;
         }
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn negotiated_charset(&mut self, text: &str, output: &mut Output) -> CommandResult {
+    pub(super) fn negotiated_charset(&mut self, text: &str) -> Result<(), Refusal> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let (proposed, records_too) = match words.as_slice() {
-            [] => return self.say("negcharset", output),
             ["-" | "none"] => (Vec::new(), false),
             // The version is ignored, as in yaz-client.
             [names, rest @ ..] if matches!(rest, [] | [_] | [_, "2" | "3"]) => (
@@ -41,7 +42,7 @@ impl Prompt {
         };
         self.settings.proposed_charsets = proposed;
         self.settings.records_too = records_too;
-        Ok(Exit::Delivered)
+        Ok(())
     }
 
     /// The character set of data; messages are always in UTF-8.
@@ -54,29 +55,22 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn marc_charset(&mut self, name: &str, output: &mut Output) -> CommandResult {
-        if name.is_empty() {
-            return self.say("marccharset", output);
-        }
+    pub(super) fn marc_charset(&mut self, name: &str) -> Result<(), Refusal> {
         self.settings.marc_charset = charset(name)?;
-        Ok(Exit::Delivered)
+        Ok(())
     }
 
-    pub(super) fn query_charset(&mut self, name: &str, output: &mut Output) -> CommandResult {
-        if name.is_empty() {
-            return self.say("querycharset", output);
-        }
+    pub(super) fn query_charset(&mut self, name: &str) -> Result<(), Refusal> {
         self.settings.query_charset = charset(name)?;
-        Ok(Exit::Delivered)
+        Ok(())
     }
 
-    pub(super) fn language(&mut self, code: &str, output: &mut Output) -> CommandResult {
+    pub(super) fn language(&mut self, code: &str) -> Result<(), Refusal> {
         self.settings.language = match code {
-            "" => return self.say("lang", output),
             "none" => None,
             code => Some(code.to_owned()),
         };
-        Ok(Exit::Delivered)
+        Ok(())
     }
 }
 

@@ -88,14 +88,15 @@ impl Prompt {
     /// Shows all settings, or runs the command of the one that is named.
     pub(super) fn list_all(&mut self, text: &str, output: &mut Output) -> CommandResult {
         if let Some(name) = text.split_whitespace().next() {
-            let found = entry(name).filter(|entry| SETTINGS.contains(&entry.name));
-            let Some(Handler::Here(run)) = found.map(|entry| &entry.run) else {
-                return Err(Refusal::wrong(format!(
-                    "{name} is not a setting; settings lists them"
-                )));
-            };
             let value = text.get(name.len()..).unwrap_or_default().trim();
-            return run(self, value, output);
+            let found = entry(name).filter(|entry| SETTINGS.contains(&entry.name));
+            return match found.map(|found| (found.name, &found.run)) {
+                Some((name, Handler::Set(set))) => self.set_or_show(name, *set, value, output),
+                Some((_, Handler::Here(run))) => run(self, value, output),
+                _ => Err(Refusal::wrong(format!(
+                    "{name} is not a setting; settings lists them"
+                ))),
+            };
         }
         for name in SETTINGS {
             let value = self.shown(name);
@@ -114,7 +115,7 @@ mod tests {
         for name in SETTINGS {
             let found = entry(name).expect(name);
             assert_eq!(found.name, *name);
-            assert!(matches!(found.run, Handler::Here(_)), "{name}");
+            assert!(!matches!(found.run, Handler::There(_)), "{name}");
         }
     }
 }

@@ -29,6 +29,7 @@ impl Prompt {
             return Ok(Exit::Usage);
         };
         let answer = match entry.run {
+            Handler::Set(set) => self.set_or_show(entry.name, set, arguments, output),
             Handler::Here(run) => run(self, arguments, output),
             Handler::There(run) => run(self, arguments, output).await,
         };

@@ -21,10 +21,7 @@ use crate::render::{Format, shown};
 const OTHER_INFO: u8 = 10;
 
 impl Prompt {
-    pub(super) fn base(&mut self, names: &str, output: &mut Output) -> CommandResult {
-        if names.is_empty() {
-            return self.say("base", output);
-        }
+    pub(super) fn base(&mut self, names: &str) -> Result<(), Refusal> {
         let names = words(names);
         let names = names.iter().map(|name| name.replace('+', " "));
         self.databases = names
@@ -34,12 +31,11 @@ impl Prompt {
         if let Some(place) = self.place_mut() {
             place.databases = databases;
         }
-        Ok(Exit::Delivered)
+        Ok(())
     }
 
-    pub(super) fn record_syntax(&mut self, names: &str, output: &mut Output) -> CommandResult {
+    pub(super) fn record_syntax(&mut self, names: &str) -> Result<(), Refusal> {
         match names {
-            "" => return self.say("format", output),
             "none" => self.settings.record_syntaxes.clear(),
             names => {
                 let syntaxes = names.split_whitespace().map(|name| {
@@ -61,78 +57,52 @@ impl Prompt {
                 self.settings.record_syntaxes = syntaxes.collect::<Result<_, _>>()?;
             }
         }
-        Ok(Exit::Delivered)
+        Ok(())
     }
 
-    pub(super) fn schema(&mut self, name: &str, output: &mut Output) -> CommandResult {
+    pub(super) fn schema(&mut self, name: &str) -> Result<(), Refusal> {
         self.settings.schema = match name {
-            "" => return self.say("schema", output),
             "none" => None,
             name => Some(match self.registered(name).or_else(|| oid(name)) {
                 Some(oid) => Schema::Oid(oid),
                 None => Schema::Uri(name.into()),
             }),
         };
-        Ok(Exit::Delivered)
+        Ok(())
     }
 
-    pub(super) fn elements(&mut self, name: &str, output: &mut Output) -> CommandResult {
+    pub(super) fn elements(&mut self, name: &str) -> Result<(), Refusal> {
         self.settings.element_set = match name {
-            "" => return self.say("elements", output),
             "none" => None,
             name if name.contains(char::is_whitespace) => return Err(Refusal::Usage),
             name => Some(name.into()),
         };
-        Ok(Exit::Delivered)
+        Ok(())
     }
 
-    pub(super) fn querytype(&mut self, name: &str, output: &mut Output) -> CommandResult {
-        if name.is_empty() {
-            return self.say("querytype", output);
-        }
+    pub(super) fn querytype(&mut self, name: &str) -> Result<(), Refusal> {
         self.settings.query_type = QueryType::by_name(name).ok_or_else(|| {
             Refusal::wrong(format!(
                 "{name} is not a query type: {}",
                 QueryType::names()
             ))
         })?;
-        Ok(Exit::Delivered)
+        Ok(())
     }
 
-    pub(super) fn large_set_lower_bound(
-        &mut self,
-        text: &str,
-        output: &mut Output,
-    ) -> CommandResult {
-        match text {
-            "" => return self.say("lslb", output),
-            text => self.settings.large_set_lower_bound = bound(text)?,
-        }
-        Ok(Exit::Delivered)
+    pub(super) fn large_set_lower_bound(&mut self, text: &str) -> Result<(), Refusal> {
+        self.settings.large_set_lower_bound = bound(text)?;
+        Ok(())
     }
 
-    pub(super) fn small_set_upper_bound(
-        &mut self,
-        text: &str,
-        output: &mut Output,
-    ) -> CommandResult {
-        match text {
-            "" => return self.say("ssub", output),
-            text => self.settings.small_set_upper_bound = bound(text)?,
-        }
-        Ok(Exit::Delivered)
+    pub(super) fn small_set_upper_bound(&mut self, text: &str) -> Result<(), Refusal> {
+        self.settings.small_set_upper_bound = bound(text)?;
+        Ok(())
     }
 
-    pub(super) fn medium_set_present_number(
-        &mut self,
-        text: &str,
-        output: &mut Output,
-    ) -> CommandResult {
-        match text {
-            "" => return self.say("mspn", output),
-            text => self.settings.medium_set_present_number = bound(text)?,
-        }
-        Ok(Exit::Delivered)
+    pub(super) fn medium_set_present_number(&mut self, text: &str) -> Result<(), Refusal> {
+        self.settings.medium_set_present_number = bound(text)?;
+        Ok(())
     }
 
     pub(super) fn status(&mut self, _: &str, output: &mut Output) -> CommandResult {
@@ -201,20 +171,14 @@ impl Prompt {
         self.settings.oids.get(&name.to_lowercase()).copied()
     }
 
-    pub(super) fn set_auto_reconnect(&mut self, text: &str, output: &mut Output) -> CommandResult {
-        match text {
-            "" => return self.say("set_auto_reconnect", output),
-            text => self.settings.reconnects = Reconnects::by_name(text)?,
-        }
-        Ok(Exit::Delivered)
+    pub(super) fn set_auto_reconnect(&mut self, text: &str) -> Result<(), Refusal> {
+        self.settings.reconnects = Reconnects::by_name(text)?;
+        Ok(())
     }
 
-    pub(super) fn set_auto_wait(&mut self, text: &str, output: &mut Output) -> CommandResult {
-        match text {
-            "" => return self.say("set_auto_wait", output),
-            text => self.settings.auto_wait = flag(text)?,
-        }
-        Ok(Exit::Delivered)
+    pub(super) fn set_auto_wait(&mut self, text: &str) -> Result<(), Refusal> {
+        self.settings.auto_wait = flag(text)?;
+        Ok(())
     }
 
     pub(super) fn set_otherinfo(&mut self, text: &str, _: &mut Output) -> CommandResult {
@@ -278,15 +242,14 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn version(&mut self, text: &str, output: &mut Output) -> CommandResult {
+    pub(super) fn version(&mut self, text: &str) -> Result<(), Refusal> {
         self.settings.version = match text {
-            "" => return self.say("zversion", output),
             "1" => 1,
             "2" => 2,
             "3" => 3,
             _ => return Err(Refusal::Usage),
         };
-        Ok(Exit::Delivered)
+        Ok(())
     }
 
     pub(super) fn ccl_parse(&mut self, text: &str, output: &mut Output) -> CommandResult {
@@ -408,6 +371,21 @@ impl Prompt {
     /// Shows a setting.
     pub(super) fn say(&self, name: &str, output: &mut Output) -> CommandResult {
         output.line(&self.shown(name))?;
+        Ok(Exit::Delivered)
+    }
+
+    /// Shows a setting, or changes it if there is a value.
+    pub(super) fn set_or_show(
+        &mut self,
+        name: &str,
+        set: fn(&mut Self, &str) -> Result<(), Refusal>,
+        text: &str,
+        output: &mut Output,
+    ) -> CommandResult {
+        if text.is_empty() {
+            return self.say(name, output);
+        }
+        set(self, text)?;
         Ok(Exit::Delivered)
     }
 }
