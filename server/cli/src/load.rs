@@ -10,7 +10,7 @@ use z3950_server::memory::{self, Checked, FileNotes, LoadError, Progress};
 
 use crate::config::Config;
 use crate::failure::{Cannot, Exit, Failure, complain};
-use crate::settings::Origin;
+use crate::settings::SettingOrigin;
 
 /// Loads the databases.
 pub(crate) fn databases(config: &Config) -> Result<MemoryBackend, Failure> {
@@ -88,7 +88,7 @@ pub(crate) fn again(backend: &MemoryBackend) {
 ///
 /// # Errors
 /// If standard output cannot be written.
-pub(crate) fn check(config: &Config, origin: &Origin) -> io::Result<Exit> {
+pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> io::Result<Exit> {
     let mut stdout = io::BufWriter::new(io::stdout().lock());
     let mut written = Ok(());
     let mut exit = Exit::Stopped;

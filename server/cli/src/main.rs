@@ -31,7 +31,7 @@ use z3950_server::Summary;
 use crate::args::Arguments;
 use crate::config::Config;
 use crate::failure::{Exit, Failure, complain};
-use crate::settings::Origin;
+use crate::settings::SettingOrigin;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse()
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     // Otherwise exceeding the file size limit would kill the program.
     let _ = z3950_asn1::file::survive_size_limit();
     let check = arguments.check;
-    let origin = Origin::of(&arguments);
+    let origin = SettingOrigin::of(&arguments);
     let outcome = settings::settings(arguments).and_then(|config| match check {
         true => checked(&config, &origin),
         false => served(config),
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
 }
 
 /// Reports everything unusable in the settings, including the records of the databases.
-fn checked(config: &Config, origin: &Origin) -> Result<Exit, Failure> {
+fn checked(config: &Config, origin: &SettingOrigin) -> Result<Exit, Failure> {
     let wrong = settings::check(config, origin);
     wrong.iter().for_each(|words| complain(words));
     let exit = match wrong.is_empty() {

@@ -19,7 +19,7 @@ use crate::failure::{Cannot, Failure};
 const ADDRESS: &str = "127.0.0.1:2100";
 
 /// Whether settings come from the settings file or the command line.
-pub(super) struct Origin {
+pub(super) struct SettingOrigin {
     file: Option<PathBuf>,
     /// The databases on the command line, in lower case.
     databases: BTreeSet<String>,
@@ -30,7 +30,7 @@ pub(super) struct Origin {
     has_transcript: bool,
 }
 
-impl Origin {
+impl SettingOrigin {
     pub(super) fn of(arguments: &Arguments) -> Self {
         let databases = arguments.databases.iter();
         Self {
@@ -193,7 +193,7 @@ pub(crate) fn recording(path: &Path) -> Result<Recording, Failure> {
 }
 
 /// Reports everything unusable that the settings name.
-pub(crate) fn check(config: &Config, origin: &Origin) -> Vec<String> {
+pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
     let mut wrong = Vec::new();
     for files in config
         .listeners

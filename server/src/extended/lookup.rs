@@ -36,20 +36,20 @@ pub(crate) fn find<'r>(
     search: &Search<'_>,
     records: impl Fn() -> Box<dyn Iterator<Item = (RecordId, &'r [(i64, String)])> + 'r>,
 ) -> Result<Vec<RecordId>, Diagnostic> {
-    enum Step<'q> {
+    enum Pending<'q> {
         Tree(&'q RpnStructure),
         Apply(&'q Operator),
     }
-    let mut steps = vec![Step::Tree(&search.query.rpn)];
+    let mut steps = vec![Pending::Tree(&search.query.rpn)];
     let mut found: Vec<BTreeSet<RecordId>> = Vec::new();
     while let Some(step) = steps.pop() {
         match step {
-            Step::Tree(RpnStructure::RpnRpnOp(node)) => {
-                steps.push(Step::Apply(&node.op));
-                steps.push(Step::Tree(&node.rpn2));
-                steps.push(Step::Tree(&node.rpn1));
+            Pending::Tree(RpnStructure::RpnRpnOp(node)) => {
+                steps.push(Pending::Apply(&node.op));
+                steps.push(Pending::Tree(&node.rpn2));
+                steps.push(Pending::Tree(&node.rpn1));
             }
-            Step::Tree(RpnStructure::Op(operand)) => found.push(match operand {
+            Pending::Tree(RpnStructure::Op(operand)) => found.push(match operand {
                 Operand::AttributesPlusTerm(operand) => {
                     let wanted = TextMatch::of(rules, search.query.attribute_set, operand)?;
                     let matching = records().filter(|(_, texts)| wanted.is_in(texts));
@@ -65,7 +65,7 @@ pub(crate) fn find<'r>(
                     return Err(diagnostic(Condition::RESTRICTION_OPERAND, ""));
                 }
             }),
-            Step::Apply(operator) => {
+            Pending::Apply(operator) => {
                 let right = found.pop().unwrap_or_default();
                 let left = found.pop().unwrap_or_default();
                 found.push(match operator {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::source::product;
 
 /// How many types may bear a name.
-const MAX_TYPES: usize = 13;
+const MAX_TYPES: usize = 2;
 
 /// Names that belong to the module they stand in.
 const LOCAL: [&str; 5] = ["Arguments", "Builder", "Error", "Kind", "Options"];
