@@ -1,5 +1,5 @@
-//! Gopher: from a URL to what the server holds there, by the rules of its type (RFC 1436; Gopher+ as the Gopher URL
-//! draft uses it). One connection, one request, one reply, each within the time and size allowed.
+//! Gopher: retrieves what a URL names, by the rules of its type (RFC 1436; Gopher+ as the Gopher URL draft uses it). One
+//! connection, one request, one reply, each within the time and size allowed.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -29,22 +29,21 @@ pub use menu::MenuItem;
 pub use plan::{GopherPlan, GopherPlanError, Reading, plan};
 pub use reply::{Body, Note, Reply};
 
-/// The most octets taken of one reply, unless the options say otherwise: 64 MiB.
+/// The default size limit of a reply: 64 MiB.
 pub const MAX_REPLY: usize = 64 * 1024 * 1024;
 
-/// The most lines of a menu or of attributes that are made items of: far more than any person reads, and few enough
-/// for memory whatever they hold.
+/// The most lines of a menu or of attributes: more than anyone reads, and few enough to bound memory.
 pub const MAX_LINES: usize = 100_000;
 
-/// How Gopher URLs are carried out.
+/// The options of a retrieval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GopherOptions {
-    /// How long to wait. `answer` is the time in which the next 1024 octets, or the end, must come.
+    /// How long to wait. Within `answer` the next 1024 octets or the end must arrive.
     pub timeouts: Timeouts,
-    /// How a Gopher+ string without a search string is sent.
+    /// How to send a Gopher+ string without a search string.
     pub wire: PlusWire,
-    /// The most octets taken of one reply, header included.
+    /// The most octets of a reply, with its header.
     pub max_octets: usize,
     /// Whether to connect to ports below 1024 other than 70 (RFC 1738 §6).
     pub allow_reserved_port: bool,
@@ -63,7 +62,7 @@ impl Default for GopherOptions {
 
 /// Fetches what `url` names.
 ///
-/// Where a server does not know attributes by name, it is asked for all of them, and those named are kept.
+/// If a server does not support attributes by name, all are requested and filtered.
 ///
 /// # Errors
 /// See [`GopherError`].
@@ -85,7 +84,7 @@ pub async fn retrieve(
     }
 }
 
-/// The questions of the form that an item has (draft §3.1), in its order; empty if it has none.
+/// The questions of an item's form (draft §3.1), in order; empty without a form.
 ///
 /// # Errors
 /// See [`GopherError`].

@@ -1,6 +1,5 @@
-//! URLs that name Z39.50 sessions and records: RFC 2056, on the common ground of RFC 1738; and those of every other
-//! scheme beside them. Text goes in once, through [`Z3950Url::parse`] or, whatever the scheme,
-//! [`Locator::parse`]; what comes out cannot be wrong.
+//! URLs of Z39.50 sessions and records (RFC 2056, based on RFC 1738), and of all other schemes. [`Z3950Url::parse`] and, for any
+//! scheme, [`Locator::parse`] give values that are valid by construction.
 //!
 //! | file | holds | source |
 //! |---|---|---|
@@ -86,10 +85,10 @@ pub use z3950::{
     BuildError, DEFAULT_PORT, Extension, Kind, StringPart, Warning, Z3950Url, Z3950UrlBuilder,
 };
 
-/// Says from the scheme alone whether `text` is a session or a retrieval URL; `None` for every other text.
+/// The kind of a session or retrieval URL, from its scheme alone; `None` for other texts.
 ///
-/// Nothing behind the first colon is looked at, so a URL that cannot be parsed can still be
-/// labelled. Outer blanks and one leading `URL:` are skipped, as in [`Mode::Lenient`].
+/// The rest is not examined, so a malformed URL can be classified too. Outer blanks and one leading `URL:` are skipped, as in
+/// [`Mode::Lenient`].
 ///
 /// Source: RFC 2056 §1; RFC 1738 §2.1 for letter case.
 pub fn classify(text: impl AsRef<[u8]>) -> Option<Kind> {
@@ -97,14 +96,14 @@ pub fn classify(text: impl AsRef<[u8]>) -> Option<Kind> {
     Kind::of_scheme(scheme.octets())
 }
 
-/// Reads `host [ ":" port ]` as it stands in a URL or in the name of a target, all of it.
+/// Parses a complete `host [ ":" port ]`, as in a URL or a target.
 ///
 /// Errors: those of [`Host::parse`] and `EmptyPort`, `InvalidPort`, `PortOutOfRange`. Source: RFC 1738 §5.
 pub fn host_and_port(text: impl AsRef<[u8]>, mode: Mode) -> Result<(Host, Option<u16>), UrlError> {
     host::hostport(Span::new(text.as_ref()), mode)
 }
 
-/// Reads `user [ ":" password ]` with its escapes, all of it (RFC 1738 §3.1).
+/// Parses a complete `user [ ":" password ]` with its escapes (RFC 1738 §3.1).
 #[cfg(feature = "proxy")]
 pub(crate) fn userinfo(text: &str) -> Result<Userinfo, UrlError> {
     Userinfo::parse(Span::new(text.as_bytes()), Mode::Lenient)

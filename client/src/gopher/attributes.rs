@@ -1,15 +1,15 @@
-//! Attributes of items as Gopher+ sends them: blocks, each a line `+NAME:` and lines that a blank indents.
-//! Source: the Gopher+ protocol (1993) for blocks, views and questions; Gopher URL draft §2.6–§3.1 for their names.
+//! Attributes of items in Gopher+: blocks, each a line `+NAME:` and indented lines. Source: the Gopher+ protocol (1993) for
+//! blocks, views and questions; Gopher URL draft §2.6–§3.1 for their names.
 
 use super::is_wanted;
 use super::menu::MenuItem;
 use super::text::{decoded, lines};
 use crate::url::{GopherType, Octets, same_attribute};
 
-/// What a server tells of one item.
+/// The attributes of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Attributes {
-    /// The blocks in the order they came.
+    /// The blocks, in order.
     pub blocks: Vec<Block>,
 }
 
@@ -19,11 +19,11 @@ pub struct Attributes {
 pub struct Block {
     /// The name with its `+`, in upper case, such as `+ABSTRACT`.
     pub name: String,
-    /// What stands behind the colon, and the lines after it without the blank before them.
+    /// The text after the colon, and the following lines without their indentation.
     pub lines: Vec<String>,
 }
 
-/// A form in which an item is to be had, by a line of `+VIEWS`.
+/// A view of an item, from a line of `+VIEWS`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct View {
@@ -35,15 +35,15 @@ pub struct View {
     pub size: Option<String>,
 }
 
-/// A line of a form, `+ASK`.
+/// A question of a form, `+ASK`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Question {
-    /// What kind of answer is wanted.
+    /// The kind of answer.
     pub kind: QuestionKind,
-    /// What people are asked.
+    /// The question.
     pub prompt: String,
-    /// Behind further tabs: the default answer, or the choices.
+    /// The default answer, or the choices, after further tabs.
     pub options: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ pub struct Question {
 pub enum QuestionKind {
     /// `Ask`: a line.
     Line,
-    /// `AskP`: a line that is not shown while it is typed.
+    /// `AskP`: a line that is not echoed.
     Password,
     /// `AskL`: several lines.
     Lines,
@@ -63,12 +63,12 @@ pub enum QuestionKind {
     Select,
     /// `Choose`: one of the options.
     Choose,
-    /// `Note`: nothing; words for people.
+    /// `Note`: no answer; a text for people.
     Note,
 }
 
 impl Attributes {
-    /// The lines of a block; empty if there is no such block. `name` has its `+`.
+    /// The lines of a block; empty without such a block. `name` has its `+`.
     pub fn lines(&self, name: &str) -> &[String] {
         let block = self
             .blocks
@@ -77,7 +77,7 @@ impl Attributes {
         block.map_or(&[], |block| &block.lines)
     }
 
-    /// The item itself, as its menu has it, from `+INFO`.
+    /// The item as in its menu, from `+INFO`.
     pub fn item(&self) -> Option<MenuItem> {
         let line = self.lines("+INFO").first()?;
         Some(MenuItem::read(line.as_bytes(), None))
@@ -89,7 +89,7 @@ impl Attributes {
         lines.filter_map(|line| View::read(line)).collect()
     }
 
-    /// The abstract, its lines parted by newlines.
+    /// The abstract, with newlines between its lines.
     pub fn abstract_text(&self) -> Option<String> {
         let lines = self.lines("+ABSTRACT");
         (!lines.is_empty()).then(|| lines.join("\n"))
@@ -101,7 +101,7 @@ impl Attributes {
         lines.filter_map(|line| Question::read(line)).collect()
     }
 
-    /// Drops all blocks but those named and `+INFO`, which says whose they are.
+    /// Removes all blocks except those named and `+INFO`, which identifies the item.
     pub(super) fn keep(&mut self, names: &[Octets]) {
         self.blocks
             .retain(|block| block.name == "+INFO" || is_wanted(&block.name, names));
@@ -146,8 +146,7 @@ impl Question {
     }
 }
 
-/// Reads the attributes of one item or several: each `+INFO` begins another. Lines before the first block are
-/// passed over.
+/// Parses the attributes of one or several items, each beginning with `+INFO`. Lines before the first block are ignored.
 pub(super) fn read(text: &[u8]) -> Vec<Attributes> {
     let mut items: Vec<Attributes> = Vec::new();
     for line in lines(text) {
@@ -174,7 +173,7 @@ pub(super) fn read(text: &[u8]) -> Vec<Attributes> {
     items
 }
 
-/// The block that a line such as `+INFO: 0About…` begins.
+/// The block that begins with a line such as `+INFO: 0About…`.
 fn begin(line: &str) -> Option<Block> {
     let (name, rest) = line.strip_prefix('+')?.split_once(':')?;
     let is_name = |each: char| GopherType::new(u8::try_from(each).unwrap_or(0)).is_some();
@@ -195,7 +194,7 @@ fn begin(line: &str) -> Option<Block> {
 mod tests {
     use super::*;
 
-    /// As pygopherd 3.0.0 answers `$`, an item shortened.
+    /// The answer of pygopherd 3.0.0 to `$`, with one item shortened.
     const DIRECTORY: &[u8] = b"+INFO: 0about\t/about.txt\tlocalhost\t7072\t+\r\n+ADMIN:\r\n \
         Admin: Me <me@gopher.example>\r\n Mod-Date: Sat Nov 21 05:39:23 2026 <20261121053923>\r\n\
         +VIEWS:\r\n text/plain: <0k>\r\n application/postscript De_DE:<10k>\r\n+ABSTRACT:\r\n An abstract\r\n  of two\r\n\

@@ -1,48 +1,48 @@
-//! What a Gopher retrieval can fail of: there is nothing to send, the server is not there, what it sends is too
-//! much or too little, or it says that it has no such item (RFC 1736 §3 wants these told apart).
+//! The errors of a Gopher retrieval: nothing to send, no connection, a reply that is too large or incomplete, or an error of the
+//! server (RFC 1736 §3 requires that they differ).
 
 use std::fmt;
 
 use super::GopherPlanError;
 use crate::error::{Cause, Error};
 
-/// Why there is no reply, or not the one asked for. `Display` says one level; `source` leads to the next.
+/// Why a retrieval failed. `Display` describes one level; `source` gives the next.
 ///
-/// Text from the server is shown as it came: escape it before it reaches a terminal.
+/// Text from the server is unescaped: escape it before it reaches a terminal.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum GopherError {
     /// Nothing was sent.
     #[error(transparent)]
     Plan(#[from] GopherPlanError),
-    /// There is no connection: worth trying again later.
+    /// There is no connection: try again later.
     #[error(transparent)]
     Connect(#[from] Error),
-    /// The connection was there, and no more came over it.
+    /// The connection failed during the reply.
     #[error("{}", interrupted(*received))]
     Interrupted {
-        /// Octets that had come.
+        /// The octets received.
         received: usize,
         /// The cause.
         #[source]
         cause: Cause,
     },
-    /// The reply has more octets than are taken.
+    /// The reply exceeds the size limit.
     #[error("the reply is larger than {0} octets, the limit")]
     TooLarge(usize),
-    /// A menu, or attributes, of more lines than are read.
+    /// A menu or attributes with too many lines.
     #[error("the reply has more than {0} lines, the limit for menus and attributes")]
     TooManyLines(usize),
     /// The connection ended before the announced length or lone dot.
     #[error("the reply ended {received} octets into its body, before the end it announced")]
     CutOff {
-        /// Octets of the body that came.
+        /// The octets of the body received.
         received: usize,
     },
-    /// Attributes were asked for, and the server answered with something else.
+    /// Attributes were requested, but the server sent something else.
     #[error("the server does not answer by Gopher+")]
     NotGopherPlus,
-    /// The server says that it went wrong.
+    /// The server sent an error.
     #[error(transparent)]
     Server(#[from] ServerError),
 }
@@ -54,27 +54,27 @@ fn interrupted(received: usize) -> String {
     }
 }
 
-/// An error that a server sent in the place of the item.
+/// An error of the server in the place of the item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerError {
     /// The code of Gopher+: 1 not available, 2 try again later, 3 moved. `None` from a server without Gopher+.
     pub code: Option<u32>,
-    /// Whom to ask, if the server says so.
+    /// The contact, if any.
     pub contact: Option<String>,
-    /// The server's words; may be empty.
+    /// The message; may be empty.
     pub message: String,
 }
 
 impl ServerError {
-    /// Whether the item is not there, rather than to be had later: then the locator is invalid (RFC 1736 §3).
+    /// Whether the item does not exist, so that the locator is invalid (RFC 1736 §3).
     pub fn is_gone(&self) -> bool {
         !matches!(self.code, Some(code) if code != 1 && code != 3)
     }
 }
 
 impl ServerError {
-    /// Whether the item may be had later, as the server says.
+    /// Whether the server says to try again later.
     pub fn is_temporary(&self) -> bool {
         self.code == Some(2)
     }

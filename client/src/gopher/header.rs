@@ -1,32 +1,32 @@
-//! The first line of a Gopher+ reply: whether it is what was asked for, and how it ends.
-//! Source: the Gopher+ protocol (Anklesaria et al., 1993), which the Gopher URL draft §2.4 builds on.
+//! The first line of a Gopher+ reply: success or error, and how the body ends. Source: the Gopher+ protocol (Anklesaria et al.,
+//! 1993), which the Gopher URL draft §2.4 builds on.
 
 /// `+` or `-`, a length, CR LF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
-    /// Whether it was `-`: the body is an error.
+    /// Whether it is `-`: the body is an error.
     pub(super) failed: bool,
     pub(super) length: Length,
-    /// Octets of the line itself.
+    /// The length of the line in octets.
     size: usize,
 }
 
 /// How the body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Length {
-    /// After so many octets.
+    /// After this many octets.
     Octets(usize),
     /// `-1`: with a lone dot.
     ToDot,
-    /// `-2`: with the connection.
+    /// `-2`: at the end of the connection.
     ToEnd,
 }
 
-/// Longest line taken for a header, in octets.
+/// The most octets of a header.
 const MAX_HEADER: usize = 24;
 
 impl Header {
-    /// Reads the header that a reply begins with; `None` if it has none, or not all of it has come.
+    /// Parses the header of a reply; `None` if it has none, or it is incomplete.
     pub(super) fn read(reply: &[u8]) -> Option<Self> {
         let head = reply.get(..MAX_HEADER).unwrap_or(reply);
         let end = head.iter().position(|&octet| octet == b'\n')?;
@@ -47,12 +47,12 @@ impl Header {
         })
     }
 
-    /// What follows the header, as far as it has come.
+    /// The part of the body received so far.
     pub(super) fn body<'a>(&self, reply: &'a [u8]) -> &'a [u8] {
         reply.get(self.size..).unwrap_or_default()
     }
 
-    /// Where the body begins.
+    /// The offset of the body.
     pub(super) fn size(&self) -> usize {
         self.size
     }

@@ -1,5 +1,5 @@
-//! Menus: a line for each item, its fields parted by tabs, and the URL of each (RFC 1436 §3.2, Appendix).
-//! Lines that inform (`i`) and links to other schemes (`URL:`) are in no standard and in every menu.
+//! Menus: a line per item, with fields separated by tabs, and the URL of each (RFC 1436 §3.2, Appendix). Informational lines
+//! (`i`) and links to other schemes (`URL:`) are common, but in no standard.
 
 use std::num::NonZeroU16;
 
@@ -12,29 +12,29 @@ use crate::url::{GopherPlus, GopherType, GopherUrl, Host, Mode, Octets};
 pub struct MenuItem {
     /// The type, the first character of the line.
     pub item_type: char,
-    /// What people read: UTF-8, or ISO 8859-1 where it is not.
+    /// The text to display: UTF-8, or else ISO 8859-1.
     pub display: String,
     /// The selector.
     pub selector: Octets,
-    /// The host as the line has it.
+    /// The host as written.
     pub host: String,
-    /// The port; `None` if it is no number from 1 to 65535.
+    /// The port; `None` unless it is a number from 1 to 65535.
     pub port: Option<u16>,
     /// The mark of Gopher+: `+`, or `?` for an item with a form.
     pub plus: Option<char>,
-    /// Where the item is. `None` for lines that only inform, errors, and lines that do not tell.
+    /// The URL of the item; `None` for informational lines, errors, and incomplete lines.
     pub url: Option<String>,
-    /// Whether the line has a host and a port; others are read as far as they go.
+    /// Whether the line has a host and a port.
     pub is_complete: bool,
 }
 
 impl MenuItem {
-    /// Whether it only informs, or is a line without fields.
+    /// Whether it is informational, or has no fields.
     pub fn is_information(&self) -> bool {
         self.item_type == GopherType::INFO.as_char()
     }
 
-    /// Reads a line without its end. `primary` is the type of the item before it, which one of type `+` has too.
+    /// Parses a line without its end. `primary` is the type of the item before it, which an item of type `+` shares.
     pub(super) fn read(line: &[u8], primary: Option<GopherType>) -> Self {
         let mut fields = line.split(|&octet| octet == b'\t');
         let head = fields.next().unwrap_or_default();
@@ -97,7 +97,7 @@ impl MenuItem {
     }
 }
 
-/// Reads a menu up to its lone dot or its end. Empty lines are no items.
+/// Parses a menu up to its lone dot or its end, ignoring empty lines.
 pub(super) fn read(text: &[u8]) -> Vec<MenuItem> {
     let mut primary = None;
     let lines = lines(text).filter(|line| !line.is_empty());
@@ -112,7 +112,7 @@ pub(super) fn read(text: &[u8]) -> Vec<MenuItem> {
         .collect()
 }
 
-/// The URL in a selector such as `URL:http://www.example/`; octets that no URL may hold are escaped.
+/// The URL in a selector such as `URL:http://www.example/`, with octets escaped that are not allowed.
 fn link(selector: &[u8]) -> Option<String> {
     let selector = selector.strip_prefix(b"/").unwrap_or(selector);
     let (prefix, url) = selector.split_at_checked(b"URL:".len())?;

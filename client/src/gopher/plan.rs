@@ -1,5 +1,5 @@
-//! What a Gopher URL makes a client send and how the reply is read, decided without a connection.
-//! Source: Gopher URL draft §2.1–§2.8; RFC 1738 §6 for ports of other protocols.
+//! The request for a Gopher URL and the interpretation of its reply, without a connection. Source: Gopher URL draft §2.1–§2.8;
+//! RFC 1738 §6 for ports of other protocols.
 
 use super::GopherOptions;
 use super::header::{Header, Length};
@@ -9,7 +9,7 @@ use crate::url::{
     ReplyKind,
 };
 
-/// One request, and what its reply is.
+/// A request, and how to interpret its reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GopherPlan {
     host: Host,
@@ -19,10 +19,10 @@ pub struct GopherPlan {
     is_plus: bool,
 }
 
-/// How a reply is read.
+/// How to interpret the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reading {
-    /// As lines, a lone dot behind them or not.
+    /// As lines, with or without a lone dot at the end.
     Text,
     /// As a menu.
     Menu,
@@ -36,19 +36,19 @@ pub enum Reading {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GopherPlanError {
-    /// A search without a search string (draft §2.3).
+    /// A search requires a search string (draft §2.3).
     #[error("the URL is for a search and has no search term")]
     NeedsSearchTerm,
     /// The item has a form (draft §2.5).
     #[error("the item has a form that must be filled in first")]
     NeedsAnswers,
-    /// Nothing is fetched by Gopher for this type.
+    /// This type is not fetched by Gopher.
     #[error("{}", not_retrievable(*.0))]
     NotRetrievable(GopherType),
-    /// What people added to the URL, a search term or answers, cannot be put into a request.
+    /// A search term or answers cannot be put into a request.
     #[error(transparent)]
     Unsendable(#[from] GopherBuildError),
-    /// The port is reserved for another protocol, and connecting to it was not allowed.
+    /// The port is reserved for another protocol and not allowed.
     #[error("port {0} is reserved for another protocol and was not connected to")]
     PortRefused(u16),
 }
@@ -132,17 +132,17 @@ impl GopherPlan {
         self.reading
     }
 
-    /// The Gopher+ header of a reply, if one was asked for and has come.
+    /// The Gopher+ header of a reply, if one was requested and received.
     pub(super) fn header(&self, reply: &[u8]) -> Option<Header> {
         Header::read(reply).filter(|_| self.is_plus)
     }
 
-    /// Whether Gopher+ was asked for.
+    /// Whether Gopher+ was requested.
     pub(super) fn is_plus(&self) -> bool {
         self.is_plus
     }
 
-    /// Whether the reply has come as far as it says that it goes. `dot` looks for the lone dot in the reply as it grows.
+    /// Whether the reply is complete. `dot` searches for the lone dot as the reply grows.
     pub(super) fn is_complete(&self, reply: &[u8], dot: &mut LoneDot) -> bool {
         match self.header(reply) {
             Some(header) => match header.length {
@@ -150,13 +150,13 @@ impl GopherPlan {
                 Length::ToDot => dot.is_in(reply),
                 Length::ToEnd => false,
             },
-            // Between the tabs of a menu no such line is possible.
+            // Lines of a menu have tabs.
             None => self.reading == Reading::Menu && dot.is_in(reply),
         }
     }
 
-    /// Whether a lone dot may end the reply and may be part of it, so that the connection decides: in a text, since servers send
-    /// files as they are.
+    /// Whether a lone dot may be part of the reply, so that the connection decides: in a text, since some servers send files
+    /// unchanged.
     pub(super) fn may_go_on_after_dot(&self, reply: &[u8]) -> bool {
         self.reading == Reading::Text && self.header(reply).is_none()
     }

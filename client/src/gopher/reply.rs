@@ -1,4 +1,4 @@
-//! A reply as the plan wants it read: header, then text, menu, octets, attributes, or the server's error.
+//! Interprets a reply: header, then text, menu, octets, attributes, or the server's error.
 
 use bytes::Bytes;
 
@@ -10,46 +10,45 @@ use super::menu::{self, MenuItem};
 use super::plan::{GopherPlan, Reading};
 use super::text;
 
-/// What a server sent.
+/// A reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reply {
-    /// The octets as they came, header and lone dot included.
+    /// The octets as received, with header and lone dot.
     pub octets: Bytes,
-    /// The same, read.
+    /// The body.
     pub body: Body,
-    /// What a person should know about it.
+    /// Notes on deviations.
     pub notes: Vec<Note>,
 }
 
-/// What a reply holds.
+/// The body of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
-    /// A text without the lone dot behind it, otherwise unchanged.
+    /// A text without the lone dot at its end.
     Text(Bytes),
     /// A menu.
     Menu(Vec<MenuItem>),
     /// Octets.
     Binary(Bytes),
-    /// Attributes, item by item.
+    /// Attributes, per item.
     Attributes(Vec<Attributes>),
 }
 
-/// A remark on a reply that was taken all the same.
+/// A deviation in an accepted reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Note {
-    /// Not one octet.
+    /// The reply is empty.
     #[error("the server sent nothing")]
     Empty,
-    /// A view was asked for and came without a header.
+    /// A view was requested, and the reply has no header.
     #[error("the server does not answer by Gopher+, so this is the item in its only view")]
     NoHeader,
-    /// Attributes were asked for by name.
+    /// The server does not support attributes by name.
     #[error("the server cannot select attributes, so all were requested")]
     AllAttributes,
-    /// Octets after the lone dot that ends a text, a menu or attributes of a server that keeps the connection; there may be more
-    /// that was not waited for.
+    /// Octets after the lone dot, from a server that keeps the connection open; there may be more.
     #[error("a lone dot ends the reply, and {} after it are left out; --format raw shows them", octets(*.0))]
     AfterDot(usize),
     /// Lines of a menu without host or port.
@@ -64,11 +63,11 @@ fn octets(count: usize) -> String {
     }
 }
 
-/// The largest reply that may be an error in the form of a menu, in octets.
+/// The most octets of an error in the form of a menu.
 const MAX_ERROR: usize = 4096;
 
-/// Reads a reply. A text ends at its last lone dot where the server closed the connection, and at its first where the server
-/// kept it (`is_open`).
+/// Parses a reply. A text ends at its last lone dot if the server closed the connection, and at its first if it is kept open
+/// (`is_open`).
 pub(super) fn read(plan: &GopherPlan, octets: Bytes, is_open: bool) -> Result<Reply, GopherError> {
     let mut notes = Vec::new();
     if octets.is_empty() {
@@ -132,7 +131,7 @@ pub(super) fn read(plan: &GopherPlan, octets: Bytes, is_open: bool) -> Result<Re
     })
 }
 
-/// The body behind a header, and whether its end is a lone dot: one of announced length has none.
+/// The body after a header, and whether a lone dot ends it, which it does not with an announced length.
 fn headed(
     header: &Header,
     octets: &Bytes,
@@ -158,7 +157,7 @@ fn after_dot(excess: usize) -> Option<Note> {
     (excess > 0).then_some(Note::AfterDot(excess))
 }
 
-/// The body of a reply with `-` in its header: a line `code contact`, then words.
+/// The body of an error reply: a line `code contact`, then a message.
 fn plus_error(body: &[u8]) -> ServerError {
     let mut lines = text::lines(body).map(text::decoded);
     let first = lines.next().unwrap_or_default();
@@ -179,7 +178,7 @@ fn plus_error(body: &[u8]) -> ServerError {
     }
 }
 
-/// The error that a server without Gopher+ sends in the place of any item: a menu of type 3.
+/// The error of a server without Gopher+: a menu of type 3.
 fn menu_error(body: &[u8]) -> Option<ServerError> {
     if body.len() > MAX_ERROR || body.first() != Some(&b'3') {
         return None;

@@ -1,20 +1,20 @@
-//! Text as RFC 1436 §3.4 and Appendix send it: lines, dots at the start of them doubled, a lone dot after the last.
-//! Many servers just send a file; what has no lone dot is therefore left as it is.
+//! Text as in RFC 1436 §3.4 and Appendix: lines, with leading dots doubled and a lone dot after the last. Many servers just send
+//! a file, so a text without a lone dot is unchanged.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 
-/// A text and what was sent after the lone dot that ends it.
+/// A text, and the octets after its lone dot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ended {
-    /// The text, doubled dots undone.
+    /// The text, with single leading dots.
     pub(super) text: Bytes,
-    /// Octets after the line of the dot.
+    /// The number of octets after the line of the dot.
     pub(super) excess: usize,
 }
 
-/// The text without a lone dot after its last line and with doubled dots undone; as it is, if there is no such dot.
+/// The text without its final lone dot and with single leading dots; unchanged without a lone dot.
 pub(super) fn unstuffed(text: &Bytes) -> Bytes {
     let without_dot = || {
         let line = text.strip_suffix(b"\n")?;
@@ -28,7 +28,7 @@ pub(super) fn unstuffed(text: &Bytes) -> Bytes {
     }
 }
 
-/// The lines with one dot for two at their start.
+/// Undoubles leading dots.
 fn without_doubles(lines: Bytes) -> Bytes {
     let mut plain = Vec::with_capacity(lines.len());
     for line in lines.split_inclusive(|&octet| octet == b'\n') {
@@ -41,7 +41,7 @@ fn without_doubles(lines: Bytes) -> Bytes {
     }
 }
 
-/// The text before the first lone dot; `None` if there is no lone dot, and then no doubled ones to undo.
+/// The text before the first lone dot; `None` if there is none, and so no doubled dots.
 pub(super) fn ended(octets: &Bytes) -> Option<Ended> {
     let dot = LoneDot::default().find(octets)?;
     Some(Ended {
@@ -50,22 +50,22 @@ pub(super) fn ended(octets: &Bytes) -> Option<Ended> {
     })
 }
 
-/// Looks for the line that is a lone dot in octets that grow, each of them once.
+/// Searches growing octets for a lone dot, examining each octet once.
 #[derive(Debug, Default)]
 pub(super) struct LoneDot {
-    /// Where the line begins that is looked at.
+    /// The start of the current line.
     line: usize,
-    /// How far it has no end.
+    /// The offset up to which it has no end.
     seen: usize,
 }
 
 impl LoneDot {
-    /// Whether there is one. The octets begin as those of the last call did.
+    /// Whether there is one. The octets extend those of the last call.
     pub(super) fn is_in(&mut self, octets: &[u8]) -> bool {
         self.find(octets).is_some()
     }
 
-    /// The first one, with its line end.
+    /// The first lone dot, with its line end.
     fn find(&mut self, octets: &[u8]) -> Option<Range<usize>> {
         while let Some(rest) = octets.get(self.line..) {
             let rest = match rest {
@@ -85,7 +85,7 @@ impl LoneDot {
     }
 }
 
-/// The lines of a menu or of attributes, without their ends, up to a lone dot.
+/// The lines of a menu or of attributes up to a lone dot, without their ends.
 pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     let all = text.split(|&octet| octet == b'\n');
@@ -94,7 +94,7 @@ pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(move |_| !text.is_empty())
 }
 
-/// Octets as text: UTF-8 if they are, else each octet a character of ISO 8859-1, the charset of RFC 1436 §3.
+/// Octets as text: UTF-8, or else ISO 8859-1, the charset of RFC 1436 §3.
 pub(super) fn decoded(octets: &[u8]) -> String {
     match std::str::from_utf8(octets) {
         Ok(text) => text.to_owned(),

@@ -1,5 +1,5 @@
-//! One request and its reply over one connection, within the time and the size allowed (RFC 1436 §2).
-//! A server that trickles is as bad as one that is silent: each wait has to bring something worth waiting for.
+//! One request and its reply over one connection, within the time and the size allowed (RFC 1436 §2). Each wait must bring a
+//! number of octets, so that a server cannot stall by trickling.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,20 +14,19 @@ use crate::transport::Connect;
 
 /// Octets that must come within each [`Timeouts::answer`](crate::Timeouts), unless the reply ends.
 const LEAST: usize = 1024;
-/// How long to wait for more after the lone dot that ends a text, or for the end of the connection, which says whether the dot
-/// is part of a file.
+/// How long to wait after a lone dot for more octets or the end of the connection, which tells whether the dot is part of a file.
 const LINGER: Duration = Duration::from_secs(1);
-/// Octets read at a time.
+/// The size of reads, in octets.
 const CHUNK: usize = 16 * 1024;
 
-/// A reply, as far as it has come.
+/// The part of a reply received so far.
 pub(super) struct Received {
     pub(super) octets: Vec<u8>,
-    /// Whether the server kept the connection, so that the reply says itself where it ends.
+    /// Whether the server keeps the connection open, so that the reply has its own end.
     pub(super) is_open: bool,
 }
 
-/// Sends the request of a plan and collects the reply, up to its end or that of the connection.
+/// Sends the request of a plan and receives the reply, up to its end or that of the connection.
 pub(super) async fn exchange(
     plan: &GopherPlan,
     options: &GopherOptions,
@@ -51,7 +50,7 @@ pub(super) async fn exchange(
     let mut within = 0;
     let mut dot = LoneDot::default();
     while !plan.is_complete(&reply, &mut dot) {
-        // A text of a server that sends files as they are may have such a line itself: then more comes at once.
+        // A file sent unchanged may have such a line; then more octets follow at once.
         let has_ended = plan.may_go_on_after_dot(&reply) && dot.is_in(&reply);
         let read = limit.hold(Phase::Idle, stream.read(&mut chunk));
         let read = match has_ended {
@@ -88,7 +87,7 @@ impl Received {
     }
 }
 
-/// The length that the header gives, in octets; 0 if it gives none.
+/// The length announced in the header, in octets, or 0.
 fn announces(plan: &GopherPlan, reply: &[u8]) -> usize {
     match plan.header(reply).map(|header| header.length) {
         Some(Length::Octets(length)) => length,

@@ -122,7 +122,7 @@ pub(crate) fn is_scheme_octet(octet: u8) -> bool {
     octet.is_ascii_alphanumeric() || b"+.-".contains(&octet)
 }
 
-/// A letter, then letters, digits and `+.-`: the common ground of RFC 1630 and RFC 1738.
+/// A letter, then letters, digits and `+.-`, as in both RFC 1630 and RFC 1738.
 pub(crate) fn is_scheme(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(is_scheme_octet)
 }

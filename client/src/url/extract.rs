@@ -1,5 +1,5 @@
-//! URLs in running text: between `<URL:` and `>`, where they are certain, and without, where they are guessed.
-//! Source: RFC 1738 Appendix, whose line breaks and hyphens are undone here; RFC 1736 §4.4, §4.5.
+//! URLs in running text: between `<URL:` and `>`, and heuristically without a wrapper. Source: RFC 1738 Appendix, including line
+//! breaks and hyphens; RFC 1736 §4.4, §4.5.
 //!
 //! | file | finds URLs in |
 //! |---|---|
@@ -27,51 +27,49 @@ pub use html::{HtmlUrl, HtmlUrls, in_html};
 pub use marc::{RecordUrl, in_record};
 pub use wrap::{MAX_WRAP_WIDTH, MIN_WRAP_WIDTH, wrap};
 
-/// The most other readings that are given of one URL.
+/// The most alternative readings of a URL.
 pub const MAX_ALTERNATES: usize = 8;
 
-/// A URL of a text, as it stands there but for blanks and line breaks. Nothing says yet that a parser takes it.
+/// A URL found in a text, without blanks and line breaks. It may still not parse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FoundUrl {
     /// The URL, fragment included: graphic ASCII without `<`, `>` and `"`.
     pub url: String,
-    /// From its first to its last octet in the text; what wraps it is outside.
+    /// Its range in the text, without the wrapper.
     pub range: Range<usize>,
-    /// Whether it had no wrapper, so that its ends, or that it is a URL at all, are a guess.
+    /// Whether it had no wrapper, so that it is a guess.
     pub heuristic: bool,
-    /// How else it may read. If hyphens at line ends were put in with the line ends: all combinations, up to
-    /// [`MAX_ALTERNATES`]; none if no line ends with a hyphen (RFC 1738 Appendix). If blanks in a field of a record are no
-    /// part of it: what is before the first.
+    /// Alternative readings: without hyphens at line ends, in all combinations up to [`MAX_ALTERNATES`] (RFC 1738 Appendix); for
+    /// a field of a record with blanks, the text before the first.
     pub alternates: Vec<String>,
-    /// What was written, where that is no URL and was mended: a relative link, blanks, characters that are not ASCII, the
-    /// marks of a quoted mail.
+    /// The text as written, if it was repaired: a relative link, blanks, non-ASCII characters, or marks of quoted mail.
     pub written: Option<String>,
-    /// Whether it ends at a mark that ended it by guess, and letters follow the mark at once.
+    /// Whether it was ended heuristically at a mark that letters follow immediately.
     pub may_continue: bool,
 }
 
-/// Something that begins like a wrapped URL and is none.
+/// A malformed wrapper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WrapperFault {
     /// The kind of the error.
     pub kind: FaultKind,
-    /// Octets before the `<`, or before the octet that no URL may hold.
+    /// The offset of the `<`, or of the octet that is not allowed.
     pub offset: usize,
 }
 
-/// What is wrong with a wrapper.
+/// The kind of a malformed wrapper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum FaultKind {
     /// No `>` before the next `<`, the end, or [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets.
     #[error("the wrapper has no end")]
     UnterminatedWrapper,
-    /// What is between has no scheme.
+    /// The content has no scheme.
     #[error("the wrapper does not contain a URL")]
     NotAUrl,
-    /// An octet between that no URL may hold.
+    /// An octet that is not allowed in a URL.
     #[error("the wrapper holds an octet that no URL may hold")]
     InvalidCharacter,
 }
@@ -87,23 +85,23 @@ impl FaultKind {
     }
 }
 
-/// What a text holds, in its order.
+/// The URLs of a text, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Extraction {
     /// The URLs.
     pub urls: Vec<FoundUrl>,
-    /// What looked like wrapped URLs.
+    /// The malformed wrappers.
     pub faults: Vec<WrapperFault>,
 }
 
-/// Finds the wrapped URLs of a text, `<URL:…>` in any letter case. The text may hold any octets.
+/// Finds the wrapped URLs of a text, `<URL:…>` in any letter case. The text may contain any octets.
 pub fn extract(text: &[u8]) -> Extraction {
     find(text, false)
 }
 
-/// Finds wrapped URLs, and [heuristically](FoundUrl::heuristic) those without a wrapper: known schemes, and every
-/// other one with `//`; punctuation behind them is left out.
+/// Finds wrapped URLs, and [heuristically](FoundUrl::heuristic) those without a wrapper: known schemes, and any other with `//`,
+/// without trailing punctuation.
 pub fn scan(text: &[u8]) -> Extraction {
     find(text, true)
 }
@@ -111,7 +109,7 @@ pub fn scan(text: &[u8]) -> Extraction {
 fn find(text: &[u8], with_bare: bool) -> Extraction {
     let mut extraction = Extraction::default();
     let mut at = 0;
-    // Everything before this is part of a URL found, or known to be none.
+    // Everything before this offset has been processed.
     let mut done = 0;
     while let Some(step) = text
         .get(at..)
@@ -159,9 +157,9 @@ fn find(text: &[u8], with_bare: bool) -> Extraction {
     extraction
 }
 
-/// How many marks of quoted mail, `> `, the line before `at` begins with.
+/// The number of marks of quoted mail, `> `, at the start of the line at `at`.
 fn quote_marks(text: &[u8], at: usize) -> usize {
-    /// Longest beginning of a line looked at, so that a line of many wrappers is not read over and over.
+    /// The most octets examined before `at`, so that a line of many wrappers takes linear time.
     const LONGEST: usize = 256;
     let start = at.saturating_sub(LONGEST);
     let before = text.get(start..at).unwrap_or_default();

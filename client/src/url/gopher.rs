@@ -62,8 +62,8 @@ impl GopherUrl {
     /// [`Mode::Strict`] accepts the item types that the draft lists; [`Mode::Lenient`] any character of a URL, and national
     /// characters as data. Reserved characters are data in both, a fragment and userinfo are refused in both.
     ///
-    /// Errors: the first fault in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in `text`. Source:
-    /// Gopher URL draft §2.1, §4; its grammar omits `/`, which its examples have.
+    /// Errors: the first in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in `text`. Source: Gopher
+    /// URL draft §2.1, §4; its grammar omits `/`, which its examples have.
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
         parse::parse(text.as_ref(), mode)
     }
@@ -99,7 +99,7 @@ impl GopherUrl {
         self.hostport.host()
     }
 
-    /// The port to connect to, 1–65535; [`DEFAULT_GOPHER_PORT`] when the URL named none.
+    /// The port to connect to, 1–65535; [`DEFAULT_GOPHER_PORT`] by default.
     pub fn port(&self) -> u16 {
         self.hostport.port()
     }

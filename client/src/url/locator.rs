@@ -1,5 +1,5 @@
-//! A URL of any scheme: RFC 1738 §3 and §4, with the properties that RFC 1736 wants of a locator.
-//! Each scheme has its own type; here is what can be asked of all of them.
+//! A URL of any scheme (RFC 1738 §3, §4), with the properties that RFC 1736 requires of a locator. Each scheme has its own type;
+//! these are the common operations.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,14 +19,14 @@ use super::span::Span;
 use super::userinfo::Userinfo;
 use super::z3950::Z3950Url;
 
-/// Whether a text says where something is, what it is called, or neither (RFC 1736 §4.4).
+/// Whether a text is a locator, a name, or neither (RFC 1736 §4.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UriKind {
-    /// A locator: a scheme says how to get at something.
+    /// A locator: its scheme says how to access something.
     Locator,
-    /// A name: `urn` and what is called so; there is no way to follow it.
+    /// A name: `urn`, which cannot be followed.
     Name,
-    /// No scheme in front: a description, a number, a partial form.
+    /// A text without a scheme: a description, a number, a partial form.
     Neither,
 }
 
@@ -40,9 +40,9 @@ impl fmt::Display for UriKind {
     }
 }
 
-/// Tells locators from names and from everything else by what stands before the first colon.
+/// Classifies a text by its scheme alone.
 ///
-/// Nothing behind the colon is looked at. Outer blanks and one leading `URL:` are skipped.
+/// The rest is not examined. Outer blanks and one leading `URL:` are skipped.
 pub fn uri_kind(text: impl AsRef<[u8]>) -> UriKind {
     let Ok((scheme, _)) = common::scheme(common::unwrapped(Span::new(text.as_ref()))) else {
         return UriKind::Neither;
@@ -98,26 +98,26 @@ pub enum Url {
     Other(OpaqueUri),
 }
 
-/// Schemes in use elsewhere whose names are one letter off a known one.
+/// Schemes in use elsewhere that differ from a known one by one letter.
 const NOT_MISSPELT: [&str; 7] = [
     "did", "ftps", "gophers", "nntps", "sftp", "snews", "telnets",
 ];
 
-/// The known scheme that differs by one letter left out, added, changed or swapped with the next.
+/// The known scheme that differs by one letter omitted, added, changed or transposed.
 fn similar(scheme: &str) -> Option<&'static str> {
     let is_typo = |known: &&str| strsim::osa_distance(scheme, known) == 1;
     let known = KNOWN.into_iter().filter(|known| *known != PREFIX);
     match NOT_MISSPELT.contains(&scheme) {
         true => None,
-        // Of several the first, which is the more usual one.
+        // The first of several is the most common.
         false => known.into_iter().find(is_typo),
     }
 }
 
-/// A URL, and the fragment that was written behind it.
+/// A URL, and its fragment.
 ///
-/// Two locators are equal when their URLs are: the fragment does not count, because it is no part of the URL
-/// (RFC 1738 §2.2). `Display` is [the locator](Self::to_string_with_secrets) with the password hidden, and `Debug` hides it too.
+/// Two locators are equal if their URLs are; the fragment is no part of the URL (RFC 1738 §2.2). `Display` is [the
+/// locator](Self::to_string_with_secrets) with the password redacted, as in `Debug`.
 #[derive(Clone, Debug)]
 pub struct Locator {
     url: Url,
@@ -125,9 +125,9 @@ pub struct Locator {
 }
 
 impl Locator {
-    /// Reads a URL of any scheme of this crate; one of another scheme is kept as it is.
+    /// Parses a URL of any scheme; unknown schemes stay opaque.
     ///
-    /// Errors: as [`Registry::parse`], which also reads schemes that were added.
+    /// Errors: as [`Registry::parse`], which also supports registered schemes.
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
         Registry::new().parse(text, mode)
     }
@@ -142,8 +142,8 @@ impl Locator {
         self.url
     }
 
-    /// What followed `#`, escapes resolved: never sent, and read in [`Mode::Lenient`] only. An empty one is none,
-    /// since it means the whole (RFC 1630); of Z39.50 URLs it is kept.
+    /// The decoded fragment, which is never sent; [`Mode::Lenient`] only. An empty one is none, since it means the whole (RFC
+    /// 1630); of Z39.50 URLs it is kept.
     pub fn fragment(&self) -> Option<&Octets> {
         self.fragment.as_ref()
     }
@@ -185,17 +185,17 @@ impl Locator {
         self.site().map(|site| site.host)
     }
 
-    /// The port to connect to, 1–65535, the default one of the scheme if the URL names none.
+    /// The port to connect to, 1–65535, by default that of the scheme.
     pub fn port(&self) -> Option<u16> {
         self.site()?.port
     }
 
-    /// User and password, if the URL has them.
+    /// User and password, if any.
     pub fn userinfo(&self) -> Option<&Userinfo> {
         self.site()?.userinfo
     }
 
-    /// What a person should know before the URL is followed.
+    /// Cautions about following the URL.
     pub fn cautions(&self) -> Vec<Caution> {
         let site = self.site().map(|site| site.cautions()).unwrap_or_default();
         let opaque = match &self.url {
@@ -219,8 +219,8 @@ impl Locator {
         site.into_iter().chain(others).collect()
     }
 
-    /// Whether an escape stands for a control character where a command of the protocol could hold it. A docid is sent as
-    /// counted octets, a file name is not sent, and the other schemes refuse such escapes.
+    /// Whether an escaped control character could get into a command of the protocol. A docid is sent with a length, a file name
+    /// is not sent, and the other schemes refuse such escapes.
     fn has_escaped_control(&self) -> bool {
         match &self.url {
             Url::Gopher(url) => url.has_control(),
@@ -234,7 +234,7 @@ impl Locator {
         }
     }
 
-    /// Whether there is a password in it, be it an empty one.
+    /// Whether it has a password, even an empty one.
     pub fn has_password(&self) -> bool {
         match &self.url {
             Url::Name(uri) | Url::Other(uri) => uri.has_password(),
@@ -243,7 +243,7 @@ impl Locator {
         }
     }
 
-    /// Where the URL means the same. A reader's environment never changes how it is read.
+    /// The scope of the URL.
     pub fn scope(&self) -> Scope {
         match &self.url {
             Url::File(file) if *file.host() == FileHost::Local => Scope::Local,
@@ -253,8 +253,7 @@ impl Locator {
         }
     }
 
-    /// The one spelling that all equal URLs share, for showing: a password is `***`, and a Z39.50 URL has neither user nor
-    /// password.
+    /// The canonical form, for display: a password is `***`, and a Z39.50 URL has neither user nor password.
     pub fn canonical(&self) -> String {
         match &self.url {
             Url::Name(uri) | Url::Other(uri) => uri.normalized().to_string(),
@@ -262,7 +261,7 @@ impl Locator {
         }
     }
 
-    /// The canonical form as a locator that works, user and password included.
+    /// The canonical form with user and password.
     pub fn canonical_with_secrets(&self) -> String {
         match &self.url {
             Url::Name(uri) | Url::Other(uri) => uri.normalized().to_string_with_secrets(),
@@ -270,7 +269,7 @@ impl Locator {
         }
     }
 
-    /// The locator, user and password included: as written where nobody here knows the scheme, otherwise in canonical form.
+    /// The locator with user and password: as written for an unknown scheme, otherwise in canonical form.
     pub fn to_string_with_secrets(&self) -> String {
         match &self.url {
             Url::Z3950(url) => url.to_string_with_secrets(),
@@ -284,8 +283,8 @@ impl Locator {
         }
     }
 
-    /// Whether both lead to the same place by the same way. Two different locators may still lead to one
-    /// resource, and one locator to another resource tomorrow (RFC 1736 §2.3).
+    /// Whether both are the same locator. Different locators may still lead to the same resource, and one locator to different
+    /// resources over time (RFC 1736 §2.3).
     pub fn same_locator(&self, other: &Locator) -> bool {
         self.url == other.url
     }
@@ -391,8 +390,8 @@ impl From<Url> for Locator {
     }
 }
 
-/// A URL of another scheme where a Z39.50 URL was wanted. No conversion exists, not even from `wais`, which has
-/// the same default port (RFC 1738 §3.9).
+/// A URL of another scheme instead of a Z39.50 URL. There is no conversion, not even from `wais`, which has the same default port
+/// (RFC 1738 §3.9).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a URL of scheme {scheme} does not lead to a Z39.50 server")]
 pub struct Unsupported {
@@ -414,10 +413,10 @@ impl TryFrom<Locator> for Z3950Url {
 }
 
 impl Registry {
-    /// Reads a URL of any scheme; one that nobody knows is kept as it is.
+    /// Parses a URL of any scheme; unknown schemes stay opaque.
     ///
-    /// Errors: the first fault in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in
-    /// `text`; `UnsupportedScheme` for `URL`, which is a prefix and no scheme.
+    /// Errors: the first in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in `text`;
+    /// `UnsupportedScheme` for `URL`, which is a prefix.
     pub fn parse(&self, text: impl AsRef<[u8]>, mode: Mode) -> Result<Locator, UrlError> {
         parse(text.as_ref(), mode, self)
     }
@@ -469,7 +468,7 @@ fn parse(text: &[u8], mode: Mode, registry: &Registry) -> Result<Locator, UrlErr
     Ok(locator)
 }
 
-/// What follows the `#`, if there is one and it is not empty.
+/// The fragment after `#`, unless it is empty.
 fn fragment(fragment: Span<'_>, mode: Mode) -> Result<Option<Octets>, UrlError> {
     let Some(text) = fragment.strip_prefix(b"#") else {
         return Ok(None);

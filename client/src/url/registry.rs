@@ -1,4 +1,4 @@
-//! The set of schemes, which anybody can extend while the program runs: RFC 1736 §4.8, RFC 1738 §4.
+//! The registry of schemes, which can be extended at run time (RFC 1736 §4.8, RFC 1738 §4).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,9 +12,9 @@ use super::octets::Octets;
 use super::span::Span;
 use super::userinfo::Userinfo;
 
-/// Reads the URLs of a scheme that this crate does not know. A closure can be one.
+/// The parser of an additional scheme, which may be a closure.
 pub trait Scheme: Send + Sync {
-    /// Reads what follows the scheme's colon: graphic US-ASCII without `#`.
+    /// Parses the text after the scheme's colon: graphic US-ASCII without `#`.
     ///
     /// Errors: [`UrlError::at`] an offset in `part`.
     fn parse(&self, part: &str, mode: Mode) -> Result<Arc<dyn SchemeUrl>, UrlError>;
@@ -29,22 +29,22 @@ where
     }
 }
 
-/// A URL of a registered scheme, as its [`Scheme`] read it.
+/// A URL of a registered scheme, as parsed by its [`Scheme`].
 pub trait SchemeUrl: fmt::Debug + Send + Sync {
-    /// What follows the scheme's colon in the canonical form, secrets included.
+    /// The canonical form after the scheme's colon, with secrets.
     fn part(&self) -> String;
 
-    /// The same for showing, with `***` for a password.
+    /// The canonical form after the scheme's colon, with `***` for a password.
     fn redacted_part(&self) -> String {
         self.part()
     }
 
-    /// The machine to connect to, if there is one.
+    /// The host to connect to, if any.
     fn host(&self) -> Option<&Host> {
         None
     }
 
-    /// The port to connect to, and the one of a URL that names none.
+    /// The port to connect to, and the default port.
     fn port(&self) -> Option<(u16, u16)> {
         None
     }
@@ -54,18 +54,18 @@ pub trait SchemeUrl: fmt::Debug + Send + Sync {
         None
     }
 
-    /// The parts that only this scheme has, by name.
+    /// The specific parts of this scheme, by name.
     fn fields(&self) -> Vec<(String, Octets)> {
         Vec::new()
     }
 
-    /// What a client sends in order to follow the URL, request by request; nothing where it sends nothing.
+    /// The requests that a client sends to follow the URL; may be empty.
     fn plan(&self) -> Vec<Octets> {
         Vec::new()
     }
 }
 
-/// A URL of a registered scheme together with the scheme. Two are equal when their canonical forms are.
+/// A URL of a registered scheme. Two are equal if their canonical forms are.
 #[derive(Clone, Debug)]
 pub struct RegisteredUrl {
     scheme: String,
@@ -78,12 +78,12 @@ impl RegisteredUrl {
         &self.scheme
     }
 
-    /// What the parser of the scheme made of the URL.
+    /// The URL as parsed by its scheme.
     pub fn url(&self) -> &dyn SchemeUrl {
         self.url.as_ref()
     }
 
-    /// The canonical form, secrets included.
+    /// The canonical form with secrets.
     pub fn to_string_with_secrets(&self) -> String {
         format!("{}:{}", self.scheme, self.url.part())
     }
@@ -138,7 +138,7 @@ pub(super) const KNOWN: [&str; 20] = [
     PREFIX,
 ];
 
-/// The schemes of this crate, and those that were added.
+/// The schemes of this crate, and registered ones.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -176,18 +176,18 @@ pub enum RegisterError {
     /// Not a letter followed by letters, digits and `+.-`.
     #[error("{:?} is not a valid scheme name: use a letter, then letters, digits, `+`, `.`, `-`", .0)]
     InvalidScheme(String),
-    /// The crate or an earlier registration reads this scheme.
+    /// The scheme is built in or already registered.
     #[error("the scheme {0} is already registered")]
     Taken(String),
 }
 
 impl Registry {
-    /// The schemes of this crate alone.
+    /// Only the schemes of this crate.
     pub fn new() -> Self {
         Registry::default()
     }
 
-    /// Adds a scheme, whose name has no letter case.
+    /// Registers a scheme; the name ignores case.
     ///
     /// # Errors
     /// See [`RegisterError`].
@@ -207,7 +207,7 @@ impl Registry {
         Ok(())
     }
 
-    /// The URL of a scheme that was added, or `None`.
+    /// The URL of a registered scheme, or `None`.
     pub(crate) fn read(
         &self,
         scheme: &str,

@@ -1,8 +1,7 @@
-//! Partial forms: RFC 1630, "Partial (relative) form". A text without a scheme means a place near that of another URI.
+//! Partial forms: RFC 1630, "Partial (relative) form". A text without a scheme is relative to another URI.
 //!
-//! The rule for leading slashes contradicts the example beside it: by the rule, as many slashes as the partial form
-//! begins with are looked for in the base, from the right; the example takes one slash for the root. The examples
-//! agree with everything written since, so they are the default here.
+//! The rule for leading slashes contradicts the examples: by the rule, the same number of slashes is searched in the base from
+//! the right; in the examples, one slash is the root. The examples agree with later standards, so they are the default.
 
 use super::common;
 use super::error::MAX_URL_LENGTH;
@@ -10,7 +9,7 @@ use super::error::{UrlError, UrlErrorKind};
 use super::generic::{self, path_start};
 use super::span::Span;
 
-/// How leading slashes of a partial form are read.
+/// How to interpret leading slashes of a partial form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum ResolveMode {
     /// As in the examples of RFC 1630: one slash is the root, two start a host, more are matched in the base.
@@ -20,21 +19,21 @@ pub enum ResolveMode {
     Rfc1630Prose,
 }
 
-/// Why a partial form means nothing beside its base.
+/// Why a partial form cannot be resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResolveError {
-    /// The base is no whole URI; offsets count in the base.
+    /// The base is not an absolute URI; offsets are in the base.
     #[error("base: {0}")]
     Base(UrlError),
-    /// The partial form holds what no URI may, or begins with more slashes than the base has in a row anywhere
-    /// (`NoMatchingSlashRun`); offsets count in the partial form.
+    /// The partial form is malformed, or begins with more slashes than the base has in a row (`NoMatchingSlashRun`); offsets are
+    /// in the partial form.
     #[error("reference: {0}")]
     Reference(UrlError),
 }
 
 impl ResolveError {
-    /// The refusal itself.
+    /// The underlying error.
     pub fn refusal(&self) -> UrlError {
         match self {
             ResolveError::Base(refusal) | ResolveError::Reference(refusal) => *refusal,
@@ -42,14 +41,13 @@ impl ResolveError {
     }
 }
 
-/// What `reference` means beside `base`: a whole URI, not yet read by its scheme, whose grammar it may not fit.
+/// Resolves `reference` against `base`. The result is an absolute URI that is not checked against its scheme.
 ///
-/// A whole URI stands for itself. Segments `.` vanish and `..` take the segment before with them, an empty one too,
-/// but never the host. An empty reference, or one of a fragment alone, is the base without its own fragment.
-/// Escapes stay as they are: an escaped slash or dot is data.
+/// An absolute URI is unchanged. Segments `.` are removed; `..` also removes the segment before, even an empty one, but never the
+/// host. An empty reference or a fragment refers to the base without its fragment. Escaped slashes and dots are data.
 ///
 /// # Errors
-/// See [`ResolveError`]; of the base, `MissingScheme` above all.
+/// See [`ResolveError`]; mainly `MissingScheme` for the base.
 pub fn resolve(base: &str, reference: &str, profile: ResolveMode) -> Result<String, ResolveError> {
     checked(base).map_err(ResolveError::Base)?;
     checked(reference).map_err(ResolveError::Reference)?;
@@ -87,7 +85,7 @@ pub fn resolve(base: &str, reference: &str, profile: ResolveMode) -> Result<Stri
     };
     let (head, path) = joined.split_at(path_start(&joined));
     let path = without_dots(path);
-    // A host needs a slash between it and a query (RFC 1738 §5).
+    // A slash is required between host and query (RFC 1738 §5).
     let slash = match head.contains('/') && path.is_empty() && tail.starts_with('?') {
         true => "/",
         false => "",
@@ -108,14 +106,14 @@ fn bounded(uri: String) -> Result<String, ResolveError> {
     Ok(uri)
 }
 
-/// What stands before and from the first `?` or `#` on that is not before `start`.
+/// Splits at the first `?` or `#` from `start`.
 fn cut(text: &str, start: usize) -> (&str, &str) {
     let path = text.get(start..).unwrap_or_default();
     let length = path.find(['?', '#']).unwrap_or(path.len());
     text.split_at(start + length)
 }
 
-/// The base up to its last slash, which an authority without a path gets.
+/// The base up to its last slash; an authority without a path gets one.
 fn directory(base: &str) -> String {
     let (head, path) = base.split_at(path_start(base));
     match path.rsplit_once('/') {
@@ -125,7 +123,7 @@ fn directory(base: &str) -> String {
     }
 }
 
-/// The base before the first run of exactly `count` slashes that has no longer one to its right.
+/// The base before the first run of exactly `count` slashes with no longer run to its right.
 fn matching_run(base: &str, count: usize) -> Option<&str> {
     let mut found = None;
     let mut rest = base;
@@ -144,7 +142,7 @@ fn matching_run(base: &str, count: usize) -> Option<&str> {
     found
 }
 
-/// The path with `.` and `..` carried out.
+/// The path without `.` and `..`.
 fn without_dots(path: &str) -> String {
     let (root, names) = match path.strip_prefix('/') {
         Some(names) => ("/", names),

@@ -1,5 +1,5 @@
-//! The schemes of RFC 1738 §3 other than gopher and Z39.50, each in a file of its own, and those of RFC 1630
-//! that name messages. What several of them share stands here.
+//! The schemes of RFC 1738 §3 other than gopher and Z39.50, and the message schemes of RFC 1630, a file each; and what they have
+//! in common.
 
 mod file;
 mod ftp;

@@ -1,5 +1,5 @@
-//! The URL of RFC 2056: its parts, its canonical form and what makes two of them equal.
-//! `parse` reads texts, `build` puts parts together; both yield the one type that cannot be wrong.
+//! The URL of RFC 2056: its parts, its canonical form, and equality. `parse` reads text, `build` combines parts; both give a
+//! valid URL.
 
 mod build;
 mod parse;
@@ -19,7 +19,7 @@ pub use build::{BuildError, StringPart, Z3950UrlBuilder};
 /// The default port (RFC 2056 §3, §4).
 pub const DEFAULT_PORT: u16 = 210;
 
-/// The two schemes, which alone say what a URL is for (RFC 2056 §1).
+/// The two schemes, which determine the purpose of a URL (RFC 2056 §1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// `z39.50s`: open a session and leave it open.
@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// The kind that a scheme of any letter case names (RFC 1738 §2.1).
+    /// The kind for a scheme of any letter case (RFC 1738 §2.1).
     pub(crate) fn of_scheme(scheme: &[u8]) -> Option<Self> {
         [Kind::Session, Kind::Retrieval]
             .into_iter()
@@ -54,7 +54,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A parameter of the form that RFC 2056 §5 announces for the future: kept, passed on, never acted upon.
+/// A parameter reserved for the future by RFC 2056 §5: kept and passed on, but without effect.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Extension {
     keyword: String,
@@ -73,16 +73,15 @@ impl Extension {
     }
 }
 
-/// Something a reader of the URL should know although it was accepted. `Display` is for people, [`code`](Self::code) for
-/// programs.
+/// A warning about an accepted URL. `Display` is for people, [`code`](Self::code) for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Warning {
-    /// The URL held a user name or password, which are not used unless the caller wants them.
+    /// The URL contains a user name or password, which are not used unless requested.
     CredentialsInUrl,
-    /// A `?` without a docid was taken for no docid.
+    /// A `?` without a docid was ignored.
     EmptyDocidIgnored,
-    /// A parameter with this keyword (lower case) was kept as an [`Extension`].
+    /// A parameter with this keyword, in lower case, was kept as an [`Extension`].
     UnknownParameter(String),
 }
 
@@ -117,8 +116,8 @@ impl fmt::Display for Warning {
 /// docid may hold control characters; a docid and a retrieval URL need a database; the canonical form is at most
 /// [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets.
 ///
-/// Two URLs are equal when their canonical forms are: userinfo, fragment and warnings do not count.
-/// `Display` is the canonical form, so neither it nor `Debug` ever shows a password.
+/// Two URLs are equal if their canonical forms are; userinfo, fragment and warnings are ignored. `Display` is the canonical form,
+/// so neither it nor `Debug` shows a password.
 #[derive(Clone, Debug)]
 pub struct Z3950Url {
     parts: Parts,
@@ -127,7 +126,7 @@ pub struct Z3950Url {
     warnings: Vec<Warning>,
 }
 
-/// All that the canonical form shows.
+/// The parts of the canonical form.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Parts {
     kind: Kind,
@@ -141,12 +140,12 @@ struct Parts {
 }
 
 impl Z3950Url {
-    /// Starts a URL from its parts: at first the host alone, at port 210.
+    /// Starts a builder with the host, at port 210.
     pub fn builder(kind: Kind, host: Host) -> Z3950UrlBuilder {
         Z3950UrlBuilder::new(kind, host)
     }
 
-    /// Starts another URL from the parts of this one. Userinfo, fragment and warnings stay behind.
+    /// Starts a builder with the parts of this URL, without userinfo, fragment and warnings.
     pub fn to_builder(&self) -> Z3950UrlBuilder {
         Z3950UrlBuilder {
             parts: self.parts.clone(),
@@ -168,7 +167,7 @@ impl Z3950Url {
         &self.parts.host
     }
 
-    /// The port to connect to, 1–65535; [`DEFAULT_PORT`] when the URL named none.
+    /// The port to connect to, 1–65535; [`DEFAULT_PORT`] by default.
     pub fn port(&self) -> u16 {
         self.parts.port
     }
@@ -183,7 +182,7 @@ impl Z3950Url {
         &self.parts.databases
     }
 
-    /// The record to look for: opaque octets, the only term of the query (RFC 2056 §4).
+    /// The docid: opaque octets, the only term of the query (RFC 2056 §4).
     pub fn docid(&self) -> Option<&Octets> {
         self.parts.docid.as_ref()
     }
@@ -193,7 +192,7 @@ impl Z3950Url {
         self.parts.element_set.as_ref()
     }
 
-    /// The record syntaxes, `rs`, most wanted first, as written; empty when the URL names none.
+    /// The record syntaxes, `rs`, most preferred first, as written; may be empty.
     pub fn record_syntaxes(&self) -> &[Octets] {
         &self.parts.record_syntaxes
     }
@@ -203,27 +202,27 @@ impl Z3950Url {
         &self.parts.extensions
     }
 
-    /// What followed `#`, escapes resolved: never sent, and read in [`Mode::Lenient`] only.
+    /// The decoded fragment, which is never sent; [`Mode::Lenient`] only.
     pub fn fragment(&self) -> Option<&Octets> {
         self.fragment.as_ref()
     }
 
-    /// What was accepted with a shake of the head, in the order of the URL.
+    /// The warnings, in the order of the URL.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// The one spelling that all equal URLs share, and that [`Mode::Strict`] reads if
-    /// [the host allows it](Host::is_strict).
+    /// The canonical form, which all equal URLs share, and which [`Mode::Strict`] accepts if [the host allows
+    /// it](Host::is_strict).
     ///
-    /// Scheme, host and keywords are in lower case; port 210 is left out, the slash never; letters, digits and
-    /// `$-_.!*'(),` stand for themselves and everything else is escaped, a plus that is data too; `esn` comes
-    /// before `rs` and both before the extensions. Source: RFC 2056 §5, RFC 1738 §2.2.
+    /// Scheme, host and keywords are in lower case; port 210 is omitted, the slash never; letters, digits and `$-_.!*'(),` are
+    /// literal and everything else is escaped, including a plus that is data; `esn` comes before `rs` and both before the
+    /// extensions. Source: RFC 2056 §5, RFC 1738 §2.2.
     pub fn canonical(&self) -> String {
         self.to_string()
     }
 
-    /// The canonical form with user and password, if the URL has them, as only [`Mode::Lenient`] reads it.
+    /// The canonical form with user and password, if any, which only [`Mode::Lenient`] accepts.
     pub fn to_string_with_secrets(&self) -> String {
         let text = self.to_string();
         let (Some(userinfo), Some((scheme, rest))) = (&self.userinfo, text.split_once("//")) else {

@@ -1,4 +1,4 @@
-//! The grammar of the Gopher URL draft §2.1, read from left to right with the offset of every fault.
+//! The parser for the Gopher URL draft §2.1, from left to right, with the offset of every error.
 //!
 //! ```text
 //! "gopher://" host [ ":" port ] [ "/" [ type selector [ "%09" search [ "%09" gopher+string ] ] ] ]

@@ -1,4 +1,4 @@
-//! `file` URLs: RFC 1738 §3.10. They name no way to fetch a file, only the machine it is on.
+//! `file` URLs: RFC 1738 §3.10. They name the host of a file, but no way to fetch it.
 //!
 //! ```text
 //! "file://" [ host | "localhost" ] "/" segment *( "/" segment )
@@ -21,38 +21,38 @@ pub struct FileUrl {
     segments: Vec<Octets>,
 }
 
-/// The machine that a file is on.
+/// The host of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum FileHost {
-    /// The one where the URL is read: no host, or `localhost`.
+    /// The local machine: no host, or `localhost`.
     Local,
     /// Another one.
     Remote(Host),
 }
 
-/// Why a file URL names no path on this machine.
+/// Why a file URL names no local path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LocalPathError {
-    /// The file is elsewhere, and the URL says no way to get it.
+    /// The file is on another host.
     #[error("the file is on another machine")]
     RemoteHost,
-    /// A path of this machine would take the segment for two.
+    /// The segment contains a slash.
     #[error("an escaped slash in a file name")]
     SlashInSegment,
-    /// `..`, which would leave the directory named before it.
+    /// The segment is `..`.
     #[error("a segment `..` in the path")]
     ParentSegment,
-    /// No file name has this octet.
+    /// The segment contains a zero octet.
     #[error("a zero octet in a file name")]
     ZeroOctet,
-    /// File names are text on this machine, and this one is not UTF-8.
+    /// The segment is not UTF-8, as local file names must be.
     #[error("a file name that is not text")]
     NotText,
 }
 
 impl FileUrl {
-    /// The file at the end of these segments; none is the root.
+    /// A file with these path segments; empty for the root.
     pub fn new<T: Into<Octets>>(host: FileHost, segments: impl IntoIterator<Item = T>) -> Self {
         let mut segments: Vec<Octets> = segments.into_iter().map(T::into).collect();
         if segments.is_empty() {
@@ -70,7 +70,7 @@ impl FileUrl {
         &self.host
     }
 
-    /// The path between its slashes, escapes resolved: at least one segment; `.` and `..` are names like others.
+    /// The decoded path segments, at least one; `.` and `..` are ordinary names.
     pub fn segments(&self) -> &[Octets] {
         &self.segments
     }
@@ -78,7 +78,7 @@ impl FileUrl {
     /// The path on this machine.
     ///
     /// # Errors
-    /// What would open a file that the URL does not name, or that nobody can open: see [`LocalPathError`].
+    /// See [`LocalPathError`].
     pub fn to_local_path(&self) -> Result<PathBuf, LocalPathError> {
         if self.host != FileHost::Local {
             return Err(LocalPathError::RemoteHost);
@@ -99,7 +99,7 @@ impl FileUrl {
         to_path(path)
     }
 
-    /// Reads what follows `file:`. The lenient mode also takes one slash for the three of a local file.
+    /// Reads what follows `file:`. The lenient mode also accepts one slash instead of three for a local file.
     pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let (host, path) = match rest.strip_prefix(b"//") {
             Some(rest) => rest.cut(b"/"),

@@ -1,4 +1,4 @@
-//! `ftp` URLs: RFC 1738 §3.2. What is sent for one is decided in `ftp_plan`.
+//! `ftp` URLs: RFC 1738 §3.2. `ftp_plan` has the commands.
 //!
 //! ```text
 //! "ftp://" login [ "/" segment *( "/" segment ) [ ";type=" ( "a" | "i" | "d" ) ] ]
@@ -19,18 +19,18 @@ use super::{segments, write_segments};
 pub struct FtpUrl {
     /// User, password, host and port.
     pub login: Login<{ FtpUrl::DEFAULT_PORT }>,
-    /// What follows the slash after the host; `None` without that slash.
+    /// The path; `None` without a slash after the host.
     pub path: Option<FtpPath>,
 }
 
-/// Where an FTP URL leads once logged in. Any octets are fine: what the grammar does not allow is escaped.
+/// The path of an FTP URL, of any octets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FtpPath {
-    /// Each the argument of a CWD command, in this order; an empty one counts.
+    /// The arguments of CWD commands in order; may be empty strings.
     pub directories: Vec<Octets>,
     /// The argument of RETR or NLST, possibly empty.
     pub name: Octets,
-    /// How to transfer it, if the URL says so.
+    /// The transfer type, if any.
     pub type_code: Option<TypeCode>,
 }
 

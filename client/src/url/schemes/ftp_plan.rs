@@ -1,5 +1,4 @@
-//! The commands that an `ftp` URL stands for: RFC 1738 §3.2.2, decided without a connection.
-//! A control character never becomes part of a command, whatever escape brought it (RFC 1738 §6).
+//! The FTP commands for an `ftp` URL (RFC 1738 §3.2.2). Escaped control characters never become part of a command (RFC 1738 §6).
 
 use std::fmt;
 
@@ -8,7 +7,7 @@ use super::super::error::{UrlError, UrlErrorKind};
 use super::super::octets::Octets;
 use super::ftp::{FtpUrl, TypeCode};
 
-/// A step on the way to what an [`FtpUrl`] names. `Display` and `Debug` never show a password.
+/// A step of retrieving an [`FtpUrl`]. `Display` and `Debug` never show a password.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FtpStep {
@@ -16,15 +15,15 @@ pub enum FtpStep {
     User(Octets),
     /// `PASS` and this password, of the URL or, for `anonymous`, the mail address.
     Password(Octets),
-    /// Ask a person for a password if the server wants one: the URL has none.
+    /// Ask for a password if the server requires one: the URL has none.
     AskPassword,
-    /// Ask a person for the mail address that anonymous FTP wants; it is never made up.
+    /// Ask for the mail address for anonymous FTP; it is never invented.
     AskMailAddress,
     /// `CWD` and this name, possibly empty.
     ChangeDirectory(Octets),
     /// `TYPE A` or `TYPE I`.
     Type(TypeCode),
-    /// Choose a type by the name or by what the server says: the URL has none.
+    /// Choose a type by the name or the server's reply: the URL has none.
     GuessType,
     /// `RETR` and this name.
     Retrieve(Octets),
@@ -33,7 +32,7 @@ pub enum FtpStep {
 }
 
 impl FtpStep {
-    /// The line to send, CR LF included, secrets as they are; `None` for a step that sends nothing.
+    /// The line to send, with CR LF and secrets; `None` for a step that sends nothing.
     pub fn line(&self) -> Option<Vec<u8>> {
         let (verb, argument) = self.command()?;
         let argument = argument.as_bytes();
@@ -79,7 +78,7 @@ impl fmt::Debug for FtpStep {
 }
 
 impl FtpUrl {
-    /// What a client sends to the server, in order. `mail` is the address that anonymous FTP asks for.
+    /// The commands in order. `mail` is the address for anonymous FTP.
     ///
     /// Where RFC 1738 is silent: an empty name without a type is a listing, since no file has that name; a URL
     /// without a path ends with the login.
@@ -126,7 +125,7 @@ impl FtpUrl {
         Ok(vec![FtpStep::User(userinfo.user().clone()), password])
     }
 
-    /// Where the first escaped control character stands in the URL.
+    /// The offset of the first escaped control character.
     fn control(&self) -> usize {
         let text = self.to_string_with_secrets();
         let escape = |window: &[u8]| matches!(window, [b'%', b'0' | b'1', _] | [b'%', b'7', b'F']);

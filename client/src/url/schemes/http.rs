@@ -1,4 +1,4 @@
-//! `http` URLs: RFC 1738 §3.3; `https` by RFC 2818, which differs in scheme and port alone.
+//! `http` URLs: RFC 1738 §3.3; `https` by RFC 2818, which differs only in scheme and port.
 //!
 //! ```text
 //! "http://" hostport [ "/" segment *( "/" segment ) [ "?" search ] ]
@@ -13,22 +13,22 @@ use super::super::error::{UrlError, UrlErrorKind};
 use super::super::octets::Octets;
 use super::super::span::Span;
 
-/// In a path `/` and `;` are reserved, and `?` ends it; what else is reserved elsewhere means the same escaped and
-/// literal (RFC 1738 §3.3).
+/// In a path `/` and `;` are reserved, and `?` ends it; other reserved characters mean the same escaped and literal (RFC 1738
+/// §3.3).
 const PATH: Characters = Characters {
     reserved: b"/;:@&=",
     free: b":@&=",
     kept: b"",
 };
 
-/// In a search every reserved character may mean something to the server, and `+` parts words (RFC 1630).
+/// In a search every reserved character may mean something to the server, and `+` separates words (RFC 1630).
 const SEARCH: Characters = Characters {
     reserved: b";:@&=",
     free: b"",
     kept: b"+",
 };
 
-/// A resource of a Web server. The port that the scheme stands for makes it `http` or [`https`](HttpsUrl).
+/// A resource of a Web server; the default port distinguishes `http` and [`https`](HttpsUrl).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HttpUrl<const DEFAULT_PORT: u16 = 80> {
     hostport: HostPort<DEFAULT_PORT>,
@@ -36,11 +36,11 @@ pub struct HttpUrl<const DEFAULT_PORT: u16 = 80> {
     search: Option<Encoded>,
 }
 
-/// A resource of a Web server behind TLS.
+/// A resource of a Web server with TLS.
 pub type HttpsUrl = HttpUrl<443>;
 
 impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
-    /// The resource under these path segments, none for the root.
+    /// A resource with these path segments; empty for the root.
     pub fn new<T: AsRef<[u8]>>(
         hostport: HostPort<DEFAULT_PORT>,
         segments: impl IntoIterator<Item = T>,
@@ -57,7 +57,7 @@ impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
         }
     }
 
-    /// The same resource asked for these words, `+` between them (RFC 1630).
+    /// Sets a search for these words, joined by `+` (RFC 1630).
     #[must_use]
     pub fn with_words<T: AsRef<[u8]>>(self, words: impl IntoIterator<Item = T>) -> Self {
         let word = |word: T| {
@@ -83,27 +83,27 @@ impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
         &self.hostport
     }
 
-    /// What follows the slash after the host, up to the `?`.
+    /// The path after the first slash, up to the `?`.
     pub fn path(&self) -> &Encoded {
         &self.path
     }
 
-    /// The path between its slashes, escapes resolved: an escaped slash parts nothing. At least one segment.
+    /// The decoded path segments, at least one; an escaped slash does not separate segments.
     pub fn segments(&self) -> impl Iterator<Item = Octets> {
         self.path.split('/')
     }
 
-    /// What follows the `?`.
+    /// The search after the `?`.
     pub fn search(&self) -> Option<&Encoded> {
         self.search.as_ref()
     }
 
-    /// The words of the search between their `+`, escapes resolved (RFC 1630); `None` without a `?`.
+    /// The decoded words of the search, separated by `+` (RFC 1630); `None` without a `?`.
     pub fn words(&self) -> Option<Vec<Octets>> {
         Some(self.search.as_ref()?.split('+').collect())
     }
 
-    /// What a request names: slash, path and search, never a fragment.
+    /// The request target: slash, path and search, never a fragment.
     pub fn request_path(&self) -> String {
         match &self.search {
             Some(search) => format!("/{}?{search}", self.path),
@@ -111,8 +111,8 @@ impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
         }
     }
 
-    /// Reads what follows the scheme's colon. The strict mode wants the slash before a `?`, one `?` and no slash
-    /// behind it; there is no user or password in either mode.
+    /// Reads what follows the scheme's colon. The strict mode requires the slash before a `?`, at most one `?`, and no slash
+    /// after it; neither mode allows a user or password.
     pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let (hostport, rest) = common::double_slash(rest)?.cut(b"/?");
         let hostport = HostPort::parse(hostport, mode)?;

@@ -1,5 +1,5 @@
-//! Mail: `mailto` of RFC 1738 §3.5, and what `mid`, `cid` and `news` name a message or its part by (RFC 1630).
-//! A mail address and a message identifier are both an `addr-spec` without angle brackets.
+//! Mail: `mailto` of RFC 1738 §3.5, and message identifiers of `mid`, `cid` and `news` (RFC 1630). A mail address and a message
+//! identifier are both an `addr-spec` without angle brackets.
 
 use std::fmt;
 
@@ -10,8 +10,8 @@ use super::super::octets::Octets;
 use super::super::span::Span;
 use super::write_data;
 
-/// The mail address of a person or a service. Nothing in it is reserved, `?` included: header fields in a URL
-/// (RFC 6068) came later and are part of the address here.
+/// The mail address of a person or a service. Nothing in it is reserved, not even `?`: header fields in a URL (RFC 6068) came
+/// later and are part of the address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MailtoUrl {
     address: Octets,
@@ -59,7 +59,7 @@ const ALL: &[u8] = b";/?:@&=";
 /// Reserved characters that are data before the `@` of a message identifier.
 const LOCAL: &[u8] = b";/?:&=";
 
-/// The identifier of a message, of part of one or of a news article. `Display` is its spelling in a URL.
+/// The identifier of a message, of a part of one, or of a news article. `Display` escapes it as in a URL.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MessageId {
     local: Octets,
@@ -80,17 +80,17 @@ impl MessageId {
         Ok(MessageId { local, domain })
     }
 
-    /// What stands before the `@`, escapes resolved: at least one octet, no control characters.
+    /// The decoded part before the `@`: at least one octet, no control characters.
     pub fn local(&self) -> &Octets {
         &self.local
     }
 
-    /// The domain, in the letter case of the URL, since identifiers are compared octet for octet.
+    /// The domain, with its letter case, since identifiers are compared octet by octet.
     pub fn domain(&self) -> &str {
         &self.domain
     }
 
-    /// The identifier as it stands in a message, without angle brackets.
+    /// The identifier as in a message, without angle brackets.
     pub fn octets(&self) -> Octets {
         [self.local.as_bytes(), b"@", self.domain.as_bytes()]
             .concat()

@@ -1,4 +1,4 @@
-//! `news` URLs: RFC 1738 §3.6. They name what any news server may have, and no server.
+//! `news` URLs: RFC 1738 §3.6. They name no server.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use super::super::error::{UrlError, UrlErrorKind};
 use super::super::span::Span;
 use super::mail::MessageId;
 
-/// Newsgroups or an article, wherever the reader gets his news.
+/// Newsgroups or an article, at the reader's own server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NewsUrl {
-    /// `*`: all newsgroups there are.
+    /// `*`: all newsgroups.
     All,
     /// A newsgroup.
     Group(Newsgroup),
-    /// An article; its identifier has an `@`, as no newsgroup has.
+    /// An article, whose identifier has an `@`.
     Article(MessageId),
 }
 
@@ -46,7 +46,7 @@ pub struct Newsgroup(String);
 impl Newsgroup {
     /// The newsgroup of this name.
     ///
-    /// Errors: `EmptyPart`; `InvalidCharacter` at the first character that no such name holds there.
+    /// Errors: `EmptyPart`; `InvalidCharacter` at the first character that is not allowed.
     pub fn new(name: impl AsRef<str>) -> Result<Self, UrlError> {
         Self::parse(Span::new(name.as_ref().as_bytes()))
     }

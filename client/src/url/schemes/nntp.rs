@@ -1,4 +1,4 @@
-//! `nntp` URLs: RFC 1738 §3.7; the form of RFC 1630 without a host is read in the lenient mode.
+//! `nntp` URLs: RFC 1738 §3.7; the lenient mode also accepts the form of RFC 1630 without a host.
 //!
 //! ```text
 //! "nntp://" hostport "/" group [ "/" digits ]
@@ -12,7 +12,7 @@ use super::super::error::{UrlError, UrlErrorKind};
 use super::super::span::Span;
 use super::news::Newsgroup;
 
-/// An article of a newsgroup by its number on one server, or the newsgroup there.
+/// An article of a newsgroup by its number at a server, or the newsgroup.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NntpUrl {
     hostport: Option<HostPort<{ NntpUrl::DEFAULT_PORT }>>,
@@ -24,7 +24,7 @@ impl NntpUrl {
     /// The default port.
     pub const DEFAULT_PORT: u16 = 119;
 
-    /// The newsgroup on this server, or its article of this number.
+    /// A newsgroup at a server, or its article with a number.
     pub fn new(
         hostport: HostPort<{ NntpUrl::DEFAULT_PORT }>,
         group: Newsgroup,
@@ -47,7 +47,7 @@ impl NntpUrl {
         &self.group
     }
 
-    /// The number of the article, which means something on this server alone.
+    /// The number of the article at this server.
     pub fn number(&self) -> Option<u64> {
         self.number
     }

@@ -1,5 +1,5 @@
-//! What is known of a URI whose scheme nobody here interprets: the scheme and the rest (RFC 1736 §4.7, §4.8).
-//! The rest is kept octet for octet, so that it can be handed to somebody who does.
+//! URIs of unknown schemes: the scheme and the rest (RFC 1736 §4.7, §4.8). The rest is kept unchanged, so that it can be passed
+//! on.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -9,15 +9,14 @@ use super::super::error::UrlError;
 use super::super::generic;
 use super::super::span::Span;
 
-/// Scheme names that RFC 1738 §4 reserves without saying what follows them.
+/// Scheme names that RFC 1738 §4 reserves without a syntax.
 const RESERVED: [&str; 7] = ["afs", "cid", "mailserver", "mid", "nfs", "tn3270", "z39.50"];
 
-/// A service and a package of parameters for it, kept as written.
+/// A scheme and its parameters, as written.
 ///
-/// Two are equal when they are the same at one encoding level (RFC 1630): `%2f` is `%2F` and `%2D` is `-`, but no escape
-/// of a reserved character is that character. `Display` and `Debug` show a password as `***` where one stands as in the
-/// common Internet scheme syntax, and all before an `@` where no slash comes first, as in `ann:password@host`, unless the
-/// scheme is one of addresses.
+/// Two are equal if they are after normalization (RFC 1630): `%2f` is `%2F` and `%2D` is `-`, but an escaped reserved character
+/// differs from a literal one. `Display` and `Debug` show `***` for a password in the common Internet scheme syntax, and for
+/// everything before an `@` without a slash, as in `ann:password@host`, unless the scheme has addresses.
 #[derive(Clone)]
 pub struct OpaqueUri {
     scheme: String,
@@ -25,9 +24,9 @@ pub struct OpaqueUri {
 }
 
 impl OpaqueUri {
-    /// Any scheme with anything behind its colon, such as `news` and `comp.lang.c`.
+    /// Any scheme with any text after its colon, such as `news` and `comp.lang.c`.
     ///
-    /// Errors: `MissingScheme`, `InvalidScheme`, and what is no part of a URL, with offsets in `scheme:part`.
+    /// Errors: `MissingScheme`, `InvalidScheme`, and errors in the part, with offsets in `scheme:part`.
     pub fn new(scheme: impl AsRef<str>, part: impl AsRef<str>) -> Result<Self, UrlError> {
         let text = format!("{}:{}", scheme.as_ref(), part.as_ref());
         let (scheme, part) = common::scheme(common::envelope(text.as_bytes(), Mode::Strict)?)?;
@@ -39,12 +38,12 @@ impl OpaqueUri {
         &self.scheme
     }
 
-    /// What follows the colon, a secret if it holds one.
+    /// The text after the colon, which may contain secrets.
     pub fn part(&self) -> &str {
         &self.part
     }
 
-    /// The one spelling that all equal URIs share: escapes that mean nothing resolved, the others in upper case.
+    /// The normalized URI: redundant escapes resolved, the others in upper case.
     #[must_use]
     pub fn normalized(&self) -> Self {
         OpaqueUri {
@@ -53,17 +52,17 @@ impl OpaqueUri {
         }
     }
 
-    /// Whether a password stands in it as in the common Internet scheme syntax.
+    /// Whether it has a password in the common Internet scheme syntax.
     pub fn has_password(&self) -> bool {
         generic::password(&self.to_string_with_secrets()).is_some()
     }
 
-    /// Whether the scheme is one for experiments: `x-` in front (RFC 1738 §4, RFC 1630).
+    /// Whether the scheme is experimental: with the prefix `x-` (RFC 1738 §4, RFC 1630).
     pub fn is_experimental(&self) -> bool {
         self.scheme.starts_with("x-")
     }
 
-    /// Whether RFC 1738 §4 reserves the scheme's name without giving it a syntax, as it does for `z39.50`.
+    /// Whether RFC 1738 §4 reserves the scheme without a syntax, such as `z39.50`.
     pub fn is_reserved_name(&self) -> bool {
         self.reserved_name().is_some()
     }
@@ -78,7 +77,7 @@ impl OpaqueUri {
         format!("{}:{}", self.scheme, self.part)
     }
 
-    /// Reads the two sides of the colon. The lenient mode takes national characters and escapes them.
+    /// Parses the scheme and the rest. The lenient mode accepts national characters and escapes them.
     pub(crate) fn parse(scheme: Span<'_>, rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let content = Content {
             mode,
@@ -122,7 +121,7 @@ impl Hash for OpaqueUri {
 impl fmt::Display for OpaqueUri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.part.rsplit_once('@') {
-            // Not a URL of the scheme `ann` but `ann:password@host`, most likely.
+            // Probably `ann:password@host`, and not a URL of the scheme `ann`.
             Some((_, place))
                 if !self.part.starts_with('/') && !generic::names_addresses(&self.scheme) =>
             {

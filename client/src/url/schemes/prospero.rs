@@ -1,4 +1,4 @@
-//! `prospero` URLs: RFC 1738 §3.11; the version behind `%00` of RFC 1630 is read in the lenient mode.
+//! `prospero` URLs: RFC 1738 §3.11; the lenient mode also accepts the version after `%00` of RFC 1630.
 //!
 //! ```text
 //! "prospero://" hostport "/" segment *( "/" segment ) *( ";" field "=" value )
@@ -13,7 +13,7 @@ use super::super::octets::Octets;
 use super::super::span::Span;
 use super::{segments, write_data, write_segments};
 
-/// An object in the Prospero directory service. No part holds control characters.
+/// An object in the Prospero directory service, without control characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProsperoUrl {
     hostport: HostPort<{ ProsperoUrl::DEFAULT_PORT }>,
@@ -55,7 +55,7 @@ impl ProsperoUrl {
     /// The default port.
     pub const DEFAULT_PORT: u16 = 1525;
 
-    /// The object of this name, its slashes parting segments, with these fields.
+    /// An object with this name, whose slashes separate segments, and these fields.
     ///
     /// Errors: `ForbiddenControl` at its octet in the name.
     pub fn new(
@@ -81,7 +81,7 @@ impl ProsperoUrl {
         &self.hostport
     }
 
-    /// The host-specific object name: the segments with slashes between them.
+    /// The host-specific object name: the segments joined by slashes.
     pub fn hsoname(&self) -> Octets {
         let segments: Vec<&[u8]> = self.segments.iter().map(Octets::as_bytes).collect();
         segments.join(&b'/').into()
@@ -160,7 +160,7 @@ impl fmt::Display for ProsperoUrl {
     }
 }
 
-/// What stands before and behind the first escaped zero octet.
+/// The parts before and after the first escaped zero octet.
 fn at_zero(path: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
     match path.octets().windows(3).position(|window| window == b"%00") {
         Some(index) => {

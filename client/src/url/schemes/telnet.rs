@@ -1,5 +1,5 @@
-//! URLs of interactive services: `telnet` of RFC 1738 §3.8, which RFC 4248 repeats, and `rlogin` and `tn3270` of
-//! RFC 1630, which are written alike.
+//! URLs of interactive services: `telnet` of RFC 1738 §3.8, repeated in RFC 4248, and `rlogin` and `tn3270` of RFC 1630 with the
+//! same syntax.
 //!
 //! ```text
 //! ( "telnet" | "rlogin" | "tn3270" ) "://" login [ "/" ]
@@ -15,7 +15,7 @@ use super::super::octets::Octets;
 use super::super::span::Span;
 use super::super::userinfo::{Secrets, Userinfo};
 
-/// What to do for the URL of an interactive service: connect, and leave the rest to the person in front of the terminal.
+/// What to do for the URL of an interactive service: connect, and leave the login to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TelnetPlan {
@@ -23,9 +23,9 @@ pub struct TelnetPlan {
     pub host: Host,
     /// The port to connect to, 1–65535.
     pub port: u16,
-    /// The user name to show, if the URL has one. Nothing is ever logged in with.
+    /// The user name to display, if any; it is never used to log in.
     pub advised_user: Option<Octets>,
-    /// Whether the URL has a password, which [`Userinfo::password`](crate::url::Userinfo::password) tells.
+    /// Whether the URL has a password: see [`Userinfo::password`](crate::url::Userinfo::password).
     pub has_password: bool,
 }
 
@@ -35,7 +35,7 @@ macro_rules! interactive {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub struct $name {
-            /// Host and port, and what a person may be advised to log in with.
+            /// Host and port, and advice for the login.
             pub login: Login<{ $name::DEFAULT_PORT }>,
         }
 
@@ -43,7 +43,7 @@ macro_rules! interactive {
             /// The default port.
             pub const DEFAULT_PORT: u16 = $port;
 
-            /// What to do for the URL. User and password are advice for a person and are not sent.
+            /// What to do for the URL. User and password are advice for the user, and not sent.
             pub fn plan(&self) -> TelnetPlan {
                 let userinfo = self.login.userinfo();
                 TelnetPlan {

@@ -1,4 +1,4 @@
-//! `wais` URLs: RFC 1738 §3.9. Z39.50 services have URLs of their own (RFC 2056), and one is never made of the other.
+//! `wais` URLs: RFC 1738 §3.9. Z39.50 servers have URLs of their own (RFC 2056); there is no conversion.
 //!
 //! ```text
 //! "wais://" hostport "/" database [ "?" search | "/" wtype "/" wpath ]
@@ -13,7 +13,7 @@ use super::super::octets::Octets;
 use super::super::span::Span;
 use super::write_data;
 
-/// A database of a WAIS server, a search in it, or a document of it.
+/// A database of a WAIS server, a search in it, or a document.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WaisUrl {
     hostport: HostPort<{ WaisUrl::DEFAULT_PORT }>,
@@ -21,18 +21,18 @@ pub struct WaisUrl {
     target: WaisTarget,
 }
 
-/// What a [`WaisUrl`] names in its database.
+/// What a [`WaisUrl`] names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum WaisTarget {
     /// The database itself.
     Database,
-    /// What this search finds.
+    /// The result of a search.
     Search(Octets),
     /// A document.
     Document {
         /// Its type, such as `TEXT`: no control characters.
         wtype: Octets,
-        /// Its identifier, opaque to all but its server: any octets.
+        /// Its identifier: opaque octets.
         wpath: Octets,
     },
 }
@@ -66,17 +66,17 @@ impl WaisUrl {
         &self.hostport
     }
 
-    /// The database: possibly empty, as the grammar has it.
+    /// The database, which may be empty.
     pub fn database(&self) -> &Octets {
         &self.database
     }
 
-    /// What in the database.
+    /// What it names in the database.
     pub fn target(&self) -> &WaisTarget {
         &self.target
     }
 
-    /// The fields of a document's identifier, if it is written `digits=value;` over and over (RFC 1630).
+    /// The fields of a document's identifier of the form `digits=value;…` (RFC 1630).
     pub fn fields(&self) -> Option<Vec<(u64, Octets)>> {
         let WaisTarget::Document { wpath, .. } = &self.target else {
             return None;
@@ -85,7 +85,7 @@ impl WaisUrl {
         fields.split(|&octet| octet == b';').map(field).collect()
     }
 
-    /// Reads what follows `wais:`. The lenient mode takes `;`, `=` and `/` in an identifier.
+    /// Reads what follows `wais:`. The lenient mode accepts `;`, `=` and `/` in an identifier.
     pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let (hostport, rest) = common::double_slash(rest)?.cut(b"/");
         let hostport = HostPort::parse(hostport, mode)?;

@@ -1,5 +1,4 @@
-//! Putting a URL of RFC 2056 together from its parts, or changing some parts of one.
-//! Whatever the parts hold is escaped; only what no text could say is refused.
+//! Builds or changes a URL of RFC 2056. Parts are escaped; only what no URL can express is refused.
 
 use super::super::error::MAX_URL_LENGTH;
 use super::super::host::Host;
@@ -7,10 +6,10 @@ use super::super::octets::Octets;
 use super::parse::is_keyword;
 use super::{DEFAULT_PORT, Extension, Kind, Parts, Z3950Url};
 
-/// Collects the parts of a [`Z3950Url`]; [`build`](Self::build) checks them.
+/// A builder for [`Z3950Url`]; [`build`](Self::build) checks the parts.
 ///
-/// Source: RFC 2056 §5. Reading the result back in [`Mode::Lenient`](crate::url::Mode::Lenient) gives an
-/// equal URL, and so does [`Mode::Strict`](crate::url::Mode::Strict) if [the host allows it](Host::is_strict).
+/// Source: RFC 2056 §5. Parsing the result in [`Mode::Lenient`](crate::url::Mode::Lenient) gives an equal URL, as does
+/// [`Mode::Strict`](crate::url::Mode::Strict) if [the host allows it](Host::is_strict).
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Z3950UrlBuilder {
@@ -50,56 +49,56 @@ impl Z3950UrlBuilder {
         self
     }
 
-    /// One more database: at least one octet, no control characters.
+    /// Adds a database: at least one octet, no control characters.
     pub fn database(mut self, name: impl Into<Octets>) -> Self {
         self.parts.databases.push(name.into());
         self
     }
 
-    /// These databases instead of all named so far.
+    /// Replaces the databases.
     pub fn databases<T: Into<Octets>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
         self.parts.databases = names.into_iter().map(T::into).collect();
         self
     }
 
-    /// The record to look for: at least one octet, whichever.
+    /// Sets the docid: at least one octet.
     pub fn docid(mut self, docid: impl Into<Octets>) -> Self {
         self.parts.docid = Some(docid.into());
         self
     }
 
-    /// No docid.
+    /// Removes the docid.
     pub fn without_docid(mut self) -> Self {
         self.parts.docid = None;
         self
     }
 
-    /// The element set name: at least one octet, no control characters.
+    /// Sets the element set name: at least one octet, no control characters.
     pub fn element_set(mut self, name: impl Into<Octets>) -> Self {
         self.parts.element_set = Some(name.into());
         self
     }
 
-    /// No element set name.
+    /// Removes the element set name.
     pub fn without_element_set(mut self) -> Self {
         self.parts.element_set = None;
         self
     }
 
-    /// One more record syntax, less wanted than those before: at least one octet, no control characters.
+    /// Adds a record syntax, less preferred than those before: at least one octet, no control characters.
     pub fn record_syntax(mut self, name: impl Into<Octets>) -> Self {
         self.parts.record_syntaxes.push(name.into());
         self
     }
 
-    /// These record syntaxes, most wanted first, instead of all named so far.
+    /// Replaces the record syntaxes, most preferred first.
     pub fn record_syntaxes<T: Into<Octets>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
         self.parts.record_syntaxes = names.into_iter().map(T::into).collect();
         self
     }
 
-    /// One more parameter that RFC 2056 does not define. The keyword is a letter followed by letters,
-    /// digits, `.`, `_` and `-`, any case; the value may be empty and has no control characters.
+    /// Adds a parameter that RFC 2056 does not define. The keyword is a letter followed by letters, digits, `.`, `_` and `-`, any
+    /// case; the value may be empty and has no control characters.
     pub fn extension(mut self, keyword: impl Into<String>, value: impl Into<Octets>) -> Self {
         let mut keyword = keyword.into();
         keyword.make_ascii_lowercase();
@@ -110,7 +109,7 @@ impl Z3950UrlBuilder {
         self
     }
 
-    /// No parameters but `esn` and `rs`.
+    /// Removes all parameters except `esn` and `rs`.
     pub fn without_extensions(mut self) -> Self {
         self.parts.extensions.clear();
         self
@@ -118,7 +117,7 @@ impl Z3950UrlBuilder {
 
     /// The URL, without userinfo, fragment and warnings.
     ///
-    /// Errors: the first part, in the order of the URL, that no text could stand for.
+    /// Errors: the first part, in the order of the URL, that cannot be expressed.
     pub fn build(self) -> Result<Z3950Url, BuildError> {
         let parts = self.parts;
         check(&parts)?;
@@ -131,29 +130,29 @@ impl Z3950UrlBuilder {
     }
 }
 
-/// Why parts make no URL.
+/// Why parts do not make a URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// Ports start at 1.
     #[error("port 0 is out of range: use a number from 1 to 65535")]
     PortOutOfRange,
-    /// A database name without octets.
+    /// An empty database name.
     #[error("a database name is empty: leave it out")]
     EmptyDatabase,
-    /// A docid and no database to look in (RFC 2056 §3).
+    /// A docid without a database (RFC 2056 §3).
     #[error("a docid needs a database to search: name one")]
     DocidWithoutDatabase,
     /// A retrieval URL without a database (RFC 2056 §4).
     #[error("the retrieval URL has no database: name at least one")]
     MissingDatabase,
-    /// A docid without octets.
+    /// An empty docid.
     #[error("the docid is empty: leave it out")]
     EmptyDocid,
-    /// An element set name without octets.
+    /// An empty element set name.
     #[error("the element set name is empty: leave it out")]
     EmptyElementSet,
-    /// A record syntax without octets.
+    /// An empty record syntax.
     #[error("a record syntax is empty: leave it out")]
     EmptyRecordSyntax,
     /// A keyword that is not a letter followed by letters, digits, `.`, `_` and `-`.
@@ -162,13 +161,13 @@ pub enum BuildError {
         .0
     )]
     InvalidKeyword(String),
-    /// A keyword with a meaning of its own.
+    /// A keyword that RFC 2056 defines.
     #[error("{0} is not an extension: set the element set name or the record syntaxes instead")]
     ReservedKeyword(String),
     /// A control character in what becomes a protocol string.
     #[error("control character {octet:02X} (hex) in {part}: only a docid may hold one")]
     ForbiddenControl {
-        /// Where it stands.
+        /// The part.
         part: StringPart,
         /// 00–1F or 7F hex.
         octet: u8,
@@ -200,7 +199,7 @@ impl BuildError {
     }
 }
 
-/// The parts that become protocol strings and therefore hold no control characters.
+/// The parts that become protocol strings, which have no control characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StringPart {

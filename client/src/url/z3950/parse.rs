@@ -1,4 +1,4 @@
-//! The grammar of RFC 2056 §5, read from left to right with the offset of every fault.
+//! The parser for RFC 2056 §5, from left to right, with the offset of every error.
 //!
 //! ```text
 //! scheme "://" [ userinfo "@" ] host [ ":" port ]
@@ -16,9 +16,9 @@ use super::{DEFAULT_PORT, Extension, Kind, Parts, Warning, Z3950Url};
 impl Z3950Url {
     /// Parses a URL. The text may contain any octets; those outside 21–7E hex are refused.
     ///
-    /// Errors: the first fault in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset
-    /// in `text`. Source: RFC 2056 §5, read as follows where it is silent: each part is one or more
-    /// characters; parameters need the slash but no database; `+` separates in lists and is data elsewhere.
+    /// Errors: the first in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in `text`. Source: RFC
+    /// 2056 §5, interpreted as follows where it is silent: each part is one or more characters; parameters need the slash but no
+    /// database; `+` separates in lists and is data elsewhere.
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
         parse(text.as_ref(), mode)
     }
@@ -61,7 +61,7 @@ fn parse(text: &[u8], mode: Mode) -> Result<Z3950Url, UrlError> {
     Ok(url)
 }
 
-/// The kind, and what follows the two slashes.
+/// The kind, and the text after the two slashes.
 fn scheme(url: Span<'_>) -> Result<(Kind, Span<'_>), UrlError> {
     let (scheme, rest) = common::scheme(url)?;
     let kind = Kind::of_scheme(scheme.octets())
@@ -72,9 +72,9 @@ fn scheme(url: Span<'_>) -> Result<(Kind, Span<'_>), UrlError> {
     Ok((kind, rest))
 }
 
-/// Parts userinfo from host and port. RFC 2056 §5 has no userinfo; RFC 1738 §3.1, which it refers to, has.
+/// Separates userinfo from host and port. RFC 2056 §5 has no userinfo, but RFC 1738 §3.1, which it refers to.
 ///
-/// The authority ends at the first `/`, `?` or `;`, so no later `@` can make another host of it.
+/// The authority ends at the first `/`, `?` or `;`, so a later `@` cannot change the host.
 fn login(authority: Span<'_>, mode: Mode) -> Result<(Option<Userinfo>, Span<'_>), UrlError> {
     match (authority.rsplit_once(b'@'), mode) {
         (None, _) => Ok((None, authority)),
@@ -85,7 +85,7 @@ fn login(authority: Span<'_>, mode: Mode) -> Result<(Option<Userinfo>, Span<'_>)
     }
 }
 
-/// What follows the slash after host and port, or nothing, at the end.
+/// The text after the slash, or nothing.
 fn path(rest: Span<'_>) -> Result<Span<'_>, UrlError> {
     match rest.strip_prefix(b"/") {
         Some(path) => Ok(path),
@@ -142,7 +142,7 @@ fn docid<'a>(
     }
 }
 
-/// Everything from the first `;` on.
+/// The parameters from the first `;`.
 #[derive(Default)]
 struct Parameters {
     element_set: Option<Octets>,
@@ -173,7 +173,7 @@ impl Parameters {
         Ok(parameters)
     }
 
-    /// `esn` and `rs` come once each and in this order; extensions may stand anywhere, any number of times.
+    /// `esn` and `rs` are allowed once each and in this order; extensions anywhere and any number of times.
     fn admits(&self, keyword: &str, mode: Mode) -> Result<(), UrlErrorKind> {
         let has_record_syntaxes = !self.record_syntaxes.is_empty();
         match keyword {
@@ -231,7 +231,7 @@ pub(super) fn is_keyword(text: &str) -> bool {
             .all(|each| each.is_ascii_alphanumeric() || "._-".contains(each))
 }
 
-/// Items between `+`, each of one or more characters; `empty` is the refusal of one without.
+/// Items separated by `+`, each of one or more characters; `empty` is the error for an empty one.
 fn list(text: Span<'_>, content: Content, empty: UrlErrorKind) -> Result<Vec<Octets>, UrlError> {
     text.split(b'+')
         .map(|item| {
@@ -244,7 +244,7 @@ fn list(text: Span<'_>, content: Content, empty: UrlErrorKind) -> Result<Vec<Oct
         .collect()
 }
 
-/// What follows the `#`, if there is one. RFC 1738 §2.2 keeps it out of the URL.
+/// The fragment after `#`, which is no part of the URL (RFC 1738 §2.2).
 fn fragment(fragment: Span<'_>, mode: Mode) -> Result<Option<Octets>, UrlError> {
     match (fragment.strip_prefix(b"#"), mode) {
         (None, _) => Ok(None),
