@@ -19,24 +19,24 @@
 //! # }
 //! ```
 //!
-//! The words are those of ZOOM, the abstract API that all bindings of Z39.50 follow:
+//! The names are those of ZOOM, the abstract API that all bindings of Z39.50 follow:
 //!
-//! - [`Client`] connects, and keeps sessions for reuse. [`Client::new`] knows only what it is told;
-//!   [`Client::from_user_config`] reads the user's `targets.toml`.
+//! - [`Client`] connects, and keeps sessions for reuse. [`Client::new`] is hermetic;   [`Client::from_user_config`] reads the
+//! user's `targets.toml`.
 //! - [`Connection`] searches, scans, looks up, retrieves, updates and orders.
 //! - [`Query`] is built from parts or read from PQF, CQL, CCL or words.
 //! - [`ResultSet`] pages by itself; [`Record`] gives title, text, JSON, MARC and holdings; [`ScanSet`] lists terms.
-//! - [`Error`] says what failed, in which phase, and what the server said.
+//! - [`Error`] has the cause, the phase, and the server's diagnostics.
 //!
-//! Below these are the parts they are made of, for programs that need more:
+//! The parts below, for programs that need more:
 //!
 //! - [`url`], [`gopher`]: URLs of every scheme as values; Gopher's requests and replies;
-//! - [`mod@plan`], [`retrieve`], [`lookup`]: what a URL or an identifier makes a client send, and what became of it;
-//! - [`target`]: where servers are, and what is known of them;
+//! - [`mod@plan`], [`retrieve`], [`lookup`]: the requests for a URL or an identifier, and their outcome;
+//! - [`target`]: the addresses and profiles of servers;
 //! - [`session`], [`service`], [`pager`]: one Z39.50 session, a method for each service;
 //! - [`transport`]: names, sockets, TLS, proxies, timeouts.
 //!
-//! Types of the packages below stand in signatures here and there; [`asn1`] and [`marc`] are those packages.
+//! [`asn1`] and [`marc`] re-export the packages whose types appear in signatures.
 //!
 //! # Features
 //!
@@ -45,10 +45,10 @@
 //! # Stability
 //!
 //! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor versions:
-//! make options with `default()` or `new` and set their fields, and let each `match` end with an arm for what is yet unknown.
-//! Not covered: what `Debug` prints, the texts of logs, and the wording of messages; the words of [`retrieve::OutcomeName`] and
-//! what methods called `code` return are covered. `bytes` 1, `serde_json` 1 and `tokio` 1 are part of the interface.
-//! The least version of Rust is 1.89, as the manifest says; raising it takes a minor version.
+//! make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm. Not covered: `Debug`
+//! output, logs, and the wording of messages. Covered: the names of [`retrieve::OutcomeName`] and the results of methods called
+//! `code`. `bytes` 1, `serde_json` 1 and `tokio` 1 are part of the interface. The minimum supported Rust version is 1.89; raising
+//! it requires a minor version.
 
 // Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
 #![deny(
