@@ -3,11 +3,11 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `plan` | what a URL makes a client send, decided without a connection |
-//! | `transfer` | octets there and back |
-//! | `header`, `text`, `menu`, `attributes` | the forms that a reply has |
-//! | `reply` | octets read as one of them |
-//! | `error` | what came in the way |
+//! | `plan` | the request for a URL, without a connection |
+//! | `transfer` | one exchange over a connection |
+//! | `header`, `text`, `menu`, `attributes` | the forms of replies |
+//! | `reply` | parsing a reply in one of these forms |
+//! | `error` | errors |
 
 mod attributes;
 mod error;

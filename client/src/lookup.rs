@@ -3,8 +3,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `identifier` | `isbn:…`, `issn:…` and so on, or the shape of a number |
-//! | `attempts` | the searches for one, most likely first |
-//! | `matched` | where in a record the identifier stands |
+//! | `attempts` | the searches for an identifier, most likely first |
+//! | `matched` | the field of a record that contains the identifier |
 
 use futures_util::StreamExt;
 use z3950_asn1::apdu::Query;

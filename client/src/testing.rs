@@ -128,7 +128,7 @@ where
     transcript.note("end");
 }
 
-/// Starts a server that answers each request with what `answers` makes of it, and hangs up at `None`.
+/// Starts a server that answers requests with `answers`, and closes the connection at `None`.
 pub(crate) fn answering(
     mut answers: impl FnMut(Apdu) -> Option<Vec<Apdu>> + Send + 'static,
 ) -> DuplexStream {

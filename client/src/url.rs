@@ -8,14 +8,14 @@
 //! | `gopher/` | [`GopherUrl`] and the octets of its request | the Gopher URL draft |
 //! | `schemes/` | the other schemes of RFC 1738, a file for each | RFC 1738 §3 |
 //! | `registry` | [`Registry`]: schemes added while the program runs | RFC 1736 §4.8 |
-//! | `caution` | what a person should know before a URL is followed | RFC 1738 §6 |
+//! | `caution` | cautions about following a URL | RFC 1738 §6 |
 //! | `generic`, `resolve` | URIs as texts: one encoding level, partial forms, fragments | RFC 1630 |
 //! | `extract/` | URLs in running text, in records and in HTML | RFC 1738 Appendix |
-//! | `spell` | a URL for the ear | RFC 1736 §4.6 |
-//! | `authority`, `host`, `userinfo` | what stands between `//` and the next slash | RFC 1738 §3.1, §5 |
+//! | `spell` | spelling a URL aloud | RFC 1736 §4.6 |
+//! | `authority`, `host`, `userinfo` | the part between `//` and the next slash | RFC 1738 §3.1, §5 |
 //! | `common` | modes, character classes, escapes, the scheme | RFC 1738 §2, §5 |
 //! | `span`, `octets`, `encoded` | text that knows its offset, data that need not be text, text in which escapes matter | |
-//! | `error` | every refusal: kind, offset, remedy | |
+//! | `error` | errors: kind, offset, advice | |
 //!
 //! ```
 //! use z3950::url::{Host, Kind, Locator, Mode, Z3950Url};

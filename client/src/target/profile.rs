@@ -21,10 +21,10 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `targets.toml` | the targets that come with the program |
-//! | `list` | all profiles by name, and how a target on a command line becomes one |
-//! | `habits` | attributes that a server wants in every query |
-//! | `credentials` | secrets by reference: an environment variable or a command |
+//! | `targets.toml` | the built-in targets |
+//! | `list` | all profiles by name, and the resolution of targets |
+//! | `habits` | default attributes of query operands |
+//! | `credentials` | passwords by reference: an environment variable or a command |
 
 mod credentials;
 mod habits;

@@ -63,7 +63,7 @@ pub fn ill_request(record: &MarcRecord, now: SystemTime) -> Result<Option<Extern
         put(0x95, &[vec![0]]),
         put(0x96, &[vec![0]]),
     ];
-    // The module has explicit tags: the application tag stands around the sequence.
+    // The module has explicit tags: the application tag is around the sequence.
     let request = put(0x61, &[put(0x30, &contents)]);
     Ok(Any::new(request).map(|request| External::single_asn1_type(ILL, request)))
 }
