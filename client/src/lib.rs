@@ -21,8 +21,8 @@
 //!
 //! The names are those of ZOOM, the abstract API that all bindings of Z39.50 follow:
 //!
-//! - [`Client`] connects, and keeps sessions for reuse. [`Client::new`] is hermetic;   [`Client::from_user_config`] reads the
-//! user's `targets.toml`.
+//! - [`Client`] connects, and keeps sessions for reuse. [`Client::new`] is hermetic; [`Client::from_user_config`] reads the
+//!   user's `targets.toml`.
 //! - [`Connection`] searches, scans, looks up, retrieves, updates and orders.
 //! - [`Query`] is built from parts or read from PQF, CQL, CCL or words.
 //! - [`ResultSet`] pages by itself; [`Record`] gives title, text, JSON, MARC and holdings; [`ScanSet`] lists terms.
