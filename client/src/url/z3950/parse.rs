@@ -16,7 +16,7 @@ use super::{DEFAULT_PORT, Extension, Kind, Parts, Warning, Z3950Url};
 impl Z3950Url {
     /// Parses a URL. The text may contain any octets; those outside 21–7E hex are refused.
     ///
-    /// Errors: the first in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in `text`. Source: RFC
+    /// Errors: the first in the order of [`UrlErrorKind`], with its 0-based offset in `text`. Source: RFC
     /// 2056 §5, interpreted as follows where it is silent: each part is one or more characters; parameters need the slash but no
     /// database; `+` separates in lists and is data elsewhere.
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
