@@ -27,7 +27,6 @@ use clap::ColorChoice;
 use tokio::runtime::{Builder, Runtime};
 
 use args::{Cli, Command, manual};
-use commands::url::Url;
 use commands::{
     convert, decode, get, lookup, order, plan, probe, query, register, scan, search, targets,
     update, url,
@@ -75,10 +74,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
 
 fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
     match &cli.command {
-        Command::Url(Url::Check(arguments)) => {
-            threaded(|runtime| url::check::run(arguments, runtime, output))
-        }
-        Command::Url(command) => url::run(command, output),
+        Command::Url(command) => threaded(|runtime| url::run(command, runtime, output)),
         Command::Register(arguments) => register::run(arguments, output),
         Command::Unregister => register::undo(output),
         Command::Convert(arguments) => convert::run(arguments, output),

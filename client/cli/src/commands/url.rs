@@ -1,6 +1,6 @@
 //! `z3950 url`: parses, builds, compares and checks URLs of every scheme (RFC 2056 §5, RFC 1738).
 
-pub(crate) mod check;
+mod check;
 pub(crate) mod extract;
 mod other;
 pub(crate) mod resolve;
@@ -10,6 +10,7 @@ use std::ffi::{OsStr, OsString};
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 use z3950::url::{self, Caution, Host, Kind, Locator, Octets, UrlError, Warning, Z3950Url};
 
 use z3950_asn1::oid::Oid;
@@ -120,7 +121,7 @@ pub(crate) struct Build {
     pub(crate) reading: UrlReading,
 }
 
-pub(crate) fn run(command: &Url, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn run(command: &Url, runtime: &Runtime, output: &mut Output) -> Result<Exit, Failure> {
     match command {
         Url::Parse(texts) => each(texts, &PARTS, output, parse),
         Url::Canon(Canon { texts, showing }) => {
@@ -135,8 +136,7 @@ pub(crate) fn run(command: &Url, output: &mut Output) -> Result<Exit, Failure> {
         }
         Url::Build(parts) => build(parts, output),
         Url::Resolve(arguments) => resolve::run(arguments, output),
-        // It needs threads.
-        Url::Check(_) => Ok(Exit::Usage),
+        Url::Check(arguments) => check::run(arguments, runtime, output),
         Url::Extract(arguments) => extract::run(arguments, output),
         Url::Wrap(arguments) => wrap::run(arguments, output),
     }
