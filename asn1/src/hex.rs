@@ -1,13 +1,53 @@
-//! Octets written as hexadecimal digits, for tests.
+//! Octets as hexadecimal digits, and back.
 
-/// The octets; blanks between digits do not count.
+use std::fmt::Write;
+
+/// Two lower-case digits for each octet.
+pub fn digits(octets: &[u8]) -> String {
+    let mut digits = String::with_capacity(2 * octets.len());
+    for octet in octets {
+        // Writing to a String cannot fail.
+        let _ = write!(digits, "{octet:02x}");
+    }
+    digits
+}
+
+/// The octets that digits stand for, two for each; `None` for any other text.
+pub fn octets(digits: &str) -> Option<Vec<u8>> {
+    let pairs = digits.as_bytes().chunks(2);
+    let octets = pairs.map(|pair| match *pair {
+        [high, low] => u8::try_from(16 * digit(high)? + digit(low)?).ok(),
+        _ => None,
+    });
+    octets.collect()
+}
+
+fn digit(digit: u8) -> Option<u32> {
+    char::from(digit).to_digit(16)
+}
+
+/// The octets of digits with white space between them, for tests.
+#[cfg(test)]
 pub(crate) fn octets_of_hex(digits: &str) -> Vec<u8> {
-    let digits: Vec<char> = digits
-        .chars()
-        .filter(|digit| !digit.is_whitespace())
-        .collect();
-    let pairs = digits.chunks(2).map(|pair| pair.iter().collect::<String>());
-    pairs
-        .map(|pair| u8::from_str_radix(&pair, 16).expect("two digits"))
-        .collect()
+    let digits: String = digits.split_whitespace().collect();
+    octets(&digits).expect("pairs of digits")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn octets_become_digits_and_back() {
+        for (text, expected) in [
+            ("", Some(&[][..])),
+            ("00ffB4", Some(&[0, 0xff, 0xb4])),
+            ("0", None),
+            ("0g", None),
+            ("é", None),
+        ] {
+            assert_eq!(octets(text).as_deref(), expected, "{text}");
+        }
+        assert_eq!(digits(&[0, 0xff, 0xb4]), "00ffb4");
+    }
 }

@@ -10,6 +10,7 @@
 //! - [`record`]: the records that an APDU carries; those in MARC are in `z3950-marc`, re-exported as [`marc`];
 //! - [`describe`]: what values of ASN.1 consist of, by name;
 //! - [`es`], [`format`](mod@format): extended services, and what else travels in an EXTERNAL;
+//! - [`hex`]: octets as hexadecimal digits;
 //! - [`input`], [`pem`]: files that are read whole, and what a PEM file holds;
 //! - `file`, behind a feature of that name: how the programs write files.
 //!
@@ -46,8 +47,7 @@ pub mod es;
 #[cfg(feature = "file")]
 pub mod file;
 pub mod format;
-#[cfg(test)]
-mod hex;
+pub mod hex;
 pub mod input;
 pub mod moment;
 pub mod oid;

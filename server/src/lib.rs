@@ -57,7 +57,6 @@ mod diagnostic;
 mod explain;
 pub mod extended;
 pub mod fault;
-mod hex;
 pub mod imitate;
 mod limits;
 mod listener;

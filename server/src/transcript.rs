@@ -19,11 +19,11 @@ use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec;
 use z3950_asn1::codec::dump::dump;
 use z3950_asn1::decoded;
+use z3950_asn1::hex;
 
 pub use self::log::{ApduLog, JsonLog};
 pub(crate) use self::player::{Player, Replay};
 use self::redact::redacted;
-use crate::hex;
 
 /// The direction of an APDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -22,12 +22,7 @@ impl Octets {
 
     /// Two lower-case hexadecimal digits per octet.
     pub fn to_hex(&self) -> String {
-        self.0
-            .iter()
-            .fold(String::with_capacity(self.0.len() * 2), |mut hex, octet| {
-                let _ = write!(hex, "{octet:02x}");
-                hex
-            })
+        z3950_asn1::hex::digits(&self.0)
     }
 
     /// Number of octets.

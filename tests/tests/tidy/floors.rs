@@ -280,7 +280,6 @@ const HOUSES: &[House] = &[
             "limits",
             "diagnostic",
             "units",
-            "hex",
         ],
     },
     House {

@@ -5,6 +5,7 @@ use z3950::plan::{Caution, Plan, Strategy, Warning};
 use z3950::url::{Kind, Octets, Z3950Url};
 use z3950_asn1::apdu::{Apdu, Query};
 use z3950_asn1::codec::encode;
+use z3950_asn1::hex;
 
 use super::identity::PlannedIdentity;
 use crate::answer::writing::object as answer;
@@ -98,6 +99,5 @@ fn with(url: &str, values: [Value; KEYS.len()], message: Value) -> Value {
 /// The name of an APDU and its octets in hexadecimal.
 fn request(apdu: Apdu) -> Result<Value, Failure> {
     let octets = encode(&apdu).map_err(|error| Failure::machine("encode the request", &error))?;
-    let digits: String = octets.iter().map(|octet| format!("{octet:02x}")).collect();
-    Ok(json!({ "apdu": apdu.name(), "octets": digits }))
+    Ok(json!({ "apdu": apdu.name(), "octets": hex::digits(&octets) }))
 }
