@@ -1,6 +1,6 @@
 //! Which requests may run concurrently (Z39.50-2003 §3.5): those of which neither changes a result set that the other uses.
 
-use crate::apdu::{Apdu, DeleteFunction, External, ExternalEncoding, Operand, Query, RpnStructure};
+use crate::apdu::{Apdu, DeleteFunction, Operand, Query, RpnStructure};
 use crate::format::conventions::Convention;
 
 /// What a request does with result sets.
@@ -86,7 +86,7 @@ fn names_result_sets(query: &Query) -> bool {
     let query = match query {
         Query::Type1(query) | Query::Type101(query) => query,
         Query::Type2(text) | Query::Type100(text) | Query::Type102(text) => return says_set(text),
-        Query::Type104(external) => return says_set(octets(external)),
+        Query::Type104(external) => return says_set(external.octets()),
         Query::Type0(_) => return true,
     };
     let mut open = vec![&query.rpn];
@@ -100,14 +100,6 @@ fn names_result_sets(query: &Query) -> bool {
     false
 }
 
-fn octets(external: &External) -> &[u8] {
-    match &external.encoding {
-        ExternalEncoding::SingleAsn1Type(value) => value.as_bytes(),
-        ExternalEncoding::OctetAligned(octets) => octets,
-        ExternalEncoding::Arbitrary(bits) => bits.as_bytes(),
-    }
-}
-
 fn says_set(text: &[u8]) -> bool {
     text.windows(3)
         .any(|word| word.eq_ignore_ascii_case(b"set"))
@@ -117,7 +109,7 @@ fn says_set(text: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::apdu::{
-        AttributesPlusTerm, Close, CloseReason, DeleteResultSetRequest, OtherInformation,
+        AttributesPlusTerm, Close, CloseReason, DeleteResultSetRequest, External, OtherInformation,
         PresentRequest, ResourceReportRequest, ResultSetId, ScanRequest, SearchRequest,
         SortRequest, Term,
     };

@@ -163,6 +163,15 @@ pub enum QueryErrorKind {
     Truncation(&'static str),
 }
 
+/// A number written in digits alone.
+fn number(text: &str) -> Option<i64> {
+    text.parse().ok().filter(|_| is_digits(text))
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit())
+}
+
 /// The longest query text read, in octets.
 pub const MAX_QUERY_LENGTH: usize = 1 << 20;
 

@@ -52,6 +52,15 @@ impl External {
         Ok(Self::single_asn1_type(syntax, value))
     }
 
+    /// The octets of the value, whichever way it is carried.
+    pub fn octets(&self) -> &[u8] {
+        match &self.encoding {
+            ExternalEncoding::SingleAsn1Type(value) => value.as_bytes(),
+            ExternalEncoding::OctetAligned(octets) => octets,
+            ExternalEncoding::Arbitrary(bits) => bits.as_bytes(),
+        }
+    }
+
     fn of(syntax: Oid, encoding: ExternalEncoding) -> Self {
         Self {
             direct_reference: Some(syntax),

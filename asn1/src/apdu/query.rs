@@ -172,6 +172,16 @@ bare_choice! {
     }
 }
 
+impl AttributeValue {
+    /// A value that is a name.
+    pub fn named(name: impl Into<InternationalString>) -> Self {
+        Self::Complex(Box::new(ComplexAttribute {
+            list: vec![StringOrNumeric::String(name.into())],
+            semantic_action: None,
+        }))
+    }
+}
+
 sequence! {
     /// A list of alternatives, as an attribute's value.
     pub struct ComplexAttribute {

@@ -33,6 +33,11 @@ pub struct RpnRpnOp {
 }
 
 impl RpnStructure {
+    /// Two trees under an operator.
+    pub fn combined(rpn1: Self, op: Operator, rpn2: Self) -> Self {
+        Self::RpnRpnOp(Box::new(RpnRpnOp { rpn1, rpn2, op }))
+    }
+
     /// The number of operators above the deepest operand; 0 for a single operand.
     pub fn depth(&self) -> usize {
         let mut deepest = 0;
@@ -107,11 +112,7 @@ impl Reader<'_> {
                 };
                 let op = self.explicit(46)?;
                 self.leave(node.end)?;
-                tree = RpnStructure::RpnRpnOp(Box::new(RpnRpnOp {
-                    rpn1,
-                    rpn2: tree,
-                    op,
-                }));
+                tree = RpnStructure::combined(rpn1, op, tree);
             }
         }
     }

@@ -69,8 +69,7 @@ impl Growing {
 
     /// The length in octets, including contents that will be replaced; 0 for no file and for a stream.
     pub fn len(&self) -> u64 {
-        let file = self.file.as_ref().filter(|_| self.lock.is_some());
-        let data = file.and_then(|file| file.metadata().ok());
+        let data = self.regular().and_then(|file| file.metadata().ok());
         data.map_or(0, |data| data.len())
     }
 
@@ -81,7 +80,7 @@ impl Growing {
 
     /// Whether this is a file that exists.
     pub fn exists(&self) -> bool {
-        self.lock.is_some() && self.file.is_some()
+        self.regular().is_some()
     }
 
     /// Whether this is a file, and not a device or pipe.
@@ -94,13 +93,10 @@ impl Growing {
     /// # Errors
     /// Those of the operating system.
     pub fn read(&mut self) -> io::Result<Option<&File>> {
-        match self.file.as_mut().filter(|_| self.lock.is_some()) {
-            None => Ok(None),
-            Some(file) => {
-                file.seek(SeekFrom::Start(0))?;
-                Ok(Some(file))
-            }
+        if let Some(mut file) = self.regular() {
+            file.seek(SeekFrom::Start(0))?;
         }
+        Ok(self.regular())
     }
 
     /// Copies the octets from an offset on to a new file, `NAME.part`, and returns its path; `None` for a stream, and if there
@@ -127,8 +123,7 @@ impl Growing {
     /// # Errors
     /// Those of the operating system.
     pub fn octet_before(&self, position: u64) -> io::Result<Option<u8>> {
-        let file = self.file.as_ref().filter(|_| self.lock.is_some());
-        let (Some(mut file), Some(place)) = (file, position.checked_sub(1)) else {
+        let (Some(mut file), Some(place)) = (self.regular(), position.checked_sub(1)) else {
             return Ok(None);
         };
         file.seek(SeekFrom::Start(place))?;
@@ -143,7 +138,7 @@ impl Growing {
     /// Those of the operating system.
     pub fn octets_after(&self, position: u64, most: u64) -> io::Result<Vec<u8>> {
         let mut octets = Vec::new();
-        if let Some(mut file) = self.file.as_ref().filter(|_| self.lock.is_some()) {
+        if let Some(mut file) = self.regular() {
             file.seek(SeekFrom::Start(position))?;
             file.take(most).read_to_end(&mut octets)?;
         }
@@ -167,8 +162,7 @@ impl Growing {
     /// # Errors
     /// Those of the operating system.
     pub fn handle(&self) -> io::Result<Option<File>> {
-        let file = self.file.as_ref().filter(|_| self.lock.is_some());
-        file.map(File::try_clone).transpose()
+        self.regular().map(File::try_clone).transpose()
     }
 
     /// Writes all data to the disk.
@@ -176,10 +170,7 @@ impl Growing {
     /// # Errors
     /// Those of the operating system.
     pub fn sync(&mut self) -> io::Result<()> {
-        match self.file.as_ref().filter(|_| self.lock.is_some()) {
-            Some(file) => file.sync_data(),
-            None => Ok(()),
-        }
+        self.regular().map_or(Ok(()), File::sync_data)
     }
 
     /// The path by which it was opened.
@@ -193,6 +184,11 @@ impl Growing {
     /// Those of the operating system.
     pub fn begin(&mut self) -> io::Result<()> {
         self.file().map(drop)
+    }
+
+    /// The file, if there is one and it is not a stream.
+    fn regular(&self) -> Option<&File> {
+        self.file.as_ref().filter(|_| self.lock.is_some())
     }
 
     /// The file, created if necessary.

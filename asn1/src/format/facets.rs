@@ -3,9 +3,7 @@
 
 use rasn::prelude::*;
 
-use crate::apdu::{
-    AttributeElement, AttributeList, AttributeValue, ComplexAttribute, StringOrNumeric, Term,
-};
+use crate::apdu::{AttributeElement, AttributeList, AttributeValue, StringOrNumeric, Term};
 use crate::describe::{describe, sequence};
 
 /// FacetList: the fields.
@@ -47,10 +45,7 @@ impl FacetField {
         let field = AttributeElement {
             attribute_set: None,
             attribute_type: FIELD,
-            attribute_value: AttributeValue::Complex(Box::new(ComplexAttribute {
-                list: vec![StringOrNumeric::String(name.into())],
-                semantic_action: None,
-            })),
+            attribute_value: AttributeValue::named(name),
         };
         Self {
             attributes: AttributeList(vec![field, AttributeElement::numeric(LIMIT, limit)]),

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use super::suggest::nearest;
 use super::{MAX_QUERY_LENGTH, QueryError, QueryErrorKind};
 use crate::apdu::{
-    AttributeElement, AttributesPlusTerm, MAX_RPN_DEPTH, Operand, Operator, RpnQuery, RpnRpnOp,
-    RpnStructure, Term,
+    AttributeElement, AttributesPlusTerm, MAX_RPN_DEPTH, Operand, Operator, RpnQuery, RpnStructure,
+    Term,
 };
 use crate::bib1::attributes::{STRUCTURE, STRUCTURE_URX, USE, USE_ANY};
 use crate::oid::BIB_1;
@@ -135,7 +135,7 @@ impl Names {
     /// The kind of fault and the octet at which it stands.
     pub fn parse(&self, text: &str) -> Result<RpnQuery, QueryError> {
         if text.len() > MAX_QUERY_LENGTH {
-            return Err(refused(
+            return Err(QueryError::new(
                 QueryErrorKind::TooLong(MAX_QUERY_LENGTH),
                 MAX_QUERY_LENGTH,
             ));
@@ -162,10 +162,6 @@ impl Names {
 /// The kind of fault and the octet at which it stands.
 pub fn parse(text: &str) -> Result<RpnQuery, QueryError> {
     Names::default().parse(text)
-}
-
-fn refused(kind: QueryErrorKind, offset: usize) -> QueryError {
-    QueryError { kind, offset }
 }
 
 /// The whole text or a parenthesis, as far as it has been read.
@@ -195,15 +191,10 @@ impl Scope {
         };
         let depth = depth.max(left_depth) + 1;
         if depth > MAX_RPN_DEPTH {
-            return Err(refused(QueryErrorKind::TooDeep(MAX_RPN_DEPTH), at));
+            return Err(QueryError::new(QueryErrorKind::TooDeep(MAX_RPN_DEPTH), at));
         }
         let op = self.operator.take().map_or(Operator::And, |(op, _)| op);
-        let node = RpnRpnOp {
-            rpn1: left,
-            rpn2: right,
-            op,
-        };
-        self.tree = Some((RpnStructure::RpnRpnOp(Box::new(node)), depth));
+        self.tree = Some((RpnStructure::combined(left, op, right), depth));
         Ok(())
     }
 
@@ -211,7 +202,7 @@ impl Scope {
     fn close(self, end: usize) -> Result<(RpnStructure, usize), QueryError> {
         match (self.tree, self.operator) {
             (Some(tree), None) => Ok(tree),
-            _ => Err(refused(
+            _ => Err(QueryError::new(
                 QueryErrorKind::Missing("a word to search for"),
                 end,
             )),
@@ -236,13 +227,16 @@ impl<'a> Reader<'a> {
             if rest.is_empty() {
                 if !outer.is_empty() {
                     let kind = QueryErrorKind::Missing("a closing parenthesis");
-                    return Err(refused(kind, scope.offset));
+                    return Err(QueryError::new(kind, scope.offset));
                 }
                 return scope.close(at).map(|(tree, _)| tree);
             }
             if rest.starts_with(')') {
                 let Some(parent) = outer.pop() else {
-                    return Err(refused(QueryErrorKind::Unexpected(")".to_owned()), at));
+                    return Err(QueryError::new(
+                        QueryErrorKind::Unexpected(")".to_owned()),
+                        at,
+                    ));
                 };
                 self.at += 1;
                 let (tree, depth) = std::mem::replace(&mut scope, parent).close(at)?;
@@ -252,7 +246,7 @@ impl<'a> Reader<'a> {
             if let Some((operator, length)) = operator(rest) {
                 if scope.tree.is_none() || scope.operator.is_some() {
                     let word = rest.get(..length).unwrap_or_default().to_owned();
-                    return Err(refused(QueryErrorKind::Unexpected(word), at));
+                    return Err(QueryError::new(QueryErrorKind::Unexpected(word), at));
                 }
                 self.at += length;
                 scope.operator = Some((operator, at));
@@ -261,12 +255,12 @@ impl<'a> Reader<'a> {
             if rest.starts_with('-') {
                 self.at += 1;
                 if scope.tree.is_none() || scope.operator.is_some() {
-                    return Err(refused(QueryErrorKind::Exclusion, at));
+                    return Err(QueryError::new(QueryErrorKind::Exclusion, at));
                 }
                 let after = self.rest();
                 if after.is_empty() || after.starts_with(|one: char| one.is_ascii_whitespace()) {
                     let kind = QueryErrorKind::Missing("a word to exclude");
-                    return Err(refused(kind, self.at));
+                    return Err(QueryError::new(kind, self.at));
                 }
                 scope.operator = Some((Operator::AndNot, at));
             }
@@ -277,7 +271,10 @@ impl<'a> Reader<'a> {
             let here = self.at;
             if self.rest().starts_with('(') {
                 if outer.len() == MAX_RPN_DEPTH {
-                    return Err(refused(QueryErrorKind::TooDeep(MAX_RPN_DEPTH), here));
+                    return Err(QueryError::new(
+                        QueryErrorKind::TooDeep(MAX_RPN_DEPTH),
+                        here,
+                    ));
                 }
                 self.at += 1;
                 outer.push(std::mem::replace(&mut scope, Scope::new(attributes, here)));
@@ -318,7 +315,7 @@ impl<'a> Reader<'a> {
         }
         let attributes = self.names.attributes(name).map_err(|nearest| {
             let name = name.to_owned();
-            refused(QueryErrorKind::Index { name, nearest }, self.at)
+            QueryError::new(QueryErrorKind::Index { name, nearest }, self.at)
         })?;
         self.at = self.text.len() - after.len();
         Ok(Some(attributes))
@@ -335,7 +332,7 @@ impl<'a> Reader<'a> {
             let word = rest.get(..end).unwrap_or_default();
             if word.is_empty() {
                 let kind = QueryErrorKind::Missing("a word to search for");
-                return Err(refused(kind, start));
+                return Err(QueryError::new(kind, start));
             }
             self.at += end;
             return Ok(word.to_owned());
@@ -357,7 +354,7 @@ impl<'a> Reader<'a> {
                 other => term.push(other),
             }
         }
-        Err(refused(QueryErrorKind::UnclosedQuote, start))
+        Err(QueryError::new(QueryErrorKind::UnclosedQuote, start))
     }
 }
 

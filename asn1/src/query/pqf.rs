@@ -5,11 +5,11 @@
 use std::str::FromStr;
 
 use super::lexer::{Lexer, Token};
-use super::{MAX_QUERY_LENGTH, QueryError, QueryErrorKind, sets};
+use super::{MAX_QUERY_LENGTH, QueryError, QueryErrorKind, is_digits, number, sets};
 use crate::apdu::{
-    AttributeElement, AttributeValue, AttributesPlusTerm, ComplexAttribute, KnownProximityUnit,
-    MAX_RPN_DEPTH, Operand, Operator, ProximityOperator, ProximityUnitCode, RelationType,
-    ResultSetId, RpnQuery, RpnRpnOp, RpnStructure, StringOrNumeric, Term,
+    AttributeElement, AttributeValue, AttributesPlusTerm, KnownProximityUnit, MAX_RPN_DEPTH,
+    Operand, Operator, ProximityOperator, ProximityUnitCode, RelationType, ResultSetId, RpnQuery,
+    RpnStructure, StringOrNumeric, Term,
 };
 use crate::oid::{BIB_1, Oid};
 use crate::types::GeneralizedTime;
@@ -37,10 +37,10 @@ pub const MAX_SPREAD: usize = 1 << 22;
 /// The kind of fault and the octet at which it stands.
 pub fn parse(text: &str) -> Result<RpnQuery, QueryError> {
     if text.len() > MAX_QUERY_LENGTH {
-        return Err(QueryError {
-            kind: QueryErrorKind::TooLong(MAX_QUERY_LENGTH),
-            offset: MAX_QUERY_LENGTH,
-        });
+        return Err(QueryError::new(
+            QueryErrorKind::TooLong(MAX_QUERY_LENGTH),
+            MAX_QUERY_LENGTH,
+        ));
     }
     let mut parser = Parser {
         lexer: Lexer::new(text),
@@ -122,21 +122,17 @@ impl<'a> Parser<'a> {
                             });
                             break;
                         };
-                        tree = RpnStructure::RpnRpnOp(Box::new(RpnRpnOp {
-                            rpn1,
-                            rpn2: tree,
-                            op: node.op,
-                        }));
+                        tree = RpnStructure::combined(rpn1, node.op, tree);
                     }
                     token = self.lexer.expect("an operand")?;
                     continue;
                 }
             };
             if open.len() == MAX_RPN_DEPTH {
-                return Err(QueryError {
-                    kind: QueryErrorKind::TooDeep(MAX_RPN_DEPTH),
-                    offset: token.offset,
-                });
+                return Err(QueryError::new(
+                    QueryErrorKind::TooDeep(MAX_RPN_DEPTH),
+                    token.offset,
+                ));
             }
             open.push(OpenOperator {
                 op: operator,
@@ -168,10 +164,10 @@ impl<'a> Parser<'a> {
                 let attributes = self.wire_order();
                 self.spread += attributes.iter().map(size).sum::<usize>();
                 if self.spread > MAX_SPREAD {
-                    return Err(QueryError {
-                        kind: QueryErrorKind::TooMuchRepeated(MAX_SPREAD),
-                        offset: token.offset,
-                    });
+                    return Err(QueryError::new(
+                        QueryErrorKind::TooMuchRepeated(MAX_SPREAD),
+                        token.offset,
+                    ));
                 }
                 Ok(Operand::AttributesPlusTerm(AttributesPlusTerm {
                     attributes,
@@ -198,10 +194,10 @@ impl<'a> Parser<'a> {
     /// `[SET] TYPE=VALUE`, of which the first word has been read.
     fn attribute(&mut self, mut token: Token<'a>) -> Result<(), QueryError> {
         if self.attributes.len() == MAX_ATTRIBUTES {
-            return Err(QueryError {
-                kind: QueryErrorKind::TooManyAttributes(MAX_ATTRIBUTES),
-                offset: token.offset,
-            });
+            return Err(QueryError::new(
+                QueryErrorKind::TooManyAttributes(MAX_ATTRIBUTES),
+                token.offset,
+            ));
         }
         // As in YAZ, an attribute without a set takes that of the attribute before it.
         let mut attribute_set = self
@@ -227,10 +223,7 @@ impl<'a> Parser<'a> {
             true => AttributeValue::Numeric(number(value)?),
             false => {
                 let value = token.unescaped_from(attribute_type.len() + 1)?;
-                AttributeValue::Complex(Box::new(ComplexAttribute {
-                    list: vec![StringOrNumeric::String(value.as_slice().into())],
-                    semantic_action: None,
-                }))
+                AttributeValue::named(value.as_slice())
             }
         };
         self.attributes.push(AttributeElement {
@@ -297,8 +290,7 @@ impl<'a> Parser<'a> {
 
     fn number(&mut self, what: &'static str) -> Result<i64, QueryError> {
         let token = self.lexer.expect(what)?;
-        let number = token.text.parse().ok().filter(|_| is_digits(token.text));
-        number.ok_or_else(|| error(&token, QueryErrorKind::Number))
+        number(token.text).ok_or_else(|| error(&token, QueryErrorKind::Number))
     }
 }
 
@@ -337,10 +329,6 @@ fn named_set(token: &Token<'_>) -> Result<Oid, QueryError> {
     sets::attribute_set(token.text).ok_or_else(|| error(token, QueryErrorKind::AttributeSet))
 }
 
-fn is_digits(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit())
-}
-
 /// The approximate size of an attribute on the wire, in octets.
 fn size(attribute: &AttributeElement) -> usize {
     const WITHOUT_STRINGS: usize = 16;
@@ -359,10 +347,7 @@ fn size(attribute: &AttributeElement) -> usize {
 }
 
 fn error(token: &Token<'_>, kind: impl Fn(String) -> QueryErrorKind) -> QueryError {
-    QueryError {
-        kind: kind(shortened(token.text)),
-        offset: token.offset,
-    }
+    QueryError::new(kind(shortened(token.text)), token.offset)
 }
 
 fn refuse<T>(token: &Token<'_>, kind: impl Fn(String) -> QueryErrorKind) -> Result<T, QueryError> {

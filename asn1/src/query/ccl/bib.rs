@@ -1,7 +1,7 @@
 //! The bib file, which defines the qualifiers of CCL queries (ISO 8777 leaves them to the system), in YAZ's
 //! format: a line for each qualifier, alias or directive.
 
-use super::super::sets;
+use super::super::{number, sets};
 use crate::oid::Oid;
 
 /// The longest bib file read, in octets.
@@ -454,9 +454,4 @@ fn known_set(name: &str) -> Option<Oid> {
 
 fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\r')
-}
-
-fn number(text: &str) -> Option<i64> {
-    (!text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit()))
-        .then(|| text.parse().ok())?
 }

@@ -7,12 +7,13 @@ use super::super::suggest::nearest;
 use super::super::{QueryError, QueryErrorKind};
 use super::bib::{Bib, Qualifier, Special};
 use super::relation::{EQUAL, GREATER_OR_EQUAL, LESS_OR_EQUAL, each_operand, relate};
-use super::term::{RELATION, allowed, numeric};
+use super::term::{allowed, numeric};
 use super::token::{Kind, Token, tokens};
 use crate::apdu::{
     AttributeElement, KnownProximityUnit, MAX_RPN_DEPTH, Operand, Operator, ProximityOperator,
-    ProximityUnitCode, RelationType, ResultSetId, RpnQuery, RpnRpnOp, RpnStructure,
+    ProximityUnitCode, RelationType, ResultSetId, RpnQuery, RpnStructure,
 };
+use crate::bib1::attributes::RELATION;
 use crate::oid::BIB_1;
 
 /// The maximum size in octets of a query with its terms repeated for each qualifier.
@@ -206,12 +207,14 @@ impl<'b> Parser<'_, 'b> {
         let mut firsts = Vec::new();
         for name in &names {
             let text = name.text(self.query);
-            firsts.push(bib.find(text, 0).ok_or_else(|| QueryError {
-                kind: QueryErrorKind::Index {
-                    name: text.to_owned(),
-                    nearest: nearest(text, bib.names()).map(str::to_owned),
-                },
-                offset: name.start,
+            firsts.push(bib.find(text, 0).ok_or_else(|| {
+                QueryError::new(
+                    QueryErrorKind::Index {
+                        name: text.to_owned(),
+                        nearest: nearest(text, bib.names()).map(str::to_owned),
+                    },
+                    name.start,
+                )
             })?);
         }
         let mut alternatives: Vec<Qualifiers<'b>> = Vec::new();
@@ -324,9 +327,11 @@ impl<'b> Parser<'_, 'b> {
             } => {
                 let mut tree = tree;
                 if let Some((relation, sign)) = relation {
-                    relate(&mut tree.rpn, &relation, || QueryError {
-                        kind: QueryErrorKind::QualifierRelation(sign.text(self.query).to_owned()),
-                        offset: sign.start,
+                    relate(&mut tree.rpn, &relation, || {
+                        QueryError::new(
+                            QueryErrorKind::QualifierRelation(sign.text(self.query).to_owned()),
+                            sign.start,
+                        )
                     })?;
                 }
                 let tree = self.joined(left, tree, Operator::Or)?;
@@ -427,11 +432,7 @@ impl<'b> Parser<'_, 'b> {
         Ok(Tree {
             depth,
             size: left.size + right.size,
-            rpn: RpnStructure::RpnRpnOp(Box::new(RpnRpnOp {
-                rpn1: left.rpn,
-                rpn2: right.rpn,
-                op: operator,
-            })),
+            rpn: RpnStructure::combined(left.rpn, operator, right.rpn),
         })
     }
 

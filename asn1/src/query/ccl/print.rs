@@ -6,10 +6,10 @@ use super::bib::{Bib, BibValue, Meaning, Qualifier};
 use super::parse::parse;
 use super::token::ends_word;
 use crate::apdu::{
-    AttributeElement, AttributeValue, AttributesPlusTerm, ComplexAttribute, KnownProximityUnit,
-    Operand, Operator, ProximityOperator, ProximityUnitCode, RelationType, RpnQuery, RpnRpnOp,
-    RpnStructure, StringOrNumeric, Term,
+    AttributeElement, AttributeValue, AttributesPlusTerm, KnownProximityUnit, Operand, Operator,
+    ProximityOperator, ProximityUnitCode, RelationType, RpnQuery, RpnStructure, Term,
 };
+use crate::bib1::attributes::{RELATION, TRUNCATION};
 use crate::oid::BIB_1;
 
 /// The most attributes of a term for which qualifiers are searched.
@@ -150,11 +150,8 @@ fn distance(proximity: &ProximityOperator) -> Result<String, CannotSay> {
                 term: Term::General(Vec::new().into()),
             };
             let operand = RpnStructure::Op(Operand::AttributesPlusTerm(operand));
-            let rpn = RpnStructure::RpnRpnOp(Box::new(RpnRpnOp {
-                rpn1: operand.clone(),
-                rpn2: operand,
-                op: Operator::Prox(Box::new(proximity.clone())),
-            }));
+            let operator = Operator::Prox(Box::new(proximity.clone()));
+            let rpn = RpnStructure::combined(operand.clone(), operator, operand);
             let attribute_set = BIB_1;
             let text = RpnQuery { attribute_set, rpn }.to_string();
             // The operator alone, without its two empty terms.
@@ -220,9 +217,6 @@ fn is_same(one: &RpnQuery, other: &RpnQuery) -> bool {
             .all(|wanted| count(&a.attributes, wanted) == count(&b.attributes, wanted))
 }
 
-/// The type of Bib-1's truncation attributes.
-const TRUNCATION: i64 = 5;
-
 /// Texts that may mean the term with these attributes, the shortest lists of qualifiers first.
 fn candidates(
     attributes: &[AttributeElement],
@@ -240,7 +234,7 @@ fn candidates(
         })
     };
     let texts = texts(term, number(TRUNCATION), bib);
-    let sign = match number(2) {
+    let sign = match number(RELATION) {
         Some(1) => Some("<"),
         Some(2) => Some("<="),
         Some(4) => Some(">="),
@@ -320,10 +314,7 @@ fn given(qualifier: &Qualifier) -> Option<Vec<AttributeElement>> {
         let attribute_value = match &attribute.value {
             BibValue::Special(_) | BibValue::Number(0) => continue,
             BibValue::Number(number) => AttributeValue::Numeric(*number),
-            BibValue::Name(name) => AttributeValue::Complex(Box::new(ComplexAttribute {
-                list: vec![StringOrNumeric::String(name.as_str().into())],
-                semantic_action: None,
-            })),
+            BibValue::Name(name) => AttributeValue::named(name.as_str()),
         };
         given.push(AttributeElement {
             attribute_set: match &attribute.set {

@@ -3,9 +3,10 @@
 use super::super::QueryError;
 use super::bib::Attribute;
 use super::parse::{Parser, Qualifiers, Tree};
-use super::term::{RELATION, numeric};
+use super::term::numeric;
 use super::token::{Kind, Token};
 use crate::apdu::{AttributeElement, AttributeValue, Operand, Operator, RpnStructure};
+use crate::bib1::attributes::RELATION;
 
 /// Bib-1 relations.
 pub(super) const LESS_OR_EQUAL: i64 = 2;

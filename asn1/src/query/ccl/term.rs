@@ -5,24 +5,15 @@ use super::super::{QueryError, QueryErrorKind};
 use super::bib::{Attribute, BibValue, Special};
 use super::parse::{Parser, Qualifiers, Tree};
 use super::token::{Kind, Token};
-use crate::apdu::{
-    AttributeElement, AttributeValue, AttributesPlusTerm, ComplexAttribute, Operand, Operator,
-    StringOrNumeric, Term,
-};
+use crate::apdu::{AttributeElement, AttributeValue, AttributesPlusTerm, Operand, Operator, Term};
+use crate::bib1::attributes::{STRUCTURE, TRUNCATION, USE};
 use crate::oid::Oid;
-use crate::types::InternationalString;
 
 /// The most words that make one term, as in YAZ.
 const MAX_WORDS: usize = 200;
 
 /// Special characters of regular expressions (truncation 102).
 const REGEX_SIGNS: &[u8] = b"^[]{}()|.*+?!$";
-
-/// Bib-1 attribute types.
-const USE: i64 = 1;
-pub(super) const RELATION: i64 = 2;
-const STRUCTURE: i64 = 4;
-const TRUNCATION: i64 = 5;
 
 /// How the words of a term are grouped.
 #[derive(Clone, Copy, Default)]
@@ -233,12 +224,7 @@ impl<'b> Parser<'_, 'b> {
                     structured |= structure;
                     AttributeValue::Numeric(*number)
                 }
-                BibValue::Name(name) => AttributeValue::Complex(Box::new(ComplexAttribute {
-                    list: vec![StringOrNumeric::String(InternationalString::from(
-                        name.as_str(),
-                    ))],
-                    semantic_action: None,
-                })),
+                BibValue::Name(name) => AttributeValue::named(name.as_str()),
             };
             attributes.push(AttributeElement {
                 attribute_set: set(attribute, offset)?,
@@ -285,10 +271,7 @@ impl<'b> Parser<'_, 'b> {
             }
         };
         let Some(by) = allowed(qualifiers, TRUNCATION, special) else {
-            return Err(QueryError {
-                kind: QueryErrorKind::Truncation(name),
-                offset: at,
-            });
+            return Err(QueryError::new(QueryErrorKind::Truncation(name), at));
         };
         attributes.push(numeric(Some(by), TRUNCATION, value, offset)?);
         Ok(())
@@ -335,10 +318,7 @@ impl<'b> Parser<'_, 'b> {
         first: bool,
         last: bool,
     ) -> Result<(), QueryError> {
-        let refused = |what| QueryError {
-            kind: QueryErrorKind::Truncation(what),
-            offset: piece.start,
-        };
+        let refused = |what| QueryError::new(QueryErrorKind::Truncation(what), piece.start);
         match (piece.sign, truncation.style) {
             (TermSign::Octet(octet, escaped), style) => {
                 let a_sign = match style {
@@ -410,10 +390,10 @@ fn set(attribute: &Attribute, offset: usize) -> Result<Option<Oid>, QueryError> 
     match &attribute.set {
         None => Ok(None),
         Some(set) if set.oid.is_some() => Ok(set.oid),
-        Some(unknown) => Err(QueryError {
-            kind: QueryErrorKind::AttributeSet(unknown.name.clone()),
+        Some(unknown) => Err(QueryError::new(
+            QueryErrorKind::AttributeSet(unknown.name.clone()),
             offset,
-        }),
+        )),
     }
 }
 

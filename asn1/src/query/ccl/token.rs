@@ -51,10 +51,10 @@ impl Token {
 /// Divides a query into tokens; the last is [`Kind::End`].
 pub(super) fn tokens(query: &str, bib: &Bib) -> Result<Vec<Token>, QueryError> {
     if query.len() > MAX_QUERY_LENGTH {
-        return Err(QueryError {
-            kind: QueryErrorKind::TooLong(MAX_QUERY_LENGTH),
-            offset: MAX_QUERY_LENGTH,
-        });
+        return Err(QueryError::new(
+            QueryErrorKind::TooLong(MAX_QUERY_LENGTH),
+            MAX_QUERY_LENGTH,
+        ));
     }
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -100,10 +100,7 @@ fn word(text: &str, offset: usize) -> Result<usize, QueryError> {
     while let Some((at, octet)) = octets.next() {
         match octet {
             b'\\' if octets.next().is_none() => {
-                return Err(QueryError {
-                    kind: QueryErrorKind::LoneBackslash,
-                    offset: offset + at,
-                });
+                return Err(QueryError::new(QueryErrorKind::LoneBackslash, offset + at));
             }
             b'"' if quote.is_some() => quote = None,
             b'"' => quote = Some(at),
@@ -113,10 +110,7 @@ fn word(text: &str, offset: usize) -> Result<usize, QueryError> {
     }
     match quote {
         None => Ok(text.len()),
-        Some(at) => Err(QueryError {
-            kind: QueryErrorKind::UnclosedQuote,
-            offset: offset + at,
-        }),
+        Some(at) => Err(QueryError::new(QueryErrorKind::UnclosedQuote, offset + at)),
     }
 }
 

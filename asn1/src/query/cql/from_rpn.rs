@@ -17,6 +17,7 @@ use crate::apdu::{
     AttributeElement, AttributeValue, AttributesPlusTerm, Operand, Operator, ProximityOperator,
     ProximityUnitCode, RpnQuery, RpnRpnOp, RpnStructure, StringOrNumeric, Term,
 };
+use crate::bib1::attributes::{TRUNCATION, USE};
 use crate::oid::{BIB_1, Oid};
 
 /// What CQL cannot express of an RPN query.
@@ -209,9 +210,7 @@ fn in_one_set(attributes: &[AttributeElement], default_set: Oid) -> Vec<Attribut
         .collect()
 }
 
-/// Bib-1 attribute types, and values of truncation.
-const USE: i64 = 1;
-const TRUNCATION: i64 = 5;
+/// Values of truncation.
 const REGEXP: i64 = 102;
 const Z3958: i64 = 104;
 
@@ -361,7 +360,7 @@ impl Speaker<'_> {
             let property = format!("index.{name}");
             match name.strip_suffix(".*") {
                 Some(set) => {
-                    let uses = self.wanted.iter().filter(|one| one.attribute_type == 1);
+                    let uses = self.wanted.iter().filter(|one| one.attribute_type == USE);
                     for value in uses.filter_map(|one| written_value(&one.attribute_value)) {
                         if self.has(&property, &value) {
                             found.push((count(&property), format!("{set}.{value}")));
@@ -374,7 +373,7 @@ impl Speaker<'_> {
                 None => {}
             }
         }
-        if self.wanted.iter().all(|one| one.attribute_type != 1) {
+        if self.wanted.iter().all(|one| one.attribute_type != USE) {
             found.push((0, SERVER_CHOICE.to_owned()));
         }
         found.sort_by_key(|(attributes, _)| std::cmp::Reverse(*attributes));

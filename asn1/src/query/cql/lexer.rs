@@ -199,10 +199,7 @@ fn quoted(body: &str, offset: usize) -> Result<(CqlToken, usize), QueryError> {
             _ => {}
         }
     }
-    Err(QueryError {
-        kind: QueryErrorKind::UnclosedQuote,
-        offset,
-    })
+    Err(QueryError::new(QueryErrorKind::UnclosedQuote, offset))
 }
 
 /// The word up to white space or a sign, with quotes in it escaped, and its length in octets.
@@ -214,10 +211,10 @@ fn plain(rest: &str, offset: usize) -> Result<(CqlToken, usize), QueryError> {
         match character {
             '\\' => {
                 let Some((_, escaped)) = characters.next() else {
-                    return Err(QueryError {
-                        kind: QueryErrorKind::LoneBackslash,
-                        offset: offset + position,
-                    });
+                    return Err(QueryError::new(
+                        QueryErrorKind::LoneBackslash,
+                        offset + position,
+                    ));
                 };
                 text.extend(['\\', escaped]);
             }

@@ -27,10 +27,10 @@ pub const MAX_MODIFIERS: usize = 16;
 /// The kind of fault and the octet at which it stands.
 pub fn parse(text: &str) -> Result<Cql, QueryError> {
     if text.len() > MAX_QUERY_LENGTH {
-        return Err(QueryError {
-            kind: QueryErrorKind::TooLong(MAX_QUERY_LENGTH),
-            offset: MAX_QUERY_LENGTH,
-        });
+        return Err(QueryError::new(
+            QueryErrorKind::TooLong(MAX_QUERY_LENGTH),
+            MAX_QUERY_LENGTH,
+        ));
     }
     let mut lexer = Lexer::new(text)?;
     let query = query(&mut lexer)?;
@@ -104,10 +104,7 @@ impl OpenGroup {
 
 fn deeper(depth: usize, offset: usize) -> Result<usize, QueryError> {
     if depth >= MAX_DEPTH {
-        return Err(QueryError {
-            kind: QueryErrorKind::TooDeep(MAX_DEPTH),
-            offset,
-        });
+        return Err(QueryError::new(QueryErrorKind::TooDeep(MAX_DEPTH), offset));
     }
     Ok(depth + 1)
 }
@@ -243,10 +240,10 @@ fn modifiers(lexer: &mut Lexer<'_>) -> Result<Vec<Modifier>, QueryError> {
     let mut modifiers = Vec::new();
     while matches!(lexer.peek(), Some(CqlToken::Slash)) {
         if modifiers.len() == MAX_MODIFIERS {
-            return Err(QueryError {
-                kind: QueryErrorKind::TooMany(MAX_MODIFIERS, "modifiers in a row"),
-                offset: lexer.offset(),
-            });
+            return Err(QueryError::new(
+                QueryErrorKind::TooMany(MAX_MODIFIERS, "modifiers in a row"),
+                lexer.offset(),
+            ));
         }
         lexer.next()?;
         let name = lexer.word("a modifier")?;

@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 
-use crate::apdu::{AttributeElement, AttributeValue, ComplexAttribute, StringOrNumeric};
+use crate::apdu::{AttributeElement, AttributeValue};
 use crate::oid::Oid;
+use crate::query::number;
 use crate::query::sets::attribute_set;
 
 /// The default properties.
@@ -47,13 +48,9 @@ impl PropertyAttribute {
     /// The attribute for a name; numeric if its value is all digits.
     pub(super) fn element(&self, name: &str) -> AttributeElement {
         let value = self.value.replace('*', name);
-        let digits = value.bytes().all(|octet| octet.is_ascii_digit());
-        let attribute_value = match value.parse() {
-            Ok(number) if digits => AttributeValue::Numeric(number),
-            _ => AttributeValue::Complex(Box::new(ComplexAttribute {
-                list: vec![StringOrNumeric::String(value.as_str().into())],
-                semantic_action: None,
-            })),
+        let attribute_value = match number(&value) {
+            Some(number) => AttributeValue::Numeric(number),
+            None => AttributeValue::named(value.as_str()),
         };
         AttributeElement {
             attribute_set: self.attribute_set,
@@ -256,9 +253,7 @@ fn entry(line: &str) -> Result<Option<Property>, PropertiesErrorKind> {
                 _ => return Err(PropertiesErrorKind::Equals(second.to_owned())),
             },
         };
-        let digits = type_text.bytes().all(|octet| octet.is_ascii_digit());
-        let attribute_type = type_text.parse().ok().filter(|_| digits);
-        let attribute_type = attribute_type
+        let attribute_type = number(type_text)
             .ok_or_else(|| PropertiesErrorKind::AttributeType(type_text.to_owned()))?;
         let attribute_set = set
             .map(|name| {

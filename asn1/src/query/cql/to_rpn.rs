@@ -9,12 +9,11 @@ use super::{
 };
 use crate::apdu::{
     AttributeElement, AttributesPlusTerm, KnownProximityUnit, MAX_RPN_DEPTH, Operand, Operator,
-    ProximityOperator, ProximityUnitCode, RelationType, ResultSetId, RpnQuery, RpnRpnOp,
-    RpnStructure, Term,
+    ProximityOperator, ProximityUnitCode, RelationType, ResultSetId, RpnQuery, RpnStructure, Term,
 };
 use crate::oid::BIB_1;
 use crate::query::suggest::nearest;
-use crate::query::{QueryError, QueryErrorKind};
+use crate::query::{QueryError, QueryErrorKind, number};
 
 mod term;
 
@@ -41,10 +40,7 @@ pub fn to_rpn(query: &Cql, properties: &Properties) -> Result<RpnQuery, QueryErr
     };
     let rpn = translator.tree(&query.query)?;
     if rpn.depth() > MAX_RPN_DEPTH {
-        return Err(QueryError {
-            kind: QueryErrorKind::TooDeep(MAX_RPN_DEPTH),
-            offset: 0,
-        });
+        return Err(QueryError::new(QueryErrorKind::TooDeep(MAX_RPN_DEPTH), 0));
     }
     Ok(RpnQuery {
         attribute_set: BIB_1,
@@ -89,13 +85,13 @@ impl<'a> Translator<'a> {
                 CqlStep::Combine(boolean) => {
                     let op = operator(boolean)?;
                     if let (Some(rpn2), Some(rpn1)) = (done.pop(), done.pop()) {
-                        done.push(combined(rpn1, rpn2, op));
+                        done.push(RpnStructure::combined(rpn1, op, rpn2));
                     }
                 }
             }
         }
         let tree = done.pop();
-        tree.ok_or_else(|| refused(QueryErrorKind::Missing("a query"), 0))
+        tree.ok_or_else(|| QueryError::new(QueryErrorKind::Missing("a query"), 0))
     }
 
     fn clause(&mut self, clause: &'a Clause) -> Result<RpnStructure, QueryError> {
@@ -104,7 +100,7 @@ impl<'a> Translator<'a> {
         if index.0.starts_with(CQL_URI) && is_result_set(index.1) {
             if let Some(extra) = clause.extra_terms.first() {
                 let kind = QueryErrorKind::ExtraToken(extra.text.clone());
-                return Err(refused(kind, extra.offset));
+                return Err(QueryError::new(kind, extra.offset));
             }
             self.operand(clause.term.offset)?;
             let name = clause.term.unescaped();
@@ -127,7 +123,10 @@ impl<'a> Translator<'a> {
         }
         let offset = clause.term.offset;
         if words.len() > MAX_RPN_DEPTH {
-            return Err(refused(QueryErrorKind::TooDeep(MAX_RPN_DEPTH), offset));
+            return Err(QueryError::new(
+                QueryErrorKind::TooDeep(MAX_RPN_DEPTH),
+                offset,
+            ));
         }
         let mut tree = None;
         for word in words.into_iter().rev() {
@@ -139,10 +138,11 @@ impl<'a> Translator<'a> {
             };
             tree = Some(match tree {
                 None => left,
-                Some(right) => combined(left, right, op),
+                Some(right) => RpnStructure::combined(left, op, right),
             });
         }
-        let tree = tree.ok_or_else(|| refused(QueryErrorKind::Missing("a term"), offset))?;
+        let tree =
+            tree.ok_or_else(|| QueryError::new(QueryErrorKind::Missing("a term"), offset))?;
         self.with_values(tree, relation)
     }
 
@@ -163,10 +163,12 @@ impl<'a> Translator<'a> {
             .properties
             .attributes(&format!("relation.{name}"))
             .or_else(|| self.properties.find("relation", alias))
-            .ok_or_else(|| refused(QueryErrorKind::Relation(name.to_owned()), word.offset))?;
+            .ok_or_else(|| {
+                QueryError::new(QueryErrorKind::Relation(name.to_owned()), word.offset)
+            })?;
         let structure = self.properties.find("structure", name).ok_or_else(|| {
             let kind = QueryErrorKind::Property("a structure for this relation");
-            refused(kind, word.offset)
+            QueryError::new(kind, word.offset)
         })?;
         let always = self.properties.attributes("always");
         let always = always.or_else(|| self.properties.attributes("always.*"));
@@ -218,7 +220,7 @@ impl<'a> Translator<'a> {
         if let Some(position) = pattern.position {
             let found = self.properties.find("position", position);
             let kind = QueryErrorKind::Property("a position for this anchor");
-            let found = found.ok_or_else(|| refused(kind, offset))?;
+            let found = found.ok_or_else(|| QueryError::new(kind, offset))?;
             attributes.extend(elements(found, position));
         }
         if let Some(truncation) = pattern.truncation {
@@ -227,7 +229,7 @@ impl<'a> Translator<'a> {
                 None if truncation == "none" => {}
                 None => {
                     let kind = QueryErrorKind::Property("a truncation for this mask");
-                    return Err(refused(kind, offset));
+                    return Err(QueryError::new(kind, offset));
                 }
             }
         }
@@ -244,7 +246,7 @@ impl<'a> Translator<'a> {
         let (category, name) = match resolved {
             Some((uri, name)) => {
                 let prefix = self.properties.prefix(uri).ok_or_else(|| {
-                    refused(QueryErrorKind::ContextSet(uri.to_owned()), word.offset)
+                    QueryError::new(QueryErrorKind::ContextSet(uri.to_owned()), word.offset)
                 })?;
                 (format!("index.{prefix}"), name)
             }
@@ -255,7 +257,7 @@ impl<'a> Translator<'a> {
                 name: word.text.clone(),
                 nearest: self.nearest_index(&category, &word.text, name),
             };
-            refused(kind, word.offset)
+            QueryError::new(kind, word.offset)
         })?;
         Ok(elements(found, name))
     }
@@ -292,7 +294,7 @@ impl<'a> Translator<'a> {
             };
             if *sign != Sign::Equal {
                 let kind = QueryErrorKind::Relation(sign.as_str().to_owned());
-                return Err(refused(kind, modifier.name.offset));
+                return Err(QueryError::new(kind, modifier.name.offset));
             }
             self.operand(value.offset)?;
             let resolved = match modifier.name.text.split_once('.') {
@@ -301,7 +303,7 @@ impl<'a> Translator<'a> {
             };
             let attributes = self.index(&modifier.name, resolved)?;
             let right = operand(&attributes, value.unescaped());
-            tree = combined(tree, right, same_element());
+            tree = RpnStructure::combined(tree, same_element(), right);
         }
         Ok(tree)
     }
@@ -315,7 +317,10 @@ impl<'a> Translator<'a> {
             Some(uri) => Ok((uri, name)),
             None => {
                 let prefix = prefix.unwrap_or_default().to_owned();
-                Err(refused(QueryErrorKind::ContextSet(prefix), index.offset))
+                Err(QueryError::new(
+                    QueryErrorKind::ContextSet(prefix),
+                    index.offset,
+                ))
             }
         }
     }
@@ -348,7 +353,7 @@ impl<'a> Translator<'a> {
     fn operand(&mut self, offset: usize) -> Result<(), QueryError> {
         self.operands += 1;
         if self.operands > MAX_OPERANDS {
-            return Err(refused(
+            return Err(QueryError::new(
                 QueryErrorKind::TooMany(MAX_OPERANDS, "terms"),
                 offset,
             ));
@@ -357,13 +362,9 @@ impl<'a> Translator<'a> {
     }
 }
 
-fn refused(kind: QueryErrorKind, offset: usize) -> QueryError {
-    QueryError { kind, offset }
-}
-
 fn not_a_modifier(modifier: &Modifier) -> QueryError {
     let kind = QueryErrorKind::Modifier(modifier.name.text.clone());
-    refused(kind, modifier.name.offset)
+    QueryError::new(kind, modifier.name.offset)
 }
 
 /// Whether an index of the context set `cql` means a result set: `resultSet` in YAZ, the others in its versions.
@@ -378,10 +379,6 @@ fn elements(attributes: &[PropertyAttribute], name: &str) -> Vec<AttributeElemen
         .iter()
         .map(|attribute| attribute.element(name))
         .collect()
-}
-
-fn combined(rpn1: RpnStructure, rpn2: RpnStructure, op: Operator) -> RpnStructure {
-    RpnStructure::RpnRpnOp(Box::new(RpnRpnOp { rpn1, rpn2, op }))
 }
 
 /// The operand of a term: of its attributes in the order written, the last of each type, nearest first. As in PQF, a set
@@ -432,10 +429,9 @@ fn proximity(modifiers: &[Modifier]) -> Result<Operator, QueryError> {
         let name = name.strip_prefix("cql.").unwrap_or(&name);
         match (name, &modifier.value) {
             ("distance", Some((sign, value))) => {
-                let digits = value.text.bytes().all(|octet| octet.is_ascii_digit());
-                let number = value.text.parse::<i64>().ok().filter(|_| digits);
                 let kind = QueryErrorKind::Number(value.text.clone());
-                distance = Some(number.ok_or_else(|| refused(kind, value.offset))?);
+                distance =
+                    Some(number(&value.text).ok_or_else(|| QueryError::new(kind, value.offset))?);
                 relation_type = match sign {
                     Sign::Less => RelationType::LESS_THAN,
                     Sign::LessOrEqual => RelationType::LESS_THAN_OR_EQUAL,

@@ -226,7 +226,7 @@ mod arbitrary {
             proptest::option::weighted(0.1, vec(any::<i64>(), 0..2)),
         )
             .prop_map(|(list, semantic_action)| {
-                AttributeValue::Complex(Box::new(ComplexAttribute {
+                AttributeValue::Complex(Box::new(crate::apdu::ComplexAttribute {
                     list,
                     semantic_action,
                 }))
@@ -304,9 +304,8 @@ mod arbitrary {
         let tree = operand()
             .prop_map(RpnStructure::Op)
             .prop_recursive(4, 12, 2, |tree| {
-                (tree.clone(), tree, operator()).prop_map(|(rpn1, rpn2, op)| {
-                    RpnStructure::RpnRpnOp(Box::new(RpnRpnOp { rpn1, rpn2, op }))
-                })
+                (tree.clone(), tree, operator())
+                    .prop_map(|(rpn1, rpn2, op)| RpnStructure::combined(rpn1, op, rpn2))
             });
         (set(), tree).prop_map(|(attribute_set, rpn)| RpnQuery { attribute_set, rpn })
     }

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 use z3950_asn1::apdu::{
-    AttributeElement, AttributeValue, AttributesPlusTerm, ComplexAttribute, Operand, RpnQuery,
-    RpnStructure, StringOrNumeric,
+    AttributeElement, AttributeValue, AttributesPlusTerm, Operand, RpnQuery, RpnStructure,
+    StringOrNumeric,
 };
 use z3950_asn1::query::{attribute_set, attribute_set_name};
 
@@ -67,10 +67,7 @@ impl FromStr for Attribute {
             Ok(number) => AttributeValue::Numeric(number),
             Err(_) if value.is_empty() => return Err(error()),
             Err(_) if is_number(value) => return Err(because(TOO_LARGE)),
-            Err(_) => AttributeValue::Complex(Box::new(ComplexAttribute {
-                list: vec![StringOrNumeric::String(value.into())],
-                semantic_action: None,
-            })),
+            Err(_) => AttributeValue::named(value),
         };
         Ok(Self(AttributeElement {
             attribute_set,
