@@ -73,8 +73,8 @@ fn audit_d17_the_examples_with_the_demo_catalogue_run_as_written() {
     for line in lines {
         let line = line.split("  #").next().unwrap_or(line);
         let line = line
-            .replace("cargo run --release -p z3950d --", "z3950d")
-            .replace("cargo run --release --", "z3950");
+            .replace("cargo run -p z3950d --", "z3950d")
+            .replace("cargo run --", "z3950");
         let line = match line.starts_with("z3950d ") {
             // The port may be taken.
             true if !line.contains("--listen") => format!("exec {line} --listen 127.0.0.1:0"),

@@ -358,6 +358,7 @@ const HOUSES: &[House] = &[
             "batch::inputs",
             "batch",
             "answer",
+            "console::runtime",
             "console::logging",
             "console::input",
             "console::output",

@@ -10,7 +10,6 @@ use std::ffi::{OsStr, OsString};
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use tokio::runtime::Runtime;
 use z3950::url::{self, Caution, Host, Kind, Locator, Octets, UrlError, Warning, Z3950Url};
 
 use z3950_asn1::oid::Oid;
@@ -19,6 +18,7 @@ use crate::answer::writing::object;
 use crate::commands::connection::mode;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
+use crate::console::runtime::threaded;
 use crate::render::{named, syntax};
 
 /// Commands on URLs.
@@ -121,7 +121,7 @@ pub(crate) struct Build {
     pub(crate) reading: UrlReading,
 }
 
-pub(crate) fn run(command: &Url, runtime: &Runtime, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn run(command: &Url, output: &mut Output) -> Result<Exit, Failure> {
     match command {
         Url::Parse(texts) => each(texts, &PARTS, output, parse),
         Url::Canon(Canon { texts, showing }) => {
@@ -136,7 +136,7 @@ pub(crate) fn run(command: &Url, runtime: &Runtime, output: &mut Output) -> Resu
         }
         Url::Build(parts) => build(parts, output),
         Url::Resolve(arguments) => resolve::run(arguments, output),
-        Url::Check(arguments) => check::run(arguments, runtime, output),
+        Url::Check(arguments) => threaded(|runtime| check::run(arguments, runtime, output)),
         Url::Extract(arguments) => extract::run(arguments, output),
         Url::Wrap(arguments) => wrap::run(arguments, output),
     }
