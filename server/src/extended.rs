@@ -1,5 +1,5 @@
 //! Extended services (Z39.50-2003 §3.2.9): the store of tasks, and the database IR-Extend-1, which shows their packages.
-//! [`crate::service`] makes tasks of requests.
+//! `service` makes tasks of requests.
 
 mod lookup;
 mod packages;
