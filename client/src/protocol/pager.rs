@@ -29,7 +29,7 @@ pub struct PagerOptions {
     /// Record syntaxes to try in turn if the server does not support the one of `present`; `None` leaves the choice to the
     /// server.
     pub alternatives: Vec<Option<Oid>>,
-    /// The most records per Present. The size adapts to servers that refuse so many.
+    /// The most records per Present. Chunks get smaller if a server refuses this many.
     pub chunk_size: u64,
     /// Opens a new session if the first is lost. The search is repeated on it, and must find the same number of records.
     pub reconnect: Option<Arc<dyn Reconnect>>,
