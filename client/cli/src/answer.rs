@@ -3,8 +3,8 @@
 //! A command implements [`Work`]. [`Job::print`] writes the pieces to standard output; a batch writes them where its options
 //! say.
 
+mod envelope;
 mod runner;
-pub(crate) mod writing;
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,14 +12,15 @@ use std::sync::Arc;
 use futures_util::stream;
 use serde_json::Value;
 use z3950::retrieve::OutcomeName;
-use z3950_asn1::apdu::DiagRec;
+use z3950_asn1::apdu::{DiagRec, External};
+use z3950_marc::charset::Charset;
 
+pub(crate) use self::envelope::Envelope;
 pub(crate) use self::runner::{Event, run};
-pub(crate) use self::writing::Writing;
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
-use crate::console::output::{Failure, Output};
-use crate::render::{Document, Format, shown};
+use crate::console::output::{Failure, Output, Words};
+use crate::render::{Document, Format, render, shown};
 
 /// The longest input, in octets; a longer one is refused.
 pub(crate) const MAX_INPUT: usize = 65_536;
@@ -110,25 +111,6 @@ impl Piece {
     }
 }
 
-/// A message for a person.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Words {
-    Note(String),
-    /// Worth knowing although the command succeeded.
-    Warning(String),
-    Error(String),
-}
-
-impl Words {
-    pub(crate) fn say(&self, output: &Output) {
-        match self {
-            Self::Note(words) => output.note(words),
-            Self::Warning(words) => output.warning(words),
-            Self::Error(words) => output.error(words),
-        }
-    }
-}
-
 impl From<Words> for Piece {
     fn from(words: Words) -> Self {
         Self {
@@ -155,11 +137,11 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The same answer with another outcome.
-    pub(crate) fn ended(self, outcome: OutcomeName, exit: Exit) -> Self {
+    /// The same answer with another outcome, and its exit code.
+    pub(crate) fn ended(self, outcome: OutcomeName) -> Self {
         Self {
             outcome,
-            exit,
+            exit: outcome.into(),
             ..self
         }
     }
@@ -177,10 +159,25 @@ impl Answer {
         Self {
             diagnostic: diagnostics
                 .first()
-                .map(writing::diagnostic)
+                .map(envelope::diagnostic)
                 .or(self.diagnostic),
             ..self
         }
+    }
+
+    /// Says why there is no record: a message after `subject`, or the object of `--json`.
+    pub(crate) fn report(
+        self,
+        json: bool,
+        envelope: Envelope,
+        subject: &impl fmt::Display,
+        output: &mut Output,
+    ) -> Result<Exit, Failure> {
+        match json {
+            true => envelope.answered(&self).write(output)?,
+            false => output.error(&format!("{subject}: {}", self.message.unwrap_or_default())),
+        }
+        Ok(self.exit)
     }
 
     /// The more serious of two answers: that of an input and that of one of its records.
@@ -198,7 +195,7 @@ pub(crate) async fn refuse(
     words: String,
     recipient: &mut impl Recipient,
 ) -> Result<Answer, Failure> {
-    let mut answer = Answer::default().ended(OutcomeName::NotSent, Exit::Usage);
+    let mut answer = Answer::default().ended(OutcomeName::NotSent);
     answer.message = words.lines().next().map(str::to_owned);
     let words = match &ask.origin {
         Some(origin) => format!("{origin}: {words}"),
@@ -219,6 +216,81 @@ async fn answer<W: Work>(
         return refuse(ask, words, recipient).await;
     }
     work.answer(ask, recipient).await
+}
+
+/// How the answers of `get`, `lookup` and `search` are written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Writing {
+    /// Whether as JSON objects.
+    pub(crate) json: bool,
+    /// The format of records without `json`.
+    pub(crate) format: Format,
+    /// The character set of the records, if the command line or the profile names one.
+    pub(crate) charset: Option<Charset>,
+}
+
+impl Writing {
+    /// Writes a record, or why the format cannot hold it. `answer` is what is known so far, `envelope` the object of that,
+    /// and `subject` begins the messages.
+    pub(crate) fn record(
+        self,
+        answer: Answer,
+        envelope: impl FnOnce() -> Envelope,
+        record: &External,
+        subject: &str,
+    ) -> (Piece, Answer) {
+        let format = if self.json { Format::Json } else { self.format };
+        let rendered = render(record, format, self.charset);
+        let words = Words::about(&rendered, subject);
+        let mut answer = answer.ended(OutcomeName::Delivered);
+        answer.exit = Exit::of_record(&rendered);
+        if let Some(failure) = &rendered.failure {
+            answer.outcome = OutcomeName::NotWritten;
+            answer.message = Some(failure.clone());
+        } else if rendered.is_loss {
+            answer.message = Some(rendered.notes.join("; "));
+        }
+        let mut piece = match self.json {
+            true => envelope()
+                .answered(&answer)
+                .record(record, &rendered.octets)
+                .piece(),
+            false => Piece {
+                octets: rendered.octets,
+                is_record: true,
+                is_repaired: rendered.is_repaired,
+                ..Piece::default()
+            },
+        };
+        piece.words = words;
+        (piece, answer)
+    }
+
+    /// Writes an answer without a record: its message after `subject`, or its object.
+    pub(crate) fn end(
+        self,
+        answer: Answer,
+        envelope: impl FnOnce() -> Envelope,
+        subject: &str,
+    ) -> (Piece, Answer) {
+        let message = answer.message.as_deref().unwrap_or_default();
+        let words = format!("{subject}: {message}");
+        self.end_with(answer, envelope, words)
+    }
+
+    /// Like [`end`](Self::end), with a message of its own.
+    pub(crate) fn end_with(
+        self,
+        answer: Answer,
+        envelope: impl FnOnce() -> Envelope,
+        words: String,
+    ) -> (Piece, Answer) {
+        let piece = match self.json {
+            true => envelope().answered(&answer).piece(),
+            false => Words::Error(words).into(),
+        };
+        (piece, answer)
+    }
 }
 
 /// A command's work and its inputs.
@@ -318,9 +390,7 @@ impl<'a> Printer<'a> {
     }
 
     fn piece(&mut self, piece: &Piece) -> Result<(), Failure> {
-        for words in &piece.words {
-            words.say(self.output);
-        }
+        self.output.say(&piece.words);
         self.printed.write(piece, self.output)
     }
 

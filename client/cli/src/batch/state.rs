@@ -13,10 +13,10 @@ use super::progress::Progress;
 use super::report::{Report, ReportLine};
 use super::resume::Tally;
 use super::sync::Syncer;
-use crate::answer::{Answer, Ask, Event, Words};
+use crate::answer::{Answer, Ask, Event};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Stopped;
-use crate::console::output::{Failure, Output};
+use crate::console::output::{Failure, Output, Words};
 use crate::render::{counted, named};
 
 /// What a run writes to, and its results so far.
@@ -204,7 +204,7 @@ impl BatchState<'_> {
                 tracing::info!("{words}");
             }
             Words::Note(words) => tracing::info!("{words}"),
-            words => self.progress.aside(|| words.say(self.output)),
+            words => self.progress.aside(|| self.output.say(&[words.clone()])),
         }
     }
 

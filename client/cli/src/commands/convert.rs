@@ -10,6 +10,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 
+use serde_json::json;
 use z3950_asn1::file::same;
 use z3950_marc::Form;
 use z3950_marc::MarcRecord;
@@ -20,7 +21,7 @@ use z3950_marc::stream::{InputForm, InputRecord, RecordReader};
 pub(crate) use self::arguments::Convert;
 use self::progress::ProgressLine;
 use self::sink::Sink;
-use crate::answer::writing::object;
+use crate::answer::Envelope;
 use crate::console::exit::Exit;
 use crate::console::input::{STANDARD, readable, watched};
 use crate::console::interrupt::{Interrupt, Stopped};
@@ -293,13 +294,13 @@ impl Run<'_> {
         self.left_out += 1;
         self.progress.clear();
         if self.arguments.json {
-            let answer = object([
-                ("file", place.name.into()),
-                ("record", place.number.into()),
-                ("offset", place.offset.into()),
-                ("faults", faults.into()),
-            ]);
-            return self.output.line(&answer.to_string());
+            let answer = json!({
+                "file": place.name,
+                "record": place.number,
+                "offset": place.offset,
+                "faults": faults,
+            });
+            return Envelope::from(answer).write(self.output);
         }
         if self.arguments.check {
             return faults

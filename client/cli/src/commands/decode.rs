@@ -14,7 +14,7 @@ use z3950_asn1::decoded;
 use z3950_asn1::types::InternationalString;
 
 use self::input::{Input, MAX_INPUT, Said};
-use crate::answer::writing::VERSION;
+use crate::answer::Envelope;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::shown;
@@ -166,8 +166,7 @@ impl Captured<'_> {
                 Location::Octet(at) => (Some(at), None, None),
                 Location::Line(line, said) => (None, Some(line), Some(said)),
             };
-            let line = json!({
-                "v": VERSION,
+            let object = json!({
                 "number": number,
                 "offset": offset,
                 "line": line,
@@ -181,7 +180,7 @@ impl Captured<'_> {
                 "listing": listing,
                 "message": fault,
             });
-            output.line(&line.to_string())?;
+            Envelope::from(object).write(output)?;
         } else {
             let length = octets.len();
             output.line(&format!("#{number} {place}: {name}, {length} octets"))?;

@@ -10,9 +10,9 @@ use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::facets::{FacetField, FacetList};
 use z3950_asn1::format::search_result1::{QueryExpression, SubqueryReport};
 
-use crate::answer::writing::Envelope;
-use crate::answer::{Piece, Words};
+use crate::answer::{Envelope, Piece};
 use crate::commands::target::NamedTarget;
+use crate::console::output::Words;
 use crate::render::{shown, term};
 
 /// How many terms of a field are requested by default.
@@ -77,7 +77,7 @@ impl Arguments {
                 .with("is_estimate", found.is_estimate())
                 .with("facets", facets.iter().map(facet_json).collect::<Value>())
                 .with("parts", parts.iter().map(part_json).collect::<Value>());
-            return Piece::line(envelope.octets());
+            return envelope.piece();
         }
         let mut lines = Vec::new();
         if self.parts || (found.count() == Some(0) && parts.len() > 1) {

@@ -9,15 +9,14 @@ use z3950::plan::Plan;
 use z3950::retrieve::{Outcome, Retrieval};
 use z3950::url::{GopherUrl, Kind, Mode, Z3950Url};
 
-use crate::answer::writing::Envelope;
-use crate::answer::{Answer, Ask, Job, Piece, Recipient, Words, Work, Writing, refuse};
+use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Work, Writing, refuse};
 use crate::batch::{Batch, run_all};
 use crate::commands::connection::{ConnectionOptions, Execution, Setup};
 use crate::commands::options::RecordOutput;
 use crate::commands::{fallback, gopher};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
-use crate::console::output::{Failure, Output};
+use crate::console::output::{Failure, Output, Words};
 use crate::console::report::explain_outcome;
 use crate::render::{listed, named, shown};
 
@@ -195,7 +194,7 @@ impl Retriever {
         let delivered = match &retrieval.outcome {
             Outcome::Delivered(delivered) => delivered,
             outcome => {
-                let (exit, message) = explain_outcome(outcome);
+                let message = explain_outcome(outcome).1;
                 let words = format!(
                     "{message} (docid {}, {}, server {}:{})",
                     docid(plan),
@@ -204,18 +203,17 @@ impl Retriever {
                     plan.port()
                 );
                 let answer = answer
-                    .ended(outcome.name(), exit)
+                    .ended(outcome.name())
                     .saying(message)
                     .diagnosed(outcome.diagnostics());
                 return self.writing.end_with(answer, envelope, words);
             }
         };
         // The command line and the profile override what the record declares.
-        let charset = self.writing.charset.or(plan.record_charset());
-        let (record, subject) = (&delivered.record, url.to_string());
-        let (mut piece, answer) = self
-            .writing
-            .record(answer, envelope, record, charset, &subject);
+        let mut writing = self.writing;
+        writing.charset = writing.charset.or(plan.record_charset());
+        let record = &delivered.record;
+        let (mut piece, answer) = writing.record(answer, envelope, record, &url.to_string());
         if delivered.mismatch
             && let (Some(requested), Some(syntax)) = (delivered.requested, delivered.syntax)
         {

@@ -16,7 +16,7 @@ use z3950::target::Endpoint;
 use z3950::transport::{Connect, Routes};
 use z3950::url::{Caution, GopherBuildError, GopherUrl, Locator, PlusWire, Url};
 
-use crate::answer::writing::Envelope;
+use crate::answer::Envelope;
 use crate::commands::connection::{self, Execution, Network};
 use crate::commands::options::choices;
 use crate::console::exit::Exit;
@@ -156,14 +156,9 @@ pub(crate) fn server(routes: &Routes, url: &GopherUrl) -> Result<Arc<dyn Connect
 
 /// The exit code of an error, and its message with all causes.
 pub(crate) fn explained(error: &GopherError) -> (Exit, String) {
-    let exit = match error {
-        GopherError::Plan(GopherPlanError::PortRefused(_)) => Exit::PortRefused,
-        GopherError::Plan(_) => Exit::Usage,
-        GopherError::Connect(error) => return explain(error),
-        GopherError::Server(error) if error.is_gone() => Exit::NoMatch,
-        GopherError::Server(_) => Exit::Refused,
-        _ => Exit::Transport,
-    };
+    if let GopherError::Connect(error) = error {
+        return explain(error);
+    }
     let mut message = chain(error);
     message.push_str(match error {
         GopherError::Plan(GopherPlanError::NeedsSearchTerm) => "; give one with --query",
@@ -171,7 +166,7 @@ pub(crate) fn explained(error: &GopherError) -> (Exit, String) {
         GopherError::TooLarge(_) => "; --max-size raises it",
         _ => "",
     });
-    (exit, message)
+    (outcome(error).into(), message)
 }
 
 /// The object of `--json` without its outcome.

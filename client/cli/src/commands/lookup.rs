@@ -11,15 +11,14 @@ use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
 use z3950_asn1::query::Dialects;
 
-use crate::answer::writing::Envelope;
-use crate::answer::{Answer, Ask, Job, Piece, Recipient, Words, Work, Writing, refuse};
+use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Work, Writing, refuse};
 use crate::batch::{Batch, run_all};
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::options::RecordRequest;
 use crate::commands::target::{NamedTarget, Service, TARGET, TargetClient, Unanswered};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
-use crate::console::output::{Failure, Output};
+use crate::console::output::{Failure, Output, Words};
 use crate::render::{Format, matching, shown};
 
 #[derive(Debug, Args)]
@@ -180,9 +179,7 @@ impl Work for Desk {
                     Some(doubt) => format!("no record matches; {doubt}"),
                     None => "no record matches".to_owned(),
                 };
-                let mut answer = Answer::default()
-                    .ended(OutcomeName::NoMatch, Exit::NoMatch)
-                    .saying(words);
+                let mut answer = Answer::default().ended(OutcomeName::NoMatch).saying(words);
                 answer.hits = Some(0);
                 self.end(&identifier, answer, recipient).await
             }
@@ -262,19 +259,12 @@ impl Desk {
             let terms = attempt.terms.clone();
             self.envelope(identifier).with("terms", terms)
         };
-        let exit = if hits == 1 {
-            Exit::Delivered
-        } else {
-            Exit::Ambiguous
-        };
-        let name = match (hits, count) {
-            (_, 0) => OutcomeName::Found,
-            (1, _) => OutcomeName::Delivered,
-            _ => OutcomeName::Ambiguous,
-        };
-        let mut answer = base.clone().ended(name, exit);
+        let mut answer = base.clone();
         if hits != 1 {
-            answer.message = Some(matching(hits));
+            answer = answer.ended(OutcomeName::Ambiguous).saying(matching(hits));
+        }
+        if count == 0 {
+            answer.outcome = OutcomeName::Found;
         }
         if !self.writing.json {
             let words = format!(
@@ -291,12 +281,11 @@ impl Desk {
             };
             recipient.send(words).await?;
         } else if count == 0 {
-            let octets = envelope().answered(&answer).octets();
-            recipient.send(Piece::line(octets)).await?;
+            recipient.send(envelope().answered(&answer).piece()).await?;
         }
         for (position, slot) in (1_u64..).zip(slots) {
             let envelope = || envelope().with("position", position);
-            let (piece, one) = self.record(identifier, base.clone(), envelope, position, slot);
+            let (piece, one) = self.record(identifier, base.clone(), envelope, position, &slot);
             recipient.send(piece).await?;
             answer = answer.graver(one);
         }
@@ -326,19 +315,12 @@ impl Desk {
         found: Answer,
         envelope: impl FnOnce() -> Envelope,
         position: u64,
-        slot: ResultRecord,
+        slot: &ResultRecord,
     ) -> (Piece, Answer) {
-        let external = match slot {
-            ResultRecord::Record { external, .. } => external,
-            ResultRecord::Diagnostic { diagnostic, .. } => {
-                let refused = found
-                    .ended(OutcomeName::RecordRefused, Exit::Refused)
-                    .saying(format!("{identifier}: record {position}: {diagnostic}"))
-                    .diagnosed(&[diagnostic]);
-                return self.writing.end(refused, envelope, &self.place.to_string());
-            }
+        let place = match slot {
+            ResultRecord::Record { external, .. } => matched(identifier, external),
+            ResultRecord::Diagnostic { .. } => None,
         };
-        let place = matched(identifier, &external);
         let envelope = || {
             let matched = place.as_ref().map(|place| {
                 json!({
@@ -350,14 +332,11 @@ impl Desk {
             });
             envelope().with("matched", matched)
         };
-        let charset = self.writing.charset;
-        let subject = format!("{identifier}: record {position}");
+        let (writing, subject) = (self.writing, self.place.to_string());
+        let which = format!("{identifier}: record {position}");
         let (mut piece, answer) = self
-            .writing
-            .record(found, envelope, &external, charset, &subject);
-        if let Err(words) = self.reach.show(&external) {
-            piece.words.push(Words::Error(words));
-        }
+            .reach
+            .write(writing, found, envelope, slot, &subject, &which);
         if let Some(place) = place.filter(|_| !self.writing.json) {
             piece.words.insert(0, said(identifier, position, &place));
         }

@@ -20,8 +20,7 @@ use z3950_asn1::query::Dialects;
 use z3950_asn1::record::RetrievedRecord;
 use z3950_asn1::record::sutrs_external;
 
-use crate::answer::Answer;
-use crate::answer::writing::Envelope;
+use crate::answer::{Answer, Envelope};
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::query::{self, QueryLanguage};
 use crate::commands::target::{self, NamedTarget, Service, TARGET, TargetClient, Unanswered};
@@ -190,14 +189,7 @@ impl Service for Arguments {
             }
             Ok((hits, Err(unplaced))) => {
                 let answer = Answer { hits, ..unplaced };
-                match self.json {
-                    true => envelope.answered(&answer).write(output)?,
-                    false => {
-                        let words = answer.message.unwrap_or_default();
-                        output.error(&format!("{place}: {words}"));
-                    }
-                }
-                Ok(answer.exit)
+                answer.report(self.json, envelope, place, output)
             }
             Err(failure) => failure.report(self.json, envelope, place, output),
         }
@@ -225,22 +217,21 @@ async fn perform(
         }
     };
     let hits = set.as_ref().map(Pager::count);
-    let not_ordered = |name, exit, words: String| {
-        Ok((hits, Err(Answer::default().ended(name, exit).saying(words))))
-    };
+    let not_ordered =
+        |name, words: String| Ok((hits, Err(Answer::default().ended(name).saying(words))));
     let position = match (hits, arguments.item) {
         (None, _) => None,
         (Some(0), _) => {
             let words = "no record matches, so nothing was ordered".to_owned();
-            return not_ordered(OutcomeName::NoMatch, Exit::NoMatch, words);
+            return not_ordered(OutcomeName::NoMatch, words);
         }
         (Some(hits @ 2..), None) => {
             let words = format!("{hits} records match, so nothing was ordered; --item says which");
-            return not_ordered(OutcomeName::Ambiguous, Exit::Ambiguous, words);
+            return not_ordered(OutcomeName::Ambiguous, words);
         }
         (Some(found), Some(item)) if u64::try_from(item).is_ok_and(|item| item > found) => {
             let words = format!("{}, fewer than --item says", matching(found));
-            return not_ordered(OutcomeName::OutOfRange, Exit::Usage, words);
+            return not_ordered(OutcomeName::OutOfRange, words);
         }
         (Some(_), item) => Some(item.unwrap_or(1)),
     };
@@ -250,7 +241,7 @@ async fn perform(
             Ok(request) => order.request = request,
             Err(words) => {
                 let words = format!("{words}, so nothing was ordered");
-                return not_ordered(OutcomeName::NoRequest, Exit::Refused, words);
+                return not_ordered(OutcomeName::NoRequest, words);
             }
         }
     }

@@ -68,7 +68,7 @@ pub(crate) async fn run(arguments: &Arguments, output: &mut Output) -> Result<Ex
     };
     let identity = PlannedIdentity::of(&plan, &url, &arguments.identity, &profiles)?;
     if arguments.json {
-        output.line(&json::object(&url, &plan, identity.as_ref())?.to_string())?;
+        json::planned(&url, &plan, identity.map(|it| it.object()))?.write(output)?;
         return Ok(exit);
     }
     plan.warnings()
@@ -98,7 +98,10 @@ fn refuse(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     match arguments.json {
-        true => output.line(&json::refusal(url, offset, &error.to_string()).to_string())?,
+        true => json::object(url)
+            .with("offset", offset)
+            .with("message", error.to_string())
+            .write(output)?,
         false => output.error(&format!("{url}: {error}")),
     }
     Ok(Exit::Usage)

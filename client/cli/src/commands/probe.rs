@@ -17,7 +17,7 @@ use z3950::session::Session;
 
 use self::perform::{Attempts, NoResult};
 use self::trial::Trial;
-use crate::answer::writing::Envelope;
+use crate::answer::Envelope;
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::options::{Wait, seconds};
 use crate::commands::target::{TARGET, TargetClient, Unanswered};

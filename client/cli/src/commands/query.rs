@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use serde_json::json;
 use z3950_asn1::apdu::{External, Query, RpnQuery};
 use z3950_asn1::codec::encode_value;
 use z3950_asn1::input;
@@ -14,7 +15,7 @@ use z3950_asn1::query::names::Names;
 use z3950_asn1::query::{Dialects, Language, QueryError, explain, tree};
 use z3950_asn1::types::{Any, InternationalString};
 
-use crate::answer::writing::object;
+use crate::answer::Envelope;
 use crate::commands::options::choices;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
@@ -146,15 +147,15 @@ fn shown(
         let (result, tree) = made;
         let text = crate::render::shown(text);
         let lang = arguments.language.lang.unwrap_or_else(|| guessed(&text).0);
-        let answer = object([
-            ("lang", lang.name().into()),
-            ("text", text.into()),
-            ("query", query.into()),
-            ("result", result.into()),
-            ("tree", tree.into()),
-            ("message", message.into()),
-        ]);
-        output.line(&answer.to_string())?;
+        let answer = json!({
+            "lang": lang.name(),
+            "text": text,
+            "query": query,
+            "result": result,
+            "tree": tree,
+            "message": message,
+        });
+        Envelope::from(answer).write(output)?;
         return Ok(exit);
     }
     match made {

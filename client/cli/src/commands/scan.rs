@@ -10,7 +10,7 @@ use z3950_asn1::apdu::{Entry, Operand, Query, RpnQuery, RpnStructure, Term, Term
 use z3950_asn1::query::Dialects;
 use z3950_marc::charset::Charset;
 
-use crate::answer::writing::Envelope;
+use crate::answer::Envelope;
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::query::{self, QueryLanguage};
 use crate::commands::target::{self, NamedTarget, Service, TARGET, TargetClient, Unanswered};

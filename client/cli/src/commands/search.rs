@@ -8,15 +8,13 @@ use futures_util::StreamExt;
 use z3950::error::{Error, Phase};
 use z3950::pager::{Pager, PagerOptions};
 use z3950::retrieve::OutcomeName;
-use z3950::service::ResultRecord;
 use z3950::service::search::SearchOptions;
 use z3950::target::redacted;
 use z3950::{SortKey, SortKeyError};
 use z3950_asn1::apdu::{Query, RpnQuery};
 use z3950_asn1::query::Dialects;
 
-use crate::answer::writing::Envelope;
-use crate::answer::{Answer, Ask, Job, Piece, Recipient, Words, Work, Writing, refuse};
+use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Work, Writing, refuse};
 use crate::batch::{Batch, run_all};
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::facets;
@@ -27,7 +25,7 @@ use crate::commands::target::{
 };
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
-use crate::console::output::{Failure, Output};
+use crate::console::output::{Failure, Output, Words};
 use crate::render::{Format, matching};
 
 #[derive(Debug, Args)]
@@ -417,20 +415,19 @@ impl Searcher {
         let (piece, answer) = match hits {
             Some(0) => self.writing.end(no_match(answer), envelope, subject),
             _ if is_counted => {
-                let answer = answer.ended(OutcomeName::Found, Exit::Delivered);
-                let octets = match json {
-                    true => searched.envelope().answered(&answer).octets(),
+                let answer = answer.ended(OutcomeName::Found);
+                let piece = match json {
+                    true => envelope().answered(&answer).piece(),
                     false => {
                         let hits = hits.map_or("unknown".to_owned(), |hits| hits.to_string());
-                        format!("{hits} {subject}\n").into_bytes()
+                        Piece::line(format!("{hits} {subject}\n").into_bytes())
                     }
                 };
-                (Piece::line(octets), answer)
+                (piece, answer)
             }
             Some(hits) if self.start > hits => {
-                let answer = answer
-                    .ended(OutcomeName::OutOfRange, Exit::Usage)
-                    .saying(format!("{}, fewer than --start says", matching(hits)));
+                let words = format!("{}, fewer than --start says", matching(hits));
+                let answer = answer.ended(OutcomeName::OutOfRange).saying(words);
                 self.writing.end(answer, envelope, subject)
             }
             _ => {
@@ -460,7 +457,8 @@ impl Searcher {
                 .send(Words::Note(format!("{subject}: {words}")))
                 .await?;
         }
-        let charset = spot.place.charset(self.writing.charset);
+        let mut writing = self.writing;
+        writing.charset = spot.place.charset(writing.charset);
         let mut answer = found.clone();
         let wanted = self.wanted(hits);
         let count = usize::try_from(self.count).unwrap_or(usize::MAX);
@@ -471,32 +469,17 @@ impl Searcher {
             let envelope = || searched.envelope().with("position", position);
             let (piece, one) = match slot {
                 Err(error) => {
-                    let failed = Answer {
-                        hits,
-                        ..Unanswered::from(error).answer()
-                    };
-                    self.writing.end(failed, envelope, subject)
+                    let mut failed = Unanswered::from(error).answer();
+                    failed.hits = hits;
+                    writing.end(failed, envelope, subject)
                 }
-                Ok(ResultRecord::Record { external, .. }) => {
-                    let subject = format!("{subject}: record {position}");
-                    let (mut piece, one) =
-                        self.writing
-                            .record(found.clone(), envelope, &external, charset, &subject);
-                    if let Err(words) = self.reach.show(&external) {
-                        piece.words.push(Words::Error(words));
-                    }
-                    written += u64::from(one.outcome == OutcomeName::Delivered);
-                    (piece, one)
-                }
-                Ok(ResultRecord::Diagnostic { diagnostic, .. }) => {
-                    let refused = found
-                        .clone()
-                        .ended(OutcomeName::RecordRefused, Exit::Refused)
-                        .saying(format!("record {position}: {diagnostic}"))
-                        .diagnosed(&[diagnostic]);
-                    self.writing.end(refused, envelope, subject)
+                Ok(slot) => {
+                    let which = format!("record {position}");
+                    self.reach
+                        .write(writing, found.clone(), envelope, &slot, subject, &which)
                 }
             };
+            written += u64::from(one.outcome == OutcomeName::Delivered);
             recipient.send(piece).await?;
             answer = answer.graver(one);
             position += 1;
@@ -505,9 +488,8 @@ impl Searcher {
         }
         drop(slots);
         if hits.is_none() && position == self.start {
-            let (piece, answer) =
-                self.writing
-                    .end(no_match(found), || searched.envelope(), subject);
+            let envelope = || searched.envelope();
+            let (piece, answer) = writing.end(no_match(found), envelope, subject);
             recipient.send(piece).await?;
             return Ok(answer);
         }
@@ -558,6 +540,6 @@ impl Searcher {
 
 fn no_match(answer: Answer) -> Answer {
     answer
-        .ended(OutcomeName::NoMatch, Exit::NoMatch)
+        .ended(OutcomeName::NoMatch)
         .saying("no record matches")
 }

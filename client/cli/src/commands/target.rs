@@ -7,29 +7,29 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use clap::Args;
 use z3950::Lease;
 use z3950::client::{Client, ClientOptions};
-use z3950::error::{Cause, Error, Phase, ProtocolFault};
+use z3950::error::{Cause, Error, Phase};
 use z3950::pager::PagerOptions;
 use z3950::profile::{Profiles, Resolved};
-use z3950::retrieve::{Outcome, OutcomeName};
+use z3950::retrieve::OutcomeName;
+use z3950::service::ResultRecord;
 use z3950::service::init::InitOptions;
 use z3950::service::search::SearchOptions;
 use z3950::session::{Reconnect, Session, SessionOptions};
 use z3950::target::{Endpoint, redacted};
 use z3950::url::Host;
-use z3950_asn1::apdu::{DatabaseName, External, RpnQuery};
+use z3950_asn1::apdu::{DatabaseName, RpnQuery};
 use z3950_asn1::query::Dialects;
 use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::Charset;
 
-use crate::answer::Answer;
-use crate::answer::writing::Envelope;
+use crate::answer::{Answer, Envelope, Piece, Writing};
 use crate::commands::connection::{self, ConnectionOptions, Setup};
 use crate::commands::options::RecordRequest;
 use crate::commands::seen::Seen;
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
-use crate::console::output::{Failure, Output};
-use crate::console::report::{chain, explain};
+use crate::console::output::{Failure, Output, Words};
+use crate::console::report::{chain, explain, outcome_name};
 use crate::render::shown;
 
 /// The end of `--help` for commands with targets and `--json`.
@@ -250,15 +250,34 @@ impl TargetClient {
         }
     }
 
-    /// Notes a record that is shown, for the prompt.
-    ///
-    /// # Errors
-    /// A message about the file of `set_marcdump`.
-    pub(crate) fn show(&self, record: &External) -> Result<(), String> {
-        match &self.open {
-            Some(open) => open.seen.take(record),
-            None => Ok(()),
+    /// Writes a record of a result set, or the diagnostic in its place. `which` is the record, for messages after `subject`.
+    pub(crate) fn write(
+        &self,
+        writing: Writing,
+        found: Answer,
+        envelope: impl FnOnce() -> Envelope,
+        slot: &ResultRecord,
+        subject: &str,
+        which: &str,
+    ) -> (Piece, Answer) {
+        let external = match slot {
+            ResultRecord::Record { external, .. } => external,
+            ResultRecord::Diagnostic { diagnostic, .. } => {
+                let refused = found
+                    .ended(OutcomeName::RecordRefused)
+                    .saying(format!("{which}: {diagnostic}"))
+                    .diagnosed(std::slice::from_ref(diagnostic));
+                return writing.end(refused, envelope, subject);
+            }
+        };
+        let subject = format!("{subject}: {which}");
+        let (mut piece, answer) = writing.record(found, envelope, external, &subject);
+        if let Some(open) = &self.open
+            && let Err(words) = open.seen.take(external)
+        {
+            piece.words.push(Words::Error(words));
         }
+        (piece, answer)
     }
 
     /// Resolves a target; prints why it cannot be. `databases` replace those of the target.
@@ -470,7 +489,6 @@ impl Unanswered {
 
     /// The answer of an input that fails like this.
     pub(crate) fn answer(&self) -> Answer {
-        let (exit, message) = self.explain();
         let (name, diagnostics) = match self {
             Self::Query(_) => (OutcomeName::NotSent, &[][..]),
             Self::Session(error) | Self::Unresolved(error, _) => {
@@ -478,8 +496,8 @@ impl Unanswered {
             }
         };
         Answer::default()
-            .ended(name, exit)
-            .saying(message)
+            .ended(name)
+            .saying(self.explain().1)
             .diagnosed(diagnostics)
     }
 
@@ -491,15 +509,7 @@ impl Unanswered {
         subject: &impl fmt::Display,
         output: &mut Output,
     ) -> Result<Exit, Failure> {
-        let answer = self.answer();
-        match json {
-            true => envelope.answered(&answer).write(output)?,
-            false => {
-                let message = answer.message.unwrap_or_default();
-                output.error(&format!("{subject}: {message}"));
-            }
-        }
-        Ok(answer.exit)
+        self.answer().report(json, envelope, subject, output)
     }
 }
 
@@ -510,22 +520,6 @@ impl Envelope {
         let own = [&["target"], own].concat();
         Self::new(&endpoint.host(), endpoint.port(), place.databases(), &own)
             .with("target", place.text.as_str())
-    }
-}
-
-/// The outcome of an error.
-fn outcome_name(error: &Error) -> OutcomeName {
-    match error {
-        Error::ProtocolError {
-            fault: ProtocolFault::NotGranted(_),
-            ..
-        } => OutcomeName::NotGranted,
-        Error::Refused {
-            phase: Phase::ExtendedServices,
-            ..
-        } => OutcomeName::TaskFailed,
-        Error::Credentials(_) => OutcomeName::NoCredentials,
-        error => Outcome::from(error.clone()).name(),
     }
 }
 

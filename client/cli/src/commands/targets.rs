@@ -15,7 +15,7 @@ use z3950::session::Session;
 use z3950::target::{Endpoint, Target, redacted};
 use z3950_asn1::file::{Draft, Existing, Lock};
 
-use crate::answer::writing::{Envelope, VERSION};
+use crate::answer::Envelope;
 use crate::commands::connection::{self, ConnectionOptions, Identity, TargetsFile};
 use crate::commands::options::{Wait, seconds};
 use crate::commands::target::{NamedTarget, TARGET, TargetClient, Unanswered, did_you_mean};
@@ -147,11 +147,10 @@ pub(crate) async fn run(command: &Targets, output: &mut Output) -> Result<Exit, 
         Targets::List(arguments) => {
             let profiles = connection::profiles(&arguments.known)?;
             for (name, entry) in profiles.iter() {
-                let line = match arguments.json {
-                    true => object(name, entry).to_string(),
-                    false => summary(name, entry),
-                };
-                output.line(&line)?;
+                match arguments.json {
+                    true => Envelope::from(object(name, entry)).write(output)?,
+                    false => output.line(&summary(name, entry))?,
+                }
             }
             Ok(Exit::Delivered)
         }
@@ -217,7 +216,7 @@ fn show(arguments: &Show, output: &mut Output) -> Result<Exit, Failure> {
         let value = object(name, entry);
         match (arguments.json, value.as_object()) {
             (false, Some(fields)) => {
-                for (key, value) in fields.iter().filter(|(key, _)| *key != "v") {
+                for (key, value) in fields {
                     let value = match value {
                         Value::Null => continue,
                         Value::Array(values) if values.is_empty() => continue,
@@ -240,7 +239,7 @@ fn show(arguments: &Show, output: &mut Output) -> Result<Exit, Failure> {
                     output.line(&format!("{key:<16}{value}"))?;
                 }
             }
-            _ => output.line(&value.to_string())?,
+            _ => Envelope::from(value).write(output)?,
         }
     }
     Ok(exit)
@@ -256,7 +255,6 @@ fn object(name: &str, entry: &ProfileEntry) -> Value {
     let attributes = profile.attributes.0.iter().map(Attribute::to_string);
     let docid = profile.docid.iter().map(ToString::to_string);
     json!({
-        "v": VERSION,
         "name": name,
         "title": profile.title,
         "host": profile.host.to_string(),

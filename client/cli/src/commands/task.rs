@@ -10,7 +10,7 @@ use z3950_asn1::describe::Describe;
 use z3950_asn1::es::TaskParameters;
 use z3950_asn1::es::update::{self as es, UpdateStatus};
 
-use crate::answer::writing::Envelope;
+use crate::answer::Envelope;
 use crate::commands::options::choices;
 use crate::commands::target::NamedTarget;
 use crate::console::exit::Exit;

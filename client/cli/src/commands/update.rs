@@ -20,7 +20,7 @@ use z3950_asn1::query::Dialects;
 use self::arguments::Variant;
 pub(crate) use self::arguments::{Arguments, Update};
 use self::supply::{Supplied, Supply};
-use crate::answer::writing::Envelope;
+use crate::answer::Envelope;
 use crate::commands::target::{NamedTarget, Service, TargetClient, Unanswered};
 use crate::commands::task;
 use crate::console::exit::Exit;

@@ -4,17 +4,19 @@ mod check;
 pub(crate) mod extract;
 mod other;
 pub(crate) mod resolve;
-pub(crate) mod wrap;
 
 use std::ffi::{OsStr, OsString};
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use z3950::url::{self, Caution, Host, Kind, Locator, Octets, UrlError, Warning, Z3950Url};
+use z3950::url::extract::{MAX_WRAP_WIDTH, MIN_WRAP_WIDTH, wrap};
+use z3950::url::{
+    self, Caution, Encoded, Host, Kind, Locator, Octets, UrlError, Warning, Z3950Url,
+};
 
 use z3950_asn1::oid::Oid;
 
-use crate::answer::writing::object;
+use crate::answer::Envelope;
 use crate::commands::connection::mode;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
@@ -37,7 +39,7 @@ pub(crate) enum Url {
     /// Extract the URLs from text, MARC records or an HTML page.
     Extract(extract::Arguments),
     /// Wrap URLs in <URL: and >, in lines short enough for e-mail.
-    Wrap(wrap::Arguments),
+    Wrap(Wrap),
 }
 
 #[derive(Debug, Args)]
@@ -57,6 +59,30 @@ pub(crate) struct Canon {
 
     #[command(flatten)]
     pub(crate) showing: Redaction,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Wrap {
+    /// URLs of any scheme, printed in canonical form if the scheme is known.
+    #[arg(required = true, value_name = "URL")]
+    urls: Vec<OsString>,
+
+    /// The longest line, in characters.
+    #[arg(long, default_value_t = 72, value_parser = width)]
+    width: usize,
+
+    #[command(flatten)]
+    reading: UrlReading,
+
+    #[command(flatten)]
+    showing: Redaction,
+}
+
+fn width(text: &str) -> Result<usize, String> {
+    let width = text.parse().ok();
+    width
+        .filter(|width| (MIN_WRAP_WIDTH..=MAX_WRAP_WIDTH).contains(width))
+        .ok_or_else(|| format!("not a number from {MIN_WRAP_WIDTH} to {MAX_WRAP_WIDTH}"))
 }
 
 /// Whether passwords are shown.
@@ -103,7 +129,7 @@ pub(crate) struct Build {
 
     /// Identifier of the record, in hexadecimal.
     #[arg(long, value_name = "HEX", conflicts_with = "docid", value_parser = hexadecimal)]
-    pub(crate) docid_hex: Option<HexOctets>,
+    pub(crate) docid_hex: Option<Octets>,
 
     /// Element set name.
     #[arg(long, value_name = "NAME")]
@@ -123,22 +149,23 @@ pub(crate) struct Build {
 
 pub(crate) fn run(command: &Url, output: &mut Output) -> Result<Exit, Failure> {
     match command {
-        Url::Parse(texts) => each(texts, &PARTS, output, parse),
+        Url::Parse(texts) => each(&texts.urls, &texts.reading, &PARTS, output, parse),
         Url::Canon(Canon { texts, showing }) => {
-            each(texts, &CANONICAL, output, |locator, json, output| {
+            let show = |locator: &Locator, json, output: &Output| {
                 let text = match showing.redact {
                     true => locator.canonical(),
                     false => locator.canonical_with_secrets(),
                 };
                 showing.caution(locator.has_password(), output);
-                canonical(text, json)
-            })
+                single("canonical", text, json)
+            };
+            each(&texts.urls, &texts.reading, &["canonical"], output, show)
         }
         Url::Build(parts) => build(parts, output),
         Url::Resolve(arguments) => resolve::run(arguments, output),
         Url::Check(arguments) => threaded(|runtime| check::run(arguments, runtime, output)),
         Url::Extract(arguments) => extract::run(arguments, output),
-        Url::Wrap(arguments) => wrap::run(arguments, output),
+        Url::Wrap(arguments) => wrapped(arguments, output),
     }
 }
 
@@ -175,8 +202,6 @@ impl From<&Warning> for Remark {
     }
 }
 
-/// The key that `--json` of `url canon` and `url build` adds.
-const CANONICAL: [&str; 1] = ["canonical"];
 /// The keys of `url parse --json` that URLs of every scheme have.
 const PARTS: [&str; 7] = [
     "scheme",
@@ -188,16 +213,18 @@ const PARTS: [&str; 7] = [
     "canonical",
 ];
 
+/// Writes what `show` makes of each URL, as text or, with true, as an object of these keys.
 fn each(
-    texts: &Texts,
+    urls: &[OsString],
+    reading: &UrlReading,
     keys: &[&str],
     output: &mut Output,
     show: impl Fn(&Locator, bool, &Output) -> String,
 ) -> Result<Exit, Failure> {
-    let json = texts.reading.json;
+    let json = reading.json;
     let mut exit = Exit::Delivered;
-    for text in &texts.urls {
-        match Locator::parse(text.as_encoded_bytes(), mode(texts.reading.strict)) {
+    for text in urls {
+        match Locator::parse(text.as_encoded_bytes(), mode(reading.strict)) {
             Ok(url) => {
                 let shown = show(&url, json, output);
                 output.line(&shown)?;
@@ -216,37 +243,26 @@ fn refuse(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     match json {
-        Some(keys) => output.line(&refusal(error, keys).to_string())?,
+        Some(keys) => refusal(error, keys).write(output)?,
         None => output.error(&format!("{}: {error}", named(text.as_encoded_bytes()))),
     }
     Ok(Exit::Usage)
 }
 
-/// The keys after those of the command, without an error.
-const NO_FAULT: [(&str, Value); 3] = [
-    ("error", Value::Null),
-    ("offset", Value::Null),
-    ("message", Value::Null),
-];
+/// The keys after those of the command.
+const FAULT: [&str; 3] = ["error", "offset", "message"];
 
-/// An answer with the keys of the command.
-fn answered(keys: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
-    object(keys.into_iter().chain(NO_FAULT))
+/// An answer with the keys of the command, all null at first.
+fn answer(keys: &[&str]) -> Envelope {
+    Envelope::blank(keys.iter().chain(&FAULT))
 }
 
-/// An answer for a malformed URL: the command's keys are null.
-fn refusal(error: &UrlError, keys: &[&str]) -> Value {
-    refused(error.kind().name(), Some(error.offset()), error, keys)
-}
-
-fn refused(name: &str, offset: Option<usize>, words: &impl ToString, keys: &[&str]) -> Value {
-    let keys = keys.iter().map(|key| (*key, Value::Null));
-    let fault = [
-        ("error", name.into()),
-        ("offset", offset.into()),
-        ("message", words.to_string().into()),
-    ];
-    object(keys.chain(fault))
+/// An answer for a malformed URL.
+fn refusal(error: &UrlError, keys: &[&str]) -> Envelope {
+    answer(keys)
+        .with("error", error.kind().name())
+        .with("offset", error.offset())
+        .with("message", error.to_string())
 }
 
 fn parse(locator: &Locator, json: bool, _: &Output) -> String {
@@ -261,31 +277,25 @@ fn parse(locator: &Locator, json: bool, _: &Output) -> String {
         ),
     };
     if json {
-        let fields = value.as_object().into_iter().flatten();
-        let fields = fields.map(|(key, value)| (key.as_str(), value.clone()));
-        return object(fields.chain(NO_FAULT)).to_string();
+        let parts = Envelope::from(value);
+        let answer = FAULT
+            .iter()
+            .fold(parts, |parts, key| parts.with(key, Value::Null));
+        return answer.to_string();
     }
     let warnings = remarks.into_iter().map(|remark| remark.words);
-    set(&mut value, "warnings", warnings.collect::<Vec<_>>());
+    value["warnings"] = warnings.collect();
     let mut lines = Vec::new();
     for (name, value) in value.as_object().into_iter().flatten() {
         let text = match value {
             Value::Null => continue,
-            Value::String(text) => text.clone(),
             Value::Array(items) if items.is_empty() => continue,
             Value::Array(items) => items.iter().map(item).collect::<Vec<_>>().join(", "),
-            other => other.to_string(),
+            other => item(other),
         };
         lines.push(format!("{name:<16} {text}"));
     }
     lines.join("\n")
-}
-
-/// Changes the value of a key of an object.
-fn set(object: &mut Value, key: &str, value: impl Into<Value>) {
-    if let Some(keys) = object.as_object_mut() {
-        keys.insert(key.to_owned(), value.into());
-    }
 }
 
 fn item(value: &Value) -> String {
@@ -336,15 +346,42 @@ fn named_syntax(name: &Octets) -> Value {
     }
 }
 
-fn canonical(text: String, json: bool) -> String {
+/// A text, or an object with it under its key.
+fn single(key: &str, text: String, json: bool) -> String {
     match json {
-        true => answered([("canonical", text.into())]).to_string(),
+        true => answer(&[key]).with(key, text).to_string(),
         false => text,
     }
 }
 
+/// URLs between `<URL:` and `>`, in lines that e-mail leaves unchanged (RFC 1738 Appendix).
+fn wrapped(arguments: &Wrap, output: &mut Output) -> Result<Exit, Failure> {
+    let Wrap {
+        urls,
+        width,
+        reading,
+        showing,
+    } = arguments;
+    each(
+        urls,
+        reading,
+        &["wrapped"],
+        output,
+        |locator, json, output| {
+            let fragment = locator.fragment().map(Encoded::of_data);
+            let fragment = fragment.map_or_else(String::new, |fragment| format!("#{fragment}"));
+            let url = match showing.redact {
+                true => locator.to_string(),
+                false => locator.to_string_with_secrets(),
+            };
+            showing.caution(locator.has_password(), output);
+            single("wrapped", wrap(&format!("{url}{fragment}"), *width), json)
+        },
+    )
+}
+
 fn build(parts: &Build, output: &mut Output) -> Result<Exit, Failure> {
-    let json = parts.reading.json.then_some(CANONICAL.as_slice());
+    let json = parts.reading.json.then_some(["canonical"].as_slice());
     let mode = mode(parts.reading.strict);
     let octets = |text: &OsString| text.as_encoded_bytes().to_vec();
     let host = match Host::parse(&parts.host, mode) {
@@ -355,12 +392,8 @@ fn build(parts: &Build, output: &mut Output) -> Result<Exit, Failure> {
         .port(parts.port)
         .databases(parts.databases.iter().map(octets))
         .record_syntaxes(parts.record_syntaxes.iter().map(octets));
-    if let Some(docid) = parts
-        .docid
-        .as_ref()
-        .map(octets)
-        .or(parts.docid_hex.as_ref().map(|hex| hex.0.clone()))
-    {
+    let docid_hex = parts.docid_hex.as_ref().map(|hex| hex.as_bytes().to_vec());
+    if let Some(docid) = parts.docid.as_ref().map(octets).or(docid_hex) {
         builder = builder.docid(docid);
     }
     if let Some(element_set) = &parts.element_set {
@@ -371,12 +404,14 @@ fn build(parts: &Build, output: &mut Output) -> Result<Exit, Failure> {
     }
     match builder.build() {
         Ok(url) => {
-            output.line(&canonical(url.canonical(), json.is_some()))?;
+            output.line(&single("canonical", url.canonical(), json.is_some()))?;
             Ok(Exit::Delivered)
         }
         Err(error) if json.is_some() => {
-            let refused = refused(error.name(), None, &error, &CANONICAL);
-            output.line(&refused.to_string())?;
+            answer(&["canonical"])
+                .with("error", error.name())
+                .with("message", error.to_string())
+                .write(output)?;
             Ok(Exit::Usage)
         }
         Err(error) => {
@@ -394,14 +429,10 @@ fn kind(text: &str) -> Result<Kind, String> {
     }
 }
 
-/// Octets given in hexadecimal.
-#[derive(Debug, Clone)]
-pub(crate) struct HexOctets(Vec<u8>);
-
-fn hexadecimal(text: &str) -> Result<HexOctets, String> {
+fn hexadecimal(text: &str) -> Result<Octets, String> {
     let octets = crate::console::input::hexadecimal(text.as_bytes());
     octets
-        .map(HexOctets)
+        .map(Octets::from)
         .ok_or_else(|| "not pairs of hexadecimal digits".to_owned())
 }
 

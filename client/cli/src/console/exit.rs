@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use z3950::retrieve::OutcomeName;
+
 use crate::render::Rendered;
 
 /// How a command ended; the number is the process's exit code.
@@ -79,6 +81,25 @@ impl Exit {
         exits
             .find(|exit| *exit as u8 == code)
             .unwrap_or(Self::Unexpected)
+    }
+}
+
+impl From<OutcomeName> for Exit {
+    /// The exit code of a command with one input that ends like this.
+    fn from(outcome: OutcomeName) -> Self {
+        use OutcomeName as Of;
+        match outcome {
+            Of::NoMatch => Self::NoMatch,
+            Of::Ambiguous => Self::Ambiguous,
+            Of::SearchRefused | Of::PresentRefused | Of::RecordRefused | Of::TaskFailed => {
+                Self::Refused
+            }
+            Of::InitRejected | Of::AccessRefused | Of::NotGranted | Of::NoRequest => Self::Refused,
+            Of::NoCredentials | Of::NotSent | Of::NotWritten | Of::OutOfRange => Self::Usage,
+            Of::PortRefused => Self::PortRefused,
+            Of::Unavailable | Of::ProtocolError | Of::Closed => Self::Transport,
+            _ => Self::Delivered,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use z3950_asn1::input;
+use z3950_asn1::{hex, input};
 
 use crate::console::interrupt::Interrupt;
 use crate::console::output::Failure;
@@ -46,24 +46,8 @@ pub(crate) fn read_whole(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
 /// APDU begins with one of these.
 pub(crate) fn hexadecimal(input: &[u8]) -> Option<Vec<u8>> {
     let is_digit = |octet: &&u8| !octet.is_ascii_whitespace() && **octet != b':';
-    let digit = |octet: &u8| {
-        let digit = char::from(*octet).to_digit(16)?;
-        u8::try_from(digit).ok()
-    };
-    let digits: Vec<u8> = input
-        .iter()
-        .filter(is_digit)
-        .map(digit)
-        .collect::<Option<_>>()?;
-    let pairs = digits.chunks_exact(2);
-    if !pairs.remainder().is_empty() {
-        return None;
-    }
-    Some(
-        pairs
-            .map(|pair| pair.iter().fold(0, |octet, digit| octet << 4 | digit))
-            .collect(),
-    )
+    let digits = input.iter().filter(is_digit);
+    hex::octets(&digits.map(|octet| char::from(*octet)).collect::<String>())
 }
 
 /// Opens a file, or standard input for `-`. Reading something other than a regular file may block for ever; a signal makes it

@@ -98,6 +98,31 @@ impl From<io::Error> for Failure {
     }
 }
 
+/// A message for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Words {
+    Note(String),
+    /// Worth knowing although the command succeeded.
+    Warning(String),
+    Error(String),
+}
+
+impl Words {
+    /// The messages about a record, each after `subject`.
+    pub(crate) fn about(rendered: &Rendered, subject: &str) -> Vec<Self> {
+        // A loss is a warning, which a batch shows, too.
+        let kind = match rendered.is_loss {
+            true => Self::Warning,
+            false => Self::Note,
+        };
+        let notes = rendered.notes.iter();
+        let notes = notes.map(|note| kind(format!("{subject}: {note}")));
+        let failure = rendered.failure.iter();
+        let failure = failure.map(|failure| Self::Error(format!("{subject}: {failure}")));
+        notes.chain(failure).collect()
+    }
+}
+
 impl Output {
     pub(crate) fn new(color: ColorChoice) -> Self {
         Self {
@@ -154,7 +179,7 @@ impl Output {
             _ => false,
         };
         self.octets(&rendered.octets, is_kept)?;
-        self.words_of(&rendered, subject);
+        self.say(&Words::about(&rendered, subject));
         Ok(Exit::of_record(&rendered))
     }
 
@@ -175,20 +200,6 @@ impl Output {
             None => {}
         }
         Ok(())
-    }
-
-    /// Writes the messages about a record, each after `subject`.
-    pub(crate) fn words_of(&self, rendered: &Rendered, subject: &str) {
-        for note in &rendered.notes {
-            let words = format!("{subject}: {note}");
-            match rendered.is_loss {
-                true => self.warning(&words),
-                false => self.note(&words),
-            }
-        }
-        if let Some(failure) = &rendered.failure {
-            self.error(&format!("{subject}: {failure}"));
-        }
     }
 
     /// Ends a document, unless it is gathered.
@@ -225,6 +236,17 @@ impl Output {
         }
         self.data.flush()?;
         Ok(())
+    }
+
+    /// Says messages.
+    pub(crate) fn say(&self, words: &[Words]) {
+        for words in words {
+            match words {
+                Words::Note(words) => self.note(words),
+                Words::Warning(words) => self.warning(words),
+                Words::Error(words) => self.error(words),
+            }
+        }
     }
 
     /// Says what went wrong.

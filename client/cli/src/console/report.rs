@@ -1,8 +1,8 @@
 //! Messages for errors of retrievals and sessions: what was tried, in which phase, what the server answered and what may
 //! help; and their exit codes.
 
-use z3950::error::{Cause, Diagnostics, Error, Phase, ProtocolFault};
-use z3950::retrieve::Outcome;
+use z3950::error::{Cause, Error, Phase, ProtocolFault};
+use z3950::retrieve::{Outcome, OutcomeName};
 use z3950::transport::{Remedy, is_alert, remedy};
 use z3950_asn1::apdu::DiagRec;
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -12,28 +12,32 @@ use crate::console::exit::Exit;
 
 /// An error with all its causes on one line, and its exit code.
 pub(crate) fn explain(error: &Error) -> (Exit, String) {
-    let exit = match error {
-        Error::ProtocolError {
-            fault: fault @ ProtocolFault::NotGranted(_),
-            ..
-        } => return (Exit::Refused, fault.to_string()),
-        Error::InitRejected(_) | Error::Refused { .. } | Error::AccessRefused { .. } => {
-            Exit::Refused
-        }
-        Error::Unavailable { .. }
-        | Error::ProtocolError { .. }
-        | Error::ProtocolClosed { .. }
-        | Error::Ended { .. } => Exit::Transport,
-        Error::NoMatch => Exit::NoMatch,
-        Error::Ambiguous { .. } => Exit::Ambiguous,
-        Error::PortRefused(_) => Exit::PortRefused,
-        Error::Target(_) | Error::Credentials(_) | Error::Query(_) | Error::Term(_) => Exit::Usage,
-        Error::Url(_) | Error::Build(_) | Error::Plan(_) => Exit::Usage,
-        Error::Identifier(_) | Error::NotOneTerm | Error::Route(_) => Exit::Usage,
-        Error::Unwritable(_) => Exit::Usage,
-        _ => Exit::Unexpected,
+    let name = outcome_name(error);
+    let words = match (error, name) {
+        (Error::ProtocolError { fault, .. }, OutcomeName::NotGranted) => fault.to_string(),
+        (_, OutcomeName::NotSent | OutcomeName::NoCredentials) => chain(error),
+        _ => advised(chain(error), advice(&Outcome::from(error.clone()))),
     };
-    (exit, format!("{}{}", chain(error), advice(error)))
+    (name.into(), words)
+}
+
+/// The outcome of an error.
+pub(crate) fn outcome_name(error: &Error) -> OutcomeName {
+    match error {
+        Error::ProtocolError {
+            fault: ProtocolFault::NotGranted(_),
+            ..
+        } => OutcomeName::NotGranted,
+        Error::Refused {
+            phase: Phase::ExtendedServices,
+            ..
+        } => OutcomeName::TaskFailed,
+        Error::Credentials(_) => OutcomeName::NoCredentials,
+        Error::Target(_) | Error::Url(_) | Error::Build(_) | Error::Plan(_) => OutcomeName::NotSent,
+        Error::Query(_) | Error::Term(_) | Error::NotOneTerm => OutcomeName::NotSent,
+        Error::Identifier(_) | Error::Route(_) | Error::Unwritable(_) => OutcomeName::NotSent,
+        error => Outcome::from(error.clone()).name(),
+    }
 }
 
 /// An error with all its causes on one line.
@@ -61,54 +65,25 @@ fn joined(first: String, mut source: Option<&(dyn std::error::Error + 'static)>)
 
 /// An outcome other than a delivered record as a message, and its exit code.
 pub(crate) fn explain_outcome(outcome: &Outcome) -> (Exit, String) {
-    let exit = match outcome {
-        Outcome::Delivered(_) => Exit::Delivered,
-        Outcome::NoMatch => Exit::NoMatch,
-        Outcome::Ambiguous { .. } => Exit::Ambiguous,
-        Outcome::SearchFailed { .. }
-        | Outcome::PresentFailed { .. }
-        | Outcome::RecordDiagnostic { .. }
-        | Outcome::InitRejected(_)
-        | Outcome::AccessRefused { .. } => Exit::Refused,
-        Outcome::Unavailable { .. }
-        | Outcome::ProtocolError { .. }
-        | Outcome::ProtocolClosed { .. } => Exit::Transport,
-        Outcome::PortRefused { .. } => Exit::PortRefused,
-        _ => Exit::Unexpected,
-    };
     let message = joined(outcome.to_string(), outcome.source());
-    let advice = match outcome {
-        Outcome::SearchFailed { diagnostics } | Outcome::PresentFailed { diagnostics } => {
-            of_syntax(diagnostics).or_else(|| about(diagnostics))
-        }
-        Outcome::RecordDiagnostic { diagnostic } => {
-            let diagnostics = diagnostic.clone().into();
-            of_syntax(&diagnostics).or_else(|| about(&diagnostics))
-        }
-        Outcome::InitRejected(rejected) => about(&rejected.diagnostics),
+    let advice = of_syntax(outcome.diagnostics()).or_else(|| advice(outcome));
+    (outcome.name().into(), advised(message, advice))
+}
+
+fn advised(message: String, advice: Option<&str>) -> String {
+    match advice {
+        Some(advice) => format!("{message}; {advice}"),
+        None => message,
+    }
+}
+
+fn advice(outcome: &Outcome) -> Option<&'static str> {
+    match outcome {
         Outcome::Unavailable { phase, cause } => lost(*phase, cause),
         Outcome::ProtocolError { phase, fault } => broken(*phase, fault),
         Outcome::AccessRefused { .. } => Some(ASKED),
-        _ => None,
-    };
-    (exit, format!("{message}{}", appended(advice)))
-}
-
-/// Advice for an error.
-fn advice(error: &Error) -> String {
-    appended(match error {
-        Error::Refused { diagnostics, .. } => about(diagnostics),
-        Error::InitRejected(rejected) => about(&rejected.diagnostics),
-        Error::Unavailable { phase, cause } => lost(*phase, cause),
-        Error::ProtocolError { phase, fault } => broken(*phase, fault),
-        Error::AccessRefused { .. } => Some(ASKED),
-        Error::Ended { cause: Some(cause) } => return advice(cause),
-        _ => None,
-    })
-}
-
-fn appended(advice: Option<&str>) -> String {
-    advice.map_or_else(String::new, |advice| format!("; {advice}"))
+        other => other.diagnostics().iter().find_map(hint),
+    }
 }
 
 /// Advice for a server that asks for credentials.
@@ -171,29 +146,29 @@ fn broken(phase: Phase, fault: &ProtocolFault) -> Option<&'static str> {
 }
 
 /// Advice for a retrieval in a record syntax that the server does not have.
-fn of_syntax(diagnostics: &Diagnostics) -> Option<&'static str> {
-    let conditions = [Condition::NOT_AVAILABLE_IN_SYNTAX, Condition::RECORD_SYNTAX];
-    let is_it = conditions
-        .iter()
-        .any(|condition| diagnostics.has(condition.0));
-    is_it.then_some(
+fn of_syntax(diagnostics: &[DiagRec]) -> Option<&'static str> {
+    let mut conditions = diagnostics.iter().filter_map(condition);
+    let is_it = |of| {
+        matches!(
+            of,
+            Condition::NOT_AVAILABLE_IN_SYNTAX | Condition::RECORD_SYNTAX
+        )
+    };
+    conditions.any(is_it).then_some(
         "name another record syntax in the URL, such as ;rs=unimarc or ;rs=xml, or let --fallback try others",
     )
 }
 
-/// Advice for the first diagnostic that there is any for.
-fn about(diagnostics: &Diagnostics) -> Option<&'static str> {
-    diagnostics
-        .0
-        .iter()
-        .find_map(|diagnostic| match diagnostic {
-            DiagRec::DefaultFormat(diagnostic) => hint(diagnostic.condition),
-            DiagRec::ExternallyDefined(_) => None,
-        })
+fn condition(diagnostic: &DiagRec) -> Option<Condition> {
+    match diagnostic {
+        DiagRec::DefaultFormat(diagnostic) => Some(Condition(diagnostic.condition)),
+        DiagRec::ExternallyDefined(_) => None,
+    }
 }
 
-fn hint(condition: i64) -> Option<&'static str> {
-    Some(match Condition(condition) {
+/// Advice for a diagnostic.
+fn hint(diagnostic: &DiagRec) -> Option<&'static str> {
+    Some(match condition(diagnostic)? {
         Condition::DATABASE_UNAVAILABLE | Condition::DATABASE_DOES_NOT_EXIST => {
             "check the database"
         }

@@ -10,7 +10,7 @@ use z3950_asn1::file::{Existing, Whole};
 use super::command::{CommandResult, Refusal};
 use super::state::Prompt;
 use crate::console::exit::Exit;
-use crate::console::output::{Failure, Output};
+use crate::console::output::{Failure, Output, Words};
 use crate::render::{Document, Format, counted};
 
 /// A file in progress.
@@ -87,7 +87,7 @@ impl Saving<'_> {
                 ResultRecord::Record { external, .. } => {
                     let rendered = self.document.record(&external);
                     self.put(&rendered.octets)?;
-                    output.words_of(&rendered, &format!("record {position}"));
+                    output.say(&Words::about(&rendered, &format!("record {position}")));
                     self.records += u64::from(rendered.failure.is_none());
                     match Exit::of_record(&rendered) {
                         Exit::Usage => Exit::Refused,

@@ -16,7 +16,7 @@ use super::command::{CommandResult, Refusal};
 use super::shared::{Positionals, has_option};
 use super::state::Prompt;
 use super::waiting::request;
-use crate::answer::writing::Envelope;
+use crate::answer::Envelope;
 use crate::commands::{task, update};
 use crate::console::exit::Exit;
 use crate::console::output::Output;

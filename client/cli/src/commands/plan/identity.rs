@@ -11,47 +11,24 @@ use crate::console::output::Failure;
 use crate::render::shown;
 
 /// The identity that Init would send.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct PlannedIdentity {
-    pub(super) user: Option<String>,
-    pub(super) group: Option<String>,
-    pub(super) form: IdentityForm,
-    /// The source of the password, if one is sent.
-    pub(super) password: Option<Password>,
-    pub(super) source: IdentityOrigin,
+    /// `anonymous`, `id-pass`, or `open` for user and password as one string.
+    form: &'static str,
+    user: Option<String>,
+    group: Option<String>,
+    /// The source of the password, if one is sent: `url`, `environment` or `command`.
+    password: Option<&'static str>,
+    /// The environment variable of the password.
+    variable: Option<String>,
+    /// `url`, `options` or `profile`.
+    source: &'static str,
+    /// The name of the profile.
+    profile: Option<String>,
+    /// The file of the profile.
+    file: Option<String>,
     /// `host:port`
-    pub(super) server: String,
-}
-
-/// The three forms of idAuthentication.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IdentityForm {
-    Anonymous,
-    IdPass,
-    /// User and password as one string.
-    Open,
-}
-
-/// The source of a password.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Password {
-    Url,
-    /// The environment variable of this name.
-    Variable(String),
-    Command,
-}
-
-/// The source of an identity.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum IdentityOrigin {
-    Url,
-    /// Options such as --user.
-    Options,
-    /// The profile of this name, and its file.
-    Profile {
-        name: String,
-        file: Option<String>,
-    },
+    server: String,
 }
 
 impl PlannedIdentity {
@@ -62,96 +39,75 @@ impl PlannedIdentity {
         options: &Identity,
         profiles: &Profiles,
     ) -> Result<Option<Self>, Failure> {
-        let server = format!("{}:{}", plan.host(), plan.port());
         let Some(source) = plan.identity_source() else {
             return Ok(None);
         };
-        Ok(match source {
-            IdentitySource::Url => url
-                .userinfo()
-                .map(|userinfo| Self::of_url(userinfo, server)),
-            IdentitySource::Options => credentials(options)?.map(|credentials| {
-                Self::of_credentials(&credentials, IdentityOrigin::Options, server)
-            }),
+        let identity = match source {
+            IdentitySource::Url => url.userinfo().map(Self::of_url),
+            IdentitySource::Options => credentials(options)?.as_ref().map(Self::of_credentials),
             IdentitySource::Profile => profiles.of_url(url).and_then(|(name, entry)| {
-                let credentials = entry.profile.credentials.as_ref()?;
-                let file = match &entry.origin {
-                    Origin::BuiltIn => None,
-                    Origin::File(path) => Some(path.display().to_string()),
-                };
-                let name = name.to_owned();
-                let source = IdentityOrigin::Profile { name, file };
-                Some(Self::of_credentials(credentials, source, server))
+                let identity = Self::of_credentials(entry.profile.credentials.as_ref()?);
+                Some(Self {
+                    source: "profile",
+                    profile: Some(name.to_owned()),
+                    file: match &entry.origin {
+                        Origin::BuiltIn => None,
+                        Origin::File(path) => Some(path.display().to_string()),
+                    },
+                    ..identity
+                })
             }),
-        })
+        };
+        Ok(identity.map(|identity| Self {
+            server: format!("{}:{}", plan.host(), plan.port()),
+            ..identity
+        }))
     }
 
-    fn of_url(userinfo: &Userinfo, server: String) -> Self {
+    fn of_url(userinfo: &Userinfo) -> Self {
         Self {
             user: Some(shown(userinfo.user().as_bytes())),
-            group: None,
-            form: IdentityForm::IdPass,
-            password: userinfo.password().map(|_| Password::Url),
-            source: IdentityOrigin::Url,
-            server,
+            password: userinfo.password().map(|_| "url"),
+            source: "url",
+            ..Self::of_credentials(&Credentials::default())
         }
     }
 
-    fn of_credentials(credentials: &Credentials, source: IdentityOrigin, server: String) -> Self {
+    fn of_credentials(credentials: &Credentials) -> Self {
         let text = |text: &Option<String>| text.as_ref().map(|text| shown(text.as_bytes()));
         let form = match (credentials.anonymous, credentials.open) {
-            (true, _) => IdentityForm::Anonymous,
-            (false, true) => IdentityForm::Open,
-            (false, false) => IdentityForm::IdPass,
+            (true, _) => "anonymous",
+            (false, true) => "open",
+            (false, false) => "id-pass",
         };
-        let command = credentials
-            .password_command
-            .as_ref()
-            .map(|_| Password::Command);
-        let variable = text(&credentials.password_env).map(Password::Variable);
+        let variable = text(&credentials.password_env).filter(|_| form != "anonymous");
+        let command = credentials.password_command.as_ref();
+        let command = command.filter(|_| form != "anonymous").map(|_| "command");
         Self {
+            form,
             user: text(&credentials.user),
             // An open string has no place for it.
-            group: text(&credentials.group).filter(|_| form == IdentityForm::IdPass),
-            form,
-            password: variable
-                .or(command)
-                .filter(|_| form != IdentityForm::Anonymous),
-            source,
-            server,
+            group: text(&credentials.group).filter(|_| form == "id-pass"),
+            password: variable.as_ref().map(|_| "environment").or(command),
+            variable,
+            source: "options",
+            profile: None,
+            file: None,
+            server: String::new(),
         }
     }
 
     /// The object of `--json`: all keys are always there, and none holds the password.
     pub(super) fn object(&self) -> Value {
-        let (name, file) = match &self.source {
-            IdentityOrigin::Profile { name, file } => (Some(name), file.as_ref()),
-            IdentityOrigin::Url | IdentityOrigin::Options => (None, None),
-        };
         json!({
-            "form": match self.form {
-                IdentityForm::Anonymous => "anonymous",
-                IdentityForm::IdPass => "id-pass",
-                IdentityForm::Open => "open",
-            },
+            "form": self.form,
             "user": self.user,
             "group": self.group,
-            "password_from": self.password.as_ref().map(|password| match password {
-                Password::Url => "url",
-                Password::Variable(_) => "environment",
-                Password::Command => "command",
-            }),
-            "password_variable": match &self.password {
-                Some(Password::Variable(name)) => Some(name),
-                _ => None,
-            },
-            "source": match self.source {
-                IdentityOrigin::Url => "url",
-                IdentityOrigin::Options => "options",
-                IdentityOrigin::Profile { .. } => "profile",
-            },
-            "profile": name,
-            "file": file,
+            "password_from": self.password,
+            "password_variable": self.variable,
+            "source": self.source,
+            "profile": self.profile,
+            "file": self.file,
         })
     }
 
@@ -159,27 +115,22 @@ impl PlannedIdentity {
     pub(super) fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         words.push(match (&self.user, self.form) {
-            (_, IdentityForm::Anonymous) => "as anonymous".to_owned(),
+            (_, "anonymous") => "as anonymous".to_owned(),
             (Some(user), _) => format!("as user {user}"),
             (None, _) => "without a user name".to_owned(),
         });
         words.extend(self.group.as_ref().map(|group| format!("group {group}")));
-        words.extend(self.password.as_ref().map(|password| match password {
-            Password::Url => "with the password of the URL".to_owned(),
-            Password::Variable(name) => {
-                format!("with the password in the environment variable {name}")
-            }
-            Password::Command => "with the password that a command prints".to_owned(),
+        words.extend(self.password.map(|source| match (&self.variable, source) {
+            (Some(name), _) => format!("with the password in the environment variable {name}"),
+            (None, "url") => "with the password of the URL".to_owned(),
+            (None, _) => "with the password that a command prints".to_owned(),
         }));
         words.push(format!("to {}", self.server));
-        words.push(match &self.source {
-            IdentityOrigin::Url => "given in the URL".to_owned(),
-            IdentityOrigin::Options => "given by options".to_owned(),
-            IdentityOrigin::Profile { name, file: None } => format!("given by the profile {name}"),
-            IdentityOrigin::Profile {
-                name,
-                file: Some(file),
-            } => format!("given by the profile {name} in {file}"),
+        let file = self.file.as_ref().map(|file| format!(" in {file}"));
+        words.push(match &self.profile {
+            Some(name) => format!("given by the profile {name}{}", file.unwrap_or_default()),
+            None if self.source == "url" => "given in the URL".to_owned(),
+            None => "given by options".to_owned(),
         });
         words
     }

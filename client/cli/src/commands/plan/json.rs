@@ -7,36 +7,40 @@ use z3950_asn1::apdu::{Apdu, Query};
 use z3950_asn1::codec::encode;
 use z3950_asn1::hex;
 
-use super::identity::PlannedIdentity;
-use crate::answer::writing::object as answer;
+use crate::answer::Envelope;
 use crate::console::output::Failure;
 use crate::render::{shown, syntax};
 
-/// The keys after `url`.
-const KEYS: [&str; 15] = [
-    "kind",
-    "host",
-    "port",
-    "identity",
-    "databases",
-    "docid",
-    "element_set",
-    "record_syntax",
-    "strategy",
-    "query",
-    "searches",
-    "requests",
-    "warnings",
-    "refused_port",
-    "offset",
-];
+/// The object of a URL; without a plan, nothing would be sent.
+pub(super) fn object(url: &str) -> Envelope {
+    Envelope::blank(&[
+        "url",
+        "kind",
+        "host",
+        "port",
+        "identity",
+        "databases",
+        "docid",
+        "element_set",
+        "record_syntax",
+        "strategy",
+        "query",
+        "searches",
+        "requests",
+        "warnings",
+        "refused_port",
+        "offset",
+        "message",
+    ])
+    .with("url", url)
+}
 
 /// What would be sent for a URL.
-pub(super) fn object(
+pub(super) fn planned(
     url: &Z3950Url,
     plan: &Plan,
-    identity: Option<&PlannedIdentity>,
-) -> Result<Value, Failure> {
+    identity: Option<Value>,
+) -> Result<Envelope, Failure> {
     let text = |octets: &Octets| shown(octets.as_bytes());
     let search = plan.search_request();
     let query = search.as_ref().and_then(|search| match &search.query {
@@ -46,8 +50,8 @@ pub(super) fn object(
     let init = plan.init_request();
     let has_secrets = init.id_authentication.is_some();
     let mut init = request(init.into())?;
-    if has_secrets && let Some(octets) = init.get_mut("octets") {
-        *octets = Value::Null;
+    if has_secrets {
+        init["octets"] = Value::Null;
     }
     let mut requests = vec![init];
     let has_search = search.is_some();
@@ -61,39 +65,24 @@ pub(super) fn object(
         Strategy::Piggyback => "piggyback",
         Strategy::PresentOnly => "present-only",
     };
-    let values: [Value; KEYS.len()] = [
-        plan.kind().to_string().into(),
-        plan.host().to_string().into(),
-        plan.port().into(),
-        identity.map(PlannedIdentity::object).into(),
-        plan.databases().iter().map(text).collect(),
-        plan.docid().map(text).into(),
-        plan.element_set().map(text).into(),
-        syntax(plan.record_syntax()),
-        strategy.into(),
-        query.into(),
-        plan.searches().into(),
-        requests.into(),
-        warnings.chain(cautions).collect(),
-        plan.refused_port().into(),
-        Value::Null,
-    ];
-    Ok(with(&url.to_string(), values, Value::Null))
-}
-
-/// Why nothing would be sent.
-pub(super) fn refusal(url: &str, offset: Option<usize>, words: &str) -> Value {
-    let mut values = [const { Value::Null }; KEYS.len()];
-    if let Some(last) = values.last_mut() {
-        *last = offset.into();
-    }
-    with(url, values, words.into())
-}
-
-fn with(url: &str, values: [Value; KEYS.len()], message: Value) -> Value {
-    let keys = KEYS.into_iter().zip(values);
-    let keys = std::iter::once(("url", url.into())).chain(keys);
-    answer(keys.chain([("message", message)]))
+    Ok(object(&url.to_string())
+        .with("kind", plan.kind().to_string())
+        .with("host", plan.host().to_string())
+        .with("port", plan.port())
+        .with("identity", identity)
+        .with(
+            "databases",
+            plan.databases().iter().map(text).collect::<Value>(),
+        )
+        .with("docid", plan.docid().map(text))
+        .with("element_set", plan.element_set().map(text))
+        .with("record_syntax", syntax(plan.record_syntax()))
+        .with("strategy", strategy)
+        .with("query", query)
+        .with("searches", plan.searches())
+        .with("requests", requests)
+        .with("warnings", warnings.chain(cautions).collect::<Value>())
+        .with("refused_port", plan.refused_port()))
 }
 
 /// The name of an APDU and its octets in hexadecimal.

@@ -15,7 +15,8 @@ use z3950::transport::Routes;
 use z3950::url::{Kind, Locator, Url, UrlError, Z3950Url};
 use z3950_asn1::bib1::diagnostics::Condition;
 
-use super::{Remark, UrlReading, answered, refusal, set};
+use super::{Remark, UrlReading, answer, refusal};
+use crate::answer::Envelope;
 use crate::commands::connection::{Network, mode};
 use crate::commands::{connection, gopher as cli_gopher};
 use crate::console::exit::Exit;
@@ -126,37 +127,33 @@ impl Finding {
     }
 }
 
-/// The result of following a locator.
+/// The result of following a locator. RFC 1736 §3 tells an invalid locator (`gone`) from a server that is away
+/// (`unavailable`); a server that refuses is neither.
 struct Followed {
-    status: LinkStatus,
+    status: &'static str,
     detail: String,
     exit: Exit,
 }
 
-/// The state of the resource of a locator. RFC 1736 §3 tells an invalid locator from a server that is away; a server that
-/// refuses is neither.
-#[derive(Clone, Copy)]
-enum LinkStatus {
-    /// Fetched.
-    Alive,
-    /// The server has no such resource: the locator is invalid.
-    Gone,
-    /// The locator matches more than one resource.
-    Ambiguous,
-    /// The server refuses for another reason, or the port is reserved.
-    Refused,
-    /// No server or no answer: worth trying again.
-    Unavailable,
-}
-
-impl LinkStatus {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Alive => "alive",
-            Self::Gone => "gone",
-            Self::Ambiguous => "ambiguous",
-            Self::Refused => "refused",
-            Self::Unavailable => "unavailable",
+impl Followed {
+    /// `status` is that of the exit code unless given.
+    fn new((exit, detail): (Exit, String), status: Option<&'static str>) -> Self {
+        let status = status.unwrap_or(match exit {
+            Exit::Delivered => "alive",
+            Exit::NoMatch => "gone",
+            Exit::Ambiguous => "ambiguous",
+            Exit::Transport => "unavailable",
+            _ => "refused",
+        });
+        let (detail, exit) = match status {
+            "alive" => (String::new(), exit),
+            "gone" => (detail, Exit::FaultsFound),
+            _ => (detail, exit),
+        };
+        Self {
+            status,
+            detail,
+            exit,
         }
     }
 }
@@ -188,84 +185,39 @@ impl Follower {
     async fn follow(&self, locator: &Locator) -> Option<Followed> {
         match locator.url() {
             Url::Z3950(url) if url.kind() == Kind::Retrieval => {
-                let retrieval = self.client.retrieve(url).await.ok()?;
-                let (exit, detail) = explain_outcome(&retrieval.outcome);
-                let status = status(&retrieval.outcome);
-                Some(Followed::new(status, detail, exit))
+                let outcome = self.client.retrieve(url).await.ok()?.outcome;
+                // A database that does not exist counts as gone; one that cannot be searched does not.
+                let status = match &outcome {
+                    Outcome::SearchFailed { diagnostics }
+                    | Outcome::PresentFailed { diagnostics } => match diagnostics {
+                        all if all.has(Condition::DATABASE_DOES_NOT_EXIST.0) => Some("gone"),
+                        all if all.has(Condition::TEMPORARY_SYSTEM_ERROR.0) => Some("unavailable"),
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                Some(Followed::new(explain_outcome(&outcome), status))
             }
             Url::Gopher(url) => {
                 let server = cli_gopher::server(&self.routes, url).ok()?;
-                match gopher::retrieve(url, self.gopher.as_ref()?, &server).await {
-                    Ok(_) => Some(Followed::new(
-                        LinkStatus::Alive,
-                        String::new(),
-                        Exit::Delivered,
-                    )),
-                    Err(GopherError::Plan(error))
-                        if !matches!(error, GopherPlanError::PortRefused(_)) =>
-                    {
-                        None
-                    }
-                    Err(error) => {
-                        let status = gopher_status(&error);
-                        let (exit, detail) = cli_gopher::explained(&error);
-                        Some(Followed::new(status, detail, exit))
-                    }
-                }
+                let (explained, status) =
+                    match gopher::retrieve(url, self.gopher.as_ref()?, &server).await {
+                        Ok(_) => ((Exit::Delivered, String::new()), None),
+                        Err(GopherError::Plan(error))
+                            if !matches!(error, GopherPlanError::PortRefused(_)) =>
+                        {
+                            return None;
+                        }
+                        Err(GopherError::Server(error)) if error.is_temporary() => {
+                            let explained = cli_gopher::explained(&GopherError::Server(error));
+                            (explained, Some("unavailable"))
+                        }
+                        Err(error) => (cli_gopher::explained(&error), None),
+                    };
+                Some(Followed::new(explained, status))
             }
             _ => None,
         }
-    }
-}
-
-impl Followed {
-    fn new(status: LinkStatus, detail: String, exit: Exit) -> Self {
-        Self {
-            exit: match status {
-                LinkStatus::Gone => Exit::FaultsFound,
-                _ => exit,
-            },
-            detail: match status {
-                LinkStatus::Alive => String::new(),
-                _ => detail,
-            },
-            status,
-        }
-    }
-}
-
-/// A database that does not exist counts as gone; one that cannot be searched does not.
-fn status(outcome: &Outcome) -> LinkStatus {
-    match outcome {
-        Outcome::Delivered(_) => LinkStatus::Alive,
-        Outcome::NoMatch => LinkStatus::Gone,
-        Outcome::Ambiguous { .. } => LinkStatus::Ambiguous,
-        Outcome::SearchFailed { diagnostics } | Outcome::PresentFailed { diagnostics } => {
-            match diagnostics {
-                diagnostics if diagnostics.has(Condition::DATABASE_DOES_NOT_EXIST.0) => {
-                    LinkStatus::Gone
-                }
-                diagnostics if diagnostics.has(Condition::TEMPORARY_SYSTEM_ERROR.0) => {
-                    LinkStatus::Unavailable
-                }
-                _ => LinkStatus::Refused,
-            }
-        }
-        Outcome::RecordDiagnostic { .. }
-        | Outcome::InitRejected(_)
-        | Outcome::AccessRefused { .. }
-        | Outcome::PortRefused { .. } => LinkStatus::Refused,
-        // The server or the connection failed.
-        _ => LinkStatus::Unavailable,
-    }
-}
-
-fn gopher_status(error: &GopherError) -> LinkStatus {
-    match error {
-        GopherError::Server(error) if error.is_gone() => LinkStatus::Gone,
-        GopherError::Server(error) if error.is_temporary() => LinkStatus::Unavailable,
-        GopherError::Server(_) | GopherError::Plan(_) => LinkStatus::Refused,
-        _ => LinkStatus::Unavailable,
     }
 }
 
@@ -283,7 +235,7 @@ fn report(finding: &Finding, arguments: &Arguments, output: &mut Output) -> Resu
 }
 
 /// The object of `--json`; `status` and `detail` are null if the URL was not followed.
-fn object(finding: &Finding) -> Value {
+fn object(finding: &Finding) -> Envelope {
     const KEYS: [&str; 7] = [
         "url",
         "ok",
@@ -293,40 +245,22 @@ fn object(finding: &Finding) -> Value {
         "status",
         "detail",
     ];
-    let followed = finding.followed.as_ref();
-    let mut value = match &finding.read {
-        Ok(locator) => answered([
-            ("url", Value::Null),
-            ("ok", true.into()),
-            ("kind", locator.kind().to_string().into()),
-            ("canonical", locator.canonical().into()),
-            (
-                "cautions",
-                cautions(locator)
-                    .into_iter()
-                    .map(|caution| caution.code)
-                    .collect(),
-            ),
-            (
-                "status",
-                followed.map(|followed| followed.status.name()).into(),
-            ),
-            (
-                "detail",
-                followed
-                    .map(|followed| followed.detail.as_str())
-                    .filter(|detail| !detail.is_empty())
-                    .into(),
-            ),
-        ]),
-        Err(error) => {
-            let mut value = refusal(error, &KEYS);
-            set(&mut value, "ok", false);
-            value
+    let mut object = match &finding.read {
+        Ok(locator) => {
+            let codes = cautions(locator).into_iter().map(|caution| caution.code);
+            answer(&KEYS)
+                .with("ok", true)
+                .with("kind", locator.kind().to_string())
+                .with("canonical", locator.canonical())
+                .with("cautions", codes.collect::<Value>())
         }
+        Err(error) => refusal(error, &KEYS).with("ok", false),
     };
-    set(&mut value, "url", finding.text.as_str());
-    value
+    if let Some(Followed { status, detail, .. }) = &finding.followed {
+        let detail = Some(detail.as_str()).filter(|detail| !detail.is_empty());
+        object = object.with("status", *status).with("detail", detail);
+    }
+    object.with("url", finding.text.as_str())
 }
 
 /// `verdict  kind  URL  remarks`, in columns.
@@ -340,7 +274,7 @@ fn row(finding: &Finding) -> String {
                 .collect();
             remarks.extend(followed.map(|followed| followed.detail.clone()));
             remarks.retain(|remark| !remark.is_empty());
-            let verdict = followed.map_or("ok", |followed| followed.status.name());
+            let verdict = followed.map_or("ok", |followed| followed.status);
             (verdict, locator.kind().to_string(), remarks)
         }
         Err(error) => ("malformed", "-".to_owned(), vec![error.to_string()]),

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use z3950::url::extract::{self, Extraction, FoundUrl, HtmlUrls, WrapperFault, in_html, in_record};
 use z3950::url::{ResolveMode, generic, resolve};
 use z3950_marc::stream::{GUESS_OCTETS, InputForm, RecordReader};
 
 use super::Redaction;
-use crate::answer::writing::VERSION;
+use crate::answer::Envelope;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render;
@@ -294,9 +294,7 @@ impl Listing<'_> {
                 _ => written.clone(),
             });
         if self.json {
-            let place = |key: &str| (key.to_owned(), more.get(key).cloned().unwrap_or_default());
             let found = json!({
-                "v": VERSION,
                 "url": url,
                 "start": range.start,
                 "end": range.end,
@@ -307,10 +305,11 @@ impl Listing<'_> {
                 "written": written,
                 "may_continue": may_continue,
             });
-            let found = found.as_object().cloned().unwrap_or_default();
-            let value: Map<String, Value> = found.into_iter().chain(PLACES.map(place)).collect();
-            let value = Value::Object(value);
-            return self.output.line(&value.to_string());
+            let place = |object: Envelope, key| {
+                object.with(key, more.get(key).cloned().unwrap_or_default())
+            };
+            let found = PLACES.into_iter().fold(Envelope::from(found), place);
+            return found.write(self.output);
         }
         let mut remarks: Vec<String> = Vec::new();
         remarks.extend((!place.is_empty()).then(|| place.to_owned()));

@@ -2,12 +2,11 @@
 
 use std::ffi::{OsStr, OsString};
 
-use serde_json::Value;
 use z3950::url::{
     Locator, Mode, ResolveError, ResolveMode, UrlError, UrlErrorKind, classify, generic, resolve,
 };
 
-use super::{Redaction, answered, refusal, set};
+use super::{Redaction, answer, refusal};
 use crate::commands::options::choices;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
@@ -37,6 +36,9 @@ pub(crate) struct Arguments {
     showing: Redaction,
 }
 
+/// The keys of `--json`.
+const KEYS: [&str; 2] = ["uri", "in"];
+
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
     let resolved = (|| {
         let base = text(&arguments.base).map_err(ResolveError::Base)?;
@@ -53,19 +55,18 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
                 false => uri,
             };
             output.line(&match arguments.json {
-                true => answered([("uri", uri.into()), ("in", Value::Null)]).to_string(),
+                true => answer(&KEYS).with("uri", uri).to_string(),
                 false => uri,
             })?;
             Ok(Exit::Delivered)
         }
         Err(error) if arguments.json => {
-            let mut value = refusal(&error.refusal(), &["uri", "in"]);
             let faulty = match error {
                 ResolveError::Base(_) => "base",
                 _ => "reference",
             };
-            set(&mut value, "in", faulty);
-            output.line(&value.to_string())?;
+            let answer = refusal(&error.refusal(), &KEYS).with("in", faulty);
+            answer.write(output)?;
             Ok(Exit::Usage)
         }
         Err(error) => {

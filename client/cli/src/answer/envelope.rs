@@ -1,0 +1,141 @@
+//! The objects of `--json`: one per line, whose keys are always there.
+//!
+//! `client/docs/formats.md` describes the keys of every answer of a server, which are [`KEYS`], those that each command adds,
+//! and the outcomes, which are the words of [`OutcomeName`]. A test compares it with what the program writes.
+//!
+//! An argument that is not a target or identifier has no object, only a message on standard error.
+
+use std::fmt;
+
+use serde_json::{Map, Value, json};
+use z3950::retrieve::OutcomeName;
+use z3950::url::Host;
+use z3950_asn1::apdu::{DiagRec, External};
+use z3950_asn1::oid::Oid;
+
+use super::{Answer, Piece};
+use crate::console::output::{Failure, Output};
+use crate::render::syntax;
+
+/// The version of the objects; it changes when a key changes its meaning or goes away.
+const VERSION: u8 = 2;
+/// The keys that every answer of a server has.
+const KEYS: [&str; 11] = [
+    "outcome",
+    "message",
+    "host",
+    "port",
+    "databases",
+    "hits",
+    "syntax",
+    "requested_syntax",
+    "step",
+    "diagnostic",
+    "record",
+];
+
+/// An object; its first key is the version.
+#[derive(Clone)]
+pub(crate) struct Envelope(Map<String, Value>);
+
+impl Envelope {
+    /// An object with these keys, which are null until they get a value.
+    pub(crate) fn blank<'a>(keys: impl IntoIterator<Item = &'a &'a str>) -> Self {
+        let nulls = keys.into_iter();
+        let nulls = nulls.map(|key| ((*key).to_owned(), Value::Null));
+        Value::Object(nulls.collect()).into()
+    }
+
+    /// An answer of a server to a command with these keys of its own.
+    pub(crate) fn new(host: &Host, port: u16, databases: Vec<String>, own: &[&str]) -> Self {
+        Self::blank(own.iter().chain(&KEYS))
+            .with("host", host.to_string())
+            .with("port", port)
+            .with("databases", databases)
+    }
+
+    /// The same object with another value of a key.
+    pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.0.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// The same object with the record syntax that was requested.
+    pub(crate) fn requested(self, oid: Option<Oid>) -> Self {
+        self.with("requested_syntax", syntax(oid))
+    }
+
+    /// The same object with an outcome and its message.
+    pub(crate) fn outcome(self, name: OutcomeName, message: &str) -> Self {
+        self.with("outcome", name.as_str()).with("message", message)
+    }
+
+    /// The same object with all that an answer says.
+    pub(crate) fn answered(self, answer: &Answer) -> Self {
+        self.with("outcome", answer.outcome.as_str())
+            .with("message", answer.message.clone())
+            .with("hits", answer.hits)
+            .with("step", answer.step.clone())
+            .with("diagnostic", answer.diagnostic.clone())
+    }
+
+    /// The same object with the first of the diagnostics.
+    pub(crate) fn diagnosed(self, diagnostics: &[DiagRec]) -> Self {
+        match diagnostics.first() {
+            Some(first) => self.with("diagnostic", diagnostic(first)),
+            None => self,
+        }
+    }
+
+    /// The same object with a record, as [`Format::Json`] writes it.
+    pub(crate) fn record(self, record: &External, json: &[u8]) -> Self {
+        let value: Option<Value> = serde_json::from_slice(json).ok();
+        self.with("syntax", syntax(record.direct_reference))
+            .with("record", value)
+    }
+
+    /// The object as a line of an answer.
+    pub(crate) fn piece(&self) -> Piece {
+        Piece::line(format!("{self}\n").into_bytes())
+    }
+
+    /// Writes the object as a line.
+    pub(crate) fn write(&self, output: &mut Output) -> Result<(), Failure> {
+        output.line(&self.to_string())
+    }
+}
+
+impl From<Value> for Envelope {
+    /// The keys of an object after the version.
+    fn from(object: Value) -> Self {
+        let mut keys = Map::from_iter([("v".to_owned(), VERSION.into())]);
+        if let Value::Object(more) = object {
+            keys.extend(more);
+        }
+        Self(keys)
+    }
+}
+
+impl fmt::Display for Envelope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Keys are texts, and no value fails to be written.
+        f.write_str(&serde_json::to_string(&self.0).unwrap_or_default())
+    }
+}
+
+pub(super) fn diagnostic(diagnostic: &DiagRec) -> Value {
+    match diagnostic {
+        DiagRec::DefaultFormat(diagnostic) => json!({
+            "set": diagnostic.diagnostic_set_id.to_string(),
+            "code": diagnostic.condition,
+            "text": diagnostic.message(),
+            "addinfo": diagnostic.addinfo.to_string_lossy(),
+        }),
+        DiagRec::ExternallyDefined(external) => json!({
+            "set": external.direct_reference.map(|oid| oid.to_string()),
+            "code": null,
+            "text": diagnostic.to_string(),
+            "addinfo": null,
+        }),
+    }
+}
