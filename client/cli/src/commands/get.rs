@@ -101,10 +101,7 @@ async fn print(
     let mut exit = Exit::Delivered;
     for urls in urls.chunk_by(|one, other| !is_gopher(one) && !is_gopher(other)) {
         let one = match urls {
-            [url] if is_gopher(url) => {
-                let fetched = Interrupt.or(gopher.run(url, output)).await;
-                fetched.unwrap_or_else(|stopped| Ok(stopped.0))?
-            }
+            [url] if is_gopher(url) => Interrupt.exit(gopher.run(url, output)).await?,
             urls => job(urls).print(output).await?,
         };
         exit = exit.and(one);

@@ -9,7 +9,6 @@ use z3950::lookup::{
 };
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
-use z3950_asn1::query::Dialects;
 
 use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Work, Writing, refuse};
 use crate::batch::{Batch, run_all};
@@ -66,10 +65,7 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
         connection,
     } = arguments;
     let databases = &wanted.asked.databases;
-    let Some((reach, place)) = TargetClient::to(target, databases, connection, output).await?
-    else {
-        return Ok(Exit::Usage);
-    };
+    let (reach, place) = TargetClient::to(target, databases, connection, output).await?;
     let format = batch.format(wanted.asked.records.format)?;
     let mut job = job(identifiers, wanted, &reach, &place, format);
     job.jobs = batch.jobs(1);
@@ -99,15 +95,8 @@ impl Service for LookupHere {
     const NAME: &'static str = "lookup";
     const SUMMARY: &'static str = "find records by ISBN, ISSN, LCCN, OCLC number, control number or docid, as z3950 lookup does";
 
-    type Prepared<'a> = ();
-
-    fn prepare(&self, _: &Dialects, _: &Output) -> Result<Option<()>, Failure> {
-        Ok(Some(()))
-    }
-
     async fn perform(
         &self,
-        (): Self::Prepared<'_>,
         reach: &TargetClient,
         place: &NamedTarget,
         output: &mut Output,

@@ -16,7 +16,6 @@ use z3950::session::Session;
 use z3950_asn1::apdu::{External, Query, RpnQuery};
 use z3950_asn1::es::item_order::{Billing, Contact, PaymentMethod};
 use z3950_asn1::oid::XML;
-use z3950_asn1::query::Dialects;
 use z3950_asn1::record::RetrievedRecord;
 use z3950_asn1::record::sutrs_external;
 
@@ -154,31 +153,15 @@ impl Service for Arguments {
         "order a document, as z3950 order does; order --help lists the options";
     const INTERRUPTED: Option<&'static str> = Some("interrupted; the order may have been placed");
 
-    /// The query, and the order without its item.
-    type Prepared<'a> = (Option<RpnQuery>, Ordered);
-
-    fn prepare(
-        &self,
-        dialects: &Dialects,
-        output: &Output,
-    ) -> Result<Option<Self::Prepared<'_>>, Failure> {
-        let wanted = match &self.query {
-            None => None,
-            Some(text) => match query::asked(text, &self.language, dialects, output)? {
-                Some(query) => Some(query),
-                None => return Ok(None),
-            },
-        };
-        Ok(Some((wanted, ordered(self)?)))
-    }
-
     async fn perform(
         &self,
-        (wanted, order): Self::Prepared<'_>,
         reach: &TargetClient,
         place: &NamedTarget,
         output: &mut Output,
     ) -> Result<Exit, Failure> {
+        let read = |text| query::asked(text, &self.language, &reach.dialects, output);
+        let wanted = self.query.as_deref().map(read).transpose()?;
+        let order = ordered(self)?;
         let envelope = Envelope::of(place, &["query", "position", "task"])
             .with("query", wanted.as_ref().map(ToString::to_string))
             .with("position", self.item);

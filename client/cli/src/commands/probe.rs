@@ -22,7 +22,7 @@ use crate::commands::connection::ConnectionOptions;
 use crate::commands::options::{Wait, seconds};
 use crate::commands::target::{TARGET, TargetClient, Unanswered};
 use crate::console::exit::Exit;
-use crate::console::interrupt::{Interrupt, Stopped};
+use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
 use crate::render::shown;
 
@@ -60,18 +60,12 @@ pub(crate) async fn run(arguments: &Probe, output: &mut Output) -> Result<Exit, 
         connection,
         ..
     } = arguments;
-    let Some((reach, place)) = TargetClient::to(target, databases, connection, output).await?
-    else {
-        return Ok(Exit::Usage);
-    };
+    let (reach, place) = TargetClient::to(target, databases, connection, output).await?;
     let mut probing = Probing {
         attempts: Attempts::new(arguments, &reach, &place),
         output,
     };
-    match Interrupt.or(probing.all()).await {
-        Ok(exit) => exit,
-        Err(Stopped(exit)) => Ok(exit),
-    }
+    Interrupt.exit(probing.all()).await
 }
 
 struct Probing<'a> {

@@ -168,23 +168,17 @@ fn shown(
     Ok(exit)
 }
 
-/// Reads the query of an argument; `None` if it is wrong, which has been said.
+/// Reads the query of an argument.
 pub(crate) fn asked(
     text: &OsStr,
     arguments: &QueryLanguage,
     dialects: &Dialects,
     output: &Output,
-) -> Result<Option<RpnQuery>, Failure> {
-    match QueryReader::new(dialects, arguments)?.read(text.as_encoded_bytes()) {
-        Ok((query, remark)) => {
-            remark.inspect(|words| output.note(words));
-            Ok(Some(query))
-        }
-        Err(words) => {
-            output.error(&words);
-            Ok(None)
-        }
-    }
+) -> Result<RpnQuery, Failure> {
+    let read = QueryReader::new(dialects, arguments)?.read(text.as_encoded_bytes());
+    let (query, remark) = read.map_err(Failure::Usage)?;
+    remark.inspect(|words| output.note(words));
+    Ok(query)
 }
 
 /// Reads queries; without a language, they are PQF if they begin with `@`, else words.

@@ -7,7 +7,6 @@ use z3950::retrieve::OutcomeName;
 use z3950::service::scan::{ScanOptions, ScanResult};
 use z3950::service::search::SearchOptions;
 use z3950_asn1::apdu::{Entry, Operand, Query, RpnQuery, RpnStructure, Term, TermInfo};
-use z3950_asn1::query::Dialects;
 use z3950_marc::charset::Charset;
 
 use crate::answer::Envelope;
@@ -86,37 +85,19 @@ impl Service for Arguments {
     const NAME: &'static str = "scan";
     const SUMMARY: &'static str = "list the terms of an index around a given one; without a term, the ones that follow the last list. Options are those of z3950 scan";
 
-    /// The term, and the query of `--set`.
-    type Prepared<'a> = (RpnQuery, Option<RpnQuery>);
-
-    fn prepare(
-        &self,
-        dialects: &Dialects,
-        output: &Output,
-    ) -> Result<Option<Self::Prepared<'_>>, Failure> {
-        let read = |text| query::asked(text, &self.language, dialects, output);
-        let Some(start) = read(&self.term)? else {
-            return Ok(None);
-        };
-        let RpnStructure::Op(Operand::AttributesPlusTerm(_)) = &start.rpn else {
-            output.error(
-                "scan takes one term, without operators and result sets; quote a term of several words: '\"war and peace\"'",
-            );
-            return Ok(None);
-        };
-        Ok(match &self.set {
-            None => Some((start, None)),
-            Some(text) => read(text)?.map(|set| (start, Some(set))),
-        })
-    }
-
     async fn perform(
         &self,
-        (start, set): Self::Prepared<'_>,
         reach: &TargetClient,
         place: &NamedTarget,
         output: &mut Output,
     ) -> Result<Exit, Failure> {
+        let read = |text| query::asked(text, &self.language, &reach.dialects, output);
+        let start = read(&self.term)?;
+        let RpnStructure::Op(Operand::AttributesPlusTerm(_)) = &start.rpn else {
+            let words = "scan takes one term, without operators and result sets; quote a term of several words: '\"war and peace\"'";
+            return Err(Failure::Usage(words.into()));
+        };
+        let set = self.set.as_deref().map(read).transpose()?;
         let envelope = envelope(place, start.to_string());
         match self.scan(&start, set.as_ref(), reach, place).await {
             Ok(result) => show(self.json, place, &envelope, &result, output),

@@ -82,7 +82,6 @@ const SHOWN: u64 = 10;
 pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit, Failure> {
     let wanted = &arguments.wanted;
     let batch = &arguments.batch;
-    let keys = wanted.keys()?;
     let has_files = !batch.inputs.is_empty();
     let (targets, query) = match arguments.words.as_slice() {
         targets if has_files => (targets, None),
@@ -95,11 +94,8 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     let reader = QueryReader::new(&Dialects::default(), &wanted.language)?;
     let query = query.map(|query| query.as_encoded_bytes().to_vec());
     // A wrong query is wrong at every target.
-    if let Some(query) = &query
-        && let Err(words) = reader.read(query)
-    {
-        output.error(&words);
-        return Ok(Exit::Usage);
+    if let Some(query) = &query {
+        reader.read(query).map_err(Failure::Usage)?;
     }
     let reach = TargetClient::new(&arguments.connection).await?;
     let is_written = batch.file().is_some();
@@ -110,18 +106,21 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     let mut spots = Vec::new();
     for (index, text) in targets.iter().enumerate() {
         match reach.place(text, &wanted.asked.databases, output) {
-            Some(mut place) => {
+            Ok(mut place) => {
                 place.hint = hint(&reach, &arguments.words, index);
                 spots.push(Spot::new(wanted, count, place));
             }
-            None => exit = exit.and(Exit::Usage),
+            Err(failure) => {
+                output.error(&failure.to_string());
+                exit = exit.and(Exit::Usage);
+            }
         }
     }
     if spots.is_empty() {
         return Ok(exit);
     }
     let format = batch.format(wanted.asked.records.format)?;
-    let mut job = Searcher::job(wanted, (reader, keys), &reach, spots, format, count);
+    let mut job = Searcher::job(wanted, reader, &reach, spots, format, count)?;
     job.given.extend(query);
     job.jobs = batch.jobs(job.targets.len());
     job.work.is_written = is_written;
@@ -175,20 +174,8 @@ impl Service for SearchHere {
         "search and show the records found, as z3950 search does; search --help lists the options";
     const MAKES_SET: bool = true;
 
-    type Prepared<'a> = (QueryReader, Vec<SortKey>);
-
-    fn prepare(
-        &self,
-        dialects: &Dialects,
-        _: &Output,
-    ) -> Result<Option<Self::Prepared<'_>>, Failure> {
-        let reader = QueryReader::new(dialects, &self.wanted.language)?;
-        Ok(Some((reader, self.wanted.keys()?)))
-    }
-
     async fn perform(
         &self,
-        prepared: Self::Prepared<'_>,
         reach: &TargetClient,
         place: &NamedTarget,
         output: &mut Output,
@@ -197,7 +184,8 @@ impl Service for SearchHere {
         let format = wanted.asked.records.format;
         let count = wanted.count.unwrap_or(SHOWN);
         let spots = vec![Spot::new(wanted, count, place.clone())];
-        let mut job = Searcher::job(wanted, prepared, reach, spots, format, count);
+        let reader = QueryReader::new(&reach.dialects, &wanted.language)?;
+        let mut job = Searcher::job(wanted, reader, reach, spots, format, count)?;
         job.given.push(self.query.as_encoded_bytes().to_vec());
         job.write(output).await
     }
@@ -316,13 +304,13 @@ impl Searcher {
     /// A job without inputs.
     fn job(
         wanted: &Wanted,
-        (reader, keys): (QueryReader, Vec<SortKey>),
+        reader: QueryReader,
         reach: &TargetClient,
         spots: Vec<Spot>,
         format: Format,
         count: u64,
-    ) -> Job<Self> {
-        Job {
+    ) -> Result<Job<Self>, Failure> {
+        Ok(Job {
             given: Vec::new(),
             targets: spots.iter().map(|spot| spot.place.text.clone()).collect(),
             format,
@@ -331,7 +319,7 @@ impl Searcher {
                 reach: reach.clone(),
                 spots,
                 reader,
-                keys,
+                keys: wanted.keys()?,
                 facets: wanted.facets.clone(),
                 start: wanted.start,
                 count,
@@ -339,7 +327,7 @@ impl Searcher {
                 names_queries: false,
                 writing: wanted.asked.writing(format),
             },
-        }
+        })
     }
 
     /// Searches; returns the session and what was found in it.

@@ -49,6 +49,8 @@ pub(crate) struct TargetClient {
     client: Client,
     /// The session of the prompt, which is used instead of new ones.
     open: Option<OpenSession>,
+    /// How queries are read.
+    pub(crate) dialects: Dialects,
     /// The given options that have no effect without TLS.
     of_tls: Vec<&'static str>,
 }
@@ -67,28 +69,12 @@ pub(crate) trait Service: Args {
     /// The message if it is interrupted, unless the reason is enough.
     const INTERRUPTED: Option<&'static str> = None;
 
-    /// What is read from the arguments before the command connects.
-    type Prepared<'a>
-    where
-        Self: 'a;
-
-    /// Reads the arguments; `None` if they are wrong, which has been said.
+    /// Carries out the command and writes its answer. Arguments are read before it connects.
     ///
     /// # Errors
-    /// Files that cannot be read, and arguments that conflict.
-    fn prepare(
-        &self,
-        dialects: &Dialects,
-        output: &Output,
-    ) -> Result<Option<Self::Prepared<'_>>, Failure>;
-
-    /// Carries out the command and writes its answer.
-    ///
-    /// # Errors
-    /// Errors on this machine, and arguments that conflict.
+    /// Errors on this machine, and arguments that are wrong or conflict.
     fn perform(
         &self,
-        prepared: Self::Prepared<'_>,
         reach: &TargetClient,
         place: &NamedTarget,
         output: &mut Output,
@@ -103,15 +89,8 @@ pub(crate) async fn run<S: Service>(
     connection: &ConnectionOptions,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    let Some(prepared) = service.prepare(&Dialects::default(), output)? else {
-        return Ok(Exit::Usage);
-    };
-    let Some((reach, place)) = TargetClient::to(target, databases, connection, output).await?
-    else {
-        return Ok(Exit::Usage);
-    };
-    let performed = service.perform(prepared, &reach, &place, output);
-    match Interrupt.or(performed).await {
+    let (reach, place) = TargetClient::to(target, databases, connection, output).await?;
+    match Interrupt.or(service.perform(&reach, &place, output)).await {
         Ok(exit) => exit,
         Err(Stopped(exit)) => {
             if let Some(words) = S::INTERRUPTED {
@@ -206,27 +185,29 @@ impl TargetClient {
         Ok(Self {
             client: client.with_profiles(setup.profiles),
             open: None,
+            dialects: Dialects::default(),
             of_tls: connection::of_tls(&connection.network),
         })
     }
 
-    /// Reads the options and resolves a target; `None` if it cannot be, which has been said.
+    /// Reads the options and resolves a target.
     pub(crate) async fn to(
         target: &OsStr,
         databases: &[String],
         connection: &ConnectionOptions,
         output: &Output,
-    ) -> Result<Option<(Self, NamedTarget)>, Failure> {
+    ) -> Result<(Self, NamedTarget), Failure> {
         let reach = Self::new(connection).await?;
-        let place = reach.place(target, databases, output);
-        Ok(place.map(|place| (reach, place)))
+        let place = reach.place(target, databases, output)?;
+        Ok((reach, place))
     }
 
     /// Uses the session of the prompt.
-    pub(crate) fn open(client: Client, session: OpenSession) -> Self {
+    pub(crate) fn open(client: Client, session: OpenSession, dialects: Dialects) -> Self {
         Self {
             client,
             open: Some(session),
+            dialects,
             of_tls: Vec::new(),
         }
     }
@@ -280,21 +261,16 @@ impl TargetClient {
         (piece, answer)
     }
 
-    /// Resolves a target; prints why it cannot be. `databases` replace those of the target.
+    /// Resolves a target. `databases` replace those of the target.
     pub(crate) fn place(
         &self,
         text: &OsStr,
         databases: &[String],
         output: &Output,
-    ) -> Option<NamedTarget> {
+    ) -> Result<NamedTarget, Failure> {
         let text = shown(text.as_encoded_bytes());
-        let mut resolved = match self.client.profiles().resolve(&text) {
-            Ok(resolved) => resolved,
-            Err(error) => {
-                output.error(&chain(&error));
-                return None;
-            }
-        };
+        let resolved = self.client.profiles().resolve(&text);
+        let mut resolved = resolved.map_err(|error| connection::usage(&error))?;
         if !databases.is_empty() {
             let names = databases.iter().map(String::as_str);
             resolved.databases = names.map(DatabaseName::from).collect();
@@ -307,7 +283,7 @@ impl TargetClient {
                 self.of_tls.join(" and ")
             ));
         }
-        Some(NamedTarget {
+        Ok(NamedTarget {
             text: redacted(&text),
             resolved,
             hint: None,

@@ -431,9 +431,13 @@ async fn check(arguments: &Check, output: &mut Output) -> Result<Exit, Failure> 
     let reach = TargetClient::new(&arguments.connection).await?;
     let mut exit = Exit::Delivered;
     for text in &arguments.targets {
-        let Some(place) = reach.place(text, &[], output) else {
-            exit = exit.and(Exit::Usage);
-            continue;
+        let place = match reach.place(text, &[], output) {
+            Ok(place) => place,
+            Err(failure) => {
+                output.error(&failure.to_string());
+                exit = exit.and(Exit::Usage);
+                continue;
+            }
         };
         let session = match Interrupt.or(reach.session(&place)).await {
             Ok(session) => session,

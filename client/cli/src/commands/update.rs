@@ -15,7 +15,6 @@ use z3950_asn1::es::TaskParameters;
 use z3950_asn1::es::update::{
     self as es, RecordOrSurDiag, RecordStatus, TaskPackageRecordStructure, UpdateStatus,
 };
-use z3950_asn1::query::Dialects;
 
 use self::arguments::Variant;
 pub(crate) use self::arguments::{Arguments, Update};
@@ -36,14 +35,9 @@ pub(crate) async fn run(arguments: &Update, output: &mut Output) -> Result<Exit,
         connection,
     } = arguments;
     let supply = Supply::new(asked)?;
-    let Some((reach, place)) =
-        TargetClient::to(target, &asked.databases, connection, output).await?
-    else {
-        return Ok(Exit::Usage);
-    };
-    let Some(mut updater) = Updater::new(asked, &place, output) else {
-        return Ok(Exit::Usage);
-    };
+    let (reach, place) =
+        TargetClient::to(target, &asked.databases, connection, output).await?;
+    let mut updater = Updater::new(asked, &place, output)?;
     let mut ended = Interrupt.or(updater.all(&reach, supply)).await;
     // A signal also makes reading the input fail.
     if let (Ok(Err(_)), Some(stopped)) = (&ended, Interrupt.arrived()) {
@@ -66,22 +60,14 @@ impl Service for Arguments {
     const SUMMARY: &'static str = "update the database with a record: \"text\", a word, <FILE, or by default the last record shown. With options, the arguments are those of z3950 update";
     const INTERRUPTED: Option<&'static str> = Some(INTERRUPTED);
 
-    type Prepared<'a> = Supply<'a>;
-
-    fn prepare(&self, _: &Dialects, _: &Output) -> Result<Option<Supply<'_>>, Failure> {
-        Supply::new(self).map(Some)
-    }
-
     async fn perform(
         &self,
-        supply: Self::Prepared<'_>,
         reach: &TargetClient,
         place: &NamedTarget,
         output: &mut Output,
     ) -> Result<Exit, Failure> {
-        let Some(mut updater) = Updater::new(self, place, output) else {
-            return Ok(Exit::Usage);
-        };
+        let supply = Supply::new(self)?;
+        let mut updater = Updater::new(self, place, output)?;
         let exit = updater.all(reach, supply).await;
         updater.end()?;
         exit
@@ -120,19 +106,20 @@ struct Fate {
 }
 
 impl<'a> Updater<'a> {
-    /// `None` if the target has several databases, which has been said.
+    /// # Errors
+    /// The target has several databases.
     fn new(
         arguments: &'a Arguments,
         place: &'a NamedTarget,
         output: &'a mut Output,
-    ) -> Option<Self> {
+    ) -> Result<Self, Failure> {
         let [database] = place.resolved.databases.as_slice() else {
-            output.error("an update changes one database; choose it with --database");
-            return None;
+            let words = "an update changes one database; choose it with --database";
+            return Err(Failure::Usage(words.into()));
         };
         let records = &arguments.records;
         let charset = place.charset(records.charset);
-        Some(Self {
+        Ok(Self {
             arguments,
             place,
             database,

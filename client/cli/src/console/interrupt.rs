@@ -29,6 +29,14 @@ impl Interrupt {
         }
     }
 
+    /// The exit code of a command, or that of a signal which comes first.
+    pub(crate) async fn exit<E>(
+        self,
+        command: impl Future<Output = Result<Exit, E>>,
+    ) -> Result<Exit, E> {
+        self.or(command).await.unwrap_or_else(|Stopped(exit)| Ok(exit))
+    }
+
     /// Does the last work of a command, which a new signal cuts short.
     pub(crate) async fn or_end(self, work: impl Future<Output = ()>) {
         match self.arrived() {

@@ -112,9 +112,6 @@ impl Prompt {
             failure @ Failure::Input { .. } => Refusal::wrong(failure.to_string()),
             failure => failure.into(),
         };
-        let Some(prepared) = asked.prepare(&self.dialects, output).map_err(read)? else {
-            return Ok(Exit::Usage);
-        };
         let session = OpenSession::new(session, &set, self.seen.clone());
         if let Some(place) = self.place_mut() {
             place.lent = Some(Lent {
@@ -125,8 +122,8 @@ impl Prompt {
             });
         }
         let client = self.context.client.clone();
-        let reach = TargetClient::open(client, session);
-        let performed = asked.perform(prepared, &reach, &target, output).await;
+        let reach = TargetClient::open(client, session, self.dialects.clone());
+        let performed = asked.perform(&reach, &target, output).await;
         self.take_back();
         performed.map_err(read)
     }

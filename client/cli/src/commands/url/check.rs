@@ -21,7 +21,7 @@ use crate::commands::connection::{Network, mode};
 use crate::commands::{connection, gopher as cli_gopher};
 use crate::console::exit::Exit;
 use crate::console::input::Lines;
-use crate::console::interrupt::{Interrupt, Stopped};
+use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
 use crate::console::report::explain_outcome;
 use crate::render::named;
@@ -67,10 +67,7 @@ pub(crate) fn run(
     }
     runtime.block_on(async {
         let follower = Follower::new(&arguments.network).await?;
-        match Interrupt.or(follow(arguments, &follower, output)).await {
-            Ok(exit) => exit,
-            Err(Stopped(exit)) => Ok(exit),
-        }
+        Interrupt.exit(follow(arguments, &follower, output)).await
     })
 }
 
