@@ -3,7 +3,6 @@
 //! `table` lists and finds the commands; there is a file for each group of them.
 
 mod browse;
-mod charsets;
 mod command;
 mod facets;
 mod help;
@@ -128,34 +127,23 @@ enum CommandSource {
     Pipe(Lines),
 }
 
-/// The next line.
-enum Entered {
-    Text(String),
-    /// Not UTF-8 from this offset on.
-    Malformed(usize),
-    /// Ctrl-C: the line is discarded.
-    GivenUp,
-    End,
-}
-
 impl Input {
     fn is_terminal(&self) -> bool {
         matches!(self.source, CommandSource::Terminal(_))
     }
 
-    fn next(&mut self, state: &mut Prompt, output: &mut Output) -> Result<Entered, Failure> {
+    fn next(&mut self, state: &mut Prompt, output: &mut Output) -> Result<Typed, Failure> {
         match &mut self.source {
             CommandSource::Terminal(terminal) => match terminal.line(state, output)? {
                 Typed::Line(line) => typed(terminal, state, line),
-                Typed::GivenUp => Ok(Entered::GivenUp),
-                Typed::End => Ok(Entered::End),
+                other => Ok(other),
             },
             CommandSource::Pipe(lines) => Ok(match lines.next()? {
                 Some(line) => String::from_utf8(line).map_or_else(
-                    |error| Entered::Malformed(error.utf8_error().valid_up_to()),
-                    Entered::Text,
+                    |error| Typed::Malformed(error.utf8_error().valid_up_to()),
+                    Typed::Line,
                 ),
-                None => Entered::End,
+                None => Typed::End,
             }),
         }
     }
@@ -185,10 +173,10 @@ impl Input {
 
 /// Completes a typed line: an empty line continues `show` and `scan`, a missing password is asked for. Lines with secrets are
 /// not added to the history.
-fn typed(terminal: &mut Terminal, state: &mut Prompt, line: String) -> Result<Entered, Failure> {
+fn typed(terminal: &mut Terminal, state: &mut Prompt, line: String) -> Result<Typed, Failure> {
     let Some((name, arguments)) = command::split(&line) else {
         let goes_on = state.goes_on.filter(|_| line.trim().is_empty());
-        return Ok(Entered::Text(goes_on.map_or(line, str::to_owned)));
+        return Ok(Typed::Line(goes_on.map_or(line, str::to_owned)));
     };
     let entry = table::entry(name);
     let name = entry.map_or("", |entry| entry.name);
@@ -196,21 +184,21 @@ fn typed(terminal: &mut Terminal, state: &mut Prompt, line: String) -> Result<En
     if !table::is_secret(&line) {
         terminal.remember(&line);
         state.remember(&line);
-        return Ok(Entered::Text(line));
+        return Ok(Typed::Line(line));
     }
     match command::words(arguments).as_slice() {
         [user] if name == "authentication" && user != "-" && !user.contains('/') => {
             match terminal.password("password (none sends the user as an open string): ")? {
-                Typed::Line(password) if password.is_empty() => Ok(Entered::Text(line)),
-                Typed::Line(password) => Ok(Entered::Text(format!(
+                Typed::Line(password) if password.is_empty() => Ok(Typed::Line(line)),
+                Typed::Line(password) => Ok(Typed::Line(format!(
                     "{name} {} {}",
                     kept_together(user),
                     kept_together(&password)
                 ))),
-                Typed::GivenUp | Typed::End => Ok(Entered::GivenUp),
+                _ => Ok(Typed::GivenUp),
             }
         }
-        _ => Ok(Entered::Text(line)),
+        _ => Ok(Typed::Line(line)),
     }
 }
 
@@ -296,28 +284,26 @@ fn read(
             Err(Stopped(exit)) => return Ok(exit),
         };
         let exit = match line {
-            Entered::Text(line) => {
-                match runtime.block_on(input.attend(state.line(&line, output))) {
-                    Ok(exit) => exit?,
-                    Err(Stopped(exit)) if is_to_end(exit) => {
-                        output.error("interrupted");
-                        return Ok(exit);
-                    }
-                    Err(Stopped(exit)) => {
-                        Interrupt.dealt_with();
-                        input.give_up();
-                        let words = runtime.block_on(state.interrupted());
-                        output.error(words);
-                        exit
-                    }
+            Typed::Line(line) => match runtime.block_on(input.attend(state.line(&line, output))) {
+                Ok(exit) => exit?,
+                Err(Stopped(exit)) if is_to_end(exit) => {
+                    output.error("interrupted");
+                    return Ok(exit);
                 }
-            }
-            Entered::Malformed(at) => {
+                Err(Stopped(exit)) => {
+                    Interrupt.dealt_with();
+                    input.give_up();
+                    let words = runtime.block_on(state.interrupted());
+                    output.error(words);
+                    exit
+                }
+            },
+            Typed::Malformed(at) => {
                 output.error(&format!("the line is not UTF-8 from octet {at} on"));
                 Exit::Usage
             }
-            Entered::GivenUp => continue,
-            Entered::End => break,
+            Typed::GivenUp => continue,
+            Typed::End => break,
         };
         if state.stops_after(exit) {
             return Ok(exit);

@@ -16,7 +16,7 @@ use z3950_marc::{Form, MarcRecord, iso2709};
 use self::indent::indent;
 pub(crate) use self::other::syntax;
 pub(crate) use self::terminal::{
-    as_message, counted, escape_controls, listed, matching, named, shown, term, text_of,
+    as_message, counted, escape_controls, listed, matching, named, query, shown, term, text_of,
 };
 
 /// How a record is written.

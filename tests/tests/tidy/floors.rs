@@ -302,7 +302,6 @@ const HOUSES: &[House] = &[
             "prompt::help",
             "prompt::table",
             "prompt::setters",
-            "prompt::charsets",
             "prompt::logs",
             "prompt::sessions",
             "prompt::opening",

@@ -5,7 +5,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use z3950::retrieve::OutcomeName;
 use z3950::service::search::{SearchOptions, SearchResult};
-use z3950_asn1::apdu::{AttributeElement, AttributeList, Query, RpnQuery, StringOrNumeric};
+use z3950_asn1::apdu::{AttributeElement, AttributeList, RpnQuery, StringOrNumeric};
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::facets::{FacetField, FacetList};
 use z3950_asn1::format::search_result1::{QueryExpression, SubqueryReport};
@@ -13,7 +13,7 @@ use z3950_asn1::format::search_result1::{QueryExpression, SubqueryReport};
 use crate::answer::{Envelope, Piece};
 use crate::commands::target::NamedTarget;
 use crate::console::output::Words;
-use crate::render::{shown, term};
+use crate::render::{query, shown, term};
 
 /// How many terms of a field are requested by default.
 const TERMS: i64 = 10;
@@ -182,10 +182,7 @@ fn part_text(part: &SubqueryReport) -> String {
     let expressions = [&part.subquery_expression, &part.subquery_interpretation];
     match expressions.into_iter().flatten().next() {
         Some(QueryExpression::Term(part)) => term(&part.query_term),
-        Some(QueryExpression::Query(query)) => match &**query {
-            Query::Type1(query) | Query::Type101(query) => query.to_string(),
-            other => shown(format!("{other:?}").as_bytes()),
-        },
+        Some(QueryExpression::Query(asked)) => query(asked),
         None if part.full_query => "the whole query".into(),
         None => match &part.subquery_id {
             Some(id) => shown(id.as_bytes()),

@@ -290,7 +290,7 @@ pub(crate) fn cql(text: &str) -> Query {
 }
 
 /// Replaces tables by those of the given files.
-fn read_tables(mut dialects: Dialects, arguments: &Tables) -> Result<Dialects, Failure> {
+pub(crate) fn read_tables(mut dialects: Dialects, arguments: &Tables) -> Result<Dialects, Failure> {
     if let Some(path) = &arguments.properties {
         let properties = Properties::parse(&file(path)?);
         dialects.properties = Some(properties.map_err(|error| unusable(path, &error))?);

@@ -35,8 +35,7 @@ pub(crate) async fn run(arguments: &Update, output: &mut Output) -> Result<Exit,
         connection,
     } = arguments;
     let supply = Supply::new(asked)?;
-    let (reach, place) =
-        TargetClient::to(target, &asked.databases, connection, output).await?;
+    let (reach, place) = TargetClient::to(target, &asked.databases, connection, output).await?;
     let mut updater = Updater::new(asked, &place, output)?;
     let mut ended = Interrupt.or(updater.all(&reach, supply)).await;
     // A signal also makes reading the input fail.

@@ -34,7 +34,9 @@ impl Interrupt {
         self,
         command: impl Future<Output = Result<Exit, E>>,
     ) -> Result<Exit, E> {
-        self.or(command).await.unwrap_or_else(|Stopped(exit)| Ok(exit))
+        self.or(command)
+            .await
+            .unwrap_or_else(|Stopped(exit)| Ok(exit))
     }
 
     /// Does the last work of a command, which a new signal cuts short.

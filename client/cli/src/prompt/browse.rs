@@ -6,7 +6,7 @@ use z3950_asn1::apdu::{AttributesPlusTerm, Entry, Operand, RpnStructure};
 use z3950_asn1::oid::Oid;
 use z3950_asn1::query::Language;
 
-use super::command::{CommandResult, Refusal, unquoted};
+use super::command::{CommandResult, Refusal, number, unquoted};
 use super::opened::Scanned;
 use super::query::QueryType;
 use super::shared::{Positionals, has_option};
@@ -155,21 +155,8 @@ impl Prompt {
         Ok(scan::show(false, &place, &envelope, &result, output)?)
     }
 
-    pub(super) fn scan_step(&mut self, text: &str) -> Result<(), Refusal> {
-        self.settings.scan_step = Some(text.parse().map_err(|_| Refusal::Usage)?);
-        Ok(())
-    }
-
-    pub(super) fn scan_position(&mut self, text: &str) -> Result<(), Refusal> {
-        self.settings.scan_position = match text {
-            "none" => None,
-            number => Some(number.parse().map_err(|_| Refusal::Usage)?),
-        };
-        Ok(())
-    }
-
     pub(super) fn scan_size(&mut self, text: &str) -> Result<(), Refusal> {
-        let size: u64 = text.parse().map_err(|_| Refusal::Usage)?;
+        let size: u64 = number(text)?;
         if !(1..=MAX_TERMS).contains(&size) {
             return Err(Refusal::wrong(format!("scansize takes 1 to {MAX_TERMS}")));
         }

@@ -1,5 +1,7 @@
 //! The result of a command of the prompt, and the words of a line.
 
+use std::str::FromStr;
+
 use z3950::error::Error;
 
 use crate::commands::target::Unanswered;
@@ -69,6 +71,19 @@ pub(super) fn split(line: &str) -> Option<(&str, &str)> {
 /// The arguments of a line, separated by blanks; quotation marks and backslashes keep blanks within one.
 pub(super) fn words(text: &str) -> Vec<String> {
     parsed(text).into_iter().map(|word| word.meant).collect()
+}
+
+/// A number or an identifier.
+pub(super) fn number<T: FromStr>(text: &str) -> Result<T, Refusal> {
+    text.parse().map_err(|_| Refusal::Usage)
+}
+
+/// A number, or the default without a text.
+pub(super) fn number_or<T: FromStr>(text: &str, default: T) -> Result<T, Refusal> {
+    match text {
+        "" => Ok(default),
+        text => number(text),
+    }
 }
 
 /// A text without single quotes around it, which a shell would have removed.

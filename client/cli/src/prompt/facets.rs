@@ -3,7 +3,7 @@
 
 use z3950::profile::Attributes;
 use z3950::service::search::SearchResult;
-use z3950_asn1::apdu::{AttributeList, Query};
+use z3950_asn1::apdu::AttributeList;
 use z3950_asn1::format::facets::{FacetField, FacetList};
 use z3950_asn1::format::search_result1::{
     Databases, QueryExpression, ResultsByDb, SearchInfoReport, SubqueryReport,
@@ -15,7 +15,7 @@ use crate::commands::facets::{facet_lines, field, field_name};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::console::report::chain;
-use crate::render::{term, text_of};
+use crate::render::{query, term, text_of};
 
 /// The most fields to request facets of.
 const MAX_FACETS: usize = 100;
@@ -169,10 +169,7 @@ fn expressed(expression: &QueryExpression) -> String {
             let comment = comment.map(|text| format!(" – {}", text_of(text)));
             term(&part.query_term) + &comment.unwrap_or_default()
         }
-        QueryExpression::Query(query) => match &**query {
-            Query::Type1(query) | Query::Type101(query) => query.to_string(),
-            other => format!("a query of type {}", other.type_number()),
-        },
+        QueryExpression::Query(asked) => query(asked),
     }
 }
 

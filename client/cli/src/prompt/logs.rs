@@ -1,21 +1,17 @@
 //! `last`, and the commands that name files: logs of APDUs and records, and tables for queries.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use z3950_asn1::codec::dump;
 use z3950_asn1::file::Growing;
-use z3950_asn1::query::ccl::Bib;
-use z3950_asn1::query::cql::Properties;
-use z3950_asn1::{codec, decoded, input};
+use z3950_asn1::{codec, decoded};
 
-use super::command::{CommandResult, Refusal};
+use super::command::{CommandResult, Refusal, number_or};
 use super::state::Prompt;
 use super::tape::{Noted, head};
+use crate::commands::query::{Tables, read_tables};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-
-/// The largest file of properties or qualifiers, in octets.
-const MAX_FILE: u64 = 1 << 20;
 
 impl Prompt {
     /// Lists the last APDUs, oldest first; with `full`, their contents too.
@@ -24,10 +20,7 @@ impl Prompt {
             Some(rest) => (rest.trim(), true),
             None => (text, false),
         };
-        let count: usize = match text {
-            "" => 2,
-            number => number.parse().map_err(|_| Refusal::Usage)?,
-        };
+        let count: usize = number_or(text, 2)?;
         let apdus: Vec<Noted> = self.context.tape.recorded().apdus.iter().cloned().collect();
         let first = apdus.len().saturating_sub(count);
         for noted in apdus.iter().skip(first) {
@@ -74,16 +67,29 @@ impl Prompt {
     }
 
     pub(super) fn set_cclfile(&mut self, path: &str, _: &mut Output) -> CommandResult {
-        let text = text_of(path)?;
-        let bib = Bib::parse(&text).map_err(|error| Refusal::file(path, &error))?;
-        self.dialects.bib = Some(bib);
-        Ok(Exit::Delivered)
+        self.read_tables(path, |bib| Tables {
+            bib,
+            properties: None,
+        })
     }
 
     pub(super) fn set_cqlfile(&mut self, path: &str, _: &mut Output) -> CommandResult {
-        let text = text_of(path)?;
-        let properties = Properties::parse(&text).map_err(|error| Refusal::file(path, &error))?;
-        self.dialects.properties = Some(properties);
+        self.read_tables(path, |properties| Tables {
+            bib: None,
+            properties,
+        })
+    }
+
+    fn read_tables(
+        &mut self,
+        path: &str,
+        tables: impl FnOnce(Option<PathBuf>) -> Tables,
+    ) -> CommandResult {
+        if path.is_empty() {
+            return Err(Refusal::Usage);
+        }
+        let read = read_tables(self.dialects.clone(), &tables(Some(path.into())));
+        self.dialects = read.map_err(|failure| Refusal::wrong(failure.to_string()))?;
         Ok(Exit::Delivered)
     }
 }
@@ -102,12 +108,4 @@ fn log_file(path: &str) -> Result<Option<Growing>, Refusal> {
 fn appended(path: &str) -> Result<Growing, Refusal> {
     let file = Growing::resume(Path::new(path));
     file.map_err(|error| Refusal::wrong(Failure::unopened(&error, "").to_string()))
-}
-
-/// Reads a small text file.
-fn text_of(path: &str) -> Result<String, Refusal> {
-    if path.is_empty() {
-        return Err(Refusal::Usage);
-    }
-    input::read_text(Path::new(path), MAX_FILE).map_err(|error| Refusal::file(path, &error))
 }

@@ -11,7 +11,7 @@ use z3950_asn1::apdu::{
     SortKeySpec, SortRelation,
 };
 
-use super::command::{CommandResult, Refusal, parsed, unquoted, words};
+use super::command::{CommandResult, Refusal, number, parsed, unquoted, words};
 use super::facets::say_details;
 use super::query;
 use super::state::Prompt;
@@ -136,7 +136,6 @@ impl Prompt {
             names => Delete::Sets(names.iter().map(|name| name.as_str().into()).collect()),
         };
         let delete = move |session: Session| {
-            let (sets, names) = (sets.clone(), names.clone());
             let answer = async move { session.delete(sets).await };
             request(answer, move |state, result, output| {
                 state.deleted(&names, &result, output)
@@ -188,12 +187,10 @@ impl Prompt {
         options.sorted_result_set = into.as_str().into();
         options.other_info = self.settings.other_info();
         let sort = move |session: Session| {
-            let (keys, options) = (keys.clone(), options.clone());
-            let (into, known) = (into.clone(), set.hits);
             let answer = async move { session.sort(keys, &options).await };
             request(answer, move |state, result: SortResult, output| {
                 let hits = result.hits.and_then(|hits| u64::try_from(hits).ok());
-                state.found(into, hits.or(known));
+                state.found(into, hits.or(set.hits));
                 output.line(&format!("sorted: {}", result.status))?;
                 say_diagnostics(&result.diagnostics, output);
                 Ok(Exit::Delivered)
@@ -292,8 +289,8 @@ fn sort_key(key: &str, flags: &str) -> Result<SortKeySpec, Refusal> {
         true => {
             let attributes = key.split(',').map(|attribute| {
                 let (of_type, value) = attribute.split_once('=').ok_or(Refusal::Usage)?;
-                let number = |text: &str| text.trim().parse().map_err(|_| Refusal::Usage);
-                Ok(AttributeElement::numeric(number(of_type)?, number(value)?))
+                let (of_type, value) = (number(of_type.trim())?, number(value.trim())?);
+                Ok(AttributeElement::numeric(of_type, value))
             });
             key_by_attributes(attributes.collect::<Result<_, Refusal>>()?, relation)
         }

@@ -1,6 +1,6 @@
 //! `close`, `sessions`, `use`: several sessions, one of which is the current one.
 
-use super::command::{CommandResult, Refusal};
+use super::command::{CommandResult, Refusal, number};
 use super::search::hits_in_words;
 use super::state::Prompt;
 use crate::console::exit::Exit;
@@ -47,7 +47,7 @@ impl Prompt {
     }
 
     pub(super) fn use_session(&mut self, number: &str, output: &mut Output) -> CommandResult {
-        let number: usize = number.parse().map_err(|_| Refusal::Usage)?;
+        let number: usize = self::number(number)?;
         let index = number
             .checked_sub(1)
             .filter(|index| *index < self.places.len())

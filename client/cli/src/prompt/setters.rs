@@ -8,10 +8,10 @@ use z3950_asn1::query::{Language, tree};
 use z3950_asn1::types::{Bits, InternationalString};
 use z3950_marc::charset::Charset;
 
-use super::command::{CommandResult, Refusal, words};
+use super::command::{CommandResult, Refusal, number, words};
 use super::facets::shown_as;
 use super::query::QueryType;
-use super::settings::{Reconnects, flag, on_off};
+use super::settings::{flag, on_off};
 use super::state::Prompt;
 use crate::console::exit::Exit;
 use crate::console::output::Output;
@@ -68,40 +68,6 @@ impl Prompt {
                 None => Schema::Uri(name.into()),
             }),
         };
-        Ok(())
-    }
-
-    pub(super) fn elements(&mut self, name: &str) -> Result<(), Refusal> {
-        self.settings.element_set = match name {
-            "none" => None,
-            name if name.contains(char::is_whitespace) => return Err(Refusal::Usage),
-            name => Some(name.into()),
-        };
-        Ok(())
-    }
-
-    pub(super) fn querytype(&mut self, name: &str) -> Result<(), Refusal> {
-        self.settings.query_type = QueryType::by_name(name).ok_or_else(|| {
-            Refusal::wrong(format!(
-                "{name} is not a query type: {}",
-                QueryType::names()
-            ))
-        })?;
-        Ok(())
-    }
-
-    pub(super) fn large_set_lower_bound(&mut self, text: &str) -> Result<(), Refusal> {
-        self.settings.large_set_lower_bound = bound(text)?;
-        Ok(())
-    }
-
-    pub(super) fn small_set_upper_bound(&mut self, text: &str) -> Result<(), Refusal> {
-        self.settings.small_set_upper_bound = bound(text)?;
-        Ok(())
-    }
-
-    pub(super) fn medium_set_present_number(&mut self, text: &str) -> Result<(), Refusal> {
-        self.settings.medium_set_present_number = bound(text)?;
         Ok(())
     }
 
@@ -171,16 +137,6 @@ impl Prompt {
         self.settings.oids.get(&name.to_lowercase()).copied()
     }
 
-    pub(super) fn set_auto_reconnect(&mut self, text: &str) -> Result<(), Refusal> {
-        self.settings.reconnects = Reconnects::by_name(text)?;
-        Ok(())
-    }
-
-    pub(super) fn set_auto_wait(&mut self, text: &str) -> Result<(), Refusal> {
-        self.settings.auto_wait = flag(text)?;
-        Ok(())
-    }
-
     pub(super) fn set_otherinfo(&mut self, text: &str, _: &mut Output) -> CommandResult {
         let mut parts = text.splitn(3, char::is_whitespace);
         let (Some(index), Some(oid), Some(value)) = (parts.next(), parts.next(), parts.next())
@@ -242,16 +198,6 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn version(&mut self, text: &str) -> Result<(), Refusal> {
-        self.settings.version = match text {
-            "1" => 1,
-            "2" => 2,
-            "3" => 3,
-            _ => return Err(Refusal::Usage),
-        };
-        Ok(())
-    }
-
     pub(super) fn ccl_parse(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let query = self
             .dialects
@@ -260,21 +206,111 @@ impl Prompt {
         output.line(tree(&query).trim_end())?;
         Ok(Exit::Delivered)
     }
+
+    pub(super) fn charset(&mut self, names: &str, output: &mut Output) -> CommandResult {
+        let names: Vec<&str> = names.split_whitespace().collect();
+        let (negotiated, others) = names.split_first().ok_or(Refusal::Usage)?;
+        self.negotiated_charset(negotiated)?;
+        if others.len() > 3 {
+            return Err(Refusal::Usage);
+        }
+        let mut others = others.iter();
+        if let Some(name) = others.next() {
+            self.display_charset(name, output)?;
+        }
+        if let Some(name) = others.next() {
+            self.settings.marc_charset = charset(name)?;
+        }
+        if let Some(name) = others.next() {
+            self.settings.query_charset = charset(name)?;
+        }
+        Ok(Exit::Delivered)
+    }
+
+    pub(super) fn negotiated_charset(&mut self, text: &str) -> Result<(), Refusal> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let (proposed, records_too) = match words.as_slice() {
+            ["-" | "none"] => (Vec::new(), false),
+            // The version is ignored, as in yaz-client.
+            [names, rest @ ..] if matches!(rest, [] | [_] | [_, "2" | "3"]) => (
+                names.split(',').map(str::to_owned).collect(),
+                rest.first().map_or(Ok(false), |records| flag(records))?,
+            ),
+            _ => return Err(Refusal::Usage),
+        };
+        self.settings.proposed_charsets = proposed;
+        self.settings.records_too = records_too;
+        Ok(())
+    }
+
+    /// The character set of data; messages are always in UTF-8.
+    pub(super) fn display_charset(&mut self, name: &str, output: &mut Output) -> CommandResult {
+        if name.is_empty() {
+            return self.say("displaycharset", output);
+        }
+        self.settings.display_charset = charset(name)?;
+        output.write_in(self.settings.display_charset);
+        Ok(Exit::Delivered)
+    }
 }
 
 fn oid(text: &str) -> Option<Oid> {
     text.parse().ok().or_else(|| Oid::by_name(text))
 }
 
+/// Changes a setting, if the text has a value for it.
+pub(super) fn put<T>(setting: &mut T, value: Result<T, Refusal>) -> Result<(), Refusal> {
+    *setting = value?;
+    Ok(())
+}
+
+/// A value, or nothing for `none`.
+pub(super) fn unless_none<T>(
+    text: &str,
+    read: impl FnOnce(&str) -> Result<T, Refusal>,
+) -> Result<Option<T>, Refusal> {
+    match text {
+        "none" => Ok(None),
+        text => read(text).map(Some),
+    }
+}
+
 /// A bound for piggybacked records: not negative.
-fn bound(text: &str) -> Result<i64, Refusal> {
-    let number: u32 = text.parse().map_err(|_| Refusal::Usage)?;
-    Ok(number.into())
+pub(super) fn bound(text: &str) -> Result<i64, Refusal> {
+    number::<u32>(text).map(i64::from)
+}
+
+pub(super) fn element_set(name: &str) -> Result<InternationalString, Refusal> {
+    match name.contains(char::is_whitespace) {
+        true => Err(Refusal::Usage),
+        false => Ok(name.into()),
+    }
+}
+
+pub(super) fn query_type(name: &str) -> Result<QueryType, Refusal> {
+    let names = || format!("{name} is not a query type: {}", QueryType::names());
+    QueryType::by_name(name).ok_or_else(|| Refusal::wrong(names()))
+}
+
+pub(super) fn version(text: &str) -> Result<u8, Refusal> {
+    let known = number(text)
+        .ok()
+        .filter(|version| (1..=3).contains(version));
+    known.ok_or(Refusal::Usage)
+}
+
+pub(super) fn charset(name: &str) -> Result<Option<Charset>, Refusal> {
+    match name {
+        "auto" | "-" => Ok(None),
+        name => Charset::by_name(name)
+            .map(Some)
+            .ok_or_else(|| Refusal::wrong(format!("{name} is not a known character set"))),
+    }
 }
 
 /// An index of `set_otherinfo`.
 fn index_of(text: &str) -> Result<u8, Refusal> {
-    let index: u8 = text.parse().map_err(|_| Refusal::Usage)?;
+    let index: u8 = number(text)?;
     (index < OTHER_INFO).then_some(index).ok_or(Refusal::Usage)
 }
 

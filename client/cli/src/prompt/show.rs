@@ -67,11 +67,10 @@ impl Prompt {
     ) -> CommandResult {
         let options = self.present_options(&span)?;
         let present = move |session: Session| {
-            let (RecordRange { start, count, .. }, options) = (span.clone(), options.clone());
-            let answer = async move { session.present(start, count, &options).await };
+            let answer = async move { session.present(span.start, span.count, &options).await };
             request(answer, move |state, result, output| {
                 let mut document = state.document().indented(is_indented);
-                let exit = state.write_all(start, result.records, &mut document, output);
+                let exit = state.write_all(span.start, result.records, &mut document, output);
                 output.end(&mut document)?;
                 say_diagnostics(&result.diagnostics, output);
                 Ok(exit?)

@@ -15,7 +15,7 @@ use z3950_asn1::apdu::DatabaseName;
 use z3950_asn1::query::Dialects;
 use z3950_marc::charset::Charset;
 
-use super::command::{CommandResult, Refusal};
+use super::command::{CommandResult, Refusal, number_or};
 use super::opened::{CurrentSet, OpenedSession, SessionContext};
 use super::settings::{Reconnects, Settings};
 use crate::commands::seen::Seen;
@@ -345,10 +345,7 @@ impl Prompt {
     }
 
     pub(super) fn show_history(&mut self, count: &str, output: &mut Output) -> CommandResult {
-        let count: usize = match count {
-            "" => usize::MAX,
-            number => number.parse().map_err(|_| Refusal::Usage)?,
-        };
+        let count = number_or(count, usize::MAX)?;
         let first = self.history.len().saturating_sub(count);
         for (number, line) in self.history.iter().enumerate().skip(first) {
             output.line(&format!("{:>5}  {line}", number + 1))?;

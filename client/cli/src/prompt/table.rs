@@ -8,7 +8,9 @@ use z3950_asn1::query::nearest;
 
 use self::Completes::{Commands, Databases, Files, Indexes, Nothing, Settings, Targets, Words};
 use self::Handler::{Here, Set, There};
-use super::command::{CommandResult, Refusal, split};
+use super::command::{CommandResult, Refusal, number, split};
+use super::setters::{bound, charset, element_set, put, query_type, unless_none, version};
+use super::settings::{Reconnects, flag};
 use super::shared::Positionals;
 use super::state::Prompt;
 use crate::commands::lookup::LookupHere;
@@ -168,9 +170,9 @@ const YAZ: &[CommandEntry] = &[
         Indexes, There(|state, text, output| Box::pin(state.scan(text, output)))),
     row("setscan", "SET TERM", "scan, counting only records in a result set", &["setscan 1 @attr 1=4 war"],
         Nothing, There(|state, text, output| Box::pin(state.set_scan(text, output)))),
-    row("scanstep", "[N]", "set or show how many terms scan skips between each two listed", &["scanstep 10"], Nothing, Set(Prompt::scan_step)),
+    row("scanstep", "[N]", "set or show how many terms scan skips between each two listed", &["scanstep 10"], Nothing, Set(|state, text| put(&mut state.settings.scan_step, number(text).map(Some)))),
     row("scanpos", "[N|none]", "set or show the position of the given term in the list of scan", &["scanpos 5", "scanpos none"],
-        Words(&["none"]), Set(Prompt::scan_position)),
+        Words(&["none"]), Set(|state, text| put(&mut state.settings.scan_position, unless_none(text, number)))),
     row("scansize", "[N]", "set or show how many terms scan requests", &["scansize 50"], Nothing, Set(Prompt::scan_size)),
     row("sort", "KEY FLAGS...", "sort the result set; flags: a or < ascending, d or > descending, i ignore case, s respect case, ! fail on a missing value, =VALUE replace a missing value",
         &["sort 1=4 a", "sort 1=31 d 1=4 ai", "sort title <"],
@@ -181,9 +183,9 @@ const YAZ: &[CommandEntry] = &[
         "set the credentials for the next session: a user, group and password, or - for anonymous; without arguments, none. At a terminal, a missing password is prompted for",
         &["authentication ada", "authentication ada secret", "authentication ada staff secret", "authentication -", "authentication"],
         Nothing, Here(Prompt::authentication)),
-    row("lslb", "[N]", "set or show the large-set lower bound: with N or more hits, send no records with the search response", &["lslb 100"], Nothing, Set(Prompt::large_set_lower_bound)),
-    row("ssub", "[N]", "set or show the small-set upper bound: with up to N hits, send all records with the search response", &["ssub 5"], Nothing, Set(Prompt::small_set_upper_bound)),
-    row("mspn", "[N]", "set or show the medium-set present number: between the two bounds, send N records with the search response", &["mspn 2"], Nothing, Set(Prompt::medium_set_present_number)),
+    row("lslb", "[N]", "set or show the large-set lower bound: with N or more hits, send no records with the search response", &["lslb 100"], Nothing, Set(|state, text| put(&mut state.settings.large_set_lower_bound, bound(text)))),
+    row("ssub", "[N]", "set or show the small-set upper bound: with up to N hits, send all records with the search response", &["ssub 5"], Nothing, Set(|state, text| put(&mut state.settings.small_set_upper_bound, bound(text)))),
+    row("mspn", "[N]", "set or show the medium-set present number: between the two bounds, send N records with the search response", &["mspn 2"], Nothing, Set(|state, text| put(&mut state.settings.medium_set_present_number, bound(text)))),
     row("status", "", "show the values of lslb, ssub and mspn", &[], Nothing, Here(Prompt::status)),
     row("setnames", "[on|off]", "name result sets 1, 2 …, or use one unnamed set; without a setting, names are used if the server supports them",
         &["setnames on", "setnames 0"], ON_OFF, Here(Prompt::set_names)),
@@ -197,11 +199,11 @@ const YAZ: &[CommandEntry] = &[
     row("schema", "[OID|NAME|URI|none]", "set or show the schema to request", &["schema marcxml", "schema none"],
         Nothing, Set(Prompt::schema)),
     row("elements", "[NAME|none]", "set or show the element set to request", &["elements F", "elements B", "elements none"],
-        Words(&["F", "B", "none"]), Set(Prompt::elements)),
+        Words(&["F", "B", "none"]), Set(|state, text| put(&mut state.settings.element_set, unless_none(text, element_set)))),
     row("close", "", "close the session and stay at the prompt", &[],
         Nothing, There(|state, text, output| Box::pin(state.close(text, output)))),
     row("querytype", "[TYPE]", "set or show the query language: auto, prefix, ccl, ccl2rpn, cql, cql2rpn or names",
-        &["querytype ccl2rpn", "querytype cql", "querytype auto"], QUERY_TYPES, Set(Prompt::querytype)),
+        &["querytype ccl2rpn", "querytype cql", "querytype auto"], QUERY_TYPES, Set(|state, text| put(&mut state.settings.query_type, query_type(text)))),
     row("refid", "[ID]", "set the referenceId to send with requests, or remove it", &["refid r1", "refid"],
         Nothing, Here(Prompt::reference_id)),
     row("itemorder", "item N | ill N [DOCUMENT] | xml N DOCUMENT",
@@ -228,10 +230,10 @@ const YAZ: &[CommandEntry] = &[
     row("displaycharset", "[NAME|auto|-]", "set or show the character set of the output [default: utf-8]", &["displaycharset iso-8859-1", "displaycharset -"],
         CHARSETS, Here(Prompt::display_charset)),
     row("marccharset", "[NAME|auto|-]", "set or show the character set of MARC records, whatever they declare", &["marccharset marc-8"],
-        CHARSETS, Set(Prompt::marc_charset)),
+        CHARSETS, Set(|state, text| put(&mut state.settings.marc_charset, charset(text)))),
     row("querycharset", "[NAME|-]", "set or show the character set to send terms in", &["querycharset iso-8859-1", "querycharset -"],
-        CHARSETS, Set(Prompt::query_charset)),
-    row("lang", "[CODE|none]", "set or show the language to propose when opening a session", &["lang eng"], Nothing, Set(Prompt::language)),
+        CHARSETS, Set(|state, text| put(&mut state.settings.query_charset, charset(text)))),
+    row("lang", "[CODE|none]", "set or show the language to propose when opening a session", &["lang eng"], Nothing, Set(|state, text| put(&mut state.settings.language, unless_none(text, |code| Ok(code.to_owned()))))),
     row("source", "FILE", "run the commands in a file", &["source daily.z3950"],
         Files, There(|state, text, output| Box::pin(state.source(text, output)))),
     row(".", "FILE", "same as source", &[". daily.z3950"],
@@ -248,9 +250,9 @@ const YAZ: &[CommandEntry] = &[
     row("set_cqlfile", "FILE", "load CQL indexes from a pqf.properties file", &["set_cqlfile pqf.properties"], Files, Here(Prompt::set_cqlfile)),
     row("set_auto_reconnect", "[on|off|idle]",
         "reconnect for commands that change nothing, after the server has closed the session: on, always; off, never; idle, only if it was idle (the default)",
-        &["set_auto_reconnect on"], Words(&["on", "off", "idle"]), Set(Prompt::set_auto_reconnect)),
+        &["set_auto_reconnect on"], Words(&["on", "off", "idle"]), Set(|state, text| put(&mut state.settings.reconnects, Reconnects::by_name(text)))),
     row("set_auto_wait", "[on|off]", "wait for the response to each request, or only in wait_response",
-        &["set_auto_wait off"], ON_OFF, Set(Prompt::set_auto_wait)),
+        &["set_auto_wait off"], ON_OFF, Set(|state, text| put(&mut state.settings.auto_wait, flag(text)))),
     row("set_otherinfo", "INDEX OID TEXT", "send a text with every request, as OtherInformation; INDEX is 0 to 9",
         &["set_otherinfo 0 1.2.840.10003.10.1000.81.3 192.0.2.1"], Nothing, Here(Prompt::set_otherinfo)),
     row("list_otherinfo", "[INDEX]", "show the texts of set_otherinfo", &[], Nothing, Here(Prompt::list_otherinfo)),
@@ -266,7 +268,7 @@ const YAZ: &[CommandEntry] = &[
         &["options search present namedResultSets", "options default"],
         Words(&["search", "present", "delSet", "scan", "sort", "namedResultSets", "extendedServices", "default"]),
         Here(Prompt::options)),
-    row("zversion", "[1|2|3]", "set or show the highest version of Z39.50 to propose", &["zversion 2"], Words(&["2", "3"]), Set(Prompt::version)),
+    row("zversion", "[1|2|3]", "set or show the highest version of Z39.50 to propose", &["zversion 2"], Words(&["2", "3"]), Set(|state, text| put(&mut state.settings.version, version(text)))),
     row("init", "[TARGET]", "send Init again in this session, with the current settings; with a target, open a session there", &["init"],
         Targets, There(|state, text, output| Box::pin(state.init_again(text, output)))),
     row("help", "[COMMAND]", "list the commands, or describe one; help queries and help prox describe queries", &["help find", "help prox"], Commands, Here(Prompt::help)),

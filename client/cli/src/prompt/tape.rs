@@ -2,23 +2,21 @@
 //! between session and socket. Secrets are always redacted.
 
 use std::collections::VecDeque;
-use std::io::{self, Write};
-use std::pin::Pin;
+use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_util::io::{InspectReader, InspectWriter};
 use z3950::error::Error;
 use z3950::service::init::{APDU_SLACK, EXCEPTIONAL_RECORD_SIZE};
 use z3950::transport::{BoxFuture, BoxStream, Connect, Routes, Timeouts};
 use z3950::url::Host;
-use z3950_asn1::apdu::{Apdu, Query};
+use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec::{self, dump, frame::Scanner};
 use z3950_asn1::decoded;
 use z3950_asn1::file::Growing;
 
-use crate::render::counted;
+use crate::render::{counted, query};
 
 /// How many APDUs are recorded.
 const MAX_KEPT: usize = 20;
@@ -66,23 +64,11 @@ impl Connect for Taped {
     ) -> BoxFuture<'a, Result<BoxStream, Error>> {
         Box::pin(async move {
             let stream = self.inner.connect(host, port, timeouts).await?;
-            let stream: BoxStream = Box::new(Stream {
-                inner: stream,
-                tape: self.tape.clone(),
-                sent: Framer::default(),
-                received: Framer::default(),
-            });
-            Ok(stream)
+            let stream = InspectReader::new(stream, self.tape.framing(Direction::Received));
+            let stream = InspectWriter::new(stream, self.tape.framing(Direction::Sent));
+            Ok(Box::new(stream) as BoxStream)
         })
     }
-}
-
-/// A stream that is recorded.
-struct Stream {
-    inner: BoxStream,
-    tape: Tape,
-    sent: Framer,
-    received: Framer,
 }
 
 /// Finds APDUs in a stream of octets.
@@ -127,43 +113,6 @@ impl Framer {
     }
 }
 
-impl AsyncRead for Stream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let this = &mut *self;
-        ready!(Pin::new(&mut this.inner).poll_read(context, buffer))?;
-        let read = buffer.filled().get(before..).unwrap_or_default();
-        this.received.take(read, Direction::Received, &this.tape);
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for Stream {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        octets: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let this = &mut *self;
-        let written = ready!(Pin::new(&mut this.inner).poll_write(context, octets))?;
-        let sent = octets.get(..written).unwrap_or(octets);
-        this.sent.take(sent, Direction::Sent, &this.tape);
-        Poll::Ready(Ok(written))
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(context)
-    }
-}
-
 impl Tape {
     /// The same routes, with all connections recorded.
     pub(crate) fn on(&self, routes: Routes) -> Routes {
@@ -172,6 +121,12 @@ impl Tape {
             let tape = tape.clone();
             Arc::new(Taped { inner, tape })
         })
+    }
+
+    /// Records the APDUs of octets that go in one direction.
+    fn framing(&self, direction: Direction) -> impl FnMut(&[u8]) + Send + use<> {
+        let (tape, mut framer) = (self.clone(), Framer::default());
+        move |octets| framer.take(octets, direction, &tape)
     }
 
     pub(super) fn recorded(&self) -> MutexGuard<'_, Recorded> {
@@ -231,10 +186,7 @@ fn said(apdu: &Apdu) -> String {
         Apdu::SearchRequest(request) => {
             let databases = request.database_names.iter();
             let databases: Vec<_> = databases.map(|name| name.0.to_string_lossy()).collect();
-            let query = match &request.query {
-                Query::Type1(query) | Query::Type101(query) => query.to_string(),
-                other => format!("a query of type {}", other.type_number()),
-            };
+            let query = query(&request.query);
             let set = request.result_set_name.to_string_lossy();
             format!("{query} in {}, into set {set}", databases.join(" "))
         }

@@ -12,7 +12,7 @@ use z3950_asn1::es::update::{Action, RecordId};
 use z3950_asn1::input;
 use z3950_asn1::oid::{self, Oid};
 
-use super::command::{CommandResult, Refusal};
+use super::command::{CommandResult, Refusal, number};
 use super::shared::{Positionals, has_option};
 use super::state::Prompt;
 use super::waiting::request;
@@ -89,13 +89,13 @@ impl Prompt {
 
     pub(super) async fn item_order(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let (kind, rest) = next(text).ok_or(Refusal::Usage)?;
-        let (number, rest) = next(rest).ok_or(Refusal::Usage)?;
-        let number: u32 = number.parse().map_err(|_| Refusal::Usage)?;
+        let (position, rest) = next(rest).ok_or(Refusal::Usage)?;
+        let position: u32 = number(position)?;
         let set = self.result_set()?;
         let request =
             match (kind, document(rest)?) {
                 ("item", None) => None,
-                ("ill", None) => self.request_for(number.into()).await?,
+                ("ill", None) => self.request_for(position.into()).await?,
                 ("ill", Some(octets)) => {
                     let request = ill_request_of(octets);
                     Some(request.ok_or_else(|| {
@@ -106,7 +106,7 @@ impl Prompt {
                 _ => return Err(Refusal::Usage),
             };
         let mut order = Order::default();
-        order.item = Some((set.name.as_str().into(), number.into()));
+        order.item = Some((set.name.as_str().into(), position.into()));
         order.request = request;
         self.task(order.task(), output).await
     }
@@ -120,7 +120,7 @@ impl Prompt {
 
     pub(super) async fn xml_service(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let (service, rest) = next(text).ok_or(Refusal::Usage)?;
-        let service: Oid = service.parse().map_err(|_| Refusal::Usage)?;
+        let service: Oid = number(service)?;
         let document = document(rest)?.ok_or(Refusal::Usage)?;
         let task = Task {
             package_type: service,
@@ -140,7 +140,6 @@ impl Prompt {
         options.package_name = self.settings.package_name.clone();
         options.other_info = self.settings.other_info();
         let order = move |session: Session| {
-            let (task, options) = (task.clone(), options.clone());
             let answer = async move { session.task(task, &options).await };
             request(answer, |state, result, output| {
                 let place = state.here().ok_or(Refusal::Usage)?;

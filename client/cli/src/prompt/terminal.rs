@@ -42,9 +42,11 @@ fn history_file(named: Option<OsString>) -> Option<PathBuf> {
     }
 }
 
-/// What was typed.
+/// What was typed, or came from a pipe.
 pub(super) enum Typed {
     Line(String),
+    /// Not UTF-8 from this offset on.
+    Malformed(usize),
     /// Ctrl-C: the line is discarded.
     GivenUp,
     /// Ctrl-D.
@@ -173,7 +175,7 @@ impl Person for Terminal {
         };
         match typed {
             Ok(Typed::Line(line)) => Some(line),
-            Ok(Typed::GivenUp | Typed::End) | Err(_) => None,
+            _ => None,
         }
     }
 }

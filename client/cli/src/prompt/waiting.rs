@@ -14,7 +14,7 @@ use z3950::error::Error;
 use z3950::service::resource::TriggerOptions;
 use z3950::session::Session;
 
-use super::command::{CommandResult, Refusal};
+use super::command::{CommandResult, Refusal, number, number_or};
 use super::opened::OpenedSession;
 use super::settings::Reconnects;
 use super::state::{Finish, PendingRequest, Prompt};
@@ -47,7 +47,7 @@ impl Prompt {
     /// Sends a request and handles the answer, which is left to `wait_response` if `set_auto_wait` is off.
     pub(super) async fn send(
         &mut self,
-        make: impl Fn(Session) -> Request,
+        make: impl FnOnce(Session) -> Request,
         output: &mut Output,
     ) -> CommandResult {
         let session = self.session()?;
@@ -107,10 +107,7 @@ impl Prompt {
         count: &str,
         output: &mut Output,
     ) -> CommandResult {
-        let count: usize = match count {
-            "" => 1,
-            number => number.parse().map_err(|_| Refusal::Usage)?,
-        };
+        let count: usize = number_or(count, 1)?;
         let mut exit = Exit::Delivered;
         for _ in 0..count.max(1) {
             let Some(asked) = self.under_way.0.front_mut() else {
@@ -227,7 +224,7 @@ pub(super) async fn shell(command: &str, output: &mut Output) -> CommandResult {
 }
 
 pub(super) async fn sleep(text: &str) -> CommandResult {
-    let seconds: f64 = text.parse().map_err(|_| Refusal::Usage)?;
+    let seconds: f64 = number(text)?;
     let wait = Duration::try_from_secs_f64(seconds).map_err(|_| Refusal::Usage)?;
     tokio::time::sleep(wait).await;
     Ok(Exit::Delivered)

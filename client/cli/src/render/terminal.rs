@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use z3950::target::redacted;
 use z3950::url::{Locator, Mode};
-use z3950_asn1::apdu::Term;
+use z3950_asn1::apdu::{Query, Term};
 use z3950_asn1::types::InternationalString;
 use z3950_marc::text_lossless;
 
@@ -32,6 +32,14 @@ pub(crate) fn term(term: &Term) -> String {
         Term::Oid(oid) => oid.to_string(),
         Term::Null => "null".into(),
         other => shown(format!("{other:?}").as_bytes()),
+    }
+}
+
+/// A query on one line.
+pub(crate) fn query(query: &Query) -> String {
+    match query {
+        Query::Type1(query) | Query::Type101(query) => query.to_string(),
+        other => format!("a query of type {}", other.type_number()),
     }
 }
 
