@@ -6,4 +6,3 @@ pub(crate) mod interrupt;
 pub(crate) mod logging;
 pub(crate) mod output;
 pub(crate) mod report;
-pub(crate) mod runtime;

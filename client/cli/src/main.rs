@@ -20,8 +20,10 @@ mod render;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::ColorChoice;
+use tokio::runtime::{Builder, Runtime};
 
 use args::{Cli, Command, manual};
 use commands::{
@@ -30,7 +32,6 @@ use commands::{
 };
 use console::exit::Exit;
 use console::output::{Failure, Output};
-use console::runtime::{connecting, threaded};
 
 fn main() -> ExitCode {
     run(std::env::args_os()).into()
@@ -91,4 +92,37 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         Command::Targets(command) => connecting(|| targets::run(command, output)),
         Command::Open(arguments) => threaded(|runtime| prompt::open(arguments, runtime, output)),
     }
+}
+
+/// Runs a command that needs the network in this thread: starting others takes as long as a request.
+// Not inlined: `execute` would have room on its stack for the futures of all commands.
+#[inline(never)]
+fn connecting<W>(command: impl FnOnce() -> W) -> Result<Exit, Failure>
+where
+    W: Future<Output = Result<Exit, Failure>>,
+{
+    on(&mut Builder::new_current_thread(), |runtime| {
+        runtime.block_on(command())
+    })
+}
+
+/// Runs a command with threads in which sessions continue while the command waits for input.
+fn threaded(command: impl FnOnce(&Runtime) -> Result<Exit, Failure>) -> Result<Exit, Failure> {
+    on(Builder::new_multi_thread().worker_threads(2), command)
+}
+
+/// How long background tasks may take to end.
+const SHUTDOWN: Duration = Duration::from_millis(100);
+
+fn on(
+    builder: &mut Builder,
+    command: impl FnOnce(&Runtime) -> Result<Exit, Failure>,
+) -> Result<Exit, Failure> {
+    let runtime = builder
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::machine("start the program's threads", &error))?;
+    let exit = command(&runtime);
+    runtime.shutdown_timeout(SHUTDOWN);
+    exit
 }

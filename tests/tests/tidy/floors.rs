@@ -357,7 +357,6 @@ const HOUSES: &[House] = &[
             "batch::inputs",
             "batch",
             "answer",
-            "console::runtime",
             "console::logging",
             "console::input",
             "console::output",

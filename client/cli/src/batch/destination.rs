@@ -28,15 +28,6 @@ pub(super) enum Destination {
     },
 }
 
-/// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// Every answer is complete or failed as a whole.
-    Complete,
-    /// Interrupted, possibly in the middle of an answer.
-    BrokenOff,
-}
-
 impl Destination {
     /// Opens and locks the output without changing it.
     pub(super) fn open(arguments: &Batch, format: Format, targets: usize) -> Result<Self, Failure> {
@@ -206,12 +197,13 @@ impl Destination {
         Ok(written)
     }
 
-    /// Ends the document. Returns the other file that has the records of an interrupted run, and their number.
+    /// Ends the document: with complete answers, or also with the records of one that was interrupted. Returns the other
+    /// file that has these, and their number.
     ///
     /// `is_empty`: nothing matched, and nothing failed.
     pub(super) fn finish(
         self,
-        ending: Ending,
+        remains: Remains,
         is_empty: bool,
         output: &mut Output,
     ) -> Result<Option<(PathBuf, u64)>, Failure> {
@@ -225,26 +217,21 @@ impl Destination {
                     }
                     return Ok(None);
                 }
-                let has_records = sink.finish(match ending {
-                    Ending::Complete => Remains::Answers,
-                    Ending::BrokenOff => Remains::Records,
-                });
-                // On a full disk there may be no room for the end of the document; the records are still kept.
-                let has_records = match ending {
-                    Ending::Complete => has_records.map_err(unwritten)?,
-                    Ending::BrokenOff => has_records.unwrap_or(true),
+                let has_records = match (sink.finish(remains), remains) {
+                    (has_records, Remains::Answers) => has_records.map_err(unwritten)?,
+                    // On a full disk there may be no room for the end of the document; the records are still kept.
+                    (has_records, Remains::Records) => has_records.unwrap_or(true),
                 };
                 let remained = sink.remained();
-                let OutputFile::Whole(file) = sink.into_file() else {
-                    return Ok(None);
-                };
-                match (has_records, ending) {
-                    (false, _) => Ok(None),
-                    (true, Ending::Complete) => {
+                match (sink.into_file(), remains) {
+                    (OutputFile::Whole(file), Remains::Answers) if has_records => {
                         file.finish()?;
                         Ok(None)
                     }
-                    (true, Ending::BrokenOff) => Ok(file.keep()?.map(|part| (part, remained))),
+                    (OutputFile::Whole(file), Remains::Records) if has_records => {
+                        Ok(file.keep()?.map(|part| (part, remained)))
+                    }
+                    _ => Ok(None),
                 }
             }
             Self::Folder { mut sink, remains } => Ok(sink.finish(remains)?),

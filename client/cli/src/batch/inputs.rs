@@ -1,11 +1,12 @@
 //! Inputs, one per line, from files and standard input: bounded in length and read only on demand.
 
 use std::collections::VecDeque;
-use std::fmt;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead};
 use std::sync::Arc;
 
 use crate::answer::{Ask, MAX_INPUT, Origin};
+use crate::console::input::bounded_line;
+use crate::console::output::Failure;
 
 /// The byte order mark in UTF-8, which a file may begin with.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -25,15 +26,6 @@ const PEEKED: usize = 4096;
 
 /// The octets of an input, whether they are only the beginning of its line, and its origin.
 type Line = (Arc<[u8]>, bool, Option<Origin>);
-
-/// An input file cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot read {name}")]
-pub(crate) struct InputError {
-    pub(crate) name: String,
-    #[source]
-    pub(crate) error: io::Error,
-}
 
 /// Inputs from several sources, one after the other.
 ///
@@ -73,18 +65,8 @@ impl Inputs {
     }
 }
 
-impl fmt::Debug for Inputs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sources = self.sources.iter().map(|source| &source.name);
-        f.debug_struct("Inputs")
-            .field("given", &self.given.len())
-            .field("sources", &sources.collect::<Vec<_>>())
-            .finish()
-    }
-}
-
 impl Iterator for Inputs {
-    type Item = Result<Line, InputError>;
+    type Item = Result<Line, Failure>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Some(given) = self.given.pop_front() {
@@ -105,9 +87,9 @@ impl Iterator for Inputs {
                     }
                 },
                 Err(error) => {
-                    let name = source.name.to_string();
+                    let failure = Failure::input(&source.name, &error);
                     self.sources.clear();
-                    return Some(Err(InputError { name, error }));
+                    return Some(Err(failure));
                 }
             }
         }
@@ -124,20 +106,14 @@ fn cut(input: &[u8], origin: Option<Origin>) -> Line {
 impl Source {
     /// The next line; of a line that is too long, just enough to see that.
     fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let mut line = Vec::new();
-        let limit = u64::try_from(MAX_INPUT).unwrap_or(u64::MAX) + 2;
-        let mut bounded = self.lines.as_mut().take(limit);
-        if bounded.read_until(b'\n', &mut line)? == 0 {
+        let Some(mut line) = bounded_line(&mut self.lines, MAX_INPUT)? else {
             return Ok(None);
-        }
+        };
         self.read += 1;
         if self.is_new
             && let Some(words) = refusal(&line)
         {
             return Err(io::Error::new(io::ErrorKind::InvalidData, words));
-        }
-        if bounded.limit() == 0 && !line.ends_with(b"\n") {
-            self.lines.skip_until(b'\n')?;
         }
         if std::mem::take(&mut self.is_new) && line.starts_with(BYTE_ORDER_MARK) {
             line.drain(..BYTE_ORDER_MARK.len());
@@ -147,7 +123,6 @@ impl Source {
 }
 
 /// Each input for each target, in order.
-#[derive(Debug)]
 pub(crate) struct Asks {
     inputs: Inputs,
     targets: usize,
@@ -180,7 +155,7 @@ impl Asks {
 }
 
 impl Iterator for Asks {
-    type Item = Result<Ask, InputError>;
+    type Item = Result<Ask, Failure>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if std::mem::take(&mut self.is_back)
@@ -212,6 +187,8 @@ impl Iterator for Asks {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
 
     #[test]
@@ -307,6 +284,9 @@ mod tests {
         inputs.add("first", io::Cursor::new("a\n"));
         inputs.add("second", io::BufReader::new(Broken));
         inputs.add("third", io::Cursor::new("c\n"));
-        assert_eq!(texts(Asks::new(inputs, 1)), ["1 0 a", "cannot read second"]);
+        assert_eq!(
+            texts(Asks::new(inputs, 1)),
+            ["1 0 a", "cannot read second: broken"]
+        );
     }
 }

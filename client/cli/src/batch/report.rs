@@ -12,13 +12,11 @@
 //! Unknown values are empty in the table and null in JSON, where `diagnostic` is an object with the keys `set`, `code`, `text`
 //! and `addinfo`.
 
-use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use z3950_asn1::file::Growing;
 
 use crate::answer::Answer;
 use crate::render::shown;
@@ -105,7 +103,8 @@ impl ReportForm {
         }
     }
 
-    fn line(self, entry: &ReportLine) -> String {
+    /// A line for an answer.
+    pub(super) fn line(self, entry: &ReportLine) -> String {
         let answer = &entry.answer;
         let milliseconds = u64::try_from(entry.took.as_millis()).unwrap_or(u64::MAX);
         if self == Self::Json {
@@ -207,41 +206,6 @@ fn bounded_values(object: &Value) -> Value {
         other => (key.clone(), other.clone()),
     });
     Value::Object(values.collect())
-}
-
-/// A report being written.
-#[derive(Debug)]
-pub(crate) struct Report<W = Growing> {
-    to: W,
-    form: ReportForm,
-}
-
-impl<W: Write> Report<W> {
-    /// Continues a report whose last line is complete.
-    pub(crate) fn after(to: W, form: ReportForm) -> Self {
-        Self { to, form }
-    }
-
-    /// Begins a report.
-    ///
-    /// # Errors
-    /// The report cannot be written.
-    pub(crate) fn begin(mut to: W, form: ReportForm) -> io::Result<Self> {
-        to.write_all(form.header().as_bytes())?;
-        Ok(Self { to, form })
-    }
-
-    pub(crate) fn to(&mut self) -> &mut W {
-        &mut self.to
-    }
-
-    /// Adds a line.
-    ///
-    /// # Errors
-    /// The report cannot be written.
-    pub(crate) fn write(&mut self, entry: &ReportLine) -> io::Result<()> {
-        self.to.write_all(self.form.line(entry).as_bytes())
-    }
 }
 
 #[cfg(test)]

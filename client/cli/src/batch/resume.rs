@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
-use z3950::retrieve::{OutcomeName, UnknownOutcome};
+use z3950::retrieve::OutcomeName;
 
-use super::inputs::{Asks, InputError};
+use super::inputs::Asks;
 use super::report::ReportForm;
 use crate::answer::Ask;
 use crate::console::exit::Exit;
@@ -65,41 +65,6 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Why a batch cannot be resumed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub(crate) enum ResumeError {
-    /// A complete line is not one of a report.
-    #[error("line {line} is not one of a report in this form")]
-    Malformed {
-        /// From 1.
-        line: u64,
-    },
-    /// A line has an outcome that this version does not know.
-    #[error("line {line}: {error}; a report of another version cannot be continued")]
-    UnknownOutcome {
-        /// From 1.
-        line: u64,
-        error: UnknownOutcome,
-    },
-    /// The report is about other inputs.
-    #[error("line {line} is about {reported}, but {asked}")]
-    OtherInput {
-        /// From 1.
-        line: u64,
-        /// What the report has in this line.
-        reported: String,
-        /// What the inputs have instead.
-        asked: String,
-    },
-    /// The report cannot be read.
-    #[error("cannot read it")]
-    Report(#[source] io::Error),
-    /// The inputs cannot be read.
-    #[error(transparent)]
-    Inputs(#[from] InputError),
-}
-
 /// The lines at the end of a report about inputs without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UnansweredTail {
@@ -113,13 +78,13 @@ impl UnansweredTail {
     ///
     /// # Errors
     /// The report cannot be read.
-    pub(crate) fn at_end(mut report: impl BufRead, form: ReportForm) -> Result<Self, ResumeError> {
+    pub(crate) fn at_end(mut report: impl BufRead, form: ReportForm) -> Result<Self, String> {
         let mut found = Self { first: 1, count: 0 };
         let mut line = Vec::new();
         for number in 1.. {
             line.clear();
             let bounded = report.by_ref().take(MAX_LINE).read_until(b'\n', &mut line);
-            bounded.map_err(ResumeError::Report)?;
+            bounded.map_err(unread)?;
             let Some(text) = line.strip_suffix(b"\n").filter(|text| !text.contains(&0)) else {
                 break;
             };
@@ -156,7 +121,7 @@ pub(crate) fn resume(
     asks: &mut Asks,
     shown: impl Fn(&Ask) -> (String, String),
     is_there: impl Fn(&Ask, &str, u64) -> bool,
-) -> Result<Resumed, ResumeError> {
+) -> Result<Resumed, String> {
     let mut resumed = Resumed::default();
     let mut line = Vec::new();
     let header = form.header();
@@ -164,14 +129,14 @@ pub(crate) fn resume(
     loop {
         line.clear();
         let bounded = report.by_ref().take(MAX_LINE).read_until(b'\n', &mut line);
-        let length = u64::try_from(bounded.map_err(ResumeError::Report)?).unwrap_or(MAX_LINE);
+        let length = u64::try_from(bounded.map_err(unread)?).unwrap_or(MAX_LINE);
         let is_header = number == 0 && !header.is_empty();
         number += 1;
         if unanswered.count > 0 && number == unanswered.first {
             resumed.unanswered = unanswered.count;
             return Ok(resumed);
         }
-        let malformed = || ResumeError::Malformed { line: number };
+        let malformed = || format!("line {number} is not one of a report in this form");
         // Octets that were never written end a report like an incomplete line. What comes before them must still be the
         // beginning of a line.
         let (begin, is_unwritten) = match line.iter().position(|octet| *octet == 0) {
@@ -203,25 +168,23 @@ pub(crate) fn resume(
             .and_then(|text| form.read(text))
             .ok_or_else(malformed)?;
         let outcome: Result<OutcomeName, _> = kept.outcome.parse();
-        let outcome = outcome.map_err(|error| ResumeError::UnknownOutcome {
-            line: number,
-            error,
+        let outcome = outcome.map_err(|error| {
+            format!("line {number}: {error}; a report of another version cannot be continued")
         })?;
-        let ask = asks.next().transpose()?;
+        let ask = asks.next().transpose();
+        let ask = ask.map_err(|failure| failure.to_string())?;
         let (position, of_ask) = match &ask {
             Some(ask) => (ask.position, shown(ask)),
             None => (kept.position, (String::new(), String::new())),
         };
         let of_report = (kept.target.unwrap_or_default(), kept.input);
         if ask.is_none() || position != kept.position || of_report != of_ask {
-            return Err(ResumeError::OtherInput {
-                line: number,
-                reported: named(kept.position, &of_report),
-                asked: ask.map_or_else(
-                    || "the inputs end before it".to_owned(),
-                    |ask| format!("the inputs now have {}", named(ask.position, &of_ask)),
-                ),
-            });
+            let reported = named(kept.position, &of_report);
+            let asked = ask.map_or_else(
+                || "the inputs end before it".to_owned(),
+                |ask| format!("the inputs now have {}", named(ask.position, &of_ask)),
+            );
+            return Err(format!("line {number} is about {reported}, but {asked}"));
         }
         if let Some(ask) = &ask
             && !is_there(ask, &of_ask.1, kept.length)
@@ -235,6 +198,10 @@ pub(crate) fn resume(
         resumed.output_length = kept.length;
         resumed.tally.add(Exit::of(kept.exit), outcome);
     }
+}
+
+fn unread(error: io::Error) -> String {
+    format!("cannot read it: {error}")
 }
 
 /// `input 7, isbn:0306406152 at lib.example/books`
@@ -251,7 +218,7 @@ mod tests {
     use std::time::Duration;
 
     use super::super::inputs::Inputs;
-    use super::super::report::{Report, ReportLine};
+    use super::super::report::ReportLine;
     use super::*;
     use crate::answer::Answer;
 
@@ -356,7 +323,7 @@ mod tests {
         asks: &mut Asks,
         shown: impl Fn(&Ask) -> (String, String),
         is_there: impl Fn(&Ask, &str, u64) -> bool,
-    ) -> Result<Resumed, ResumeError> {
+    ) -> Result<Resumed, String> {
         let unanswered = UnansweredTail::at_end(report, form)?;
         resume(report, form, unanswered, asks, shown, is_there)
     }
@@ -370,7 +337,7 @@ mod tests {
     fn report_of(form: ReportForm, inputs: &'static str, exits: &[u8]) -> Vec<u8> {
         let mut exits = exits.iter().copied();
         let mut written = Vec::new();
-        let mut report = Report::begin(&mut written, form).expect("in memory");
+        written.extend(form.header().bytes());
         for ask in asks(inputs) {
             let ask = ask.expect("in memory");
             let (target, input) = shown(&ask);
@@ -385,7 +352,7 @@ mod tests {
                 took: Duration::ZERO,
                 length: 10 * ask.position,
             };
-            report.write(&entry).expect("in memory");
+            written.extend(form.line(&entry).bytes());
         }
         written
     }

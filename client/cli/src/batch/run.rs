@@ -1,6 +1,6 @@
 //! A run of a batch: reads its inputs, opens its output and report, and resumes an earlier run.
 
-use std::io::{BufReader, Seek};
+use std::io::{BufReader, Seek, Write};
 use std::path::Path;
 
 use futures_util::{Stream, StreamExt, stream};
@@ -9,17 +9,16 @@ use z3950_asn1::file::Growing;
 
 use super::arguments::Batch;
 use super::destination::Destination;
-use super::inputs::{Asks, InputError};
+use super::inputs::Asks;
 use super::progress::Progress;
-use super::report::{Report, ReportForm};
-use super::resume::{ResumeError, Resumed, UnansweredTail, resume};
+use super::report::ReportForm;
+use super::resume::{Resumed, UnansweredTail, resume};
 use super::state::{self, BatchState, names};
 use super::sync::Syncer;
 use crate::answer::{Ask, Job, Work, run};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
-use crate::console::report::chain;
 use crate::render::{Format, shown};
 
 /// How many inputs are read ahead of the jobs.
@@ -41,10 +40,10 @@ pub(crate) async fn run_all<W: Work>(
     let mut resumed = Resumed::default();
     let mut report = None;
     if let Some(path) = &arguments.report {
-        let before = Before::read(path, arguments, &destination, &mut asks, &targets)?;
-        resumed = before.resumed.clone();
-        before.check_end(path, arguments, &destination, job.format)?;
-        report = Some((before.go_on(path)?, path.clone()));
+        let (file, form);
+        (file, form, resumed) = open_report(path, arguments, &destination, &mut asks, &targets)?;
+        check_end(path, arguments, &destination, job.format, &resumed)?;
+        report = Some((go_on(file, form, resumed.report_length)?, form));
         if arguments.resume {
             cut_back(&mut destination, arguments, job.format, &resumed, output)?;
         }
@@ -79,8 +78,7 @@ pub(crate) async fn run_all<W: Work>(
         output,
     };
     state.begin();
-    let asks = feed(asks).map(|ask| ask.map_err(Failure::from));
-    let ran = run(asks, job.jobs, &job.work, |ask, event| {
+    let ran = run(feed(asks), job.jobs, &job.work, |ask, event| {
         state.take(ask, event)
     });
     let ran = Interrupt.or(ran).await;
@@ -88,7 +86,7 @@ pub(crate) async fn run_all<W: Work>(
 }
 
 /// The asks as a stream. Files are read in another thread, as standard input may block for ever.
-fn feed(asks: Asks) -> impl Stream<Item = Result<Ask, InputError>> + Unpin {
+fn feed(asks: Asks) -> impl Stream<Item = Result<Ask, Failure>> + Unpin {
     if !asks.are_read() {
         return stream::iter(asks).left_stream();
     }
@@ -103,111 +101,90 @@ fn feed(asks: Asks) -> impl Stream<Item = Result<Ask, InputError>> + Unpin {
     stream::poll_fn(move |context| receiver.poll_recv(context)).right_stream()
 }
 
-/// A report before a run, and how far it goes.
-struct Before {
-    file: Growing,
-    form: ReportForm,
-    resumed: Resumed,
+/// Opens a report and reads how far it goes; takes the asks that it has answers to from `asks`. A new run must not have one.
+fn open_report(
+    path: &Path,
+    arguments: &Batch,
+    destination: &Destination,
+    asks: &mut Asks,
+    targets: &[String],
+) -> Result<(Growing, ReportForm, Resumed), Failure> {
+    let name = path.display();
+    let usage = |words: String| Err(Failure::Usage(words));
+    let Some(form) = ReportForm::by_extension(path) else {
+        return usage(format!(
+            "--report {name}: its name must end in .tsv, .json or .jsonl"
+        ));
+    };
+    let file = match arguments.resume {
+        true => Growing::resume(path),
+        false => Growing::create(path, arguments.existing()),
+    };
+    let mut file = file.map_err(|error| Failure::unopened(&error, arguments.hint()))?;
+    if !arguments.resume {
+        return Ok((file, form, Resumed::default()));
+    }
+    let output = arguments.file().unwrap_or(path).display();
+    let found = destination.length();
+    let unread = |error| Failure::unwritten(path, &error);
+    let mut resumed = Resumed::default();
+    if !file.is_empty()
+        && let Some(mut lines) = file.read().map_err(unread)?
+    {
+        let refused = |error| Failure::Usage(format!("cannot resume from {name}: {error}"));
+        let unanswered = UnansweredTail::at_end(BufReader::new(lines), form).map_err(refused)?;
+        lines.rewind().map_err(unread)?;
+        let shown = |ask: &Ask| names(targets, ask);
+        let is_there = |ask: &Ask, input: &str, length: u64| destination.has(ask, input, length);
+        let lines = BufReader::new(lines);
+        resumed = resume(lines, form, unanswered, asks, shown, is_there).map_err(refused)?;
+        if let (Some((line, length)), Some((_, false))) = (resumed.ahead, found) {
+            return usage(format!(
+                "cannot resume: {output} does not exist, but line {line} of {name} says that it has {length} octets"
+            ));
+        }
+    } else if let Some((1.., _)) = found
+        && !file.exists()
+    {
+        return usage(format!(
+            "cannot resume: {output} has records, but there is no report {name}; name the report of that run"
+        ));
+    }
+    Ok((file, form, resumed))
 }
 
-impl Before {
-    /// Reads a report, and takes the asks that it has answers to from `asks`. A new run must not have one.
-    fn read(
-        path: &Path,
-        arguments: &Batch,
-        destination: &Destination,
-        asks: &mut Asks,
-        targets: &[String],
-    ) -> Result<Self, Failure> {
-        let name = path.display();
-        let usage = |words: String| Err(Failure::Usage(words));
-        let Some(form) = ReportForm::by_extension(path) else {
-            return usage(format!(
-                "--report {name}: its name must end in .tsv, .json or .jsonl"
-            ));
-        };
-        let file = match arguments.resume {
-            true => Growing::resume(path),
-            false => Growing::create(path, arguments.existing()),
-        };
-        let mut file = file.map_err(|error| Failure::unopened(&error, arguments.hint()))?;
-        let mut resumed = Resumed::default();
-        if !arguments.resume {
-            return Ok(Self {
-                file,
-                form,
-                resumed,
-            });
+/// Refuses an output without the end of a record where the report says.
+fn check_end(
+    path: &Path,
+    arguments: &Batch,
+    destination: &Destination,
+    format: Format,
+    resumed: &Resumed,
+) -> Result<(), Failure> {
+    let length = resumed.output_length;
+    match arguments.file() {
+        Some(output) if !destination.may_end_record(length, format) => {
+            Err(Failure::Usage(format!(
+                "cannot resume: no record of {} ends at octet {length}, as {} says; is --output the file of that run?",
+                output.display(),
+                path.display()
+            )))
         }
-        let output = arguments.file().unwrap_or(path).display();
-        let found = destination.length();
-        let unread = |error| Failure::unwritten(path, &error);
-        if !file.is_empty()
-            && let Some(lines) = file.read().map_err(unread)?
-        {
-            let refused = |error: ResumeError| {
-                Failure::Usage(format!("cannot resume from {name}: {}", chain(&error)))
-            };
-            let unanswered =
-                UnansweredTail::at_end(BufReader::new(lines), form).map_err(refused)?;
-            let mut lines = lines;
-            lines.rewind().map_err(unread)?;
-            let shown = |ask: &Ask| names(targets, ask);
-            let is_there =
-                |ask: &Ask, input: &str, length: u64| destination.has(ask, input, length);
-            let lines = BufReader::new(lines);
-            resumed = resume(lines, form, unanswered, asks, shown, is_there).map_err(refused)?;
-            if let (Some((line, length)), Some((_, false))) = (resumed.ahead, found) {
-                return usage(format!(
-                    "cannot resume: {output} does not exist, but line {line} of {name} says that it has {length} octets"
-                ));
-            }
-        } else if let Some((1.., _)) = found
-            && !file.exists()
-        {
-            return usage(format!(
-                "cannot resume: {output} has records, but there is no report {name}; name the report of that run"
-            ));
-        }
-        Ok(Self {
-            file,
-            form,
-            resumed,
-        })
+        _ => Ok(()),
     }
+}
 
-    /// Refuses an output without the end of a record where the report says.
-    fn check_end(
-        &self,
-        path: &Path,
-        arguments: &Batch,
-        destination: &Destination,
-        format: Format,
-    ) -> Result<(), Failure> {
-        let length = self.resumed.output_length;
-        match arguments.file() {
-            Some(output) if !destination.may_end_record(length, format) => {
-                Err(Failure::Usage(format!(
-                    "cannot resume: no record of {} ends at octet {length}, as {} says; is --output the file of that run?",
-                    output.display(),
-                    path.display()
-                )))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Cuts off an incomplete line and continues after it. The header is on disk before the output gets anything, as an output
-    /// without a report could not be resumed.
-    fn go_on(mut self, path: &Path) -> Result<Report, Failure> {
-        let end = self.resumed.report_length;
-        let begun = self.file.cut(end).and_then(|()| self.file.begin());
-        let report = begun.and_then(|()| match end {
-            0 => Report::begin(self.file, self.form),
-            _ => Ok(Report::after(self.file, self.form)),
-        });
-        let report = report.and_then(|mut report| report.to().sync().map(|()| report));
-        report.map_err(|error| Failure::unwritten(path, &error))
+/// Cuts off an incomplete line of a report, after which it continues. The header is on disk before the output gets anything,
+/// as an output without a report could not be resumed.
+fn go_on(mut file: Growing, form: ReportForm, end: u64) -> Result<Growing, Failure> {
+    let begun = file.cut(end).and_then(|()| file.begin());
+    let begun = begun.and_then(|()| match end {
+        0 => file.write_all(form.header().as_bytes()),
+        _ => Ok(()),
+    });
+    match begun.and_then(|()| file.sync()) {
+        Ok(()) => Ok(file),
+        Err(error) => Err(Failure::unwritten(file.path(), &error)),
     }
 }
 

@@ -1,17 +1,18 @@
 //! A run in progress: sends pieces to their destination, messages to standard error and answers to the report; and its end.
 
-use std::path::PathBuf;
+use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
 use z3950::retrieve::OutcomeName;
+use z3950_asn1::file::Growing;
 
 use super::arguments::Batch;
-use super::destination::{Destination, Ending};
-use super::inputs::InputError;
+use super::destination::Destination;
 use super::progress::Progress;
-use super::report::{Report, ReportLine};
+use super::report::{ReportForm, ReportLine};
 use super::resume::Tally;
+use super::sinks::Remains;
 use super::sync::Syncer;
 use crate::answer::{Answer, Ask, Event};
 use crate::console::exit::Exit;
@@ -24,8 +25,7 @@ pub(super) struct BatchState<'a> {
     /// The targets, as the report has them.
     pub(super) targets: Vec<String>,
     pub(super) destination: Destination,
-    /// The report and its path.
-    pub(super) report: Option<(Report, PathBuf)>,
+    pub(super) report: Option<(Growing, ReportForm)>,
     /// Whether the syncing thread knows the report.
     pub(super) report_is_noted: bool,
     pub(super) syncer: Option<Syncer>,
@@ -131,7 +131,7 @@ impl BatchState<'_> {
             });
         }
         self.is_torn |= of_ask.written > 0 && breaks_off(answer.outcome);
-        if let Some((report, path)) = &mut self.report {
+        if let Some((report, form)) = &mut self.report {
             let entry = ReportLine {
                 position: ask.position,
                 target,
@@ -140,9 +140,8 @@ impl BatchState<'_> {
                 took,
                 length,
             };
-            report
-                .write(&entry)
-                .map_err(|error| Failure::unwritten(path, &error))?;
+            let written = report.write_all(form.line(&entry).as_bytes());
+            written.map_err(|error| Failure::unwritten(report.path(), &error))?;
         }
         self.sync()?;
         self.progress.answered(&self.tally);
@@ -155,11 +154,11 @@ impl BatchState<'_> {
             return Ok(());
         };
         let mut written = self.destination.written()?;
-        if let Some((report, path)) = &mut self.report
+        if let Some((report, _)) = &mut self.report
             && !self.report_is_noted
         {
-            let handle = report.to().handle();
-            let handle = handle.map_err(|error| Failure::unwritten(path, &error))?;
+            let handle = report.handle();
+            let handle = handle.map_err(|error| Failure::unwritten(report.path(), &error))?;
             written.report = handle.map(Arc::new);
             self.report_is_noted = true;
         }
@@ -204,7 +203,9 @@ impl BatchState<'_> {
                 tracing::info!("{words}");
             }
             Words::Note(words) => tracing::info!("{words}"),
-            words => self.progress.aside(|| self.output.say(&[words.clone()])),
+            words => self
+                .progress
+                .aside(|| self.output.say(std::slice::from_ref(words))),
         }
     }
 
@@ -215,12 +216,12 @@ impl BatchState<'_> {
         arguments: &Batch,
     ) -> Result<Exit, Failure> {
         self.progress.clear();
-        let ending = match (&ran, self.is_torn) {
-            (Ok(Ok(())), false) => Ending::Complete,
-            _ => Ending::BrokenOff,
+        let remains = match (&ran, self.is_torn) {
+            (Ok(Ok(())), false) => Remains::Answers,
+            _ => Remains::Records,
         };
         let has_no_match = self.tally.exits().any(|exit| exit == Exit::NoMatch);
-        let is_empty = ending == Ending::Complete && has_no_match;
+        let is_empty = remains == Remains::Answers && has_no_match;
         // Standard output is closed, or cannot be written.
         let is_deaf = matches!(&ran, Ok(Err(Failure::BrokenPipe | Failure::Write(_))));
         let is_standard = matches!(self.destination, Destination::Standard(_));
@@ -228,7 +229,7 @@ impl BatchState<'_> {
         let sum = self.sum(arguments.file().is_some());
         let finished = match is_deaf && is_standard {
             true => Ok(None),
-            false => self.destination.finish(ending, is_empty, self.output),
+            false => self.destination.finish(remains, is_empty, self.output),
         };
         self.output.note(&sum);
         let exit = self.tally.exits().fold(Exit::Delivered, Exit::and);
@@ -258,9 +259,9 @@ impl BatchState<'_> {
         };
         finished?;
         synced?;
-        if let Some((report, path)) = &mut self.report {
-            let synced = report.to().sync();
-            synced.map_err(|error| Failure::unwritten(path, &error))?;
+        if let Some((report, _)) = &mut self.report {
+            let synced = report.sync();
+            synced.map_err(|error| Failure::unwritten(report.path(), &error))?;
         }
         Ok(exit)
     }
@@ -279,10 +280,4 @@ fn breaks_off(outcome: OutcomeName) -> bool {
         outcome,
         AccessRefused | Closed | PresentRefused | ProtocolError | Unavailable
     )
-}
-
-impl From<InputError> for Failure {
-    fn from(InputError { name, error }: InputError) -> Self {
-        Self::input(&name, &error)
-    }
 }

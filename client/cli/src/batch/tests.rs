@@ -7,7 +7,7 @@ use std::time::Duration;
 use z3950_marc::Form;
 
 use super::inputs::{Asks, Inputs};
-use super::report::{Report, ReportForm, ReportLine};
+use super::report::{ReportForm, ReportLine};
 use super::resume::{UnansweredTail, resume};
 use super::sinks::{Cut, FileSink, Remains};
 use crate::answer::{Answer, Ask};
@@ -97,10 +97,10 @@ fn go_on(disk: &Disk, form: Option<Form>, report_form: ReportForm) {
     let resumed = resumed.expect("of these inputs");
     let mut file = disk.file(REPORT);
     file.cut(resumed.report_length).expect("in memory");
-    let mut report = match resumed.report_length {
-        0 => Report::begin(file, report_form).expect("in memory"),
-        _ => Report::after(file, report_form),
-    };
+    let mut write = |text: String| file.write_all(text.as_bytes()).expect("in memory");
+    if resumed.report_length == 0 {
+        write(report_form.header());
+    }
     let mut sink = FileSink::new(disk.file(OUTPUT), form);
     sink.go_on(resumed.output_length).expect("in memory");
     for ask in asks {
@@ -119,7 +119,7 @@ fn go_on(disk: &Disk, form: Option<Form>, report_form: ReportForm) {
             took: Duration::ZERO,
             length: sink.complete().expect("in memory"),
         };
-        report.write(&entry).expect("in memory");
+        write(report_form.line(&entry));
     }
     sink.finish(Remains::Answers).expect("in memory");
 }

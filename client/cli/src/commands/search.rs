@@ -354,7 +354,7 @@ impl Searcher {
         let search = self.facets.asked(spot.search.clone());
         let mut search = search.map_err(|error| Error::fault(Phase::Search, error))?;
         if let Some(name) = self.reach.result_set() {
-            search.result_set = name.clone();
+            search.result_set = name.into();
         }
         self.reach.note_search();
         let (query, search) = (&Query::Type1(query), &search);

@@ -19,7 +19,6 @@ use z3950::target::{Endpoint, redacted};
 use z3950::url::Host;
 use z3950_asn1::apdu::{DatabaseName, RpnQuery};
 use z3950_asn1::query::Dialects;
-use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::Charset;
 
 use crate::answer::{Answer, Envelope, Piece, Writing};
@@ -106,7 +105,7 @@ pub(crate) async fn run<S: Service>(
 pub(crate) struct OpenSession {
     session: Session,
     /// The name for the result set of a search.
-    name: InternationalString,
+    pub(crate) set: String,
     left: Arc<Mutex<Left>>,
     seen: Seen,
 }
@@ -129,10 +128,10 @@ pub(crate) struct Made {
 }
 
 impl OpenSession {
-    pub(crate) fn new(session: Session, name: &str, seen: Seen) -> Self {
+    pub(crate) fn new(session: Session, set: String, seen: Seen) -> Self {
         Self {
             session,
-            name: name.into(),
+            set,
             left: Arc::default(),
             seen,
         }
@@ -213,8 +212,8 @@ impl TargetClient {
     }
 
     /// The name for result sets of searches; `None` for the default.
-    pub(crate) fn result_set(&self) -> Option<&InternationalString> {
-        self.open.as_ref().map(|open| &open.name)
+    pub(crate) fn result_set(&self) -> Option<&str> {
+        self.open.as_ref().map(|open| open.set.as_str())
     }
 
     /// Notes the result set of a search, for the prompt.

@@ -2,13 +2,13 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use z3950::error::{Error, Phase};
+use z3950::error::{Diagnostics, Error, Phase};
 use z3950::retrieve::OutcomeName;
 use z3950::service::extended::{TaskOptions, TaskResult};
 use z3950_asn1::apdu::{ExternalValue, OperationStatus, WaitAction};
 use z3950_asn1::describe::Describe;
 use z3950_asn1::es::TaskParameters;
-use z3950_asn1::es::update::{self as es, UpdateStatus};
+use z3950_asn1::es::update::{self as es, TargetPart, UpdateStatus};
 
 use crate::answer::Envelope;
 use crate::commands::options::choices;
@@ -83,21 +83,15 @@ pub(crate) fn show(
     result: &TaskResult,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    let status = match has_failed(result) {
-        true => OperationStatus::FAILURE,
-        false => result.status,
+    // The task itself may be done all the same (Z39.50-2003 §3.2.9.1).
+    let status = match updated(result).map(|part| part.update_status) {
+        Some(UpdateStatus::FAILURE) => OperationStatus::FAILURE,
+        _ => result.status,
     };
-    let (exit, name, words) = match status {
-        OperationStatus::DONE => (Exit::Delivered, OutcomeName::Done, None),
-        OperationStatus::FAILURE => {
-            let refused = Error::Refused {
-                phase: Phase::ExtendedServices,
-                diagnostics: result.diagnostics.clone(),
-            };
-            let (exit, words) = report::explain(&refused);
-            (exit, OutcomeName::TaskFailed, Some(words))
-        }
-        _ => (Exit::Delivered, OutcomeName::Accepted, None),
+    let (name, words) = match status {
+        OperationStatus::DONE => (OutcomeName::Done, None),
+        OperationStatus::FAILURE => (OutcomeName::TaskFailed, Some(refusal(&result.diagnostics))),
+        _ => (OutcomeName::Accepted, None),
     };
     if json {
         envelope
@@ -106,7 +100,7 @@ pub(crate) fn show(
             .with("task", self::json(result))
             .diagnosed(&result.diagnostics.0)
             .write(output)?;
-        return Ok(exit);
+        return Ok(name.into());
     }
     match words {
         Some(words) => output.error(&format!("{place}: {words}")),
@@ -118,19 +112,26 @@ pub(crate) fn show(
     for line in lines(result) {
         output.line(&line)?;
     }
-    Ok(exit)
+    Ok(name.into())
 }
 
-/// Whether an update has failed, which the task package says even if the task itself is done (Z39.50-2003 §3.2.9.1).
-fn has_failed(result: &TaskResult) -> bool {
-    match result.parameters() {
-        Some(TaskParameters::Update(update)) => match *update {
-            es::Update::TaskPackage(package) => {
-                package.target_part.update_status == UpdateStatus::FAILURE
-            }
-            es::Update::EsRequest(_) => false,
+/// A message about a task that the server refused.
+pub(crate) fn refusal(diagnostics: &Diagnostics) -> String {
+    let refused = Error::Refused {
+        phase: Phase::ExtendedServices,
+        diagnostics: diagnostics.clone(),
+    };
+    report::explain(&refused).1
+}
+
+/// What the task package says about an update.
+pub(crate) fn updated(result: &TaskResult) -> Option<TargetPart> {
+    match result.parameters()? {
+        TaskParameters::Update(update) => match *update {
+            es::Update::TaskPackage(package) => Some(package.target_part),
+            es::Update::EsRequest(_) => None,
         },
-        _ => false,
+        _ => None,
     }
 }
 

@@ -6,14 +6,14 @@ mod supply;
 
 use std::fmt::Write as _;
 
-use z3950::error::{Diagnostics, Error, Phase};
+use z3950::error::{Diagnostics, Error, ProtocolFault};
 use z3950::retrieve::OutcomeName;
 use z3950::service::extended::{DatabaseUpdate, Task, TaskResult, UpdateVersion};
 use z3950::session::Session;
 use z3950_asn1::apdu::{DatabaseName, DiagRec, External, OperationStatus};
 use z3950_asn1::es::TaskParameters;
 use z3950_asn1::es::update::{
-    self as es, RecordOrSurDiag, RecordStatus, TaskPackageRecordStructure, UpdateStatus,
+    RecordOrSurDiag, RecordStatus, TaskPackageRecordStructure, UpdateStatus,
 };
 
 use self::arguments::Variant;
@@ -240,7 +240,7 @@ impl<'a> Updater<'a> {
             &error,
             Error::Ended { .. }
                 | Error::ProtocolError {
-                    fault: z3950::error::ProtocolFault::NotGranted(_),
+                    fault: ProtocolFault::NotGranted(_),
                     ..
                 }
         );
@@ -277,25 +277,13 @@ impl<'a> Updater<'a> {
             RecordStatus::FAILURE => (OutcomeName::TaskFailed, "refused"),
             _ => (OutcomeName::Accepted, "accepted"),
         };
-        let exit = match outcome {
-            OutcomeName::Done => {
-                self.tally.done += 1;
-                Exit::Delivered
-            }
-            OutcomeName::Accepted => {
-                self.tally.accepted += 1;
-                Exit::Delivered
-            }
-            _ => {
-                self.tally.refused += 1;
-                Exit::Refused
-            }
-        };
-        let refusal = (exit == Exit::Refused).then(|| Error::Refused {
-            phase: Phase::ExtendedServices,
-            diagnostics: fate.diagnostics.clone(),
-        });
-        let words = refusal.as_ref().map(|error| report::explain(error).1);
+        *match outcome {
+            OutcomeName::Done => &mut self.tally.done,
+            OutcomeName::Accepted => &mut self.tally.accepted,
+            _ => &mut self.tally.refused,
+        } += 1;
+        let exit = Exit::from(outcome);
+        let words = (exit == Exit::Refused).then(|| task::refusal(&fate.diagnostics));
         if self.arguments.json {
             let envelope = self
                 .of(record)
@@ -364,13 +352,7 @@ impl<'a> Updater<'a> {
 /// The results of `count` records: from the task package, by the numbers they were sent with or in order, or else that of the
 /// task.
 fn fates(result: &TaskResult, count: usize) -> Vec<Fate> {
-    let part = match result.parameters() {
-        Some(TaskParameters::Update(update)) => match *update {
-            es::Update::TaskPackage(package) => Some(package.target_part),
-            es::Update::EsRequest(_) => None,
-        },
-        _ => None,
-    };
+    let part = task::updated(result);
     let of_all = match (result.status, part.as_ref().map(|part| part.update_status)) {
         (OperationStatus::FAILURE, _) | (_, Some(UpdateStatus::FAILURE)) => RecordStatus::FAILURE,
         (OperationStatus::DONE, _) => RecordStatus::SUCCESS,

@@ -20,8 +20,8 @@ use crate::answer::Envelope;
 use crate::commands::connection::mode;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::console::runtime::threaded;
 use crate::render::{named, syntax};
+use crate::threaded;
 
 /// Commands on URLs.
 #[derive(Debug, Subcommand)]
@@ -284,7 +284,9 @@ fn parse(locator: &Locator, json: bool, _: &Output) -> String {
         return answer.to_string();
     }
     let warnings = remarks.into_iter().map(|remark| remark.words);
-    value["warnings"] = warnings.collect();
+    if let Some(codes) = value.get_mut("warnings") {
+        *codes = warnings.collect();
+    }
     let mut lines = Vec::new();
     for (name, value) in value.as_object().into_iter().flatten() {
         let text = match value {

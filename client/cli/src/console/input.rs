@@ -178,30 +178,28 @@ impl Lines {
     }
 
     fn read(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let mut line = Vec::new();
-        let mut read_any = false;
-        loop {
-            let available = match self.input.fill_buf() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                available => available?,
-            };
-            if available.is_empty() {
-                return Ok(read_any.then_some(line));
-            }
-            read_any = true;
-            let end = available.iter().position(|&octet| octet == b'\n');
-            let taken = end.unwrap_or(available.len());
-            let room = MAX_LINE - line.len();
-            line.extend(available.iter().take(taken.min(room)));
-            self.input.consume(taken + usize::from(end.is_some()));
-            if end.is_some() {
-                if line.last() == Some(&b'\r') {
-                    line.pop();
-                }
-                return Ok(Some(line));
-            }
-        }
+        let Some(mut line) = bounded_line(&mut self.input, MAX_LINE)? else {
+            return Ok(None);
+        };
+        line.pop_if(|last| *last == b'\n');
+        line.pop_if(|last| *last == b'\r');
+        line.truncate(MAX_LINE);
+        Ok(Some(line))
     }
+}
+
+/// The next line with its end, and at most this many other octets; the rest is dropped. `None` after the last.
+pub(crate) fn bounded_line(input: &mut dyn BufRead, most: usize) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(2);
+    let mut bounded = (&mut *input).take(limit);
+    if bounded.read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    if bounded.limit() == 0 && !line.ends_with(b"\n") {
+        input.skip_until(b'\n')?;
+    }
+    Ok(Some(line))
 }
 
 #[cfg(test)]

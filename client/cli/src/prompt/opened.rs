@@ -109,8 +109,6 @@ pub(super) struct Scanned {
 /// A session lent to a command of the command line.
 pub(super) struct Lent {
     pub(super) session: OpenSession,
-    /// The name for its result set.
-    pub(super) set: String,
     pub(super) makes_set: bool,
     /// The message if the command is interrupted.
     pub(super) interrupted: Option<&'static str>,

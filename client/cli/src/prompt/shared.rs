@@ -112,11 +112,10 @@ impl Prompt {
             failure @ Failure::Input { .. } => Refusal::wrong(failure.to_string()),
             failure => failure.into(),
         };
-        let session = OpenSession::new(session, &set, self.seen.clone());
+        let session = OpenSession::new(session, set, self.seen.clone());
         if let Some(place) = self.place_mut() {
             place.lent = Some(Lent {
                 session: session.clone(),
-                set,
                 makes_set: A::MAKES_SET,
                 interrupted: A::INTERRUPTED,
             });
@@ -134,11 +133,10 @@ impl Prompt {
         let place = self.place_mut()?;
         let Lent {
             session,
-            set,
             makes_set,
             interrupted,
         } = place.lent.take()?;
-        let left = session.left();
+        let (left, set) = (session.left(), session.set);
         if left.has_searched {
             // A search replaces the set of its name, even if it fails.
             place.hits.remove(&set);

@@ -50,8 +50,8 @@ pub(super) fn planned(
     let init = plan.init_request();
     let has_secrets = init.id_authentication.is_some();
     let mut init = request(init.into())?;
-    if has_secrets {
-        init["octets"] = Value::Null;
+    if has_secrets && let Some(octets) = init.get_mut("octets") {
+        *octets = Value::Null;
     }
     let mut requests = vec![init];
     let has_search = search.is_some();

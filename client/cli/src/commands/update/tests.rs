@@ -2,7 +2,7 @@
 
 use z3950_asn1::apdu::{DefaultDiagFormat, ExtendedServicesResponse, ExternalValue};
 use z3950_asn1::es::update::{
-    Action, CorrelationInfo, OriginPartToKeep, TargetPart, TaskPackage as UpdatePackage,
+    self as es, Action, CorrelationInfo, OriginPartToKeep, TargetPart, TaskPackage as UpdatePackage,
 };
 use z3950_asn1::es::{TaskPackage, TaskStatus};
 use z3950_asn1::oid::{DATABASE_UPDATE, SUTRS};

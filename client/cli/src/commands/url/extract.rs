@@ -104,10 +104,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         output,
     };
     if source == ExtractFrom::Marc {
-        listing.records(input, path).map_err(|error| match error {
-            Broken::Input(error) => fault(error),
-            Broken::Output(failure) => failure,
-        })?;
+        listing.records(input, path, fault)?;
         return Ok(listing.end());
     }
     let mut text = Vec::new();
@@ -151,18 +148,6 @@ fn guess(path: Option<&Path>, head: &[u8]) -> ExtractFrom {
         Some(InputForm::Json) if has(b"\"leader\"") => ExtractFrom::Marc,
         Some(InputForm::Mrk) if begin.starts_with(b"=ldr") => ExtractFrom::Marc,
         _ => ExtractFrom::Text,
-    }
-}
-
-/// An error while records are listed.
-enum Broken {
-    Input(io::Error),
-    Output(Failure),
-}
-
-impl From<Failure> for Broken {
-    fn from(failure: Failure) -> Self {
-        Self::Output(failure)
     }
 }
 
@@ -224,22 +209,23 @@ impl Listing<'_> {
                 let place = json!({ "element": element, "attribute": attribute });
                 self.found(&url.found, &format!("{element} {attribute}"), place)
             }
-            None => self.found(
-                &url.found,
-                "",
-                json!({ "element": null, "attribute": null }),
-            ),
+            None => self.found(&url.found, "", json!({})),
         })
     }
 
-    fn records(&mut self, input: impl Read, path: Option<&Path>) -> Result<(), Broken> {
+    fn records(
+        &mut self,
+        input: impl Read,
+        path: Option<&Path>,
+        fault: impl Fn(io::Error) -> Failure,
+    ) -> Result<(), Failure> {
         let extension = path
             .and_then(Path::extension)
             .unwrap_or_default()
             .to_string_lossy();
         let fallback = InputForm::by_extension(&extension).unwrap_or(InputForm::Marc);
-        for record in RecordReader::guessing(input, fallback).map_err(Broken::Input)? {
-            let record = record.map_err(Broken::Input)?;
+        for record in RecordReader::guessing(input, fallback).map_err(&fault)? {
+            let record = record.map_err(&fault)?;
             let number = record.number;
             let marc = match record.record {
                 Ok(marc) => marc,
