@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `arguments` | the options, and whether they go together |
-//! | `run`, `state` | a run from the first input to the last, and its results so far |
+//! | `run` | a run from the first input to the last, and its results so far |
 //! | `destination` | where records go: standard output, a file or a folder |
 //! | `progress` | the progress of a run, on a line of a terminal |
 //! | `inputs` | lines of files and standard input, bounded; each input for each target |
@@ -26,7 +26,6 @@ mod report;
 mod resume;
 mod run;
 mod sinks;
-mod state;
 mod sync;
 
 pub(crate) use self::arguments::Batch;

@@ -3,7 +3,6 @@
 pub(crate) mod connection;
 pub(crate) mod convert;
 pub(crate) mod decode;
-pub(crate) mod demo;
 pub(crate) mod facets;
 pub(crate) mod fallback;
 pub(crate) mod get;

@@ -2,9 +2,12 @@
 //! known by name, and how URLs are carried out.
 
 use std::env;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
+use serde::Serialize;
 use tokio::time::Instant;
 use z3950::client::{Client, ClientOptions};
 use z3950::plan::{Hints, PlanOptions, Strategy};
@@ -14,8 +17,8 @@ use z3950::transport::{
     ClientCertificate, NoProxy, Proxy, Routes, Tcp, Timeouts, TlsError, TlsOptions,
 };
 use z3950::url::Mode;
+use z3950_server::{Limits, MemoryBackend, Server};
 
-use crate::commands::demo;
 use crate::commands::fallback::Fallbacks;
 use crate::commands::options::{Wait, choices, seconds};
 use crate::console::output::Failure;
@@ -85,8 +88,8 @@ pub(crate) struct TargetsFile {
     pub(crate) targets_file: Option<PathBuf>,
 }
 
-/// The user's identity.
-#[derive(Debug, Args)]
+/// The user's identity; serialized, as the file of targets has it.
+#[derive(Debug, Args, Serialize)]
 #[command(next_help_heading = "Options for credentials")]
 pub(crate) struct Identity {
     /// Authenticate as this user.
@@ -107,11 +110,17 @@ pub(crate) struct Identity {
 
     /// Send the credentials as a single string, user/password, as some servers expect.
     #[arg(long, hide_short_help = true)]
+    #[serde(rename = "open", skip_serializing_if = "is_off")]
     pub(crate) open_auth: bool,
 
     /// Authenticate anonymously, even if the profile has credentials.
     #[arg(long, hide_short_help = true)]
+    #[serde(skip_serializing_if = "is_off")]
     pub(crate) anonymous: bool,
+}
+
+fn is_off(flag: &bool) -> bool {
+    !flag
 }
 
 /// How a URL is carried out.
@@ -229,7 +238,7 @@ pub(crate) async fn routes(options: &Network) -> Result<Routes, Failure> {
     };
     Ok(match options.demo {
         // Every host leads to this server.
-        true => Routes::fixed(Tcp::new(demo::start().await?)),
+        true => Routes::fixed(Tcp::new(demo().await?)),
         false => routes,
     })
 }
@@ -326,4 +335,15 @@ pub(crate) fn profiles(options: &TargetsFile) -> Result<Profiles, Failure> {
 /// An option that cannot be followed, with all causes.
 pub(crate) fn usage(error: &dyn std::error::Error) -> Failure {
     Failure::Usage(chain(error))
+}
+
+/// Starts the server on a free loopback port; it ends with the process.
+async fn demo() -> Result<SocketAddr, Failure> {
+    let backend = Arc::new(MemoryBackend::demo());
+    let server = Server::bind((Ipv4Addr::LOCALHOST, 0), backend, Limits::default())
+        .await
+        .map_err(|error| Failure::machine("start the demo server", &error))?;
+    let address = server.local_addrs().first().copied();
+    tokio::spawn(server.run(std::future::pending()));
+    address.ok_or_else(|| Failure::machine("start the demo server", &"it has no address"))
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use serde::{Serialize, Serializer};
 use z3950::RecordForm;
 use z3950_asn1::oid::Oid;
 use z3950_marc::charset::Charset;
@@ -65,6 +66,12 @@ impl RecordRequest {
 /// A time limit; `None` is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wait(pub(crate) Option<Duration>);
+
+impl Serialize for Wait {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.map(|wait| wait.as_secs_f64()).serialize(serializer)
+    }
+}
 
 pub(crate) fn seconds(text: &str) -> Result<Wait, String> {
     let number: f64 = text

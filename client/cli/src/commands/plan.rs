@@ -1,25 +1,27 @@
 //! `z3950 plan`: what a URL would send, without connecting (RFC 2056 §3, §4).
 
 mod identity;
-mod json;
 
 use std::ffi::OsString;
 use std::sync::Arc;
 
 use clap::Args;
+use serde_json::{Value, json};
 use z3950::client::{Client, ClientOptions};
-use z3950::plan::{Plan, Strategy};
+use z3950::plan::{Caution, Plan, Strategy, Warning};
 use z3950::transport::Timeouts;
-use z3950::url::{Kind, Z3950Url};
+use z3950::url::{Kind, Octets, Z3950Url};
 use z3950_asn1::apdu::{Apdu, ElementSetNames, Query, RecordComposition, SearchRequest};
 use z3950_asn1::codec::{dump, encode};
+use z3950_asn1::hex;
 use z3950_asn1::oid::Oid;
 
 use self::identity::PlannedIdentity;
+use crate::answer::Envelope;
 use crate::commands::connection::{self, Execution, Identity, TargetsFile};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::render::{listed, named, shown};
+use crate::render::{listed, named, shown, syntax};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -68,7 +70,7 @@ pub(crate) async fn run(arguments: &Arguments, output: &mut Output) -> Result<Ex
     };
     let identity = PlannedIdentity::of(&plan, &url, &arguments.identity, &profiles)?;
     if arguments.json {
-        json::planned(&url, &plan, identity.map(|it| it.object()))?.write(output)?;
+        planned(&url, &plan, identity.map(|it| it.object()))?.write(output)?;
         return Ok(exit);
     }
     plan.warnings()
@@ -98,7 +100,7 @@ fn refuse(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     match arguments.json {
-        true => json::object(url)
+        true => object(url)
             .with("offset", offset)
             .with("message", error.to_string())
             .write(output)?,
@@ -223,4 +225,80 @@ fn defaults(plan: &Plan) -> String {
         true => "the session stays open".into(),
         false => format!("the session stays open with {}", listed(&databases)),
     }
+}
+
+/// The object of a URL; without a plan, nothing would be sent.
+fn object(url: &str) -> Envelope {
+    Envelope::blank(&[
+        "url",
+        "kind",
+        "host",
+        "port",
+        "identity",
+        "databases",
+        "docid",
+        "element_set",
+        "record_syntax",
+        "strategy",
+        "query",
+        "searches",
+        "requests",
+        "warnings",
+        "refused_port",
+        "offset",
+        "message",
+    ])
+    .with("url", url)
+}
+
+/// What would be sent for a URL.
+fn planned(url: &Z3950Url, plan: &Plan, identity: Option<Value>) -> Result<Envelope, Failure> {
+    let text = |octets: &Octets| shown(octets.as_bytes());
+    let search = plan.search_request();
+    let query = search.as_ref().and_then(|search| match &search.query {
+        Query::Type1(query) => Some(query.to_string()),
+        _ => None,
+    });
+    let init = plan.init_request();
+    let has_secrets = init.id_authentication.is_some();
+    let mut init = request(init.into())?;
+    if has_secrets && let Some(octets) = init.get_mut("octets") {
+        *octets = Value::Null;
+    }
+    let mut requests = vec![init];
+    let has_search = search.is_some();
+    requests.extend(search.map(|search| request(search.into())).transpose()?);
+    if has_search && (plan.kind() == Kind::Retrieval || plan.auto_present()) {
+        requests.push(request(plan.present_request(1).into())?);
+    }
+    let warnings = plan.warnings().iter().map(Warning::code);
+    let cautions = plan.cautions().iter().map(Caution::code);
+    let strategy = match plan.strategy() {
+        Strategy::Piggyback => "piggyback",
+        Strategy::PresentOnly => "present-only",
+    };
+    Ok(object(&url.to_string())
+        .with("kind", plan.kind().to_string())
+        .with("host", plan.host().to_string())
+        .with("port", plan.port())
+        .with("identity", identity)
+        .with(
+            "databases",
+            plan.databases().iter().map(text).collect::<Value>(),
+        )
+        .with("docid", plan.docid().map(text))
+        .with("element_set", plan.element_set().map(text))
+        .with("record_syntax", syntax(plan.record_syntax()))
+        .with("strategy", strategy)
+        .with("query", query)
+        .with("searches", plan.searches())
+        .with("requests", requests)
+        .with("warnings", warnings.chain(cautions).collect::<Value>())
+        .with("refused_port", plan.refused_port()))
+}
+
+/// The name of an APDU and its octets in hexadecimal.
+fn request(apdu: Apdu) -> Result<Value, Failure> {
+    let octets = encode(&apdu).map_err(|error| Failure::machine("encode the request", &error))?;
+    Ok(json!({ "apdu": apdu.name(), "octets": hex::digits(&octets) }))
 }

@@ -3,7 +3,6 @@
 
 mod options;
 mod perform;
-mod trial;
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -15,8 +14,7 @@ use z3950::retrieve::OutcomeName;
 use z3950::service::init::ServerInfo;
 use z3950::session::Session;
 
-use self::perform::{Attempts, NoResult};
-use self::trial::Trial;
+use self::perform::{Attempts, NoResult, Trial};
 use crate::answer::Envelope;
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::options::{Wait, seconds};

@@ -6,10 +6,9 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use serde::Serialize;
 use serde_json::{Value, json};
-use z3950::profile::{
-    Attribute, Credentials, Origin, Profile, ProfileEntry, ProfileError, Profiles,
-};
+use z3950::profile::{Attribute, Origin, Profile, ProfileEntry, ProfileError, Profiles};
 use z3950::retrieve::OutcomeName;
 use z3950::session::Session;
 use z3950::target::{Endpoint, Target, redacted};
@@ -81,14 +80,17 @@ pub(crate) struct Check {
     pub(crate) connection: ConnectionOptions,
 }
 
-#[derive(Debug, Args)]
+/// A new profile; serialized, the options as its file has them.
+#[derive(Debug, Args, Serialize)]
 pub(crate) struct Add {
     /// The name of the profile: letters, digits, - and _.
     #[arg(value_name = "NAME", value_parser = name)]
+    #[serde(skip)]
     pub(crate) name: String,
 
     /// The address of the server: host[:port][/database[+database]], preceded by ssl: for TLS.
     #[arg(value_name = "PLACE")]
+    #[serde(skip)]
     pub(crate) place: String,
 
     /// A title to display.
@@ -97,6 +99,7 @@ pub(crate) struct Add {
 
     /// The record syntax to request, by name.
     #[arg(long, value_name = "NAME")]
+    #[serde(rename = "record_syntax")]
     pub(crate) syntax: Option<String>,
 
     /// The element set to request.
@@ -113,10 +116,12 @@ pub(crate) struct Add {
 
     /// An attribute to add to operands without one of its type, such as 4=2; may be repeated.
     #[arg(long = "attribute", value_name = "TYPE=VALUE")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) attributes: Vec<String>,
 
     /// Attributes to search for a docid with, such as 1=12; may be repeated, best first.
     #[arg(long = "docid", value_name = "ATTRIBUTES")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) docid: Vec<String>,
 
     /// How many records to request in one Present.
@@ -136,9 +141,11 @@ pub(crate) struct Add {
     pub(crate) note: Option<String>,
 
     #[command(flatten)]
+    #[serde(skip)]
     pub(crate) known: TargetsFile,
 
     #[command(flatten)]
+    #[serde(skip)]
     pub(crate) identity: Identity,
 }
 
@@ -284,8 +291,8 @@ fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Failure> {
         .place
         .parse()
         .map_err(|error| connection::usage(&error))?;
-    let credentials = connection::credentials(&arguments.identity)?;
-    let section = section(arguments, &target, credentials.as_ref())?;
+    let has_credentials = connection::credentials(&arguments.identity)?.is_some();
+    let section = section(arguments, &target, has_credentials)?;
     let mut text = String::new();
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(|error| Failure::unwritten(folder, &error))?;
@@ -312,11 +319,7 @@ fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Failure> {
 }
 
 /// The section of the new profile.
-fn section(
-    arguments: &Add,
-    target: &Target,
-    credentials: Option<&Credentials>,
-) -> Result<String, Failure> {
+fn section(arguments: &Add, target: &Target, has_credentials: bool) -> Result<String, Failure> {
     let (Endpoint::Tcp(host, port) | Endpoint::Tls(host, port)) = &target.endpoint else {
         return Err(Failure::Usage(
             "a profile describes a host, not a Unix socket".into(),
@@ -336,65 +339,19 @@ fn section(
     if matches!(target.endpoint, Endpoint::Tls(..)) {
         table.insert("tls".into(), true.into());
     }
-    for (key, value) in [
-        ("title", &arguments.title),
-        ("record_syntax", &arguments.syntax),
-        ("element_set", &arguments.element_set),
-        ("record_charset", &arguments.record_charset),
-        ("query_charset", &arguments.query_charset),
-        ("note", &arguments.note),
-    ] {
-        if let Some(value) = value {
-            table.insert(key.into(), value.as_str().into());
-        }
-    }
-    for (key, values) in [
-        ("attributes", &arguments.attributes),
-        ("docid", &arguments.docid),
-    ] {
-        if !values.is_empty() {
-            table.insert(key.into(), values.clone().into());
-        }
-    }
-    for (key, number) in [
-        ("chunk", arguments.chunk.map(i64::from)),
-        ("sessions", arguments.sessions.map(i64::from)),
-    ] {
-        if let Some(number) = number {
-            table.insert(key.into(), number.into());
-        }
-    }
-    if let Some(pause) = arguments.pause.and_then(|pause| pause.0) {
-        table.insert("pause".into(), pause.as_secs_f64().into());
-    }
-    if let Some(credentials) = credentials {
-        table.insert("credentials".into(), identity(credentials).into());
+    let given = toml::Table::try_from(arguments).map_err(unwritable)?;
+    table.extend(given);
+    if has_credentials {
+        let identity = toml::Table::try_from(&arguments.identity).map_err(unwritable)?;
+        table.insert("credentials".into(), identity.into());
     }
     let named = toml::Table::from_iter([(arguments.name.clone(), table.into())]);
     let all = toml::Table::from_iter([("targets".to_owned(), named.into())]);
-    toml::to_string(&all).map_err(|error| Failure::machine("write a profile", &error))
+    toml::to_string(&all).map_err(unwritable)
 }
 
-/// The section of credentials.
-fn identity(credentials: &Credentials) -> toml::Table {
-    let texts = [
-        ("user", &credentials.user),
-        ("group", &credentials.group),
-        ("password_env", &credentials.password_env),
-        ("password_command", &credentials.password_command),
-    ];
-    let texts = texts.into_iter().filter_map(|(key, text)| {
-        let text = text.as_deref()?;
-        Some((key.to_owned(), toml::Value::from(text)))
-    });
-    let flags = [
-        ("open", credentials.open),
-        ("anonymous", credentials.anonymous),
-    ];
-    let flags = flags.into_iter().filter(|(_, is_set)| *is_set);
-    texts
-        .chain(flags.map(|(key, _)| (key.to_owned(), true.into())))
-        .collect()
+fn unwritable(error: toml::ser::Error) -> Failure {
+    Failure::machine("write a profile", &error)
 }
 
 /// Replaces the locked file of targets after checking that the new one can be read.

@@ -7,10 +7,10 @@ use z3950_asn1::oid::Oid;
 use z3950_asn1::query::Language;
 
 use super::command::{CommandResult, Refusal, number, unquoted};
-use super::opened::Scanned;
 use super::query::QueryType;
 use super::shared::{Positionals, has_option};
 use super::state::Prompt;
+use super::state::Scanned;
 use super::waiting::request;
 use crate::commands::query::pointed_out;
 use crate::commands::scan;

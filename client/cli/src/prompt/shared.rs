@@ -10,9 +10,9 @@ use z3950_asn1::query::{Language, nearest};
 
 use super::command::{CommandResult, PromptWord, Refusal, parsed, unquoted};
 use super::facets::shown_as;
-use super::opened::Lent;
 use super::query::QueryType;
 use super::settings::Reconnects;
+use super::state::Lent;
 use super::state::Prompt;
 use crate::commands::target::{Made, OpenSession, Service, TargetClient};
 use crate::console::exit::Exit;

@@ -1,25 +1,32 @@
-//! The state of the prompt between commands.
+//! The state of the prompt between commands: settings, and the open sessions with what belongs to them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use z3950::client::Client;
 use z3950::error::Error;
-use z3950::profile::Profile;
-use z3950::session::Session;
-use z3950::target::redacted;
+use z3950::pace::Clock;
+use z3950::profile::{Profile, Resolved};
+use z3950::service::init::InitOptions;
+use z3950::session::{End, Session};
+use z3950::target::{Endpoint, Target, redacted};
 use z3950::url::Mode;
-use z3950_asn1::apdu::DatabaseName;
+use z3950_asn1::apdu::{AttributesPlusTerm, DatabaseName};
+use z3950_asn1::oid::Oid;
 use z3950_asn1::query::Dialects;
 use z3950_marc::charset::Charset;
 
 use super::command::{CommandResult, Refusal, number_or};
-use super::opened::{CurrentSet, OpenedSession, SessionContext};
+use super::questions::Asker;
 use super::settings::{Reconnects, Settings};
+use super::tape::Tape;
 use crate::commands::seen::Seen;
-use crate::commands::target::NamedTarget;
+use crate::commands::target::{NamedTarget, OpenSession};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::{Document, Format};
@@ -352,4 +359,100 @@ impl Prompt {
         }
         Ok(Exit::Delivered)
     }
+}
+
+/// What all sessions share.
+pub(crate) struct SessionContext {
+    pub(crate) client: Client,
+    pub(crate) tape: Tape,
+    /// Passes questions of servers to the user, if there is one.
+    pub(crate) asker: Option<Arc<Asker>>,
+}
+
+/// How a session was opened, in order to reconnect.
+#[derive(Clone, PartialEq)]
+pub(super) struct ConnectInfo {
+    /// For messages.
+    pub(super) name: String,
+    /// The server, and its profile.
+    pub(super) target: Resolved,
+    /// The Z39.50 proxy to connect through.
+    pub(super) through: Option<Target>,
+    pub(super) init: InitOptions,
+}
+
+impl ConnectInfo {
+    /// The target as `open` takes it.
+    pub(super) fn text(&self) -> String {
+        match self.name.split_once(' ') {
+            Some((target, _)) => target.to_owned(),
+            None => self.name.clone(),
+        }
+    }
+
+    /// The endpoint to connect to, and the HTTP or SOCKS proxy.
+    pub(super) fn first(&self) -> (&Endpoint, Option<&str>) {
+        match &self.through {
+            Some(through) => (&through.endpoint, through.proxy.as_deref()),
+            None => (&self.target.endpoint, self.target.proxy.as_deref()),
+        }
+    }
+}
+
+/// A session and what belongs to it.
+pub(super) struct OpenedSession {
+    pub(super) way: ConnectInfo,
+    pub(super) session: Session,
+    /// Keeps requests apart; sessions with the same server share it.
+    pub(super) clock: Arc<Clock>,
+    pub(super) databases: Vec<DatabaseName>,
+    /// The number of named sets.
+    pub(super) sets_named: u64,
+    /// The hits of the sets by name.
+    pub(super) hits: BTreeMap<String, Option<u64>>,
+    pub(super) result_set: Option<CurrentSet>,
+    pub(super) scanned: Option<Scanned>,
+    /// Set while a command of the command line uses the session.
+    pub(super) lent: Option<Lent>,
+}
+
+impl OpenedSession {
+    /// How the session ended, for a message.
+    pub(super) fn end(&self) -> &'static str {
+        match self.session.ended().now_or_never() {
+            Some(End::Failed(error))
+                if !error.is_connection_lost()
+                    && !matches!(*error, Error::ProtocolClosed { .. }) =>
+            {
+                "the session was given up after an error"
+            }
+            _ => "the server has closed the session",
+        }
+    }
+}
+
+/// The result set that commands use by default.
+#[derive(Debug, Clone)]
+pub(super) struct CurrentSet {
+    pub(super) name: String,
+    /// `None` if the server does not know.
+    pub(super) hits: Option<u64>,
+    /// The position that `show` shows next.
+    pub(super) next: u64,
+}
+
+/// The end of the last scan.
+#[derive(Debug, Clone)]
+pub(super) struct Scanned {
+    pub(super) attribute_set: Option<Oid>,
+    pub(super) last: AttributesPlusTerm,
+    pub(super) in_set: Option<String>,
+}
+
+/// A session lent to a command of the command line.
+pub(super) struct Lent {
+    pub(super) session: OpenSession,
+    pub(super) makes_set: bool,
+    /// The message if the command is interrupted.
+    pub(super) interrupted: Option<&'static str>,
 }

@@ -15,8 +15,8 @@ use z3950::service::resource::TriggerOptions;
 use z3950::session::Session;
 
 use super::command::{CommandResult, Refusal, number, number_or};
-use super::opened::OpenedSession;
 use super::settings::Reconnects;
+use super::state::OpenedSession;
 use super::state::{Finish, PendingRequest, Prompt};
 use crate::console::exit::Exit;
 use crate::console::output::Output;
