@@ -165,7 +165,7 @@ impl Answer {
         }
     }
 
-    /// Says why there is no record: a message after `subject`, or the object of `--json`.
+    /// Reports why there is no record: a message after `subject`, or the object of `--json`.
     pub(crate) fn report(
         self,
         json: bool,

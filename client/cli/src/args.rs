@@ -17,15 +17,13 @@ use crate::commands::convert::Convert;
 use crate::commands::decode::Decode;
 use crate::commands::get::Get;
 use crate::commands::lookup::Lookup;
-use crate::commands::order::Order;
 use crate::commands::probe::Probe;
 use crate::commands::query::QueryCommand;
-use crate::commands::scan::Scan;
 use crate::commands::search::Search;
+use crate::commands::target::AtTarget;
 use crate::commands::targets::Targets;
-use crate::commands::update::Update;
 use crate::commands::url::Url;
-use crate::commands::{fallback, plan, register};
+use crate::commands::{fallback, order, plan, register, scan, update};
 use crate::console::exit;
 use crate::prompt::Open;
 
@@ -73,13 +71,13 @@ pub(crate) enum Command {
     /// Search one or more targets and show the records found.
     Search(Box<Search>),
     /// List the terms of an index around a given term.
-    Scan(Box<Scan>),
+    Scan(Box<AtTarget<scan::Arguments>>),
     /// Find records by ISBN, ISSN, LCCN, OCLC number, control number or docid.
     Lookup(Box<Lookup>),
     /// Insert, replace or delete records in a database.
-    Update(Box<Update>),
+    Update(Box<AtTarget<update::Arguments>>),
     /// Order a document found by a search or described in a request file.
-    Order(Box<Order>),
+    Order(Box<AtTarget<order::Arguments>>),
     /// Test what a server supports, one feature at a time.
     Probe(Box<Probe>),
     /// Manage target profiles: list, show, add and check them.
@@ -177,8 +175,8 @@ const ALONE: [Definition; 4] = [
     ("search", Search::augment_args, |given| {
         Search::from_arg_matches_mut(given).map(|search| Command::Search(Box::new(search)))
     }),
-    ("scan", Scan::augment_args, |given| {
-        Scan::from_arg_matches_mut(given).map(|scan| Command::Scan(Box::new(scan)))
+    ("scan", <AtTarget<scan::Arguments>>::augment_args, |given| {
+        AtTarget::from_arg_matches_mut(given).map(|scan| Command::Scan(Box::new(scan)))
     }),
 ];
 
@@ -260,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_alone_is_read_as_among_all() {
+    fn a_command_is_read_alike_alone_and_among_all() {
         for line in [
             "z39.50r://h/d?x",
             "--demo get --timeout 5 z39.50r://h/d?x --format raw -vv",

@@ -27,8 +27,8 @@ use tokio::runtime::{Builder, Runtime};
 
 use args::{Cli, Command, manual};
 use commands::{
-    convert, decode, get, lookup, order, plan, probe, query, register, scan, search, targets,
-    update, url,
+    convert, decode, get, lookup, plan, probe, query, register, search, target, targets, update,
+    url,
 };
 use console::exit::Exit;
 use console::output::{Failure, Output};
@@ -84,10 +84,10 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         Command::Completions(shell) => manual::completions(shell, output),
         Command::Man => manual::page(output),
         Command::Search(arguments) => connecting(|| search::run(arguments, output)),
-        Command::Scan(arguments) => connecting(|| scan::run(arguments, output)),
+        Command::Scan(arguments) => connecting(|| target::run(arguments, output)),
         Command::Lookup(arguments) => connecting(|| lookup::run(arguments, output)),
         Command::Update(arguments) => connecting(|| update::run(arguments, output)),
-        Command::Order(arguments) => connecting(|| order::run(arguments, output)),
+        Command::Order(arguments) => connecting(|| target::run(arguments, output)),
         Command::Probe(arguments) => connecting(|| probe::run(arguments, output)),
         Command::Targets(command) => connecting(|| targets::run(command, output)),
         Command::Open(arguments) => threaded(|runtime| prompt::open(arguments, runtime, output)),

@@ -62,7 +62,7 @@ pub(crate) struct Open {
     #[command(flatten)]
     pub(crate) execution: Execution,
 
-    /// Refusal at the first command that fails and exit with its exit code; a command that finds no record does not count. By default,
+    /// Stop at the first command that fails, and exit with its exit code; a command that finds no record does not count. By default,
     /// a script runs to its end, and the program exits with the most serious exit code of its commands.
     #[arg(long)]
     pub(crate) stop_on_error: bool,

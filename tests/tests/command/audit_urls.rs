@@ -13,7 +13,7 @@ fn value(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
 }
 
-/// What a person sees of a command that runs in a terminal.
+/// What a command shows in a terminal.
 fn on_terminal(arguments: &[&str]) -> String {
     let mut command = Command::new(path("z3950"));
     command.args(arguments);
@@ -175,7 +175,7 @@ fn audit_b4_urls_are_written_with_their_passwords() {
         (Some(0), ""),
         "a name alone is no secret"
     );
-    // What is only shown stays redacted.
+    // What is only displayed stays redacted.
     for arguments in [["url", "check", url], ["url", "parse", url]] {
         let ran = z3950(arguments);
         assert!(
@@ -185,7 +185,7 @@ fn audit_b4_urls_are_written_with_their_passwords() {
     }
 }
 
-/// RFC 1736 §5: who would be told what, before anything is sent.
+/// RFC 1736 §5: which server would get which credentials, before anything is sent.
 #[test]
 fn audit_b5_a_plan_says_whose_identity_goes_where() {
     let url = "z39.50r://lib.example:2100/cat?x";
@@ -506,7 +506,7 @@ fn audit_b15_resolve_gives_what_strict_reading_takes() {
     );
 }
 
-/// A server that holds the connection is not waited for.
+/// The program does not wait for a server that keeps the connection open.
 #[test]
 fn audit_b17_a_dot_ends_a_text_while_the_connection_is_open() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a loopback port");
@@ -515,7 +515,7 @@ fn audit_b17_a_dot_ends_a_text_while_the_connection_is_open() {
         use std::io::Write;
         let mut held = Vec::new();
         for mut stream in listener.incoming().flatten() {
-            // A client that goes away is for the test to notice.
+            // If the client goes away, the test notices.
             let _ = stream.write_all(b"one\r\n.\r\nmore");
             held.push(stream);
         }

@@ -372,7 +372,7 @@ fn urls_of_a_file_are_retrieved_in_few_sessions() {
 }
 
 #[test]
-fn records_that_the_form_cannot_hold_are_told() {
+fn records_that_a_format_cannot_hold_are_reported() {
     let folder = folder();
     let arguments = [
         "lookup",
@@ -394,7 +394,7 @@ fn records_that_the_form_cannot_hold_are_told() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_not_asked_for() {
+fn a_line_that_is_too_long_is_refused() {
     let folder = folder();
     let inputs = format!("docid:pg84\n{}\ndocid:pg1342\n", "9".repeat(70_000));
     let arguments = [

@@ -59,7 +59,7 @@ fn files_are_served_as_databases() {
 }
 
 #[test]
-fn usage_is_told() {
+fn wrong_usage_is_reported() {
     for arguments in [
         &[][..],
         &["--database", "x"],
@@ -80,7 +80,7 @@ fn usage_is_told() {
     );
 }
 
-/// Runs a program that is to end by itself, whatever files it is given.
+/// Runs a program that must end by itself, whatever files it is given.
 fn ended(name: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let mut child = Command::new(path(name))
         .args(arguments)
@@ -102,7 +102,7 @@ fn ended(name: &str, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), words)
 }
 
-/// What was meant to be secret is not served in plain text, not even beside settings of a file.
+/// What is meant to be secret is not served in plain text, not even with settings from a file.
 #[test]
 fn audit_d1_a_certificate_without_a_tls_listener_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -201,7 +201,7 @@ fn a_signal_ends_it_in_good_order() {
         );
         drop(session);
         assert_eq!(daemon.wait().code(), Some(0), "{signal}");
-        // It takes less than a second; a machine that does several things at once is given more.
+        // It takes less than a second; a busy machine gets more time.
         assert!(
             asked.elapsed() < Duration::from_secs(10),
             "{signal}: {:?}",

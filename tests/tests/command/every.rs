@@ -13,7 +13,7 @@ use z3950_tests::program::{Ran, z3950};
 
 use self::shelf::Shelf;
 
-/// Examples that end otherwise than with success.
+/// Examples that do not end with exit code 0.
 const CODES: [(&str, i32); 0] = [];
 
 /// The commands whose answers programs may want to read.
@@ -113,7 +113,7 @@ impl Page {
     }
 }
 
-/// The help of the program and of all commands, those with commands below them included.
+/// The help of the program and of all its commands and subcommands.
 fn pages() -> Vec<Page> {
     let mut pages = vec![Page::of("")];
     let mut index = 0;
@@ -140,7 +140,7 @@ fn code(example: &str) -> i32 {
     known.map_or(0, |(_, code)| *code)
 }
 
-/// Whether words and data are each where they belong.
+/// Whether messages and data are in the right streams.
 fn is_clean(ran: &Ran) -> bool {
     let labels = ["note:", "warning:", "error:", "usage:", "Usage:"];
     let is_words = |line: &str| labels.iter().any(|label| line.starts_with(label));
@@ -215,7 +215,7 @@ fn every_command_refuses_what_it_does_not_know() {
 }
 
 #[test]
-fn a_reader_that_has_gone_away_is_no_fault_of_any_command() {
+fn a_closed_pipe_is_no_error_of_any_command() {
     for page in commands() {
         let shelf = Shelf::new();
         for example in page.examples() {

@@ -1,11 +1,11 @@
-//! `--fallback`: what `get` and `plan` tell of other ways than that of RFC 2056 §4.
+//! `--fallback`: what `get` and `plan` report about searches other than that of RFC 2056 §4.
 
 use z3950_tests::program::z3950;
 
 const ISBN: &str = "z39.50r://localhost/books?0141439513";
 
 #[test]
-fn the_step_that_answered_is_told() {
+fn the_step_that_found_the_record_is_reported() {
     // No record has this docid, but one has this ISBN.
     let strict = z3950(["--demo", "get", ISBN]);
     assert_eq!(

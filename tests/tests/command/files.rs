@@ -86,7 +86,7 @@ fn audit_a1_what_is_there_stays_unless_it_is_replaced_by_something() {
                     .chain(more.iter().copied()),
             )
         };
-        // Where nothing is there, nothing is made for nothing.
+        // Without records no file is made.
         let ran = with(&[]);
         assert_eq!(ran.code, Some(code), "{arguments:?}: {ran:?}");
         let path = Path::new(&output);
@@ -208,7 +208,7 @@ fn audit_a2_an_output_has_all_records_unless_told_otherwise() {
         let last = format!("{} of {count} written (--start 16)", count - 15);
         let ran = run(&["--start", "16"]);
         assert!(ran.stderr.contains(&last), "{ran:?}");
-        // On standard output one sees how many there are.
+        // On standard output their number is seen.
         let ran = z3950(["search", &place, "war", "--format", "marc"]);
         assert_eq!(ran.stdout.matches('\u{1d}').count(), 10);
     }
@@ -415,7 +415,7 @@ fn audit_d7_no_match_is_an_empty_collection() {
             assert_eq!(ran.code, Some(3), "{arguments:?}: {ran:?}");
             assert_eq!(ran.stdout, converted.stdout, "{arguments:?}");
         }
-        // What was not answered is not an answer.
+        // An input without an answer does not count as answered.
         let ran = z3950(["search", &down, "war", "--format", form]);
         assert_eq!((ran.code, &*ran.stdout), (Some(6), ""), "{ran:?}");
     }
@@ -458,7 +458,7 @@ fn audit_d11_outputs_that_cannot_be_written_are_wrong_usage() {
             assert!(ran.stderr.contains(words), "{arguments:?}: {ran:?}");
         }
     }
-    // A folder is one for records, but not for a document.
+    // A folder is an output for records, but not for one document.
     let ran = z3950([
         "convert",
         &text(&source),
@@ -538,7 +538,7 @@ fn a_full_disk_keeps_every_complete_record() {
 }
 
 #[test]
-fn inputs_that_are_none_are_refused_before_anything_is_written() {
+fn binary_inputs_are_refused_before_anything_is_written() {
     let server = catalogue(2).start();
     let (_guard, folder) = folder();
     let place = format!("{}/books", server.addr());

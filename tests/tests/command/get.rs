@@ -274,7 +274,7 @@ fn credentials_are_never_shown() {
 
 #[test]
 fn waits_are_bounded() {
-    // Connections are taken by the system and never answered.
+    // The system accepts connections, and nothing answers them.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!(
         "z39.50r://127.0.0.1:{}/books?x",
@@ -347,7 +347,7 @@ fn a_plan_is_shown_without_a_connection() {
 }
 
 #[test]
-fn usage_is_told() {
+fn wrong_usage_is_reported() {
     for arguments in [
         &["get"][..],
         &["fetch", "x"],
@@ -369,7 +369,7 @@ fn usage_is_told() {
     assert_eq!(z3950(["--version"]).stdout, "z3950 0.1.0\n");
 }
 
-/// Whatever a server says, in a record or beside it, moves no cursor and changes no colour.
+/// No text from a server, in a record or a message, moves the cursor or changes colours.
 #[test]
 fn z_6_4_words_of_a_server_cannot_steer_a_terminal() {
     let server = TestServer::builder()

@@ -21,7 +21,7 @@ pub(crate) fn gopher_server(answer: fn(&str) -> Vec<u8>) -> u16 {
         for stream in listener.incoming().flatten() {
             let mut reader = BufReader::new(stream);
             let mut request = String::new();
-            // A client that goes away is for the test to notice.
+            // If the client goes away, the test notices.
             let _ = reader.read_line(&mut request);
             let _ = reader
                 .get_mut()
@@ -140,7 +140,7 @@ fn get_reads_gopher_by_type() {
     );
 }
 
-/// On a terminal, controls are shown instead of sent, and a person is asked for what is missing.
+/// On a terminal, control characters are escaped, and the user is asked for what is missing.
 #[test]
 fn get_on_a_terminal_escapes_and_asks() {
     let port = gopher_server(answer);
@@ -172,7 +172,7 @@ fn get_on_a_terminal_escapes_and_asks() {
 }
 
 #[test]
-fn gopher_servers_that_are_not_there_or_not_to_be_asked() {
+fn unavailable_and_refused_gopher_servers_are_reported() {
     let closed = {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port");
         listener.local_addr().expect("it is bound").port()
@@ -307,7 +307,7 @@ fn wrap_writes_what_extract_reads() {
 }
 
 #[test]
-fn check_knows_locators_names_and_what_became_of_them() {
+fn check_tells_locators_from_names_and_follows_them() {
     let ran = z3950([
         "url",
         "check",
@@ -401,7 +401,7 @@ fn check_knows_locators_names_and_what_became_of_them() {
     );
 }
 
-/// Runs `z3950` as a user whose files are all under `home`, with a desktop that notes what it is told.
+/// Runs `z3950` as a user whose files are all under `home`, with a desktop whose tools log their arguments.
 fn as_user(home: &Path, arguments: &[&str]) -> Ran {
     let programs = home.join("bin");
     fs::create_dir_all(&programs).expect("a directory");

@@ -1,4 +1,4 @@
-//! `z3950 lookup`: identifiers however they are written, and where they are found.
+//! `z3950 lookup`: identifiers in every spelling, and where in a record they are found.
 
 use serde_json::Value;
 use z3950_marc::Field;
@@ -53,7 +53,7 @@ fn what_matched_is_said() {
 }
 
 #[test]
-fn nothing_behind_a_prefix_is_wrong_usage() {
+fn a_prefix_without_a_number_is_wrong_usage() {
     let ran = z3950(["--demo", "lookup", "localhost/books", "isbn:"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     let ran = z3950(["--demo", "lookup", "localhost/books", "docid:pg1342"]);

@@ -106,7 +106,7 @@ fn a_retrieval_url_opens_a_session_with_its_record() {
 }
 
 #[test]
-fn a_failed_command_is_told_and_the_session_goes_on() {
+fn a_failed_command_is_reported_and_the_session_continues() {
     for (command, code, words) in [
         ("show 1", 2, "no result set"),
         ("find @and x", 2, "missing"),
@@ -172,7 +172,7 @@ fn open_at_the_prompt_takes_up_its_own_session() {
     let ran = z3950_fed(["open", &server.session_url("/cat")], &commands);
     assert_eq!(ran.stdout, "maps\n", "{ran:?}");
     assert!(
-        ran.stderr.contains("taken up") && ran.stderr.contains("no session is open"),
+        ran.stderr.contains("reused") && ran.stderr.contains("no session is open"),
         "{}",
         ran.stderr
     );
@@ -191,7 +191,7 @@ fn a_server_that_ends_the_session_is_noticed() {
         )
         .start();
     for (setting, sessions, words) in [
-        // A search finds the session gone before it is sent, and goes to another one.
+        // Before it is sent, a search finds the session lost, and uses a new one.
         ("idle", 3, "reconnecting to"),
         ("off", 2, "has closed the session"),
     ] {
@@ -303,7 +303,7 @@ fn settings_are_shown_changed_and_kept_to_themselves() {
 }
 
 #[test]
-fn files_of_commands_are_carried_out_but_not_for_ever() {
+fn files_of_commands_run_with_bounded_nesting() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("commands");
     std::fs::write(&path, "# a remark\nfind @attr 1=1032 pg1342\n").expect("written");
@@ -456,7 +456,7 @@ fn a_file_of_yaz_client_runs_unchanged() {
 }
 
 #[test]
-fn answers_are_waited_for_later_where_that_is_wanted() {
+fn answers_can_be_waited_for_later() {
     let commands = "set_auto_wait off\nfind @attr 1=1032 pg1342\nfind @attr 1=1032 nosuch\nscansize 2\n\
         wait_response\nbase books\nwait_response 1\nfind @attr 1=1032 pg2600\nshow 1\nwait_response\nshow 1\nwait_response 9\nfind @and x\n\
         set_auto_wait on\nfind @attr 1=1032 pg2600\nwait_response\n";
@@ -538,7 +538,7 @@ fn a_search_is_cancelled_at_once() {
 }
 
 #[test]
-fn init_is_said_again_in_the_same_session() {
+fn init_can_be_sent_again_in_the_same_session() {
     use z3950_asn1::apdu::Apdu;
     let server = TestServer::builder()
         .database("cat", [record("id7", "Seven")])
@@ -582,7 +582,7 @@ fn records_in_xml_are_set_out() {
 }
 
 #[test]
-fn data_are_written_in_the_character_set_of_the_terminal() {
+fn data_is_written_in_the_character_set_of_the_terminal() {
     let server = TestServer::builder()
         .database("cat", [record("id7", "Émile – Ω")])
         .start();
@@ -663,7 +663,7 @@ fn profiles_are_opened_by_name_and_followed() {
 }
 
 #[test]
-fn what_parts_of_a_query_found_is_told() {
+fn the_hits_of_parts_of_a_query_are_shown() {
     let ran = demo(
         "z39.50s://localhost/books",
         "find @and @attr 1=4 pride @attr 1=4 prejudice\nfacets @attr 1=author @attr 3=2\nfacets\nfind @attr 1=4 war\nfacets none\nfacets\n",
@@ -677,7 +677,7 @@ fn what_parts_of_a_query_found_is_told() {
 }
 
 #[test]
-fn help_tells_of_every_command_and_of_queries() {
+fn help_describes_every_command_and_queries() {
     let ran = demo("z39.50s://localhost/books", "help\n", &[]);
     let names: Vec<String> = ran
         .stdout

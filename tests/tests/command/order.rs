@@ -1,4 +1,4 @@
-//! `z3950 order`: one record of a search, or a request of one's own, and the package that tells of it.
+//! `z3950 order`: one record of a search or a request of the user's, and the resulting task package.
 
 use serde_json::Value;
 use z3950_tests::peer;
@@ -33,7 +33,7 @@ fn one_record_is_ordered() {
     ] {
         assert!(ran.stdout.contains(words), "{words}: {ran:?}");
     }
-    // The name is taken now.
+    // The name is used now.
     let ran = order(&daemon, &["ti:pride", "--package", "mine", "--json"]);
     assert_eq!(ran.code, Some(5), "{ran:?}");
     let line: Value = serde_json::from_str(&ran.stdout).expect("JSON");
@@ -55,7 +55,7 @@ fn one_record_is_ordered() {
 }
 
 #[test]
-fn a_loan_of_a_record_in_unimarc_can_be_asked_for() {
+fn a_unimarc_record_can_be_requested_on_loan() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("uni.mrk");
     let record = "=LDR  00000nam0 2200000   450 \n=001  u1\n=100  \\\\$a20010101d2001    m  y0frey50      ba\n\

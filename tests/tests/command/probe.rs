@@ -1,4 +1,4 @@
-//! `z3950 probe`: a line for each thing tried, whatever the server does.
+//! `z3950 probe`: a line for each test, whatever the server does.
 
 use std::collections::HashMap;
 

@@ -13,7 +13,7 @@ fn check(arguments: &[&str], lines: &[&str]) {
     assert_eq!((ran.code, &*ran.stderr), (Some(0), ""), "{arguments:?}");
 }
 
-/// `z3950 query` with the arguments prints nothing, and says these lines of the fault.
+/// `z3950 query` with the arguments prints nothing but these lines about the error.
 fn refused(arguments: &[&str], lines: &[&str]) {
     let ran = z3950(["query"].iter().chain(arguments));
     assert_eq!(ran.stderr, lines.join("\n") + "\n", "{arguments:?}");
@@ -43,7 +43,7 @@ fn a_query_is_explained() {
 }
 
 #[test]
-fn a_query_is_said_in_other_languages() {
+fn a_query_is_translated_into_other_languages() {
     let pqf = "@and @attr 1=4 war @attr 1=1003 tolstoy";
     check(&["to-pqf", pqf], &[pqf]);
     check(&["to-ccl", pqf], &["ti=war and au=tolstoy"]);
@@ -172,7 +172,7 @@ fn the_properties_of_yaz_are_read() {
     assert!(ran.stdout.contains("@attr 1=4 "), "{}", ran.stdout);
 }
 
-/// What `find` prints of the catalogue built in, behind the commands.
+/// What `find` prints about the built-in catalogue after the commands.
 fn found(commands: &str) -> (Option<i32>, String, String) {
     let ran = z3950_fed(
         [

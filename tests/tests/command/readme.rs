@@ -76,7 +76,7 @@ fn audit_d17_the_examples_with_the_demo_catalogue_run_as_written() {
             .replace("cargo run -p z3950d --", "z3950d")
             .replace("cargo run --", "z3950");
         let line = match line.starts_with("z3950d ") {
-            // The port may be taken.
+            // The port may be in use.
             true if !line.contains("--listen") => format!("exec {line} --listen 127.0.0.1:0"),
             true => format!("exec {line}"),
             false => line,
@@ -117,7 +117,7 @@ fn the_examples_in_the_help_of_z3950d_run() {
     assert!(lines.len() >= 10, "{lines:?}");
     for line in lines {
         assert!(line.starts_with("z3950d "), "{line}");
-        // The ports of the examples may be taken.
+        // The ports of the examples may be in use.
         let line = ["0.0.0.0:2100", "127.0.0.1:2101"]
             .iter()
             .fold(line.to_owned(), |line, place| {

@@ -8,7 +8,7 @@ fn demo(arguments: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_scan_in_a_result_set_counts_its_records_alone() {
+fn a_scan_in_a_result_set_counts_only_its_records() {
     let hits = |ran: &Ran| -> Vec<u64> {
         let lines = ran.stdout.lines();
         lines
@@ -77,7 +77,7 @@ fn facets_are_asked_for_and_shown() {
 }
 
 #[test]
-fn the_parts_of_a_query_are_told() {
+fn the_parts_of_a_query_are_shown() {
     let query = "@and war nonesuchword";
     let ran = demo(&["search", "localhost/books", query, "--count", "0"]);
     assert_eq!(ran.code, Some(3), "{ran:?}");

@@ -85,7 +85,7 @@ fn records_of_another_kind_from_each_present_cost_no_others() {
             std::fs::remove_file(path(name)).expect("removed");
         }
     }
-    // Without a report, each of them is named.
+    // Without a report, a message names each of them.
     let targets = path("targets.toml");
     let ran = z3950([
         "search",
@@ -206,7 +206,7 @@ fn several_targets_do_not_disturb_each_other() {
     assert_eq!(outcomes, expected);
 }
 
-/// Every key is there whatever comes of it.
+/// Every key is present, whatever the outcome.
 #[test]
 fn envelopes_have_the_same_keys() {
     const KEYS: [&str; 18] = [
@@ -252,7 +252,7 @@ fn envelopes_have_the_same_keys() {
         let ran = demo(&["get", &url, "--json"]);
         let line = &lines(&ran)[0];
         let object = line.as_object().expect("an object");
-        // In the place of the six keys of a search: url and docid.
+        // Instead of the six keys of a search: url and docid.
         assert_eq!(object.len(), KEYS.len() - 4, "{line}");
         assert_eq!(
             (&line["outcome"], &line["hits"], &line["url"]),
@@ -334,7 +334,7 @@ fn a_search_is_made_once_however_many_records_are_wanted() {
 }
 
 #[test]
-fn a_list_that_is_broken_off_goes_on_where_it_was() {
+fn an_interrupted_list_is_resumed() {
     let server = TestServer::builder()
         .database(
             "cat",

@@ -66,7 +66,7 @@ fn profiles_are_added_and_used_by_name() {
         text.contains("[targets.closed.credentials]\npassword_env = \"SECRET\""),
         "{text}"
     );
-    // The password is wanted only where a session is opened.
+    // The password is needed only when a session is opened.
     let ran = targets(&["check", "closed"]);
     assert!(
         ran.code == Some(2) && ran.stderr.contains("SECRET"),
@@ -121,7 +121,7 @@ fn profiles_are_added_and_used_by_name() {
 }
 
 #[test]
-fn a_target_that_is_not_there_is_said_to_be_none() {
+fn an_unknown_target_is_reported() {
     let ran = z3950(["targets", "check", "127.0.0.1:1"]);
     assert_eq!(ran.code, Some(6), "{ran:?}");
     assert!(ran.stderr.contains("cannot connect"), "{ran:?}");

@@ -1,4 +1,4 @@
-//! The ways to a server: TLS with certificates right and wrong, proxies, Unix sockets; and what is said where there is none.
+//! Routes to a server: TLS with valid and invalid certificates, proxies, Unix sockets; and messages if none works.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -11,13 +11,13 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair,
 use tempfile::TempDir;
 use z3950_tests::program::{Daemon, Ran, path, run, z3950};
 
-/// The host that certificates are for and proxies are asked for; nobody resolves it.
+/// The host in certificates and proxy requests; it is never resolved.
 const HOST: &str = "lib.example";
 
 /// A `z3950d` on one listener of any kind, until it is dropped.
 struct Listener {
     child: Child,
-    /// What stands behind `listening on`.
+    /// What follows `listening on`.
     place: String,
 }
 
@@ -45,13 +45,13 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// An authority, and the files of what it certifies.
+/// A certificate authority and its files.
 struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     folder: TempDir,
@@ -151,12 +151,12 @@ fn only_the_right_certificate_is_believed() {
             }
         }
         assert!(is_found(&lookup(&target, &["--insecure"])), "{words:?}");
-        // The system's roots do not vouch for it.
+        // It is not signed by one of the system's roots.
         assert_eq!(lookup(&target, &[]).code, Some(6), "{words:?}");
     }
 }
 
-/// Files of a certificate and its key from the line that everybody knows, with these options added.
+/// Files of a certificate and its key, made by the usual openssl command with these options added.
 fn openssl(folder: &Path, more: &[&str]) -> Option<(String, String)> {
     let program = z3950_tests::peer::find("openssl")?;
     let [certificate, key] = ["cert.pem", "key.pem"].map(|name| text(&folder.join(name)));
@@ -193,7 +193,7 @@ fn audit_c3_a_plain_certificate_of_openssl_is_trusted_where_it_is_named() {
         let ran = lookup(&target, &["--ca-file", &files.0]);
         assert_eq!(is_found(&ran), words.is_empty(), "{options:?}: {ran:?}");
         assert!(ran.stderr.contains(words), "{ran:?}");
-        // Nobody has named it.
+        // It was not named.
         let ran = lookup(&target, &[]);
         assert_eq!(ran.code, Some(6), "{ran:?}");
         for words in ["CA:TRUE", "--ca-file FILE"] {
@@ -204,7 +204,7 @@ fn audit_c3_a_plain_certificate_of_openssl_is_trusted_where_it_is_named() {
 }
 
 #[test]
-fn a_certificate_named_for_a_plain_connection_is_warned_of() {
+fn a_certificate_for_a_plain_connection_causes_a_warning() {
     let authority = Authority::new();
     let daemon = Daemon::start(["--demo"]);
     let target = format!("{}/books", daemon.address());
@@ -335,7 +335,7 @@ fn tls_and_plain_do_not_mix() {
     }
 }
 
-/// A proxy that leads every connection to one address, and notes what it was asked.
+/// A proxy that forwards every connection to one address, and records the requests.
 struct Proxy {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
@@ -369,11 +369,11 @@ impl Proxy {
     }
 }
 
-/// Passes on what either side sends, until both have ended.
+/// Forwards what either side sends, until both have ended.
 fn join(near: TcpStream, far: TcpStream) {
     let pass = |mut from: TcpStream, mut to: TcpStream| {
         thread::spawn(move || {
-            // A side that is gone ends the other one.
+            // When one side ends, so does the other.
             let _ = std::io::copy(&mut from, &mut to);
             let _ = to.shutdown(Shutdown::Write);
         })
@@ -386,7 +386,7 @@ fn join(near: TcpStream, far: TcpStream) {
     ways.into_iter().for_each(|way| drop(way.join()));
 }
 
-/// An HTTP proxy that wants `user:secret`.
+/// An HTTP proxy that requires `user:secret`.
 fn http(stream: &mut TcpStream) -> Option<String> {
     let mut head = Vec::new();
     let mut octet = [0];
@@ -406,7 +406,7 @@ fn http(stream: &mut TcpStream) -> Option<String> {
     is_known.then(|| head.lines().next().expect("a line").to_owned())
 }
 
-/// A SOCKS5 proxy for everybody.
+/// A SOCKS5 proxy without authentication.
 fn socks5(stream: &mut TcpStream) -> Option<String> {
     let mut read = |length: usize| {
         let mut octets = vec![0; length];
@@ -456,7 +456,7 @@ fn proxies_lead_to_the_server() {
     );
     assert!(is_found(&ran), "{ran:?}");
     assert_eq!(socks5.asked().len(), 1);
-    // Whoever the proxy does not know.
+    // Without the credentials that the proxy requires.
     let stranger = format!("http://user:wrong@{}", http.address);
     let ran = lookup(&target, &["--proxy", &stranger]);
     assert_eq!(ran.code, Some(6), "{ran:?}");

@@ -127,10 +127,10 @@ fn audit_d6_the_syntaxes_that_a_server_has_are_tried_in_turn() {
     assert_eq!(ran.stdout.matches("Guerre").count(), 2, "{ran:?}");
     assert!(
         ran.stderr
-            .contains("(usmarc); asked for them in 1.2.840.10003.5.1 (unimarc)"),
+            .contains("(usmarc); requested them in 1.2.840.10003.5.1 (unimarc)"),
         "{ran:?}"
     );
-    // One request more for all of them.
+    // One more request for all of them.
     server.wait_for_end();
     let presents = server
         .names()
@@ -157,7 +157,7 @@ fn audit_d6_the_syntaxes_that_a_server_has_are_tried_in_turn() {
         ran.code == Some(0) && ran.stdout.contains("z39.50r://"),
         "{ran:?}"
     );
-    // A retrieval asks once; what to do is said.
+    // A retrieval makes one attempt; the message gives advice.
     let ran = z3950(["get", &server.url("/uni?u1;rs=usmarc")]);
     assert!(
         ran.code == Some(5) && ran.stderr.contains("such as ;rs=unimarc"),

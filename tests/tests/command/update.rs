@@ -1,4 +1,4 @@
-//! `z3950 update`: records that go into a database, change and leave it, each with its own fate.
+//! `z3950 update`: records inserted, replaced and deleted, each with its own result.
 
 use serde_json::Value;
 use z3950_marc::iso2709;
@@ -102,7 +102,7 @@ fn records_come_change_and_go() {
 }
 
 #[test]
-fn documents_of_the_xml_service_say_themselves_what_is_done() {
+fn documents_of_the_xml_service_name_the_action() {
     let bench = Bench::new();
     let records = bench.file("two.mrk", TWO);
     let xml = z3950(["convert", "--to", "marcxml", &records]);
@@ -151,11 +151,11 @@ fn every_record_has_its_own_line() {
     ]
     .map(|(outcome, id, status, none)| (outcome.into(), id.into(), status.into(), none));
     assert_eq!(told, expected);
-    // What is told of the record itself comes before what is told of the task.
+    // Diagnostics of the record take precedence over those of the task.
     assert_eq!(lines[2]["diagnostic"]["code"], 100, "{ran:?}");
     assert_eq!(lines[0]["task"]["status"], "done");
     assert_eq!(lines[0]["task"]["package"]["taskStatus"], "complete");
-    // All of one request or none, and both say why.
+    // One request is applied completely or not at all, and both records say why.
     let ran = bench.update(&["insert", &file, "--per-request", "10"]);
     assert_eq!(ran.code, Some(5), "{ran:?}");
     assert!(
@@ -187,7 +187,7 @@ fn audit_a5_a_record_that_is_not_whole_is_not_sent() {
 }
 
 #[test]
-fn wrong_usage_is_told_before_anything_is_sent() {
+fn wrong_usage_is_reported_before_anything_is_sent() {
     let bench = Bench::new();
     let good = bench.file("two.mrk", TWO);
     let text = bench.file("note.txt", "words");
@@ -251,7 +251,7 @@ fn a_server_without_the_service_says_so() {
     assert_eq!(ran.code, Some(5), "{ran:?}");
     assert!(
         ran.stderr.contains("does not offer extendedServices")
-            && ran.stderr.contains("nothing of it was sent"),
+            && ran.stderr.contains("nothing was sent"),
         "{ran:?}"
     );
 }

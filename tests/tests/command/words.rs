@@ -53,7 +53,7 @@ fn audit_d16_a_word_that_looks_like_an_index_is_remarked_everywhere() {
     assert!(ran.stdout.starts_with("0 hits\n"), "{ran:?}");
 }
 
-/// Names below `.invalid` and without a dot are nobody's (RFC 6761 §6.4).
+/// Names below `.invalid` and without a dot do not exist (RFC 6761 §6.4).
 #[test]
 fn audit_d4_a_query_that_was_not_quoted_is_noticed() {
     let server = TestServer::builder()
@@ -227,10 +227,10 @@ fn audit_d18_a_list_of_targets_with_an_error_is_not_quoted() {
     }
 }
 
-/// What a server says, on several lines.
+/// Text from a server, on several lines.
 const LINES: &str = "first\r\nnote: second\rnote: third\nerror: fourth";
 
-/// Nothing that a server said begins a line.
+/// No line begins with text from a server.
 fn is_indented(text: &str) -> bool {
     text.contains("first")
         && !text.split(['\n', '\r']).any(|line| {
@@ -435,7 +435,7 @@ fn help_that_cannot_be_written_is_a_failure() {
 }
 
 #[test]
-fn facets_that_a_server_does_not_give_are_named() {
+fn missing_facets_are_reported() {
     let search = [
         "--demo",
         "search",

@@ -378,7 +378,7 @@ fn configured(packaged: &str, port: u16, home: &Path) -> String {
 
 impl Drop for Pygopherd {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -85,7 +85,7 @@ fn a_record_comes_as_text_when_that_is_asked_for() {
 }
 
 #[test]
-fn what_cannot_be_had_is_said_by_diagnostic() {
+fn unavailable_features_are_refused_with_diagnostics() {
     for (commands, diagnostic) in [
         ("find @attr 1=1032 pg1342\nshow 2", "[13]"),
         ("base nosuch\nfind x", "[235]"),

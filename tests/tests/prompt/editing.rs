@@ -1,4 +1,4 @@
-//! Lines: history, the Tab key, Enter alone, what is typed ahead or pasted.
+//! Lines: history, the Tab key, an empty line, text typed ahead or pasted.
 
 use std::time::Duration;
 
@@ -80,14 +80,14 @@ fn lines_typed_ahead_are_carried_out() {
     let mut person = Person::at(&server, home.path());
     person.enters("find @attr 1=1032 id7");
     wait_for_searches(&server, 1);
-    // While the answer is awaited: two lines in one piece, and a third.
+    // While the prompt waits for the answer: two lines in one piece, and a third.
     person.types("find @attr 1=1032 none\rfind @or @attr 1=1032 id7 @attr 1=1032 id8\r");
     person.enters("show 1");
     person.sees("1 hit");
     person.sees("0 hits");
     person.sees("2 hits");
     person.sees("001 id");
-    // More than one at the prompt itself.
+    // More than one form at the prompt.
     person.sees("z3950> ");
     person.types("find @attr 1=1032 id8\rshow 1\rbase\r");
     person.sees("1 hit");
@@ -112,7 +112,7 @@ fn pasted_lines_are_carried_out_one_by_one() {
 }
 
 #[test]
-fn commands_of_the_shell_have_the_terminal() {
+fn shell_commands_use_the_terminal() {
     let (server, home) = (catalogue(), home());
     let mut person = Person::at(&server, home.path());
     person.enters("!test -t 0 && echo a ter''minal");

@@ -48,7 +48,7 @@ fn ctrl_c_during_a_search_leaves_no_set_of_another_name() {
     person.sees("interrupted");
     person.enters("show 1");
     person.sees("there is no result set");
-    // A search that is over has made its set, whatever became of its records.
+    // A completed search has made its set even if its records are refused.
     person.enters("setnames on");
     person.enters("find @attr 1=1032 id7");
     person.sees("1 hit");
@@ -80,7 +80,7 @@ fn ctrl_c_during_an_order_says_that_it_may_have_been_placed() {
 }
 
 #[test]
-fn ctrl_c_tells_a_server_that_can_be_told() {
+fn ctrl_c_asks_a_server_to_stop_if_it_supports_that() {
     let Some(server) = peer::yaz_ztest() else {
         return;
     };
@@ -140,7 +140,7 @@ fn signals_close_the_session_while_a_line_is_awaited() {
 }
 
 #[test]
-fn a_server_that_does_not_answer_close_does_not_keep_the_program() {
+fn a_server_that_ignores_close_does_not_delay_the_end() {
     let home = home();
     let server = TestServer::builder()
         .database("cat", [record("id7", "Seven")])

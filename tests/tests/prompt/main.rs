@@ -26,7 +26,7 @@ struct Person {
 }
 
 impl Person {
-    /// Sits down at a session with the server.
+    /// Opens a session with the server in a terminal.
     fn at(server: &TestServer, home: &Path) -> Self {
         Self::at_target(&server.session_url("/cat"), home)
     }
@@ -88,7 +88,7 @@ fn catalogue() -> TestServer {
         .start()
 }
 
-/// Waits until so many searches have come to the server.
+/// Waits until the server has received this many searches.
 fn wait_for_searches(server: &TestServer, count: usize) {
     server.wait_until(|entries| {
         let searches = entries

@@ -1,4 +1,4 @@
-//! What is not for other eyes: passwords, and the answers to what servers ask (Z39.50-2003 §3.2.5).
+//! Secrets: passwords, and answers to questions of servers (Z39.50-2003 §3.2.5).
 
 use expectrl::ControlCode;
 use z3950_asn1::apdu::Apdu;
@@ -57,7 +57,7 @@ fn prompts_of_a_server_are_put_to_the_person() {
     let (server, home) = (guarded(Challenge::Prompts), home());
     let mut person = Person::at(&server, home.path());
     person.enters("find @attr 1=1032 id7");
-    person.sees("the server wants to know who you are before it goes on with Search");
+    person.sees("the server asks for your credentials before it goes on with Search");
     person.sees("user: ");
     person.enters("ada");
     person.sees("password: ");

@@ -47,7 +47,7 @@ fn a_prompt_begins_without_a_session() {
 }
 
 #[test]
-fn a_person_stays_where_nothing_could_be_opened() {
+fn the_prompt_continues_if_no_session_can_be_opened() {
     let (server, home) = (catalogue(), home());
     let address = server.addr();
     drop(server);
@@ -83,7 +83,7 @@ fn targets_are_known_by_name() {
     person.sees("Title: ");
 }
 
-/// A server that asks before it answers with more than one record (Z39.50-2003 §3.2.6.1).
+/// A server that asks whether to continue before it returns more than one record (Z39.50-2003 §3.2.6.1).
 #[test]
 fn a_person_is_asked_whether_to_go_on() {
     let home = home();

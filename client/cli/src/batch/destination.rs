@@ -18,7 +18,7 @@ pub(super) enum Destination {
     File {
         sink: FileSink,
         path: PathBuf,
-        /// Whether the syncing thread knows the file.
+        /// Whether the file was passed to the syncing thread.
         is_noted: bool,
     },
     Folder {

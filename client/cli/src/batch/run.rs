@@ -222,12 +222,12 @@ struct BatchState<'a> {
     targets: Vec<String>,
     destination: Destination,
     report: Option<(Growing, ReportForm)>,
-    /// Whether the syncing thread knows the report.
+    /// Whether the report was passed to the syncing thread.
     report_is_noted: bool,
     syncer: Option<Syncer>,
-    /// RecordCounts of the current ask.
+    /// Counts of the current ask.
     of_ask: RecordCounts,
-    /// RecordCounts of all answers of this run.
+    /// Counts of all answers of this run.
     records: RecordCounts,
     /// Whether an answer failed after some of its records.
     is_torn: bool,
@@ -271,7 +271,7 @@ impl RecordCounts {
 }
 
 impl BatchState<'_> {
-    /// Says what earlier runs have done.
+    /// Reports what earlier runs have done.
     fn begin(&self) {
         if self.before > 0 {
             let words = match (self.before, self.targets.len()) {
@@ -344,7 +344,7 @@ impl BatchState<'_> {
         Ok(())
     }
 
-    /// Tells the syncing thread what has been written.
+    /// Passes what has been written to the syncing thread.
     fn sync(&mut self) -> Result<(), Failure> {
         let Some(syncer) = &self.syncer else {
             return Ok(());

@@ -189,7 +189,7 @@ pub(crate) fn mode(strict: bool) -> Mode {
     if strict { Mode::Strict } else { Mode::Lenient }
 }
 
-/// What a command needs to connect.
+/// What a command needs in order to connect.
 pub(crate) struct Setup {
     pub(crate) timeouts: Timeouts,
     pub(crate) routes: Routes,

@@ -164,7 +164,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Says how many records lost data, or that the requested range is empty.
+    /// Reports how many records lost data, or that the requested range is empty.
     fn count(&self) {
         let Self {
             read,
@@ -289,7 +289,7 @@ impl Run<'_> {
         encoded.record
     }
 
-    /// Says why a record is left out; for a check, that is the output.
+    /// Reports why a record is left out; for a check, that is the output.
     fn left_out(&mut self, place: &RecordPlace<'_>, faults: &[String]) -> Result<(), Failure> {
         self.left_out += 1;
         self.progress.clear();
@@ -312,7 +312,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Says what was repaired in a record, or lost.
+    /// Reports what was repaired in a record, or lost.
     fn note(&mut self, place: &RecordPlace<'_>, notes: &[String], is_loss: bool) {
         if notes.is_empty() && !is_loss {
             return;

@@ -95,7 +95,7 @@ impl Arguments {
             ),
             (
                 self.parts && parts.is_empty(),
-                "the server tells nothing of the parts",
+                "the server reports nothing about the parts",
             ),
         ] {
             if holds {

@@ -14,7 +14,7 @@ use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Work, Writing,
 use crate::batch::{Batch, run_all};
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::options::RecordRequest;
-use crate::commands::target::{NamedTarget, Service, TARGET, TargetClient, Unanswered};
+use crate::commands::target::{NamedTarget, Service, Site, TARGET, TargetClient, Unanswered};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output, Words};
@@ -95,11 +95,17 @@ impl Service for LookupHere {
     const NAME: &'static str = "lookup";
     const SUMMARY: &'static str = "find records by ISBN, ISSN, LCCN, OCLC number, control number or docid, as z3950 lookup does";
 
+    fn databases(&self) -> &[String] {
+        &self.wanted.asked.databases
+    }
+
     async fn perform(
         &self,
-        reach: &TargetClient,
-        place: &NamedTarget,
-        output: &mut Output,
+        Site {
+            reach,
+            place,
+            output,
+        }: Site<'_>,
     ) -> Result<Exit, Failure> {
         let format = self.wanted.asked.records.format;
         let job = job(&self.identifiers, &self.wanted, reach, place, format);
@@ -338,7 +344,9 @@ fn said(identifier: &Identifier, position: u64, place: &Match) -> Words {
     let text = place.text.trim();
     let words = format!("{identifier}: record {position} has {text} in {place}");
     match place.is_cancelled {
-        true => Words::Warning(format!("{words}, where cancelled and wrong numbers stand")),
+        true => Words::Warning(format!(
+            "{words}, a field for cancelled and invalid numbers"
+        )),
         false => Words::Note(words),
     }
 }

@@ -20,9 +20,8 @@ use z3950_asn1::record::RetrievedRecord;
 use z3950_asn1::record::sutrs_external;
 
 use crate::answer::{Answer, Envelope};
-use crate::commands::connection::ConnectionOptions;
 use crate::commands::query::{self, QueryLanguage};
-use crate::commands::target::{self, NamedTarget, Service, TARGET, TargetClient, Unanswered};
+use crate::commands::target::{NamedTarget, Service, Site, TargetClient, Unanswered};
 use crate::commands::task::{self, Tasking};
 use crate::console::exit::Exit;
 use crate::console::input::read_whole;
@@ -32,20 +31,6 @@ use crate::render::matching;
 
 /// The longest request or description read, in octets.
 const MAX_FILE: u64 = 16 << 20;
-
-#[derive(Debug, Args)]
-#[command(after_help = TARGET)]
-pub(crate) struct Order {
-    /// The target to order from.
-    #[arg(value_name = "TARGET")]
-    target: OsString,
-
-    #[command(flatten)]
-    asked: Arguments,
-
-    #[command(flatten)]
-    connection: ConnectionOptions,
-}
 
 /// What to order, for whom, and how to pay.
 #[derive(Debug, Args)]
@@ -138,26 +123,23 @@ enum Payment {
     Private,
 }
 
-pub(crate) async fn run(arguments: &Order, output: &mut Output) -> Result<Exit, Failure> {
-    let Order {
-        target,
-        asked,
-        connection,
-    } = arguments;
-    target::run(asked, target, &asked.databases, connection, output).await
-}
-
 impl Service for Arguments {
     const NAME: &'static str = "order";
     const SUMMARY: &'static str =
         "order a document, as z3950 order does; order --help lists the options";
     const INTERRUPTED: Option<&'static str> = Some("interrupted; the order may have been placed");
 
+    fn databases(&self) -> &[String] {
+        &self.databases
+    }
+
     async fn perform(
         &self,
-        reach: &TargetClient,
-        place: &NamedTarget,
-        output: &mut Output,
+        Site {
+            reach,
+            place,
+            output,
+        }: Site<'_>,
     ) -> Result<Exit, Failure> {
         let read = |text| query::asked(text, &self.language, &reach.dialects, output);
         let wanted = self.query.as_deref().map(read).transpose()?;
@@ -291,7 +273,7 @@ fn ordered(arguments: &Arguments) -> Result<Ordered, Failure> {
             let octets = read_whole(path, MAX_FILE)?;
             let unusable = || Failure::Input {
                 path: path.display().to_string(),
-                error: "neither an XML document nor what else may stand there".into(),
+                error: "neither an XML document nor anything else allowed there".into(),
             };
             read(octets).map(Some).ok_or_else(unusable)
         }

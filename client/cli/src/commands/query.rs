@@ -27,9 +27,9 @@ pub(crate) enum QueryCommand {
     Parse(QueryText),
     /// Translate a query into PQF, the prefix query format.
     ToPqf(QueryText),
-    /// Translate a query into CQL, the Contextual Query QueryLanguage.
+    /// Translate a query into CQL, the Contextual Query Language.
     ToCql(QueryText),
-    /// Translate a query into CCL, the Common Command QueryLanguage of ISO 8777.
+    /// Translate a query into CCL, the Common Command Language of ISO 8777.
     ToCcl(QueryText),
     /// Describe a query in a sentence, and show it as a tree.
     Explain(QueryText),
@@ -200,16 +200,23 @@ impl QueryReader {
     pub(crate) fn read(&self, text: &[u8]) -> Result<(RpnQuery, Option<String>), String> {
         let text = std::str::from_utf8(text)
             .map_err(|error| format!("octet {} of the query is not UTF-8", error.valid_up_to()))?;
-        let (language, text) = match self.lang {
-            Some(lang) => (lang, text),
-            None => guessed(text),
-        };
-        let query = self
-            .dialects
-            .read(language, text)
-            .map_err(|error| pointed_out(&error, text))?;
-        Ok((query, remark(&self.dialects, language, text)))
+        read(&self.dialects, self.lang, text)
     }
+}
+
+/// Reads a query in a language, or else in that of its prefix or beginning; also returns a note on how it was read.
+pub(crate) fn read(
+    dialects: &Dialects,
+    lang: Option<Language>,
+    text: &str,
+) -> Result<(RpnQuery, Option<String>), String> {
+    let (language, text) = match lang {
+        Some(lang) => (lang, text),
+        None => guessed(text),
+    };
+    let query = dialects.read(language, text);
+    let query = query.map_err(|error| pointed_out(&error, text))?;
+    Ok((query, remark(dialects, language, text)))
 }
 
 /// The error of a query, and its place.
@@ -222,7 +229,7 @@ pub(crate) fn pointed_out(error: &QueryError, text: &str) -> String {
 
 /// The language of a query, and the query without a language prefix. Without a prefix, it is PQF if it begins with `@`, else
 /// words.
-pub(crate) fn guessed(text: &str) -> (Language, &str) {
+fn guessed(text: &str) -> (Language, &str) {
     prefixed(text).unwrap_or_else(|| match text.trim_ascii_start().starts_with('@') {
         true => (Language::Pqf, text),
         false => (Language::Names, text),
@@ -239,7 +246,7 @@ pub(crate) fn prefixed(text: &str) -> Option<(Language, &str)> {
 }
 
 /// A note on how a query was read.
-pub(crate) fn remark(dialects: &Dialects, language: Language, text: &str) -> Option<String> {
+fn remark(dialects: &Dialects, language: Language, text: &str) -> Option<String> {
     match language {
         Language::Names => misread(text),
         _ => dialects

@@ -10,26 +10,11 @@ use z3950_asn1::apdu::{Entry, Operand, Query, RpnQuery, RpnStructure, Term, Term
 use z3950_marc::charset::Charset;
 
 use crate::answer::Envelope;
-use crate::commands::connection::ConnectionOptions;
 use crate::commands::query::{self, QueryLanguage};
-use crate::commands::target::{self, NamedTarget, Service, TARGET, TargetClient, Unanswered};
+use crate::commands::target::{NamedTarget, Service, Site, TargetClient, Unanswered};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::{shown, term};
-
-#[derive(Debug, Args)]
-#[command(after_help = TARGET)]
-pub(crate) struct Scan {
-    /// The target to search.
-    #[arg(value_name = "TARGET")]
-    target: OsString,
-
-    #[command(flatten)]
-    asked: Arguments,
-
-    #[command(flatten)]
-    connection: ConnectionOptions,
-}
 
 /// What to list.
 #[derive(Debug, Args)]
@@ -72,24 +57,21 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) async fn run(arguments: &Scan, output: &mut Output) -> Result<Exit, Failure> {
-    let Scan {
-        target,
-        asked,
-        connection,
-    } = arguments;
-    target::run(asked, target, &asked.databases, connection, output).await
-}
-
 impl Service for Arguments {
     const NAME: &'static str = "scan";
     const SUMMARY: &'static str = "list the terms of an index around a given one; without a term, the ones that follow the last list. Options are those of z3950 scan";
 
+    fn databases(&self) -> &[String] {
+        &self.databases
+    }
+
     async fn perform(
         &self,
-        reach: &TargetClient,
-        place: &NamedTarget,
-        output: &mut Output,
+        Site {
+            reach,
+            place,
+            output,
+        }: Site<'_>,
     ) -> Result<Exit, Failure> {
         let read = |text| query::asked(text, &self.language, &reach.dialects, output);
         let start = read(&self.term)?;

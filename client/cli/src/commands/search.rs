@@ -21,7 +21,7 @@ use crate::commands::facets;
 use crate::commands::options::RecordRequest;
 use crate::commands::query::{QueryLanguage, QueryReader};
 use crate::commands::target::{
-    Borrowed, Made, NamedTarget, Service, TARGET, TargetClient, Unanswered,
+    Borrowed, Made, NamedTarget, Service, Site, TARGET, TargetClient, Unanswered,
 };
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
@@ -174,11 +174,17 @@ impl Service for SearchHere {
         "search and show the records found, as z3950 search does; search --help lists the options";
     const MAKES_SET: bool = true;
 
+    fn databases(&self) -> &[String] {
+        &self.wanted.asked.databases
+    }
+
     async fn perform(
         &self,
-        reach: &TargetClient,
-        place: &NamedTarget,
-        output: &mut Output,
+        Site {
+            reach,
+            place,
+            output,
+        }: Site<'_>,
     ) -> Result<Exit, Failure> {
         let wanted = &self.wanted;
         let format = wanted.asked.records.format;
@@ -438,7 +444,7 @@ impl Searcher {
         let hits = found.hits;
         if !self.writing.json {
             let words = hits.map_or_else(
-                || "the server gave a number of hits below 0, which is none; its records are asked for all the same".to_owned(),
+                || "the server returned a negative number of hits; its records are requested regardless".to_owned(),
                 matching,
             );
             recipient
@@ -487,7 +493,7 @@ impl Searcher {
                 || "the server's own choice".to_owned(),
                 |had| format!("{had:?}"),
             );
-            let words = format!("{subject}: no records in {asked:?}; asked for them in {had}");
+            let words = format!("{subject}: no records in {asked:?}; requested them in {had}");
             recipient.send(Words::Note(words)).await?;
         }
         if self.is_written

@@ -1,6 +1,6 @@
 //! From the name of a target to an open session: its profile, its routes and its credentials.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -68,28 +68,55 @@ pub(crate) trait Service: Args {
     /// The message if it is interrupted, unless the reason is enough.
     const INTERRUPTED: Option<&'static str> = None;
 
+    /// The databases given instead of the target's.
+    fn databases(&self) -> &[String];
+
     /// Carries out the command and writes its answer. Arguments are read before it connects.
     ///
     /// # Errors
     /// Errors on this machine, and arguments that are wrong or conflict.
-    fn perform(
-        &self,
-        reach: &TargetClient,
-        place: &NamedTarget,
-        output: &mut Output,
-    ) -> impl Future<Output = Result<Exit, Failure>>;
+    fn perform(&self, site: Site<'_>) -> impl Future<Output = Result<Exit, Failure>>;
+}
+
+/// Where a command is carried out, and its output.
+pub(crate) struct Site<'a> {
+    pub(crate) reach: &'a TargetClient,
+    pub(crate) place: &'a NamedTarget,
+    pub(crate) output: &'a mut Output,
+}
+
+/// A command of the command line.
+#[derive(Debug, Args)]
+#[command(after_help = TARGET)]
+pub(crate) struct AtTarget<S: Args> {
+    /// The target: the name of a profile, an address or a URL.
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: OsString,
+
+    #[command(flatten)]
+    pub(crate) asked: S,
+
+    #[command(flatten)]
+    pub(crate) connection: ConnectionOptions,
 }
 
 /// Runs a command of the command line at its target.
 pub(crate) async fn run<S: Service>(
-    service: &S,
-    target: &OsStr,
-    databases: &[String],
-    connection: &ConnectionOptions,
+    arguments: &AtTarget<S>,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    let (reach, place) = TargetClient::to(target, databases, connection, output).await?;
-    match Interrupt.or(service.perform(&reach, &place, output)).await {
+    let AtTarget {
+        target,
+        asked,
+        connection,
+    } = arguments;
+    let (reach, place) = TargetClient::to(target, asked.databases(), connection, output).await?;
+    let site = Site {
+        reach: &reach,
+        place: &place,
+        output,
+    };
+    match Interrupt.or(asked.perform(site)).await {
         Ok(exit) => exit,
         Err(Stopped(exit)) => {
             if let Some(words) = S::INTERRUPTED {
@@ -121,7 +148,7 @@ pub(crate) struct Left {
 /// The result set of a search.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Made {
-    /// `None` if the server does not know.
+    /// `None` if unknown to the server.
     pub(crate) hits: Option<u64>,
     /// The position after the last record shown.
     pub(crate) next: u64,
@@ -476,7 +503,7 @@ impl Unanswered {
             .diagnosed(diagnostics)
     }
 
-    /// Says why there is no answer: a message after `subject`, or the object of `--json`.
+    /// Reports why there is no answer: a message after `subject`, or the object of `--json`.
     pub(crate) fn report(
         &self,
         json: bool,

@@ -16,11 +16,11 @@ use z3950_asn1::es::update::{
     RecordOrSurDiag, RecordStatus, TaskPackageRecordStructure, UpdateStatus,
 };
 
+pub(crate) use self::arguments::Arguments;
 use self::arguments::Variant;
-pub(crate) use self::arguments::{Arguments, Update};
 use self::supply::{Supplied, Supply};
 use crate::answer::Envelope;
-use crate::commands::target::{NamedTarget, Service, TargetClient, Unanswered};
+use crate::commands::target::{AtTarget, NamedTarget, Service, Site, TargetClient, Unanswered};
 use crate::commands::task;
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
@@ -28,8 +28,11 @@ use crate::console::output::{Failure, Output};
 use crate::console::report;
 use crate::render::{Document, Format, render, shown};
 
-pub(crate) async fn run(arguments: &Update, output: &mut Output) -> Result<Exit, Failure> {
-    let Update {
+pub(crate) async fn run(
+    arguments: &AtTarget<Arguments>,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let AtTarget {
         target,
         asked,
         connection,
@@ -59,11 +62,17 @@ impl Service for Arguments {
     const SUMMARY: &'static str = "update the database with a record: \"text\", a word, <FILE, or by default the last record shown. With options, the arguments are those of z3950 update";
     const INTERRUPTED: Option<&'static str> = Some(INTERRUPTED);
 
+    fn databases(&self) -> &[String] {
+        &self.databases
+    }
+
     async fn perform(
         &self,
-        reach: &TargetClient,
-        place: &NamedTarget,
-        output: &mut Output,
+        Site {
+            reach,
+            place,
+            output,
+        }: Site<'_>,
     ) -> Result<Exit, Failure> {
         let supply = Supply::new(self)?;
         let mut updater = Updater::new(self, place, output)?;
@@ -85,7 +94,7 @@ struct Updater<'a> {
     output: &'a mut Output,
 }
 
-/// How many records ended how.
+/// The number of records by result.
 #[derive(Default, PartialEq, Eq)]
 struct UpdateCounts {
     done: u64,
@@ -129,7 +138,7 @@ impl<'a> Updater<'a> {
         })
     }
 
-    /// Ends the document of records, and says how many records ended how.
+    /// Ends the document of records, and reports how many records had which result.
     fn end(&mut self) -> Result<(), Failure> {
         self.output.end(&mut self.document)?;
         match self.tally.is_empty() {
@@ -247,10 +256,10 @@ impl<'a> Updater<'a> {
         let mut answer = Unanswered::from(error).answer();
         let mut words = answer.message.unwrap_or_default();
         match is_unsent {
-            true => words.push_str("; nothing of it was sent"),
+            true => words.push_str("; nothing was sent"),
             false => {
                 self.tally.unknown += count(records);
-                words.push_str("; look whether it was done before it is sent again");
+                words.push_str("; check whether it was done before you send it again");
             }
         }
         answer.message = Some(words.clone());

@@ -238,7 +238,7 @@ impl Output {
         Ok(())
     }
 
-    /// Says messages.
+    /// Prints messages.
     pub(crate) fn say(&self, words: &[Words]) {
         for words in words {
             match words {
@@ -249,17 +249,17 @@ impl Output {
         }
     }
 
-    /// Says what went wrong.
+    /// Prints an error.
     pub(crate) fn error(&self, message: &str) {
         self.words("error", "31", message);
     }
 
-    /// Says what is worth knowing although the command succeeded.
+    /// Prints a warning: the command succeeded, but may not have done what was meant.
     pub(crate) fn warning(&self, message: &str) {
         self.words("warning", "33", message);
     }
 
-    /// Says what else there is to know.
+    /// Prints a note.
     pub(crate) fn note(&self, message: &str) {
         self.words("note", "36", message);
     }
@@ -267,7 +267,7 @@ impl Output {
     fn words(&self, label: &str, color: &str, message: &str) {
         let message = as_message(message);
         let mut words = io::stderr().lock();
-        // If standard error is closed too, there is nobody to tell.
+        // If standard error is closed too, the message is lost.
         let _ = match self.colored {
             true => writeln!(words, "\x1b[1;{color}m{label}:\x1b[0m {message}"),
             false => writeln!(words, "{label}: {message}"),

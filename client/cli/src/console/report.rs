@@ -204,7 +204,7 @@ mod tests {
     use z3950_asn1::codec::frame::Scanner;
 
     #[test]
-    fn failures_say_what_was_tried_what_came_of_it_and_what_may_help() {
+    fn errors_name_the_attempt_the_cause_and_a_remedy() {
         let lost = |phase, cause| Error::Unavailable { phase, cause };
         let io =
             |kind: io::ErrorKind, words: &str| Arc::new(io::Error::new(kind, words.to_owned()));

@@ -245,7 +245,7 @@ impl Prompt {
             .iter()
             .position(|place| place.session.is_same(&session));
         let what = match known {
-            Some(_) => "session taken up",
+            Some(_) => "session reused",
             None => "session open",
         };
         greet(what, &session, &way.name, output);

@@ -1,7 +1,7 @@
 //! The language of `find`: that of `querytype` or of a prefix such as `cql:`, else PQF if it begins with `@`, else words.
 
 use z3950_asn1::apdu::Query;
-use z3950_asn1::query::{Dialects, Language, QueryError};
+use z3950_asn1::query::{Dialects, Language};
 
 use crate::commands;
 
@@ -55,49 +55,21 @@ impl QueryType {
     }
 }
 
-/// A text that cannot be read as a query, without its language prefix.
-#[derive(Debug)]
-pub(super) struct Refused<'a> {
-    pub(super) error: QueryError,
-    pub(super) text: &'a str,
-}
-
-/// Reads a query. A prefix (`pqf:`, `ccl:`, `cql:`, `names:`) overrides the type.
-pub(super) fn read<'a>(
+/// Reads a query; also returns a note on how it was read. A prefix (`pqf:`, `ccl:`, `cql:`, `names:`) overrides the type.
+pub(super) fn read(
     query_type: QueryType,
     dialects: &Dialects,
-    text: &'a str,
-) -> Result<Query, Refused<'a>> {
-    let (query_type, text) = meant(query_type, text);
+    text: &str,
+) -> Result<(Query, Option<String>), String> {
     let language = match query_type {
-        QueryType::Auto if text.starts_with('@') => Language::Pqf,
-        QueryType::Auto => Language::Names,
-        QueryType::Rpn(language) => language,
-        QueryType::Ccl => return Ok(Query::Type2(text.into())),
-        QueryType::Cql => return Ok(commands::query::cql(text)),
+        _ if commands::query::prefixed(text).is_some() => None,
+        QueryType::Auto => None,
+        QueryType::Rpn(language) => Some(language),
+        QueryType::Ccl => return Ok((Query::Type2(text.into()), None)),
+        QueryType::Cql => return Ok((commands::query::cql(text), None)),
     };
-    dialects
-        .read(language, text)
-        .map(Query::Type1)
-        .map_err(|error| Refused { error, text })
-}
-
-/// A note on how [`read`] reads a text.
-pub(super) fn remark(query_type: QueryType, dialects: &Dialects, text: &str) -> Option<String> {
-    match meant(query_type, text) {
-        (QueryType::Rpn(language), text) => commands::query::remark(dialects, language, text),
-        (QueryType::Auto, text) if !text.starts_with('@') => {
-            commands::query::remark(dialects, Language::Names, text)
-        }
-        _ => None,
-    }
-}
-
-fn meant(query_type: QueryType, text: &str) -> (QueryType, &str) {
-    match commands::query::prefixed(text) {
-        Some((language, rest)) => (QueryType::Rpn(language), rest),
-        None => (query_type, text),
-    }
+    let (query, remark) = commands::query::read(dialects, language, text)?;
+    Ok((Query::Type1(query), remark))
 }
 
 #[cfg(test)]
@@ -107,9 +79,9 @@ mod tests {
     fn check(query_type: &str, text: &str, expected: &str) {
         let query_type = QueryType::by_name(query_type).expect("a type");
         let query = match read(query_type, &Dialects::default(), text) {
-            Ok(Query::Type1(query)) => query.to_string(),
-            Ok(other) => format!("type-{}", other.type_number()),
-            Err(refused) => format!("{} of {}", refused.error, refused.text),
+            Ok((Query::Type1(query), _)) => query.to_string(),
+            Ok((other, _)) => format!("type-{}", other.type_number()),
+            Err(words) => words,
         };
         assert_eq!(query, expected, "{text}");
     }
@@ -130,7 +102,7 @@ mod tests {
         check(
             "auto",
             "pqf: war peace",
-            "\"peace\" after the end of the query at octet 4 of the query of war peace",
+            "\"peace\" after the end of the query at octet 4 of the query\n  war peace\n      ^",
         );
     }
 

@@ -13,7 +13,7 @@ use z3950_asn1::apdu::SecurityChallengeResponse;
 /// The most waiting questions.
 const MAX_WAITING: usize = 8;
 
-/// The user, as questions need one.
+/// A user who can be asked.
 pub(super) trait Person {
     /// Shows a message.
     fn hears(&mut self, words: &str);

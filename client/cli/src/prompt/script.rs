@@ -15,7 +15,7 @@ use crate::console::output::{Failure, Output};
 /// The largest depth of nested files.
 const MAX_DEPTH: usize = 8;
 
-/// How long it may take to tell the server to stop.
+/// How long to wait when asking the server to stop.
 const LONGEST_TRIGGER: Duration = Duration::from_secs(1);
 
 impl Prompt {

@@ -16,7 +16,6 @@ use super::facets::say_details;
 use super::query;
 use super::state::Prompt;
 use super::waiting::{Request, request};
-use crate::commands::query::pointed_out;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::{counted, shown};
@@ -88,11 +87,9 @@ impl Prompt {
     /// Reads a query, with terms in the character set of the settings.
     fn query(&self, text: &str, output: &Output) -> Result<Query, Refusal> {
         let query_type = self.settings.query_type;
-        let mut query = query::read(query_type, &self.dialects, text)
-            .map_err(|query::Refused { error, text }| Refusal::wrong(pointed_out(&error, text)))?;
-        if let Some(words) = query::remark(query_type, &self.dialects, text) {
-            output.note(&words);
-        }
+        let read = query::read(query_type, &self.dialects, text);
+        let (mut query, remark) = read.map_err(Refusal::wrong)?;
+        remark.inspect(|words| output.note(words));
         if let (Query::Type1(rpn), Some(place)) = (&mut query, self.here()) {
             *rpn = place.adapted(rpn)?;
         }

@@ -14,7 +14,7 @@ use super::query::QueryType;
 use super::settings::Reconnects;
 use super::state::Lent;
 use super::state::Prompt;
-use crate::commands::target::{Made, OpenSession, Service, TargetClient};
+use crate::commands::target::{Made, OpenSession, Service, Site, TargetClient};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::Format;
@@ -90,16 +90,13 @@ impl Prompt {
             self.reopen(output).await?;
         }
         if !self.under_way.is_empty() {
-            let words = "requests are pending; wait_response takes up their answers first";
+            let words = "requests are pending; use wait_response first";
             return Err(Refusal::wrong(words));
         }
         let session = self.session()?;
-        let Some(mut target) = self.here() else {
-            return Err(Refusal::Usage);
-        };
-        // Not every command has the option.
-        if let Ok(Some(names)) = matches.try_get_many::<String>("databases") {
-            let names = names.map(|name| DatabaseName::from(name.as_str()));
+        let mut target = self.here().ok_or(Refusal::Usage)?;
+        if let names @ [_, ..] = asked.databases() {
+            let names = names.iter().map(|name| DatabaseName::from(name.as_str()));
             target.resolved.databases = names.collect();
         }
         let is_named = session.server_info().options;
@@ -122,7 +119,12 @@ impl Prompt {
         }
         let client = self.context.client.clone();
         let reach = TargetClient::open(client, session, self.dialects.clone());
-        let performed = asked.perform(&reach, &target, output).await;
+        let site = Site {
+            reach: &reach,
+            place: &target,
+            output,
+        };
+        let performed = asked.perform(site).await;
         self.take_back();
         performed.map_err(read)
     }

@@ -26,7 +26,7 @@ use crate::render::{Document, Format, counted};
 /// How many records to request at once by default.
 const CHUNK: u64 = 20;
 
-/// More records than any server has: a larger count means all records of a set of unknown size.
+/// More records than any server has: larger counts mean all records of a set of unknown size.
 const ENDLESS: u64 = u64::MAX / 2;
 
 /// A range of a result set; positions are from 1.

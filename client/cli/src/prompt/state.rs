@@ -312,7 +312,7 @@ impl Prompt {
         set.ok_or_else(|| {
             Refusal::wrong(match self.under_way.is_empty() {
                 true => "there is no result set; find QUERY makes one",
-                false => "there is no result set yet; wait_response takes up the answer to find",
+                false => "there is no result set yet; wait_response waits for the answer to find",
             })
         })
     }
@@ -435,7 +435,7 @@ impl OpenedSession {
 #[derive(Debug, Clone)]
 pub(super) struct CurrentSet {
     pub(super) name: String,
-    /// `None` if the server does not know.
+    /// `None` if unknown to the server.
     pub(super) hits: Option<u64>,
     /// The position that `show` shows next.
     pub(super) next: u64,

@@ -163,7 +163,7 @@ fn restore_at_the_end() {
 
 impl Person for Terminal {
     fn hears(&mut self, words: &str) {
-        // Without a reader there will be no answer either.
+        // Without a reader there will be no answer.
         let _ = writeln!(io::stderr(), "{}", as_message(words));
     }
 

@@ -1,4 +1,4 @@
-//! Batches that lose their sessions, or are ended by a signal.
+//! Batches that lose their sessions or are ended by a signal.
 
 use std::fs;
 use std::path::Path;
@@ -42,10 +42,10 @@ fn arguments(server: &TestServer, folder: &Path) -> Vec<String> {
 fn a_session_that_was_dropped_is_replaced_once() {
     for (when, fault, outcome, sessions) in [
         (When::search().nth(9), Fault::HangUp, "delivered", 1),
-        // It ends while nobody uses it, or with a request under way after others went well.
+        // It ends while idle, or during a request after successful ones.
         (When::present().nth(2), Fault::HangUp, "delivered", 3),
         (When::search().nth(3), Fault::CutAfter(0), "delivered", 3),
-        // It was new: another one would fare no better.
+        // The session was new, so another one would not help.
         (When::search().nth(1), Fault::CutAfter(0), "unavailable", 6),
     ] {
         let server = catalogue().fault(when, fault.clone()).start();
@@ -132,7 +132,7 @@ fn an_interrupted_batch_says_how_to_go_on() {
     let output = text(&folder, "out.xml");
     assert_eq!(output.matches("</record>").count(), 4);
     assert!(output.ends_with("</collection>\n"), "{output}");
-    // Another session is as slow, but later than it is needed.
+    // Another session would be as slow, and too late.
     let ran = z3950(&arguments);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(answered(), 6);
@@ -217,7 +217,7 @@ fn nohup_keeps_a_batch_from_ending_with_its_terminal() {
 }
 
 #[test]
-fn a_profile_says_how_many_sessions_its_server_bears() {
+fn a_profile_limits_the_sessions_with_its_server() {
     for (limit, jobs, most) in [
         ("sessions = 1", "4", 1),
         ("sessions = 2\npause = 0.01", "6", 2),

@@ -1,4 +1,4 @@
-//! A batch killed at random, and one whose files were cut back: nothing is lost, and nothing is there twice.
+//! A batch killed at random, and one whose files were truncated: nothing is lost or duplicated.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use z3950_tests::random::Random;
 
 use super::rows;
 
-/// Every so many inputs, one is not there.
+/// One input in this many does not exist.
 const MISSING: usize = 7;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -82,7 +82,7 @@ impl Batch {
         files
     }
 
-    /// What has to be the same however often a run was broken off: the output, and of the report all but times.
+    /// What must be the same however often a run was interrupted: the output, and the report except for times.
     fn state(&self, report: &str) -> State {
         let files = self.state_of_output();
         let text = fs::read_to_string(self.path(report)).expect("a report");
@@ -118,7 +118,7 @@ fn a_batch_killed_fifty_times_at_random_loses_nothing_and_doubles_nothing() {
             .stderr(Stdio::null())
             .spawn()
             .expect("the program starts");
-        // Some have done something by then, some have only begun.
+        // By then some have written something, others have only begun.
         let more = u64::try_from(random.below(350)).expect("small");
         let (before, deadline) = (length(), Instant::now() + PATIENCE);
         let pause = Duration::from_micros(u64::try_from(random.below(9_000)).expect("small"));
@@ -155,7 +155,7 @@ fn audit_a6_files_that_were_cut_back_or_lost_their_end_are_completed() {
                 let mut octets = fs::read(path).expect("read");
                 let end = random.below(octets.len());
                 match is_unwritten {
-                    // As a power cut leaves it: the length is there, and what was written is not.
+                    // As after a power cut: the length is kept, but not the contents.
                     true => octets[end..].fill(0),
                     false => octets.truncate(end),
                 }
@@ -169,7 +169,7 @@ fn audit_a6_files_that_were_cut_back_or_lost_their_end_are_completed() {
             if round % 3 != 0 {
                 cut(&batch.path(report), &mut random, round % 2 == 0);
             }
-            // A report without its first line is nobody's.
+            // A report without its header is refused.
             let kept = fs::read(batch.path(report)).expect("read");
             if kept.first().is_none_or(|octet| *octet == 0) || !kept.contains(&b'\n') {
                 fs::remove_file(batch.path(report)).expect("removed");
@@ -192,7 +192,7 @@ fn audit_a6_another_file_is_not_cut() {
         let report = "report.tsv";
         assert_eq!(batch.run(report).code, Some(3));
         let expected = batch.state(report);
-        // Long enough, and with nothing that this batch has written.
+        // Long enough, but not written by this batch.
         let precious = b"precious ".repeat(20_000);
         fs::write(batch.path(output), &precious).expect("written");
         let reported = fs::read(batch.path(report)).expect("read");
@@ -204,7 +204,7 @@ fn audit_a6_another_file_is_not_cut() {
         );
         assert!(fs::read(batch.path(output)).expect("read") == precious);
         assert_eq!(fs::read(batch.path(report)).expect("read"), reported);
-        // What somebody has added is kept elsewhere, however little it is.
+        // What another program has added is kept in another file, however short.
         for (times, part) in [(1, "part"), (20_000, "part.2")] {
             let added = b"added ".repeat(times);
             let whole = [&expected.0[0].1[..], &added].concat();
@@ -219,10 +219,10 @@ fn audit_a6_another_file_is_not_cut() {
             assert!(fs::read(part).expect("kept").ends_with(&added), "{output}");
             assert!(batch.state(report) == expected, "{output}: {ran:?}");
         }
-        // The end of the document alone is nobody's.
+        // Only the end of a document, which is not kept.
         assert_eq!(batch.run(report).code, Some(3));
         assert!(!batch.path(&format!("{output}.part.3")).exists());
-        // A power cut leaves the length of a file, but not always what is in it: that is asked for again.
+        // A power cut may keep the length of a file without its contents: those inputs are repeated.
         let (files, _) = &expected;
         let mut zeros = files[0].1.clone();
         let half = zeros.len() / 2;
@@ -252,7 +252,7 @@ fn audit_a6_a_run_killed_before_the_first_line_of_its_report_is_continued() {
             "{ran:?}"
         );
         fs::remove_file(batch.path("all.mrc.part")).expect("removed");
-        // A report that does not exist is another's name.
+        // The named report does not exist: the run had another one.
         fs::remove_file(batch.path(report)).expect("removed");
         let ran = batch.run(report);
         assert_eq!(ran.code, Some(2), "{ran:?}");

@@ -1,4 +1,4 @@
-//! A batch killed again and again against zebrasrv, and taken up each time: every input once in the report, every record
+//! A batch against zebrasrv, killed repeatedly and resumed each time: every input once in the report, every record
 //! delivered once in the output.
 
 use std::collections::HashSet;
@@ -15,10 +15,10 @@ use z3950_tests::random::Random;
 
 use super::rows;
 
-/// Every so many inputs, one is not there.
+/// One input in this many does not exist.
 const MISSING: usize = 20;
 
-/// A catalogue of generated records in zebrasrv; `None`, said aloud, where something is missing.
+/// A catalogue of generated records in zebrasrv; `None` with a message if a program is missing.
 fn catalogue(records: usize) -> Option<Server> {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
     let (generator, base) = (
@@ -119,7 +119,7 @@ impl Batch {
         child.wait().expect("it has ended");
     }
 
-    /// Kills it so many times at random, and then lets it end.
+    /// Kills it this many times at random moments, then lets it run to its end.
     fn killed(&self, times: usize, random: &mut Random) {
         let per_run = self.inputs / (times + 1);
         // Lines have about this many octets.

@@ -1,4 +1,4 @@
-//! Batches that go on where they ended, and those that cannot.
+//! Batches that can be resumed, and those that cannot.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ fn a_run_goes_on_where_it_ended() {
     let ran = demo(folder.path(), &arguments, inputs);
     assert_eq!(ran.code, Some(3), "{ran:?}");
     let whole = (text(&folder, "out.xml"), text(&folder, "report.tsv"));
-    // All is done: nothing is asked for, and the exit code is that of the whole.
+    // Everything is done: nothing is sent, and the exit code is that of the whole batch.
     let ran = demo(folder.path(), &arguments, inputs);
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert_eq!(
@@ -33,7 +33,7 @@ fn a_run_goes_on_where_it_ended() {
         ran.stderr.contains("3 inputs were answered before"),
         "{ran:?}"
     );
-    // The last line is torn, and of the output more is there than it says.
+    // The last line is incomplete, and the output is longer than the report says.
     let torn = &whole.1[..whole.1.len() - 5];
     fs::write(folder.path().join("report.tsv"), torn).expect("written");
     let ran = demo(folder.path(), &arguments, &format!("{inputs}docid:pg84\n"));

@@ -1,4 +1,4 @@
-//! What a batch says at its end, and how its report names what came of each input.
+//! The summary of a batch, and the outcome of each input in its report.
 
 use serde_json::Value;
 
@@ -129,7 +129,7 @@ fn repaired_records_are_counted_and_reported() {
 }
 
 #[test]
-fn a_line_that_is_no_input_is_named_with_its_number() {
+fn a_wrong_line_is_reported_with_its_number() {
     let folder = folder();
     let inputs = b"# queries\n\nti:pride\n\xFF\n";
     std::fs::write(folder.path().join("q.txt"), inputs).expect("written");

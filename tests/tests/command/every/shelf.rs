@@ -77,7 +77,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// What z3950d says of a session.
+/// What z3950d logs about a session.
 fn transcript() -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("said.jsonl");
@@ -95,7 +95,7 @@ fn records(target: &str, query: &str) -> Vec<u8> {
     found.octets
 }
 
-/// A file of packets with one, which carries these octets to port 210: libpcap's format, raw IPv4.
+/// A capture file with one packet, which carries these octets to port 210: libpcap's format, raw IPv4.
 fn packet(octets: &[u8]) -> Vec<u8> {
     let length = u16::try_from(40 + octets.len()).expect("a packet");
     let mut file = Vec::new();

@@ -6,7 +6,7 @@ use z3950_tests::program::z3950_fed;
 
 use super::demo;
 
-/// RFC 2056 §3: the session is left open for the user, and no command is dropped where the server ends it.
+/// RFC 2056 §3: the session is left open for the user, and no command is dropped if the server ends it.
 #[test]
 fn audit_b1_commands_after_a_lost_session_are_carried_out_or_refused() {
     let server = TestServer::builder()
@@ -31,7 +31,7 @@ fn audit_b1_commands_after_a_lost_session_are_carried_out_or_refused() {
     assert_eq!(ran.stdout.matches("1 hit\n").count(), 2, "{ran:?}");
     assert_eq!(ran.stdout.matches("001 id7").count(), 2, "{ran:?}");
     assert!(ran.stdout.contains("ssub"), "{ran:?}");
-    // Nothing was asked of the session that is gone: nothing failed.
+    // Nothing was requested in the lost session, so nothing failed.
     server.wait_for_end();
     let ran = z3950_fed(["open", &url], "sleep 0.3\nfind @attr 1=1032 id7\n");
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -81,7 +81,7 @@ fn audit_b1_without_reconnection_every_command_says_that_the_session_is_gone() {
             && ran.stderr.contains("no session is open"),
         "{ran:?}"
     );
-    // Where no session could be opened at all, that is said too.
+    // If no session could be opened at all, a message says so.
     drop(server);
     let ran = z3950_fed(["open", &url], "find x\n");
     assert_eq!(ran.code, Some(6), "{ran:?}");
@@ -142,7 +142,7 @@ fn audit_d15_a_mistyped_command_is_named() {
 }
 
 #[test]
-fn a_script_asked_for_data_gets_one_document_and_words_on_standard_error() {
+fn a_script_with_a_format_writes_one_document_and_messages_to_standard_error() {
     let commands =
         "find @attr 1=1032 pg1342\nshow 1\nbase\nfind @attr 1=1032 pg84\nshow 1\nshow 1\n";
     for (format, begin, of_record, records) in [

@@ -137,7 +137,7 @@ fn settings_of_scans_and_facets_are_defaults_too() {
 }
 
 #[test]
-fn wrong_options_are_told_like_wrong_commands() {
+fn wrong_options_are_reported_like_wrong_commands() {
     let server = server();
     let target = format!("{}/cat", server.addr());
     for (line, words) in [
@@ -173,7 +173,7 @@ fn wrong_options_are_told_like_wrong_commands() {
     assert!(without.stderr.contains("no session is open"), "{without:?}");
 }
 
-/// A line of a shell works at the prompt too.
+/// A line quoted as for a shell works at the prompt too.
 #[test]
 fn quotes_around_a_query_are_those_of_a_shell() {
     let server = server();
@@ -250,9 +250,9 @@ fn files_and_documents_keep_their_form() {
     assert!(ran.stderr.contains("session closed\nnote: at "), "{ran:?}");
 }
 
-/// `show` never presents what another search has found.
+/// `show` never presents the records of another search.
 #[test]
-fn a_result_set_is_current_only_as_long_as_it_is_there() {
+fn a_deleted_result_set_is_no_longer_current() {
     let server = server();
     let named = format!("{}/cat", server.addr());
     let unnamed = TestServer::builder()
@@ -315,7 +315,7 @@ fn standard_input_has_the_commands() {
 }
 
 #[test]
-fn input_without_end_does_not_outlive_a_signal() {
+fn a_signal_ends_endless_input() {
     let server = server();
     let target = format!("{}/cat", server.addr());
     for (arguments, input) in [

@@ -35,7 +35,7 @@ impl Attempts<'_> {
             Options::NEGOTIATION_MODEL => return self.negotiation().await,
             Options::ENCAPSULATION | Options::PQES_CORRECTION => {
                 return match session.server_info().granted.contains(option) {
-                    true => Err(NoResult::NotTried("granted, though it was not asked for")),
+                    true => Err(NoResult::NotTried("granted, though it was not proposed")),
                     false => Err(NoResult::NotGranted(name)),
                 };
             }
@@ -91,7 +91,7 @@ impl Attempts<'_> {
             }
             Options::RESULT_COUNT => match self.sort(session).await?.hits {
                 Some(hits) => Ok(format!("the sorted set has {hits} records")),
-                None => Ok("granted, but a sort tells no number".to_owned()),
+                None => Ok("granted, but the response to Sort has no number".to_owned()),
             },
             Options::DUPLICATE_DETECTION => {
                 self.search(session, &self.good(), None).await?;
@@ -146,7 +146,10 @@ impl Attempts<'_> {
         let after = self.noticed.reports.load(Ordering::Relaxed);
         let came = counted(after.saturating_sub(before), "report");
         Ok(match asked {
-            0 => format!("{} before it could be asked about", counted(hits, "hit")),
+            0 => format!(
+                "{} before resource control was triggered",
+                counted(hits, "hit")
+            ),
             _ => format!("{}, {came}", counted(hits, "hit")),
         })
     }
@@ -224,9 +227,9 @@ impl Attempts<'_> {
         let selected = server.negotiated();
         let selected = selected.and_then(|response| response.selected_char_sets);
         match (selected, server.options) {
-            (Some(_), _) => Ok("the server takes the character set proposed".to_owned()),
+            (Some(_), _) => Ok("the server accepted the proposed character set".to_owned()),
             (None, options) if options.contains(Options::NEGOTIATION_MODEL) => {
-                Ok("granted, but no character set is taken".to_owned())
+                Ok("granted, but no character set was selected".to_owned())
             }
             _ => Err(NoResult::NotGranted("negotiationModel")),
         }
@@ -242,7 +245,7 @@ async fn unknown_task(session: &Session) -> Tried {
         .task_outcome(Task::named(PERSISTENT_QUERY), &options)
         .await?;
     Ok(match result.diagnostics.is_empty() {
-        true => format!("a task that is not there: {}", result.status),
-        false => format!("a task that is not there: {}", result.diagnostics),
+        true => format!("a task that does not exist: {}", result.status),
+        false => format!("a task that does not exist: {}", result.diagnostics),
     })
 }

@@ -268,7 +268,7 @@ impl<'a> Attempts<'a> {
     }
 }
 
-pub(super) const NO_RECORD: &str = "not tried, for want of a record; try another --term";
+pub(super) const NO_RECORD: &str = "not tried: no record was found; try another --term";
 
 /// Deletes result sets.
 pub(super) async fn deleted(session: &Session, sets: Delete) -> Tried {

@@ -1,30 +1,13 @@
 //! The options of `z3950 update`.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use z3950_asn1::es::update::Action;
 use z3950_asn1::oid::Oid;
 
-use crate::commands::connection::ConnectionOptions;
 use crate::commands::options::{RecordOutput, choices, syntax};
-use crate::commands::target::TARGET;
 use crate::commands::task::Tasking;
-
-#[derive(Debug, Args)]
-#[command(after_help = TARGET)]
-pub(crate) struct Update {
-    /// The target whose database to update.
-    #[arg(value_name = "TARGET")]
-    pub(super) target: OsString,
-
-    #[command(flatten)]
-    pub(super) asked: Arguments,
-
-    #[command(flatten)]
-    pub(super) connection: ConnectionOptions,
-}
 
 /// What to do with which records.
 #[derive(Debug, Args)]

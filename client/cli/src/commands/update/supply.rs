@@ -71,7 +71,7 @@ impl<'a> Supply<'a> {
                 && arguments.per_request == 1;
             if arguments.action != Action::SPECIAL_UPDATE || !is_plain {
                 return usage(
-                    "documents of --version xml say themselves what is done: the action is special, and no options for records go with it",
+                    "documents of --version xml name the action themselves: use the action special, and no options for records",
                 );
             }
         }

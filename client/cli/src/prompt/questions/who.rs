@@ -26,7 +26,7 @@ pub(super) fn response(
         Phase::Idle => String::new(),
         phase => format!(" before it goes on with {phase}"),
     };
-    person.hears(&format!("the server wants to know who you are{operation}"));
+    person.hears(&format!("the server asks for your credentials{operation}"));
     if let Some(prompts) = challenge.prompts() {
         if prompts.len() > MAX_PROMPTS {
             person.hears(&format!("it asks more than {MAX_PROMPTS} questions"));
@@ -44,7 +44,7 @@ pub(super) fn response(
         return answer_prompts(answers).ok();
     }
     let SecurityChallenge::SimpleForm(words) = &challenge.challenge else {
-        person.hears("it asks in a form that is not known here");
+        person.hears("it asks in an unknown form");
         return None;
     };
     // The answer is often user/password.
@@ -57,7 +57,7 @@ pub(super) fn response(
 fn answer(prompt: &Prompt, person: &mut dyn Person) -> Option<Option<PromptResponse>> {
     match &prompt.prompt_info {
         Some(PromptInfo::Encrypted(_)) => {
-            person.hears("it wants an answer encrypted, which cannot be done here");
+            person.hears("it requires an encrypted answer, which this program cannot give");
             return None;
         }
         Some(PromptInfo::Character(text)) => person.hears(&shown(text.as_bytes())),
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(
             seen,
             [
-                "the server wants to know who you are before it goes on with Search",
+                "the server asks for your credentials before it goes on with Search",
                 "*user/pass\\x1b (not shown): "
             ]
         );
