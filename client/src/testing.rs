@@ -364,15 +364,7 @@ pub(crate) fn marc() -> NamePlusRecord {
 
 /// A query for anything.
 pub(crate) fn query() -> Query {
-    let term = Term::General("x".into());
-    let operand = Operand::AttributesPlusTerm(AttributesPlusTerm {
-        attributes: vec![],
-        term,
-    });
-    Query::Type1(RpnQuery {
-        attribute_set: oid::BIB_1,
-        rpn: RpnStructure::Op(operand),
-    })
+    Query::Type1(RpnQuery::bib1(RpnStructure::term(Vec::new(), "x")))
 }
 
 pub(crate) fn surrogate(condition: i64) -> NamePlusRecord {

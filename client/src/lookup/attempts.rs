@@ -1,13 +1,10 @@
 //! The searches for an identifier, most likely first: its notations, the indexes that may contain it, and finally truncation.
 
-use z3950_asn1::apdu::{
-    AttributeElement, AttributesPlusTerm, Operand, Operator, RpnQuery, RpnRpnOp, RpnStructure, Term,
-};
+use z3950_asn1::apdu::{AttributeElement, Operator, RpnQuery, RpnStructure};
 use z3950_asn1::bib1::attributes::{
     STRUCTURE, STRUCTURE_URX, TRUNCATION, TRUNCATION_RIGHT, USE, USE_DOC_ID, USE_ISBN, USE_ISSN,
     USE_LOCAL_NUMBER, USE_STANDARD_IDENTIFIER,
 };
-use z3950_asn1::oid::BIB_1;
 use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 
 use super::identifier::{Identifier, Kind};
@@ -109,36 +106,22 @@ fn forms(identifier: &Identifier) -> Vec<String> {
 impl Attempt {
     /// A search for an identifier as written, with these attributes.
     pub fn by(attributes: Vec<AttributeElement>, shown: &str, identifier: &Identifier) -> Self {
-        let term = Term::General(identifier.text.as_str().into());
-        let operand = AttributesPlusTerm { attributes, term };
         Self {
             attributes: shown.to_owned(),
             terms: vec![identifier.text.clone()],
-            query: RpnQuery {
-                attribute_set: BIB_1,
-                rpn: RpnStructure::Op(Operand::AttributesPlusTerm(operand)),
-            },
+            query: RpnQuery::bib1(RpnStructure::term(attributes, &*identifier.text)),
             is_single: false,
         }
     }
 
     fn of(attributes: &[(i64, i64)], forms: &[String], is_single: bool) -> Self {
         let operand = |form: &String| {
-            RpnStructure::Op(Operand::AttributesPlusTerm(AttributesPlusTerm {
-                attributes: attributes
-                    .iter()
-                    .map(|(kind, value)| AttributeElement::numeric(*kind, *value))
-                    .collect(),
-                term: Term::General(form.as_str().into()),
-            }))
+            let attributes = attributes
+                .iter()
+                .map(|(kind, value)| AttributeElement::numeric(*kind, *value));
+            RpnStructure::term(attributes.collect(), form.as_str())
         };
-        let either = |rpn1, rpn2| {
-            RpnStructure::RpnRpnOp(Box::new(RpnRpnOp {
-                rpn1,
-                rpn2,
-                op: Operator::Or,
-            }))
-        };
+        let either = |rpn1, rpn2| RpnStructure::combined(rpn1, Operator::Or, rpn2);
         let rpn = forms.iter().map(operand).reduce(either);
         let shown = attributes
             .iter()
@@ -146,11 +129,8 @@ impl Attempt {
         Self {
             attributes: shown.collect::<Vec<_>>().join(","),
             terms: forms.to_vec(),
-            query: RpnQuery {
-                attribute_set: BIB_1,
-                // There is always a form: the identifier as written.
-                rpn: rpn.unwrap_or_else(|| operand(&String::new())),
-            },
+            // There is always a form: the identifier as written.
+            query: RpnQuery::bib1(rpn.unwrap_or_else(|| operand(&String::new()))),
             is_single,
         }
     }

@@ -17,11 +17,11 @@
 use std::fmt::Write as _;
 
 use z3950_asn1::apdu::{
-    AttributeElement, AttributesPlusTerm, DatabaseName, DiagRec, Operand, PresentRequest, Query,
-    RpnQuery, RpnStructure, SearchRequest, Term,
+    AttributeElement, DatabaseName, DiagRec, PresentRequest, Query, RpnQuery, RpnStructure,
+    SearchRequest,
 };
 use z3950_asn1::bib1::attributes::{STRUCTURE, STRUCTURE_URX, USE, USE_DOC_ID, USE_ISBN, USE_ISSN};
-use z3950_asn1::oid::{self, Oid};
+use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
 use super::fallback::Objection;
@@ -254,14 +254,8 @@ impl<'a> Course<'a> {
     fn query(&self) -> Query {
         let point = self.points.get(self.point);
         let attributes = point.map(|point| point.attributes.clone());
-        let operand = AttributesPlusTerm {
-            attributes: attributes.unwrap_or_default(),
-            term: Term::General(self.docid.as_bytes().into()),
-        };
-        Query::Type1(RpnQuery {
-            attribute_set: oid::BIB_1,
-            rpn: RpnStructure::Op(Operand::AttributesPlusTerm(operand)),
-        })
+        let docid = RpnStructure::term(attributes.unwrap_or_default(), self.docid.as_bytes());
+        Query::Type1(RpnQuery::bib1(docid))
     }
 }
 

@@ -5,8 +5,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use z3950_asn1::apdu::{
-    AttributeElement, AttributeValue, AttributesPlusTerm, Operand, Operator, RpnStructure,
-    StringOrNumeric, Term,
+    AttributeElement, AttributeValue, AttributesPlusTerm, Operand, Operator, StringOrNumeric, Term,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{self, Oid};
@@ -36,48 +35,27 @@ pub(crate) fn find<'r>(
     search: &Search<'_>,
     records: impl Fn() -> Box<dyn Iterator<Item = (RecordId, &'r [(i64, String)])> + 'r>,
 ) -> Result<Vec<RecordId>, Diagnostic> {
-    enum Pending<'q> {
-        Tree(&'q RpnStructure),
-        Apply(&'q Operator),
-    }
-    let mut steps = vec![Pending::Tree(&search.query.rpn)];
-    let mut found: Vec<BTreeSet<RecordId>> = Vec::new();
-    while let Some(step) = steps.pop() {
-        match step {
-            Pending::Tree(RpnStructure::RpnRpnOp(node)) => {
-                steps.push(Pending::Apply(&node.op));
-                steps.push(Pending::Tree(&node.rpn2));
-                steps.push(Pending::Tree(&node.rpn1));
-            }
-            Pending::Tree(RpnStructure::Op(operand)) => found.push(match operand {
-                Operand::AttributesPlusTerm(operand) => {
-                    let wanted = TextMatch::of(rules, search.query.attribute_set, operand)?;
-                    let matching = records().filter(|(_, texts)| wanted.is_in(texts));
-                    matching.map(|(record, _)| record).collect()
-                }
-                Operand::ResultSet(name) => {
-                    let name = name.0.as_bytes();
-                    let missing = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name);
-                    let set = (search.result_set)(name).ok_or_else(missing)?;
-                    set.ids(0..set.len()).into_iter().collect()
-                }
-                Operand::ResultAttr(_) => {
-                    return Err(diagnostic(Condition::RESTRICTION_OPERAND, ""));
-                }
-            }),
-            Pending::Apply(operator) => {
-                let right = found.pop().unwrap_or_default();
-                let left = found.pop().unwrap_or_default();
-                found.push(match operator {
-                    Operator::And => &left & &right,
-                    Operator::Or => &left | &right,
-                    Operator::AndNot => &left - &right,
-                    Operator::Prox(_) => return Err(diagnostic(Condition::PROXIMITY, "")),
-                });
-            }
+    let operand = |operand: &Operand| match operand {
+        Operand::AttributesPlusTerm(operand) => {
+            let wanted = TextMatch::of(rules, search.query.attribute_set, operand)?;
+            let matching = records().filter(|(_, texts)| wanted.is_in(texts));
+            Ok(matching.map(|(record, _)| record).collect())
         }
-    }
-    let found = found.pop().unwrap_or_default();
+        Operand::ResultSet(name) => {
+            let name = name.0.as_bytes();
+            let missing = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name);
+            let set = (search.result_set)(name).ok_or_else(missing)?;
+            Ok(set.ids(0..set.len()).into_iter().collect())
+        }
+        Operand::ResultAttr(_) => Err(diagnostic(Condition::RESTRICTION_OPERAND, "")),
+    };
+    let operator = |operator: &Operator, left: BTreeSet<RecordId>, right| match operator {
+        Operator::And => Ok(&left & &right),
+        Operator::Or => Ok(&left | &right),
+        Operator::AndNot => Ok(&left - &right),
+        Operator::Prox(_) => Err(diagnostic(Condition::PROXIMITY, "")),
+    };
+    let found = search.query.rpn.evaluate(operand, operator)?;
     let order = records().map(|(record, _)| record);
     Ok(order.filter(|record| found.contains(record)).collect())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use z3950_asn1::apdu::{AttributesPlusTerm, DatabaseName, Operand, RpnQuery, RpnStructure};
+use z3950_asn1::apdu::{AttributesPlusTerm, DatabaseName, Operand, RpnQuery};
 use z3950_asn1::oid::Oid;
 
 use crate::backend::{FacetRequest, Hits, Scan, Search};
@@ -19,16 +19,11 @@ pub(super) struct OwnedSearch {
 impl OwnedSearch {
     pub(super) fn of(search: &Search<'_>) -> Self {
         let mut result_sets = HashMap::new();
-        let mut trees = vec![&search.query.rpn];
-        while let Some(tree) = trees.pop() {
-            match tree {
-                RpnStructure::RpnRpnOp(node) => trees.extend([&node.rpn1, &node.rpn2]),
-                RpnStructure::Op(Operand::ResultSet(name)) => {
-                    let name = name.0.as_bytes();
-                    let hits = (search.result_set)(name);
-                    result_sets.extend(hits.map(|hits| (name.to_vec(), hits)));
-                }
-                RpnStructure::Op(_) => {}
+        for operand in search.query.rpn.operands() {
+            if let Operand::ResultSet(name) = operand {
+                let name = name.0.as_bytes();
+                let hits = (search.result_set)(name);
+                result_sets.extend(hits.map(|hits| (name.to_vec(), hits)));
             }
         }
         Self {

@@ -6,8 +6,7 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 use z3950_asn1::apdu::{
-    AttributeElement, AttributeValue, AttributesPlusTerm, Operand, RpnQuery, RpnStructure,
-    StringOrNumeric,
+    AttributeElement, AttributeValue, AttributesPlusTerm, RpnQuery, StringOrNumeric,
 };
 use z3950_asn1::query::{attribute_set, attribute_set_name};
 
@@ -147,26 +146,14 @@ impl Attributes {
         if self.0.is_empty() {
             return;
         }
-        let mut waiting = vec![&mut query.rpn];
-        while let Some(structure) = waiting.pop() {
-            match structure {
-                RpnStructure::Op(Operand::AttributesPlusTerm(operand)) => self.complete(operand),
-                RpnStructure::Op(_) => {}
-                RpnStructure::RpnRpnOp(operation) => {
-                    waiting.extend([&mut operation.rpn1, &mut operation.rpn2]);
+        for AttributesPlusTerm { attributes, .. } in query.rpn.terms_mut() {
+            for Attribute(habit) in &self.0 {
+                let has_one = attributes
+                    .iter()
+                    .any(|attribute| attribute.attribute_type == habit.attribute_type);
+                if !has_one {
+                    attributes.push(habit.clone());
                 }
-            }
-        }
-    }
-
-    fn complete(&self, operand: &mut AttributesPlusTerm) {
-        for Attribute(habit) in &self.0 {
-            let attributes = &mut operand.attributes;
-            let has_one = attributes
-                .iter()
-                .any(|attribute| attribute.attribute_type == habit.attribute_type);
-            if !has_one {
-                attributes.push(habit.clone());
             }
         }
     }
@@ -225,17 +212,9 @@ mod tests {
             let expected: RpnQuery = completed.parse().expect("a query");
             let sorted = |query: &RpnQuery| {
                 let mut query = query.clone();
-                let mut waiting = vec![&mut query.rpn];
-                while let Some(structure) = waiting.pop() {
-                    match structure {
-                        RpnStructure::Op(Operand::AttributesPlusTerm(operand)) => operand
-                            .attributes
-                            .sort_by_key(|attribute| attribute.attribute_type),
-                        RpnStructure::Op(_) => {}
-                        RpnStructure::RpnRpnOp(operation) => {
-                            waiting.extend([&mut operation.rpn1, &mut operation.rpn2]);
-                        }
-                    }
+                for operand in query.rpn.terms_mut() {
+                    let attributes = &mut operand.attributes;
+                    attributes.sort_by_key(|attribute| attribute.attribute_type);
                 }
                 query
             };
