@@ -57,6 +57,7 @@ production! {
 
 production! {
     /// The result of the request.
+    #[derive(Default)]
     pub struct DuplicateDetectionResponse {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(3))] status: DuplicateDetectionStatus,

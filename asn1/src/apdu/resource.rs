@@ -8,6 +8,7 @@ use crate::types::{named_integer, production};
 
 production! {
     /// The server reports what an operation costs, and may ask whether to continue.
+    #[derive(Default)]
     pub struct ResourceControlRequest {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(39))] suspended_flag: Option<bool>,
@@ -52,6 +53,7 @@ production! {
 
 production! {
     /// The report.
+    #[derive(Default)]
     pub struct ResourceReportResponse {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(50))] resource_report_status: ResourceReportStatus,

@@ -9,6 +9,7 @@ use crate::types::{InternationalString, OctetString, named_integer, production};
 
 production! {
     /// A request to sort, or merge and sort, result sets.
+    #[derive(Default)]
     pub struct SortRequest {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(3))] input_result_set_names: Vec<InternationalString>,
@@ -20,6 +21,7 @@ production! {
 
 production! {
     /// The result of the sort.
+    #[derive(Default)]
     pub struct SortResponse {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(3))] sort_status: SortStatus,
