@@ -158,15 +158,10 @@ impl YazZtest {
         let hits = self.records.as_ref().ok_or_else(lost)?;
         let place = usize::try_from(position).unwrap_or_default() % RECORDS;
         let record = hits.ids(place..place + 1);
-        let composition = Composition {
-            syntax: Some(syntax),
-            element_set: "F".to_owned(),
-            by_database: Vec::new(),
-        };
         let wanted = Retrieve {
             hits,
             record: *record.first().ok_or_else(lost)?,
-            composition: &composition,
+            composition: &Composition::full(Some(syntax)),
         };
         self.catalogue.record(wanted).await?.record
     }
