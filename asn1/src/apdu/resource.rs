@@ -41,8 +41,22 @@ production! {
     }
 }
 
+impl TriggerResourceControlRequest {
+    /// Ends the operation, without a result set.
+    pub fn cancel() -> Self {
+        Self {
+            reference_id: None,
+            requested_action: RequestedAction::CANCEL,
+            pref_resource_report_format: None,
+            result_set_wanted: Some(false),
+            other_info: None,
+        }
+    }
+}
+
 production! {
     /// A request for a report on a finished operation or the session.
+    #[derive(Default)]
     pub struct ResourceReportRequest {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(210))] op_id: Option<ReferenceId>,

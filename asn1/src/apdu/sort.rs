@@ -19,6 +19,20 @@ production! {
     }
 }
 
+impl SortRequest {
+    /// Sorts one result set by keys, most important first.
+    pub fn in_place(result_set: impl Into<InternationalString>, keys: Vec<SortKeySpec>) -> Self {
+        let name = result_set.into();
+        Self {
+            reference_id: None,
+            input_result_set_names: vec![name.clone()],
+            sorted_result_set_name: name,
+            sort_sequence: keys,
+            other_info: None,
+        }
+    }
+}
+
 production! {
     /// The result of the sort.
     #[derive(Default)]

@@ -157,7 +157,6 @@ const HOUSES: &[House] = &[
             "pace",
             "protocol::service::resource",
             "protocol::service::access",
-            "protocol::service::close",
             "protocol::service::init",
             "protocol::service",
             "gopher",
