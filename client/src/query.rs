@@ -142,10 +142,9 @@ impl Query {
         let Self(mut right) = other;
         // A query has one attribute set; attributes of another name theirs.
         if right.attribute_set != left.attribute_set {
-            for operand in right.rpn.terms_mut() {
-                for attribute in &mut operand.attributes {
-                    attribute.attribute_set.get_or_insert(right.attribute_set);
-                }
+            let operands = right.rpn.terms_mut();
+            for attribute in operands.flat_map(|operand| &mut operand.attributes) {
+                attribute.attribute_set.get_or_insert(right.attribute_set);
             }
         }
         Self(RpnQuery {

@@ -79,17 +79,13 @@ pub fn attempts(identifier: &Identifier) -> Vec<Attempt> {
 fn forms(identifier: &Identifier) -> Vec<String> {
     let written = identifier.text.clone();
     let mut forms = match identifier.kind {
-        Kind::Isbn => match Isbn::parse(&written) {
-            Some(isbn) => [Some(isbn.to_string()), isbn.ten()]
-                .into_iter()
-                .flatten()
-                .collect(),
-            None => Vec::new(),
-        },
-        Kind::Issn => match Issn::parse(&written) {
-            Some(issn) => vec![issn.to_string(), issn.without_hyphen()],
-            None => Vec::new(),
-        },
+        Kind::Isbn => Isbn::parse(&written).map_or_else(Vec::new, |isbn| {
+            let thirteen = isbn.to_string();
+            [thirteen].into_iter().chain(isbn.ten()).collect()
+        }),
+        Kind::Issn => Issn::parse(&written).map_or_else(Vec::new, |issn| {
+            vec![issn.to_string(), issn.without_hyphen()]
+        }),
         Kind::Lccn => lccn(&written).into_iter().collect(),
         Kind::Oclc => {
             let number = oclc_number(&written).unwrap_or(&written);
@@ -115,25 +111,26 @@ impl Attempt {
     }
 
     fn of(attributes: &[(i64, i64)], forms: &[String], is_single: bool) -> Self {
-        let operand = |form: &String| {
-            let attributes = attributes
-                .iter()
-                .map(|(kind, value)| AttributeElement::numeric(*kind, *value));
-            RpnStructure::term(attributes.collect(), form.as_str())
-        };
-        let either = |rpn1, rpn2| RpnStructure::combined(rpn1, Operator::Or, rpn2);
-        let rpn = forms.iter().map(operand).reduce(either);
-        let shown = attributes
-            .iter()
-            .map(|(kind, value)| format!("{kind}={value}"));
+        let (shown, attributes) = access_point(attributes);
+        let operand = |form: &str| RpnStructure::term(attributes.clone(), form);
+        let operands = forms.iter().map(|form| operand(form));
+        let rpn = operands.reduce(|one, other| RpnStructure::combined(one, Operator::Or, other));
         Self {
-            attributes: shown.collect::<Vec<_>>().join(","),
+            attributes: shown,
             terms: forms.to_vec(),
             // There is always a form: the identifier as written.
-            query: RpnQuery::bib1(rpn.unwrap_or_else(|| operand(&String::new()))),
+            query: RpnQuery::bib1(rpn.unwrap_or_else(|| operand(""))),
             is_single,
         }
     }
+}
+
+/// Attributes as in PQF, `1=1032,4=104`, and as they are sent, from pairs of type and value.
+pub(crate) fn access_point(pairs: &[(i64, i64)]) -> (String, Vec<AttributeElement>) {
+    let names = pairs.iter().map(|(kind, value)| format!("{kind}={value}"));
+    let elements = pairs.iter();
+    let elements = elements.map(|(kind, value)| AttributeElement::numeric(*kind, *value));
+    (names.collect::<Vec<_>>().join(","), elements.collect())
 }
 
 #[cfg(test)]

@@ -100,11 +100,10 @@ impl Resolved {
     pub fn adapted(&self, query: &RpnQuery) -> Result<RpnQuery, Unwritable> {
         let mut query = query.clone();
         self.profile.attributes.lay_under(&mut query);
-        let Some(charset) = self.profile.query_charset else {
-            return Ok(query);
-        };
-        for operand in query.rpn.terms_mut() {
-            encode(&mut operand.term, charset)?;
+        if let Some(charset) = self.profile.query_charset {
+            for operand in query.rpn.terms_mut() {
+                encode(&mut operand.term, charset)?;
+            }
         }
         Ok(query)
     }

@@ -71,10 +71,10 @@ pub(crate) async fn run(arguments: &Arguments, output: &mut Output) -> Result<Ex
         output.line(&json::object(&url, &plan, identity.as_ref())?.to_string())?;
         return Ok(exit);
     }
-    plan.warnings()
+    plan.warnings
         .iter()
         .for_each(|warning| output.warning(&warning.to_string()));
-    plan.cautions()
+    plan.cautions
         .iter()
         .for_each(|caution| output.warning(&caution.to_string()));
     let mut listing = Listing {
@@ -132,11 +132,11 @@ impl Listing<'_> {
                 let words = format!("if it is refused or finds nothing: {words}");
                 self.step("(or)", &[words])?;
             }
-            if plan.kind() == Kind::Retrieval || plan.auto_present() {
+            if plan.kind == Kind::Retrieval || plan.options.auto_present {
                 self.present(plan)?;
             }
         }
-        match plan.kind() {
+        match plan.kind {
             Kind::Retrieval => self.step("Close", &["if the server speaks version 3".into()]),
             Kind::Session => self.step("(open)", &[defaults(plan)]),
         }
@@ -149,7 +149,7 @@ impl Listing<'_> {
             words.push(element_set(names));
         }
         words.extend(present.preferred_record_syntax.map(syntax));
-        words.push(match plan.strategy() {
+        words.push(match plan.options.strategy {
             Strategy::Piggyback => {
                 "if there is one hit and its record did not come with the search".into()
             }
@@ -210,7 +210,7 @@ fn syntax(syntax: Oid) -> String {
 }
 
 fn defaults(plan: &Plan) -> String {
-    let defaults = plan.defaults();
+    let defaults = &plan.defaults;
     let databases: Vec<String> = defaults
         .databases
         .iter()

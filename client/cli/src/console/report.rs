@@ -36,15 +36,11 @@ pub(crate) fn explain(error: &Error) -> (Exit, String) {
     (exit, format!("{}{}", chain(error), advice(error)))
 }
 
-/// An error with all its causes on one line.
+/// An error with all its causes on one line. A cause that begins with the message before it replaces that.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    joined(error.to_string(), error.source())
-}
-
-/// A message and those of its causes. A cause that begins with the message before it replaces that.
-fn joined(first: String, mut source: Option<&(dyn std::error::Error + 'static)>) -> String {
-    let mut message = first;
+    let mut message = error.to_string();
     let mut last = message.clone();
+    let mut source = error.source();
     while let Some(error) = source {
         let words = error.to_string();
         if words.to_lowercase().starts_with(&last.to_lowercase()) {
@@ -61,37 +57,15 @@ fn joined(first: String, mut source: Option<&(dyn std::error::Error + 'static)>)
 
 /// An outcome other than a delivered record as a message, and its exit code.
 pub(crate) fn explain_outcome(outcome: &Outcome) -> (Exit, String) {
-    let exit = match outcome {
-        Outcome::Delivered(_) => Exit::Delivered,
-        Outcome::NoMatch => Exit::NoMatch,
-        Outcome::Ambiguous { .. } => Exit::Ambiguous,
-        Outcome::SearchFailed { .. }
-        | Outcome::PresentFailed { .. }
-        | Outcome::RecordDiagnostic { .. }
-        | Outcome::InitRejected(_)
-        | Outcome::AccessRefused { .. } => Exit::Refused,
-        Outcome::Unavailable { .. }
-        | Outcome::ProtocolError { .. }
-        | Outcome::ProtocolClosed { .. } => Exit::Transport,
-        Outcome::PortRefused { .. } => Exit::PortRefused,
-        _ => Exit::Unexpected,
-    };
-    let message = joined(outcome.to_string(), outcome.source());
-    let advice = match outcome {
-        Outcome::SearchFailed { diagnostics } | Outcome::PresentFailed { diagnostics } => {
-            of_syntax(diagnostics).or_else(|| about(diagnostics))
+    let diagnostics = Diagnostics(outcome.diagnostics().to_vec());
+    match (outcome, of_syntax(&diagnostics)) {
+        (Outcome::Delivered(_), _) => (Exit::Delivered, outcome.to_string()),
+        (Outcome::Failed(error), None) => explain(error),
+        (_, advice) => {
+            let advice = appended(advice.or_else(|| about(&diagnostics)));
+            (Exit::Refused, format!("{outcome}{advice}"))
         }
-        Outcome::RecordDiagnostic { diagnostic } => {
-            let diagnostics = diagnostic.clone().into();
-            of_syntax(&diagnostics).or_else(|| about(&diagnostics))
-        }
-        Outcome::InitRejected(rejected) => about(&rejected.diagnostics),
-        Outcome::Unavailable { phase, cause } => lost(*phase, cause),
-        Outcome::ProtocolError { phase, fault } => broken(*phase, fault),
-        Outcome::AccessRefused { .. } => Some(ASKED),
-        _ => None,
-    };
-    (exit, format!("{message}{}", appended(advice)))
+    }
 }
 
 /// Advice for an error.

@@ -5,9 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::Deserialize;
-use z3950_asn1::apdu::{
-    AttributeElement, AttributeValue, AttributesPlusTerm, RpnQuery, StringOrNumeric,
-};
+use z3950_asn1::apdu::{AttributeElement, AttributeValue, RpnQuery, StringOrNumeric};
 use z3950_asn1::query::{attribute_set, attribute_set_name};
 
 /// One attribute.
@@ -143,17 +141,17 @@ impl TryFrom<Written> for Attributes {
 impl Attributes {
     /// Adds to each operand the attributes whose types are missing.
     pub fn lay_under(&self, query: &mut RpnQuery) {
-        if self.0.is_empty() {
-            return;
-        }
-        for AttributesPlusTerm { attributes, .. } in query.rpn.terms_mut() {
-            for Attribute(habit) in &self.0 {
-                let has_one = attributes
-                    .iter()
-                    .any(|attribute| attribute.attribute_type == habit.attribute_type);
-                if !has_one {
-                    attributes.push(habit.clone());
-                }
+        query.rpn.terms_mut().for_each(|operand| {
+            self.complete(&mut operand.attributes);
+        });
+    }
+
+    /// Adds the attributes whose types are missing.
+    pub(crate) fn complete(&self, attributes: &mut Vec<AttributeElement>) {
+        for Attribute(habit) in &self.0 {
+            let mut own = attributes.iter();
+            if own.all(|attribute| attribute.attribute_type != habit.attribute_type) {
+                attributes.push(habit.clone());
             }
         }
     }

@@ -62,8 +62,8 @@ impl PlannedIdentity {
         options: &Identity,
         profiles: &Profiles,
     ) -> Result<Option<Self>, Failure> {
-        let server = format!("{}:{}", plan.host(), plan.port());
-        let Some(source) = plan.identity_source() else {
+        let server = format!("{}:{}", plan.host, plan.port);
+        let Some(source) = plan.identity_source else {
             return Ok(None);
         };
         Ok(match source {

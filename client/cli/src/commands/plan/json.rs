@@ -52,24 +52,24 @@ pub(super) fn object(
     let mut requests = vec![init];
     let has_search = search.is_some();
     requests.extend(search.map(|search| request(search.into())).transpose()?);
-    if has_search && (plan.kind() == Kind::Retrieval || plan.auto_present()) {
+    if has_search && (plan.kind == Kind::Retrieval || plan.options.auto_present) {
         requests.push(request(plan.present_request(1).into())?);
     }
-    let warnings = plan.warnings().iter().map(Warning::code);
-    let cautions = plan.cautions().iter().map(Caution::code);
-    let strategy = match plan.strategy() {
+    let warnings = plan.warnings.iter().map(Warning::code);
+    let cautions = plan.cautions.iter().map(Caution::code);
+    let strategy = match plan.options.strategy {
         Strategy::Piggyback => "piggyback",
         Strategy::PresentOnly => "present-only",
     };
     let values: [Value; KEYS.len()] = [
-        plan.kind().to_string().into(),
-        plan.host().to_string().into(),
-        plan.port().into(),
+        plan.kind.to_string().into(),
+        plan.host.to_string().into(),
+        plan.port.into(),
         identity.map(PlannedIdentity::object).into(),
-        plan.databases().iter().map(text).collect(),
-        plan.docid().map(text).into(),
-        plan.element_set().map(text).into(),
-        syntax(plan.record_syntax()),
+        plan.defaults.databases.iter().map(text).collect(),
+        plan.docid.as_ref().map(text).into(),
+        plan.defaults.element_set.as_ref().map(text).into(),
+        syntax(plan.defaults.record_syntax),
         strategy.into(),
         query.into(),
         plan.searches().into(),

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
 use tokio::runtime::Runtime;
+use z3950::Error;
 use z3950::client::{Client, ClientOptions};
 use z3950::gopher::{self, GopherError, GopherOptions, GopherPlanError};
 use z3950::plan::{PlanOptions, plan};
@@ -238,23 +239,21 @@ impl Followed {
 fn status(outcome: &Outcome) -> LinkStatus {
     match outcome {
         Outcome::Delivered(_) => LinkStatus::Alive,
-        Outcome::NoMatch => LinkStatus::Gone,
-        Outcome::Ambiguous { .. } => LinkStatus::Ambiguous,
-        Outcome::SearchFailed { diagnostics } | Outcome::PresentFailed { diagnostics } => {
-            match diagnostics {
-                diagnostics if diagnostics.has(Condition::DATABASE_DOES_NOT_EXIST.0) => {
-                    LinkStatus::Gone
-                }
-                diagnostics if diagnostics.has(Condition::TEMPORARY_SYSTEM_ERROR.0) => {
-                    LinkStatus::Unavailable
-                }
-                _ => LinkStatus::Refused,
+        Outcome::RecordDiagnostic { .. } => LinkStatus::Refused,
+        Outcome::Failed(Error::NoMatch) => LinkStatus::Gone,
+        Outcome::Failed(Error::Ambiguous { .. }) => LinkStatus::Ambiguous,
+        Outcome::Failed(Error::Refused { diagnostics, .. }) => match diagnostics {
+            diagnostics if diagnostics.has(Condition::DATABASE_DOES_NOT_EXIST.0) => {
+                LinkStatus::Gone
             }
-        }
-        Outcome::RecordDiagnostic { .. }
-        | Outcome::InitRejected(_)
-        | Outcome::AccessRefused { .. }
-        | Outcome::PortRefused { .. } => LinkStatus::Refused,
+            diagnostics if diagnostics.has(Condition::TEMPORARY_SYSTEM_ERROR.0) => {
+                LinkStatus::Unavailable
+            }
+            _ => LinkStatus::Refused,
+        },
+        Outcome::Failed(
+            Error::InitRejected(_) | Error::AccessRefused { .. } | Error::PortRefused(_),
+        ) => LinkStatus::Refused,
         // The server or the connection failed.
         _ => LinkStatus::Unavailable,
     }
@@ -369,7 +368,7 @@ fn cautions(locator: &Locator) -> Vec<Remark> {
 fn remarks(url: &Z3950Url) -> Vec<Remark> {
     let mut remarks: Vec<Remark> = url.warnings().iter().map(Remark::from).collect();
     match plan(url, &PlanOptions::default()) {
-        Ok(plan) => remarks.extend(plan.warnings().iter().map(|warning| Remark {
+        Ok(plan) => remarks.extend(plan.warnings.iter().map(|warning| Remark {
             code: warning.code(),
             words: warning.to_string(),
         })),
