@@ -97,6 +97,7 @@ const HOUSES: &[House] = &[
             "record::explain",
             "record",
             "codec::dump",
+            "codec::stream",
             "codec",
             "apdu",
             "describe",
