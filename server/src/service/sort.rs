@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use z3950_asn1::apdu::{
-    Apdu, CaseSensitivity, Options, SortElement, SortKeySpec, SortRelation, SortRequest,
+    Apdu, CaseSensitivity, DiagRec, Options, SortElement, SortKeySpec, SortRelation, SortRequest,
     SortResponse, SortResultSetStatus, SortStatus,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 
-use super::fail;
 use crate::association::{Association, Operation};
 use crate::backend::{Hits, Sort};
 use crate::diagnostic::{Diagnostic, diagnostic};
@@ -38,9 +37,9 @@ pub(super) async fn answer(operation: &Operation, request: &SortRequest) -> Apdu
         true => SortResultSetStatus::UNCHANGED,
         false => SortResultSetStatus::NONE,
     });
-    let mut response = response.into();
-    fail(&mut response, &why);
-    response
+    response.sort_status = SortStatus::FAILURE;
+    response.diagnostics = Some(vec![DiagRec::DefaultFormat(why)]);
+    response.into()
 }
 
 /// Returns the number of records.

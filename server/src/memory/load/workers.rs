@@ -61,7 +61,7 @@ struct Taken {
 }
 
 /// Records from memory, or a file to read.
-struct Input<'a> {
+struct LoadInput<'a> {
     database: u16,
     /// `None` for a file.
     memory: Option<&'a [Bytes]>,
@@ -73,7 +73,7 @@ struct Input<'a> {
     notes: FileNotes,
 }
 
-impl Input<'_> {
+impl LoadInput<'_> {
     fn keep(&mut self, note: Note) {
         if note.is_loss()
             && let first = self.loss.get_or_insert_with(|| note.clone())
@@ -124,7 +124,7 @@ pub(in crate::memory) fn load(
             Demand::NoLoss { served } => served.get(usize::from(database)).is_some_and(|n| *n > 0),
             Demand::AnyRecord => false,
         };
-        let input = |memory, notes: FileNotes, may_be_empty| Input {
+        let input = |memory, notes: FileNotes, may_be_empty| LoadInput {
             database,
             memory,
             octets: fs::metadata(&notes.path).map_or(0, |metadata| metadata.len()),
